@@ -1,0 +1,55 @@
+/*
+ * record.h - the event record, as the program writes it and the trace keeps it.
+ *
+ * An event is one or more slots of 16 bytes.  The first slot has the time, the
+ * kind and an id; larger events carry raw bytes in the slots behind it.
+ */
+#ifndef ISC_BASE_RECORD_H
+#define ISC_BASE_RECORD_H
+
+#include <stdint.h>
+
+typedef struct __attribute__((may_alias)) isc_record {
+	uint64_t ticks;
+	uint32_t id;		/* a definition, usually the name; 0: "?" */
+	uint8_t kind;		/* enum isc_kind */
+	uint8_t slots;		/* of the whole event, in its first slot; 1 to 255 */
+	uint16_t arg;
+} isc_record;
+_Static_assert(sizeof(isc_record) == 16, "record");
+
+/* The second word of a one-slot record, for isc_write1(). */
+#define ISC_RECORD_WORD(id, kind, arg) \
+	((uint64_t)(uint32_t)(id) | (uint64_t)(kind) << 32 | 1ull << 40 | (uint64_t)(uint16_t)(arg) << 48)
+
+/* Kinds 1 to 15 are marks; 16 to 31 calls; 32 to 47 samples; 48 to 63 waits and
+ * system calls; 64 to 79 memory; 80 to 95 GPU.  Readers skip kinds they do not know. */
+enum isc_kind {
+	ISC_KIND_INSTANT = 1,		/* id: name; behind it: metadata, JSON text with its length, or nothing */
+	ISC_KIND_SCOPE_ENTER = 2,	/* id: name */
+	ISC_KIND_SCOPE_EXIT = 3,	/* id: name */
+	ISC_KIND_COUNTER = 4,		/* id: name; behind it: double value, 8 bytes of zero */
+	ISC_KIND_THREAD_NAME = 5,	/* id: name of the writing thread from now on */
+	ISC_KIND_CPU = 6		/* arg: the CPU that the thread's next events ran on */
+};
+
+/* Bytes behind a first slot begin with their length; the rest of the last slot is zero. */
+#define ISC_RECORD_TEXT_MAX (254u * 16u - 4u)	/* u32 length, then the text */
+
+/* Definition types, in isc_def.type. */
+enum isc_def_type {
+	ISC_DEF_STRING = 1	/* UTF-8 or whatever the program had; no NUL at the end */
+};
+
+/*
+ * One definition, 16-byte aligned: this head, then len bytes.  State COMMITTED
+ * is release-stored last; an id is used only after that.
+ */
+enum isc_def_state { ISC_DEF_HOLE = 0, ISC_DEF_RESERVED = 1, ISC_DEF_COMMITTED = 2 };
+#define ISC_DEF_HEAD(len, type, state) ((uint64_t)(len) << 32 | (uint64_t)(type) << 16 | (uint64_t)(state))
+#define ISC_DEF_LEN(head) ((uint32_t)((head) >> 32))
+#define ISC_DEF_TYPE(head) ((uint16_t)((head) >> 16))
+#define ISC_DEF_STATE(head) ((uint16_t)(head))
+#define ISC_DEF_MAX 65536u	/* longer ones are cut by the caller */
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * runtime.h - what the parts inside the program share: libinferscope_rt.so.
+ *
+ * Preloaded, the library attaches itself to the session named in the
+ * environment; loaded later (by the Python package) it is attached by hand.
+ * Without a session everything here does nothing, cheaply.
+ *
+ * Nothing here prints, exits, allocates or takes a lock.  Every function is
+ * signal-safe and may run between fork or vfork and exec, unless it says not.
+ */
+#ifndef ISC_RUNTIME_RUNTIME_H
+#define ISC_RUNTIME_RUNTIME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/record.h"
+#include "inferscope/status.h"
+#include "runtime/layout.h"
+
+/* ISC_RT_ABI of this library.  Exists since version 1 and never changes its
+ * form: a part of another install asks this first and stays inert when it differs. */
+ISC_API uint32_t isc_rt_abi(void);
+
+/* Joins the session in this folder; 0, or -1 with errno.  Again: 0, and nothing
+ * happens.  Not signal-safe.  The preloaded library calls it from its constructor. */
+ISC_API int isc_rt_attach(const char *session_folder);
+
+/* The session of this process, or NULL.  Valid until the process ends. */
+ISC_API const isc_control *isc_rt_control(void);
+
+/* Are events wanted from this process now?  One or two loads. */
+ISC_API bool isc_rt_active(void);
+
+/* Says that this process runs Python, so that --follow python traces it. */
+ISC_API void isc_rt_is_python(void);
+
+/* Adds a definition; its id, or 0 when there is no room ("?", counted).  data
+ * is cut at ISC_DEF_MAX. */
+ISC_API uint32_t isc_rt_define(uint16_t type, const void *data, size_t len);
+
+/* The id of a string, the same one for the same text as long as the cache holds. */
+ISC_API uint32_t isc_rt_name(const char *text, size_t len);
+
+/* Time now, in the session's ticks. */
+ISC_API uint64_t isc_rt_ticks(void);
+
+/* One event: record[0].slots == n.  runtime/write.h has the inlined forms for
+ * collectors; these are for everyone else. */
+ISC_API void isc_rt_write(const isc_record *record, uint32_t n);
+ISC_API void isc_rt_write1(uint64_t ticks, uint64_t word);
+
+#endif
