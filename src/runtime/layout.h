@@ -90,7 +90,7 @@ typedef struct isc_control {
 	uint64_t start_ns;		/* CLOCK_MONOTONIC at the start of the session */
 	_Atomic uint32_t phase;		/* enum isc_control_phase; recorder */
 	uint32_t pad0;
-	uint8_t pad1[32];
+	uint8_t pad1[48];
 	/* A line of its own: every new process adds to it. */
 	_Atomic uint64_t roster_tail;	/* 128: entries taken; processes, fetch_add */
 	_Atomic uint64_t attach_failed;	/* 136: images that could not open a pool; processes */
