@@ -24,6 +24,11 @@ isc_status isc_follow_new(isc_writer *writer, isc_control *control, uint32_t clo
 			  pid_t root, isc_follow **out, isc_error *err);
 void isc_follow_free(isc_follow *f);
 
+/* For salvage: the same over a resumed writer; processes and threads that the
+ * trace has already keep their index (isc_writer_find_process, _find_thread). */
+isc_status isc_follow_resume(isc_writer *writer, isc_control *control, uint32_t clock_source,
+			     pid_t root, isc_follow **out, isc_error *err);
+
 /* Looks for news: roster entries, deaths of known processes, every 100 ms
  * /proc for children and threads that nothing else told of.  Returns how many
  * processes of the tree are alive. */

@@ -12,6 +12,7 @@
 #ifndef ISC_TRACE_WRITER_H
 #define ISC_TRACE_WRITER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,6 +38,9 @@ isc_status isc_writer_open(int fd, const isc_writer_options *options, isc_writer
 /* Goes on where a dead recorder stopped: reads the file, keeps every whole
  * chunk, and remembers per thread and stream which number comes next. */
 isc_status isc_writer_resume(int fd, isc_writer **out, isc_error *err);
+
+/* After a resume: is the file this session's? */
+bool isc_writer_is_session(const isc_writer *w, const uint8_t session_id[16]);
 
 /* After a resume: the next number of a stream, 0 when none was stored; and the
  * highest process and thread index in use. */

@@ -1,0 +1,152 @@
+#include "session/facts.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <yyjson.h>
+
+#include "base/clock.h"
+#include "session/redact.h"
+
+#define CALIBRATE_READS 2000u
+/* What a record costs beside reading the clock: bench/record_cost. */
+#define RECORD_NS 3.0
+
+static void render(isc_buffer *out, yyjson_mut_doc *doc)
+{
+	size_t len;
+	char *text = yyjson_mut_write(doc, YYJSON_WRITE_ALLOW_INVALID_UNICODE, &len);
+
+	if (text != NULL)
+		isc_buffer_add(out, text, len);
+	else
+		out->failed = true;
+	free(text);
+	yyjson_mut_doc_free(doc);
+}
+
+static yyjson_mut_doc *new_object(yyjson_mut_val **root)
+{
+	yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+
+	*root = yyjson_mut_obj(doc);
+	yyjson_mut_doc_set_root(doc, *root);
+	return doc;
+}
+
+static void add_argv(yyjson_mut_doc *doc, yyjson_mut_val *root, char *const *argv)
+{
+	yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, root, "argv");
+	isc_buffer flat = {0};
+	char *safe;
+
+	for (size_t i = 0; argv[i] != NULL; i++)
+		isc_buffer_add(&flat, argv[i], strlen(argv[i]) + 1);
+	/* Taking out never makes it longer than one "***" for each argument. */
+	safe = flat.failed ? NULL : malloc(flat.len * 4 + 1);
+	if (safe != NULL) {
+		size_t len = isc_redact_argv(flat.data, flat.len, safe, flat.len * 4);
+
+		for (size_t at = 0; at < len;) {
+			size_t one = strnlen(safe + at, len - at);
+
+			yyjson_mut_arr_add_strncpy(doc, list, safe + at, one);
+			at += one + 1;
+		}
+	}
+	free(safe);
+	isc_buffer_fini(&flat);
+}
+
+static void add_labels(yyjson_mut_doc *doc, yyjson_mut_val *root, const isc_setting_list *labels)
+{
+	yyjson_mut_val *map = yyjson_mut_obj_add_obj(doc, root, "labels");
+
+	for (size_t i = 0; i < labels->count; i++) {
+		const char *pair = labels->item[i], *eq = strchr(pair, '=');
+
+		if (eq != NULL)
+			yyjson_mut_obj_put(map, yyjson_mut_strncpy(doc, pair, (size_t)(eq - pair)),
+					   yyjson_mut_strcpy(doc, eq + 1));
+	}
+}
+
+void isc_facts_first(isc_buffer *out, const isc_settings *settings, char *const *argv)
+{
+	static const char *const follow[] = {"python", "all", "none"};
+	yyjson_mut_val *root;
+	yyjson_mut_doc *doc = new_object(&root);
+	struct utsname host;
+
+	yyjson_mut_obj_add_str(doc, root, "version", ISC_VERSION);
+	add_argv(doc, root, argv);
+	if (uname(&host) == 0) {
+		yyjson_mut_obj_add_strcpy(doc, root, "host", host.nodename);
+		yyjson_mut_obj_add_strcpy(doc, root, "kernel", host.release);
+	}
+	add_labels(doc, root, &settings->labels);
+	if (settings->budget_pct >= 0)
+		yyjson_mut_obj_add_real(doc, root, "budget_pct", settings->budget_pct);
+	else
+		yyjson_mut_obj_add_null(doc, root, "budget_pct");
+	yyjson_mut_obj_add_str(doc, root, "follow", follow[settings->follow]);
+	yyjson_mut_obj_add_bool(doc, root, "agent", settings->agent);
+	yyjson_mut_obj_add_real(doc, root, "delay_s", settings->delay_s);
+	yyjson_mut_obj_add_real(doc, root, "duration_s", settings->duration_s);
+	render(out, doc);
+}
+
+void isc_facts_perf(isc_buffer *out, const isc_error *why_not)
+{
+	yyjson_mut_val *root;
+	yyjson_mut_doc *doc = new_object(&root);
+
+	yyjson_mut_obj_add_strcpy(doc, root, "perf", why_not == NULL ? "ok" : why_not->what);
+	if (why_not != NULL)
+		yyjson_mut_obj_add_strcpy(doc, root, "perf_remedy", why_not->hint);
+	render(out, doc);
+}
+
+static double cpu_us(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e6 + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+}
+
+/* One event's cost here: the clock, read as the program reads it, and the record. */
+static double event_ns(uint32_t source)
+{
+	uint64_t start = isc_clock_mono_ns();
+
+	for (unsigned i = 0; i < CALIBRATE_READS; i++)
+		(void)*(volatile uint64_t *)&(uint64_t){isc_clock_ticks(source)};
+	return (double)(isc_clock_mono_ns() - start) / CALIBRATE_READS + RECORD_NS;
+}
+
+void isc_facts_last(isc_buffer *out, const isc_facts_end *end)
+{
+	yyjson_mut_val *root;
+	yyjson_mut_doc *doc = new_object(&root);
+	double wall_us = (double)end->wall_ns / 1e3;
+	double events_us = (double)end->produced * event_ns(end->clock_source) / 1e3;
+	double recorder_us = cpu_us();
+
+	yyjson_mut_obj_add_real(doc, root, "wall_us", wall_us);
+	yyjson_mut_obj_add_real(doc, root, "recorder_cpu_us", recorder_us);
+	if (wall_us > 0) {
+		yyjson_mut_obj_add_real(doc, root, "recorder_cpu_pct", recorder_us / wall_us * 100);
+		yyjson_mut_obj_add_real(doc, root, "measured_pct",
+					events_us / wall_us * 100 + end->switches.cost_pct);
+	}
+	yyjson_mut_obj_add_uint(doc, root, "switches", end->switches.switches);
+	yyjson_mut_obj_add_uint(doc, root, "switches_lost", end->switches.lost);
+	yyjson_mut_obj_add_real(doc, root, "switches_paused_us", (double)end->switches.paused_ns / 1e3);
+	yyjson_mut_obj_add_real(doc, root, "switch_cost_pct", end->switches.cost_pct);
+	yyjson_mut_obj_add_uint(doc, root, "roster_lost", end->roster_lost);
+	yyjson_mut_obj_add_uint(doc, root, "attach_failed", end->attach_failed);
+	yyjson_mut_obj_add_bool(doc, root, "session_on_disk", end->on_disk);
+	render(out, doc);
+}

@@ -1,0 +1,37 @@
+/*
+ * facts.h - what a session says of itself in the trace, as JSON objects.
+ *
+ * docs/trace-format.md lists the keys.  The environment is never among them,
+ * and arguments are there without the values of secrets.
+ */
+#ifndef ISC_SESSION_FACTS_H
+#define ISC_SESSION_FACTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/status.h"
+#include "session/settings.h"
+#include "session/switches.h"
+
+/* At the start: what runs, where, with which settings. */
+void isc_facts_first(isc_buffer *out, const isc_settings *settings, char *const *argv);
+
+/* Context switches are seen (NULL), or why not. */
+void isc_facts_perf(isc_buffer *out, const isc_error *why_not);
+
+typedef struct isc_facts_end {
+	uint64_t wall_ns;	/* of the program */
+	uint64_t produced;	/* events, stored or lost */
+	uint64_t roster_lost;
+	uint64_t attach_failed;
+	uint32_t clock_source;
+	bool on_disk;
+	isc_switches_stats switches;
+} isc_facts_end;
+
+/* At the end: what recording cost and what it missed. */
+void isc_facts_last(isc_buffer *out, const isc_facts_end *end);
+
+#endif

@@ -1,0 +1,316 @@
+#include "session/recorder.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "session/drain.h"
+#include "session/facts.h"
+#include "session/follow.h"
+#include "session/sink.h"
+#include "session/switches.h"
+#include "trace/writer.h"
+
+#define NS_PER_S 1000000000ull
+#define CLOCK_EVERY_NS NS_PER_S
+/* A reader of the growing file, and a dead recorder, miss at most this much. */
+#define FLUSH_EVERY_NS (NS_PER_S / 4)
+#define POLLFDS 512
+
+struct isc_recorder {
+	const isc_settings *settings;
+	isc_recorder_say say;
+	void *say_self;
+	uint32_t clock_source;
+	uint64_t start_ns;
+	uint64_t begin_ns;		/* the program was let go */
+	uint64_t collect_ns;		/* --delay has passed here */
+	uint64_t next_clock_ns;
+	uint64_t next_flush_ns;
+	isc_folder folder;
+	isc_writer *writer;
+	isc_follow *follow;
+	isc_switches *switches;		/* NULL: refused */
+	isc_drain *drain;
+	isc_sink sink;
+	isc_drain_cycle cycle;
+	isc_trace_end end;
+	bool write_failed;		/* said once */
+	uint64_t ended_ns;
+};
+
+const isc_folder *isc_recorder_folder(const isc_recorder *r)
+{
+	return &r->folder;
+}
+
+unsigned isc_recorder_alive(const isc_recorder *r)
+{
+	isc_follow_stats stats;
+
+	isc_follow_stats_get(r->follow, &stats);
+	return stats.alive;
+}
+
+static void tell(isc_recorder *r, int level, const char *what, const char *hint)
+{
+	if (r->say != NULL)
+		r->say(r->say_self, level, what, hint);
+}
+
+/* The first failure is told at once; the program is not disturbed by any. */
+static void check_write(isc_recorder *r, isc_status st, const isc_error *err)
+{
+	if (st == ISC_OK || r->write_failed)
+		return;
+	r->write_failed = true;
+	tell(r, ISC_LOG_ERROR, err->what, "the program goes on; what was traced until now can be read");
+}
+
+static uint32_t flags_of(const isc_settings *s, bool agent)
+{
+	uint32_t flags = agent ? ISC_CONTROL_AGENT : 0;
+
+	if (s->follow == ISC_FOLLOW_PYTHON)
+		flags |= ISC_CONTROL_FOLLOW_PYTHON;
+	if (s->follow == ISC_FOLLOW_ALL)
+		flags |= ISC_CONTROL_FOLLOW_ALL;
+	return flags;
+}
+
+isc_status isc_recorder_new(const isc_recorder_options *options, isc_recorder **out, isc_error *err)
+{
+	const isc_settings *s = options->settings;
+	isc_recorder *r = calloc(1, sizeof(*r));
+	isc_folder_options folder = {.trace_path = options->trace_path};
+	isc_writer_options writer = {.limit_bytes = (uint64_t)s->trace_size_mb << 20};
+	isc_clock_pair pair;
+	isc_status st;
+
+	*out = NULL;
+	if (r == NULL) {
+		close(options->trace_fd);
+		return isc_fail(err, ISC_ERR_NOMEM, "no memory for the recorder");
+	}
+	r->settings = s;
+	r->say = options->say;
+	r->say_self = options->say_self;
+	r->folder.lock_fd = -1;
+	r->clock_source = isc_clock_source();
+	pair = isc_clock_read_pair(r->clock_source);
+	r->start_ns = pair.mono_ns;
+
+	if (getrandom(folder.session_id, sizeof(folder.session_id), 0) != sizeof(folder.session_id)) {
+		close(options->trace_fd);
+		free(r);
+		return isc_fail_errno(err, "no random number for the session");
+	}
+	folder.flags = flags_of(s, options->agent);
+	folder.clock_source = r->clock_source;
+	folder.start_ns = pair.mono_ns;
+	/* --trace-size-mb bounds the shared memory as well. */
+	folder.memory_bytes = s->trace_size_mb != 0 ? (uint64_t)s->trace_size_mb << 20 : UINT64_MAX;
+	memcpy(writer.session_id, folder.session_id, sizeof(writer.session_id));
+	writer.clock_source = r->clock_source;
+	writer.start_ticks = pair.ticks;
+	writer.start_ns = pair.mono_ns;
+	writer.start_unix_ns = isc_clock_unix_ns();
+
+	st = isc_writer_open(options->trace_fd, &writer, &r->writer, err);
+	if (st == ISC_OK)
+		st = isc_folder_make(&folder, &r->folder, err);
+	if (st != ISC_OK) {
+		isc_writer_close(r->writer, NULL, NULL);
+		free(r);
+		return st;
+	}
+	r->sink.clock_source = r->clock_source;
+	isc_sink_clock(&r->sink, pair);
+	r->sink.writer = r->writer;
+	*out = r;
+	return ISC_OK;
+}
+
+void isc_recorder_facts(isc_recorder *r, const char *json, size_t len)
+{
+	isc_error err;
+
+	check_write(r, isc_writer_meta(r->writer, json, len, &err), &err);
+}
+
+static void open_switches(isc_recorder *r, pid_t root, bool running)
+{
+	isc_switches_options options = {.budget_pct = r->settings->budget_pct, .running = running};
+	isc_buffer facts = {0};
+	isc_error err = {0};
+
+	/* Half of the budget: the other half is for what runs inside the program. */
+	if (options.budget_pct > 0)
+		options.budget_pct /= 2;
+	if (isc_switches_open(root, &options, &r->switches, &err) != ISC_OK)
+		r->switches = NULL;
+	isc_facts_perf(&facts, r->switches != NULL ? NULL : &err);
+	isc_recorder_facts(r, facts.data, facts.len);
+	isc_buffer_fini(&facts);
+}
+
+static void set_phase(isc_recorder *r, uint32_t phase)
+{
+	atomic_store_explicit(&r->folder.control->phase, phase, memory_order_release);
+}
+
+isc_status isc_recorder_begin(isc_recorder *r, pid_t root, const char *rt_path, bool running, isc_error *err)
+{
+	isc_drain_options options = {.folder = r->folder.path, .limit_bytes = r->folder.memory_bytes};
+	isc_drain_sink sink;
+	isc_status st;
+
+	st = isc_follow_new(r->writer, r->folder.control, r->clock_source, root, &r->follow, err);
+	if (st != ISC_OK)
+		return st;
+	r->sink.follow = r->follow;
+	sink = isc_sink_drain(&r->sink);
+	st = isc_drain_new(&options, &sink, &r->drain, err);
+	if (st != ISC_OK)
+		return st;
+	open_switches(r, root, running);
+	isc_sink_clock(&r->sink, isc_clock_read_pair(r->clock_source));
+	r->begin_ns = isc_clock_mono_ns();
+	r->collect_ns = r->begin_ns + (uint64_t)(r->settings->delay_s * 1e9);
+	r->next_clock_ns = r->begin_ns;
+	r->next_flush_ns = r->begin_ns;
+	set_phase(r, r->settings->delay_s > 0 ? ISC_PHASE_WAITING : ISC_PHASE_COLLECTING);
+	isc_folder_publish(&r->folder, rt_path, root);
+	return ISC_OK;
+}
+
+bool isc_recorder_over(const isc_recorder *r)
+{
+	return r->settings->duration_s > 0 &&
+	       isc_clock_mono_ns() >= r->collect_ns + (uint64_t)(r->settings->duration_s * 1e9);
+}
+
+static void collect(isc_recorder *r, bool last)
+{
+	isc_error err;
+	uint64_t now;
+
+	if (r->switches != NULL)
+		check_write(r, isc_switches_drain(r->switches, r->writer, r->follow, last, &err), &err);
+	now = isc_clock_mono_ns();
+	isc_follow_poll(r->follow, now);
+	check_write(r, last ? isc_drain_finish(r->drain, &err) : isc_drain_run(r->drain, &r->cycle, &err), &err);
+	check_write(r, r->sink.failed, &r->sink.err);
+	if (now >= r->next_clock_ns || last) {
+		isc_clock_pair pair = isc_clock_read_pair(r->clock_source);
+
+		r->next_clock_ns = now + CLOCK_EVERY_NS;
+		isc_sink_clock(&r->sink, pair);
+		check_write(r, isc_writer_clock(r->writer, pair.ticks, pair.mono_ns, &err), &err);
+	}
+	if (now >= r->next_flush_ns || last) {
+		r->next_flush_ns = now + FLUSH_EVERY_NS;
+		check_write(r, isc_writer_flush(r->writer, &err), &err);
+	}
+}
+
+/* Not past the next thing that is due. */
+static uint64_t sleep_ns(const isc_recorder *r, uint64_t now)
+{
+	uint64_t sleep = (uint64_t)isc_drain_sleep_us(r->drain, &r->cycle) * 1000;
+	uint64_t due[] = {r->next_flush_ns, r->collect_ns,
+			  r->collect_ns + (uint64_t)(r->settings->duration_s * 1e9)};
+
+	for (size_t i = 0; i < sizeof(due) / sizeof(due[0]); i++) {
+		if (due[i] > now && due[i] - now < sleep)
+			sleep = due[i] - now;
+	}
+	return sleep;
+}
+
+bool isc_recorder_turn(isc_recorder *r, int fd)
+{
+	struct pollfd fds[POLLFDS] = {{.fd = fd, .events = POLLIN}};
+	uint64_t now = isc_clock_mono_ns(), sleep = sleep_ns(r, now);
+	struct timespec timeout = {(time_t)(sleep / NS_PER_S), (long)(sleep % NS_PER_S)};
+	size_t n = 1;
+
+	if (r->switches != NULL)
+		n += isc_switches_pollfds(r->switches, fds + 1, POLLFDS - 1);
+	ppoll(fds, n, &timeout, NULL);
+	now = isc_clock_mono_ns();
+	if (now >= r->collect_ns && atomic_load(&r->folder.control->phase) == ISC_PHASE_WAITING)
+		set_phase(r, ISC_PHASE_COLLECTING);
+	collect(r, false);
+	return fd >= 0 && fds[0].revents != 0;
+}
+
+void isc_recorder_ended(isc_recorder *r, int wait_status)
+{
+	r->ended_ns = isc_clock_mono_ns();
+	r->end.wait_status = wait_status;
+	r->end.known = 1;
+	isc_follow_root_status(r->follow, wait_status, r->ended_ns);
+}
+
+static void last_facts(isc_recorder *r)
+{
+	isc_facts_end facts = {.wall_ns = (r->ended_ns ? r->ended_ns : isc_clock_mono_ns()) - r->begin_ns};
+	isc_follow_stats follow;
+	isc_buffer text = {0};
+
+	isc_follow_stats_get(r->follow, &follow);
+	facts.roster_lost = follow.roster_lost;
+	facts.attach_failed = atomic_load(&r->folder.control->attach_failed);
+	facts.on_disk = r->folder.on_disk;
+	facts.produced = r->sink.produced;
+	facts.clock_source = r->clock_source;
+	if (r->switches != NULL)
+		isc_switches_stats_get(r->switches, &facts.switches);
+	isc_facts_last(&text, &facts);
+	isc_recorder_facts(r, text.data, text.len);
+	isc_buffer_fini(&text);
+}
+
+static void release(isc_recorder *r)
+{
+	isc_drain_free(r->drain);
+	isc_switches_close(r->switches);
+	isc_follow_free(r->follow);
+	isc_sink_fini(&r->sink);
+	free(r);
+}
+
+isc_status isc_recorder_finish(isc_recorder *r, isc_error *err)
+{
+	isc_status st;
+	bool alive;
+
+	/* Nothing is produced from here on, so the last drain sees the end of every stream. */
+	set_phase(r, ISC_PHASE_DONE);
+	collect(r, true);
+	last_facts(r);
+	alive = isc_recorder_alive(r) > 0;
+	r->end.end_ns = isc_clock_mono_ns();
+	st = isc_writer_close(r->writer, &r->end, err);
+	if (r->write_failed)
+		st = ISC_OK;	/* told already */
+	r->writer = NULL;
+	isc_folder_remove(&r->folder, alive);
+	release(r);
+	return st;
+}
+
+void isc_recorder_abandon(isc_recorder *r)
+{
+	if (r == NULL)
+		return;
+	isc_writer_close(r->writer, NULL, NULL);
+	isc_folder_remove(&r->folder, false);
+	release(r);
+}

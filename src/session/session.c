@@ -1,0 +1,160 @@
+#include "session/session.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "session/environment.h"
+#include "session/facts.h"
+#include "session/parts.h"
+
+#define EXIT_OURS 125
+
+static void add_facts(isc_recorder *r, const isc_settings *settings, char *const *argv)
+{
+	isc_buffer facts = {0};
+
+	isc_facts_first(&facts, settings, argv);
+	isc_recorder_facts(r, facts.data, facts.len);
+	isc_buffer_fini(&facts);
+}
+
+/* The runtime as the program is to preload it; "" when it is not wanted or not there. */
+static void find_preload(const isc_session_options *options, const isc_folder *folder, char *out, size_t room)
+{
+	isc_parts parts;
+	isc_error err;
+
+	out[0] = 0;
+	if (!options->settings->agent)
+		return;
+	if (isc_parts_find(&parts, &err) == ISC_OK &&
+	    isc_parts_preload_path(&parts, folder->path, out, room, &err) == ISC_OK)
+		return;
+	out[0] = 0;
+	if (options->say != NULL)
+		options->say(options->say_self, ISC_LOG_WARN, err.what, err.hint);
+}
+
+/* Until the program has ended or --duration has passed: true when it ended. */
+static bool record(isc_recorder *r, isc_launch *launch)
+{
+	for (;;) {
+		if (isc_recorder_turn(r, isc_launch_fd(launch)) && !isc_launch_dispatch(launch)) {
+			isc_recorder_ended(r, isc_launch_status(launch));
+			return true;
+		}
+		if (isc_recorder_over(r))
+			return false;
+	}
+}
+
+/* Children that outlive the program are recorded for --wait-children seconds. */
+static void wait_children(isc_recorder *r, double seconds)
+{
+	uint64_t until = isc_clock_mono_ns() + (uint64_t)(seconds * 1e9);
+
+	while (isc_clock_mono_ns() < until && isc_recorder_alive(r) > 0 && !isc_recorder_over(r))
+		isc_recorder_turn(r, -1);
+}
+
+isc_status isc_session_run(const isc_session_options *options, char *const *argv, const char *inject,
+			   isc_session_result *result, isc_error *err)
+{
+	isc_recorder_options recorder = {.settings = options->settings,
+					 .trace_fd = options->trace_fd,
+					 .trace_path = options->trace_path,
+					 .agent = options->settings->agent,
+					 .say = options->say,
+					 .say_self = options->say_self};
+	isc_launch_options launch = {.argv = argv};
+	char preload[1200];
+	char **env = NULL;
+	isc_recorder *r = NULL;
+	isc_status st;
+
+	*result = (isc_session_result){.exit_code = EXIT_OURS};
+	st = isc_recorder_new(&recorder, &r, err);
+	if (st != ISC_OK)
+		return st;
+	add_facts(r, options->settings, argv);
+	find_preload(options, isc_recorder_folder(r), preload, sizeof(preload));
+	env = isc_parts_environment(isc_recorder_folder(r)->path, preload, inject);
+	if (env == NULL) {
+		st = isc_fail(err, ISC_ERR_NOMEM, "no memory for the program's environment");
+		goto failed;
+	}
+	launch.env = env;
+	st = isc_launch_start(&launch, &result->launch, err);
+	if (st != ISC_OK)
+		goto failed;
+	st = isc_recorder_begin(r, isc_launch_pid(result->launch), preload, false, err);
+	if (st == ISC_OK)
+		st = isc_launch_go(result->launch, &result->exit_code, err);
+	if (st != ISC_OK)
+		goto failed;
+	free(env);
+	if (record(r, result->launch)) {
+		result->wait_status = isc_launch_status(result->launch);
+		isc_launch_restore_signals(result->launch);
+		isc_launch_free(result->launch);
+		result->launch = NULL;
+		wait_children(r, options->settings->wait_children_s);
+	}
+	return isc_recorder_finish(r, err);
+failed:
+	free(env);
+	isc_launch_free(result->launch);
+	result->launch = NULL;
+	isc_recorder_abandon(r);
+	return st;
+}
+
+isc_status isc_session_watch(const isc_session_options *options, pid_t pid, isc_session_ready ready, void *self,
+			     isc_error *err)
+{
+	isc_recorder_options recorder = {.settings = options->settings,
+					 .trace_fd = options->trace_fd,
+					 .trace_path = options->trace_path,
+					 .agent = options->settings->agent,
+					 .say = options->say,
+					 .say_self = options->say_self};
+	char name[64], preload[1200];
+	char *argv[2] = {name, NULL};
+	isc_recorder *r;
+	isc_status st;
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	if (fd < 0) {
+		close(options->trace_fd);
+		return isc_fail_errno(err, "cannot watch process %d", (int)pid);
+	}
+	st = isc_recorder_new(&recorder, &r, err);
+	if (st != ISC_OK) {
+		close(fd);
+		return st;
+	}
+	snprintf(name, sizeof(name), "pid %d", (int)pid);
+	add_facts(r, options->settings, argv);
+	find_preload(options, isc_recorder_folder(r), preload, sizeof(preload));
+	st = isc_recorder_begin(r, pid, preload, true, err);
+	if (st != ISC_OK) {
+		isc_recorder_abandon(r);
+		close(fd);
+		return st;
+	}
+	ready(self, isc_recorder_folder(r)->path, preload);
+	/* The descriptor becomes readable when the process ends; its children may go on. */
+	while (!isc_recorder_turn(r, fd) && !isc_recorder_over(r))
+		continue;
+	while (isc_recorder_alive(r) > 0 && !isc_recorder_over(r))
+		isc_recorder_turn(r, -1);
+	close(fd);
+	return isc_recorder_finish(r, err);
+}

@@ -1,0 +1,107 @@
+#include "session/sink.h"
+
+void isc_sink_clock(isc_sink *s, isc_clock_pair pair)
+{
+	size_t at = s->pairs == 0 ? 0 : 1;
+
+	s->pair[at] = pair;
+	s->pairs = at + 1;
+}
+
+static void keep(isc_sink *s, isc_status st, const isc_error *err)
+{
+	if (st != ISC_OK && s->failed == ISC_OK) {
+		s->failed = st;
+		s->err = *err;
+	}
+}
+
+static uint32_t on_pool(void *self, const void *pool_header)
+{
+	isc_sink *s = self;
+
+	return isc_follow_pool(s->follow, pool_header);
+}
+
+static uint32_t on_thread(void *self, uint32_t process, uint32_t tid, uint64_t serial, uint64_t birth_ticks)
+{
+	isc_sink *s = self;
+	uint64_t birth_ns = isc_clock_to_ns(s->pair, s->pairs, s->clock_source, birth_ticks);
+
+	return isc_follow_thread(s->follow, process, tid, serial, birth_ns);
+}
+
+static void on_define(void *self, uint32_t process, uint32_t id, uint16_t type, const void *data, uint32_t len)
+{
+	isc_sink *s = self;
+	isc_error err;
+
+	keep(s, isc_writer_define(s->writer, process, id, type, data, len, &err), &err);
+}
+
+static void on_events(void *self, uint32_t process, uint32_t thread, uint8_t stream, uint64_t first,
+		      uint32_t events, const void *slots, uint32_t n)
+{
+	isc_sink *s = self;
+	isc_trace_run run = {
+		.process = process, .thread = thread, .stream = stream, .first = first, .events = events, .slots = n};
+	isc_error err;
+
+	keep(s, isc_writer_events(s->writer, &run, slots, &err), &err);
+}
+
+static void on_account(void *self, uint32_t process, uint32_t thread, uint8_t stream, uint64_t produced,
+		       uint64_t stored, uint64_t lost, bool final)
+{
+	isc_sink *s = self;
+	isc_trace_account account = {.process = process,
+				     .thread = thread,
+				     .stream = stream,
+				     .produced = produced,
+				     .stored = stored,
+				     .lost = lost};
+	/* Threads are numbered over all processes; thread 0 stands once per process. */
+	uint64_t key = (thread != 0 ? (uint64_t)thread : 1ull << 32 | process) * 4 + stream;
+	uint64_t *latest = isc_hashmap_put(&s->latest, key, NULL);
+	isc_error err;
+
+	(void)final;
+	if (latest != NULL) {
+		s->produced += produced - *latest;
+		*latest = produced;
+	}
+	keep(s, isc_writer_account(s->writer, &account, &err), &err);
+}
+
+static bool on_gone(void *self, uint32_t process)
+{
+	isc_sink *s = self;
+
+	return isc_follow_image_gone(s->follow, process);
+}
+
+static uint64_t on_resume(void *self, uint32_t process, uint32_t thread, uint8_t stream)
+{
+	isc_sink *s = self;
+
+	return s->resume ? isc_writer_next_number(s->writer, process, thread, stream) : 0;
+}
+
+isc_drain_sink isc_sink_drain(isc_sink *s)
+{
+	return (isc_drain_sink){
+		.self = s,
+		.pool = on_pool,
+		.thread = on_thread,
+		.define = on_define,
+		.events = on_events,
+		.account = on_account,
+		.gone = on_gone,
+		.resume = on_resume,
+	};
+}
+
+void isc_sink_fini(isc_sink *s)
+{
+	isc_hashmap_fini(&s->latest);
+}

@@ -1,0 +1,36 @@
+/*
+ * sink.h - where the recorder's drain puts things: into the trace, with indices
+ * from the table of processes.
+ */
+#ifndef ISC_SESSION_SINK_H
+#define ISC_SESSION_SINK_H
+
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "base/hashmap.h"
+#include "base/status.h"
+#include "session/drain.h"
+#include "session/follow.h"
+#include "trace/writer.h"
+
+typedef struct isc_sink {
+	isc_writer *writer;
+	isc_follow *follow;
+	uint32_t clock_source;
+	isc_clock_pair pair[2];	/* the first and the latest */
+	size_t pairs;
+	uint64_t produced;	/* events of all streams so far */
+	isc_hashmap latest;	/* thread and stream -> events produced by it */
+	isc_status failed;	/* the first failure of the writer, with err */
+	isc_error err;
+	bool resume;		/* an earlier recorder's numbers go on */
+} isc_sink;
+
+/* Another calibration pair, for the times of threads. */
+void isc_sink_clock(isc_sink *s, isc_clock_pair pair);
+
+isc_drain_sink isc_sink_drain(isc_sink *s);
+void isc_sink_fini(isc_sink *s);
+
+#endif
