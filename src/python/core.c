@@ -1,0 +1,108 @@
+/*
+ * core.c - inferscope._core, the binding to the runtime inside this process.
+ *
+ * The loader matches libraries by name, so this module may meet the runtime of
+ * another installation that was preloaded.  It compares the ABI number before
+ * anything else and stays inert when that differs.
+ *
+ * The runtime is one per process and thread-safe; the module keeps no state.
+ */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "runtime/runtime.h"
+
+static bool fits(void)
+{
+	return isc_rt_abi() == ISC_RT_ABI;
+}
+
+static PyObject *core_attach(PyObject *module, PyObject *folder)
+{
+	PyObject *path = NULL;
+	int failed = -1;
+
+	(void)module;
+	if (!PyUnicode_FSConverter(folder, &path))
+		return NULL;
+	if (fits()) {
+		failed = isc_rt_attach(PyBytes_AS_STRING(path));
+		if (!failed)
+			isc_rt_is_python();
+	}
+	Py_DECREF(path);
+	return PyBool_FromLong(!failed);
+}
+
+static PyObject *core_active(PyObject *module, PyObject *unused)
+{
+	(void)module;
+	(void)unused;
+	return PyBool_FromLong(fits() && isc_rt_active());
+}
+
+static PyObject *core_is_python(PyObject *module, PyObject *unused)
+{
+	(void)module;
+	(void)unused;
+	if (fits())
+		isc_rt_is_python();
+	Py_RETURN_NONE;
+}
+
+/* Takes the reference to value, which may be NULL after a failure. */
+static int add_member(PyObject *module, const char *name, PyObject *value)
+{
+	if (value == NULL)
+		return -1;
+	if (PyModule_AddObject(module, name, value) < 0) {
+		Py_DECREF(value);
+		return -1;
+	}
+	return 0;
+}
+
+static PyObject *why_inert(void)
+{
+	if (fits())
+		Py_RETURN_NONE;
+	return PyUnicode_FromFormat("the runtime in this process has ABI %u, this module needs %u",
+				    (unsigned)isc_rt_abi(), (unsigned)ISC_RT_ABI);
+}
+
+static int core_exec(PyObject *module)
+{
+	if (add_member(module, "inert", PyBool_FromLong(!fits())) < 0)
+		return -1;
+	return add_member(module, "reason", why_inert());
+}
+
+static PyMethodDef core_methods[] = {
+	{"attach", core_attach, METH_O, PyDoc_STR("Join the session in this folder.")},
+	{"active", core_active, METH_NOARGS, PyDoc_STR("Is a session recording this process now?")},
+	{"is_python", core_is_python, METH_NOARGS, PyDoc_STR("Tell the session that this process runs Python.")},
+	{NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef_Slot core_slots[] = {
+	{Py_mod_exec, core_exec},
+#ifdef Py_mod_multiple_interpreters
+	{Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
+#endif
+	{0, NULL},
+};
+
+static struct PyModuleDef core_module = {
+	PyModuleDef_HEAD_INIT,
+	.m_name = "inferscope._core",
+	.m_doc = PyDoc_STR("The binding to the runtime inside this process."),
+	.m_methods = core_methods,
+	.m_slots = core_slots,
+};
+
+PyMODINIT_FUNC PyInit__core(void);	/* called by the interpreter alone */
+
+PyMODINIT_FUNC PyInit__core(void)
+{
+	return PyModuleDef_Init(&core_module);
+}
