@@ -1,0 +1,82 @@
+# The verbs.  What they do is in tools/; `make setup` brings what is missing and runs before each.
+PY := .venv/bin/python
+CHECK := $(PY) tools/suite.py
+QUICK := -m 'not long and not integration'
+
+help:			## print these verbs
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+
+setup:			## install what is missing here: packages, .venv with the tools, sources
+	@tools/setup
+
+all: setup		## build into build/
+	@$(PY) tools/tree.py build
+
+demo: all		## trace a small program and show the report
+	@$(PY) tools/demo.py build
+
+test: 			## build and test; at most 25 minutes
+	@tools/setup test
+	@$(PY) tools/tree.py build
+	@$(CHECK) build $(QUICK)
+
+full:			## everything, with long counts and every Python: hours
+	@tools/setup test fuzz integration
+	@$(MAKE) --no-print-directory lint docs
+	@$(PY) tools/tree.py build
+	@$(CHECK) build --long --pythons 3.9,3.10,3.11,3.12,3.13
+	@$(MAKE) --no-print-directory asan tsan bench
+	@$(PY) tools/fuzz.py --runs 1000000
+
+asan:			## tests under the address and undefined behaviour sanitizers
+	@tools/setup test
+	@$(PY) tools/tree.py build-asan -Db_sanitize=address,undefined -Db_lundef=false
+	@$(CHECK) build-asan --unit
+
+tsan: setup		## C tests under the thread sanitizer
+	@$(PY) tools/tree.py build-tsan -Db_sanitize=thread -Db_lundef=false -Dpython=disabled
+	@$(CHECK) build-tsan --unit
+
+fuzz-smoke:		## 50,000 runs of each fuzz target
+	@tools/setup fuzz
+	@$(PY) tools/fuzz.py --runs 50000
+
+bench: setup		## what tracing costs, measured here
+	@$(PY) tools/tree.py build-release -Dbuildtype=release
+	@$(PY) tools/bench.py build-release
+
+matrix:			## installation and end-to-end tests on every Python found
+	@tools/setup test
+	@$(PY) tools/tree.py build
+	@$(CHECK) build --no-unit --pythons 3.9,3.10,3.11,3.12,3.13 tests/packaging tests/e2e $(QUICK)
+
+integration:		## other projects' programs under the command
+	@tools/setup test integration
+	@$(PY) tools/tree.py build
+	@$(CHECK) build --no-unit -m 'integration and not long'
+
+wheel: setup		## a wheel with _core for every Python found, into dist/
+	@$(PY) tools/wheel.py
+
+docs: setup		## check the documentation: links, and that promised tests exist
+	@$(PY) -m pytest -q tests/project/test_docs.py
+
+coverage: setup		## line coverage of the C tests, into build-coverage/coverage.txt
+	@$(PY) tools/tree.py build-coverage -Db_coverage=true
+	@$(CHECK) build-coverage $(QUICK)
+	@.venv/bin/gcovr --root . --filter src/ --exclude-throw-branches build-coverage | tee build-coverage/coverage.txt
+
+lint: setup		## ruff, mypy and clang-format, changing nothing
+	@$(PY) -m ruff check --quiet . && $(PY) -m ruff format --check --quiet .
+	@$(PY) -m mypy
+	@git ls-files '*.c' '*.h' | xargs .venv/bin/clang-format --dry-run -Werror
+
+format: setup		## put every file into shape
+	@$(PY) -m ruff check --fix --quiet . && $(PY) -m ruff format --quiet .
+	@git ls-files '*.c' '*.h' | xargs .venv/bin/clang-format -i
+
+clean:			## remove what was built; .venv and the fetched sources stay
+	@rm -rf build build-asan build-tsan build-fuzz build-release build-coverage dist
+
+.PHONY: help setup all demo test full asan tsan fuzz-smoke bench matrix integration wheel docs coverage lint format clean
+.NOTPARALLEL:
