@@ -1,0 +1,102 @@
+/*
+ * agent.c - the table of hooks, and how the functions behind them are found.
+ */
+#include "collect/agent.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdbool.h>
+
+#include "collect/alloc.h"
+#include "collect/exec_env.h"
+#include "collect/hook.h"
+#include "collect/target.h"
+
+/* What a call to a function that this libc lacks gives back. */
+enum fails { FAILS_ERRNO, FAILS_CODE, FAILS_POINTER };
+
+/* Absent from musl, and then versions do not matter either. */
+extern __typeof__(dlvsym) dlvsym __attribute__((weak));
+
+void *isc_hook_real[ISC_HOOK_COUNT];
+
+static const struct {
+	const char *version;
+	enum fails fails;
+} lookup[ISC_HOOK_COUNT] = {
+#define LOOKUP(group, fails, name, version) { version, FAILS_##fails },
+	ISC_HOOKS(LOOKUP)
+};
+
+static const isc_hook hooks[ISC_HOOK_COUNT] = {
+#define DESCRIBE(group, fails, name, version) { #name, ISC_HOOK_GROUP_##group, &isc_hook_real[ISC_HOOK_##name] },
+	ISC_HOOKS(DESCRIBE)
+};
+
+static long absent_errno(void)
+{
+	errno = ENOSYS;
+	return -1;
+}
+
+static long absent_code(void)
+{
+	return ENOSYS;
+}
+
+static void *absent_pointer(void)
+{
+	errno = ENOSYS;
+	return NULL;
+}
+
+static void *absent(enum fails fails)
+{
+	switch (fails) {
+	case FAILS_CODE:
+		return (void *)absent_code;
+	case FAILS_POINTER:
+		return (void *)absent_pointer;
+	default:
+		return (void *)absent_errno;
+	}
+}
+
+void *isc_hook_resolve(enum isc_hook_id id)
+{
+	int saved = errno;
+	void *real = NULL;
+
+	isc_alloc_lookup_begin();
+	if (lookup[id].version != NULL && dlvsym != NULL)
+		real = dlvsym(RTLD_NEXT, hooks[id].name, lookup[id].version);
+	if (real == NULL)
+		real = dlsym(RTLD_NEXT, hooks[id].name);
+	if (real == NULL) {
+		dlerror();	/* the program never asked, so it is not to hear of it */
+		real = absent(lookup[id].fails);
+	}
+	isc_alloc_lookup_end();
+	__atomic_store_n(&isc_hook_real[id], real, __ATOMIC_RELAXED);
+	errno = saved;
+	return real;
+}
+
+void isc_agent_init(void)
+{
+	static bool done;
+
+	if (done)
+		return;
+	done = true;
+	for (int id = 0; id < ISC_HOOK_COUNT; id++)
+		isc_hook_find((enum isc_hook_id)id);
+	isc_target_init();
+	isc_exec_env_init();
+}
+
+const isc_hook *isc_agent_hooks(size_t *n)
+{
+	*n = ISC_HOOK_COUNT;
+	return hooks;
+}

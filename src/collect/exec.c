@@ -1,0 +1,207 @@
+/*
+ * exec.c - keep our variables with whatever the program starts.
+ *
+ * Programs clean the environment of their children, and with it us.  So each
+ * way to start a program puts our variables back when the new one can load us,
+ * and takes them out when it cannot or is not to be followed.
+ *
+ * exec in a vfork child runs in its parent's memory: nothing here allocates,
+ * locks or writes to a static object, and the new environment lies on the stack.
+ * The real function does the rest: search, #! lines, the shell for files without
+ * one, and its errors.
+ */
+#include <alloca.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collect/exec_env.h"
+#include "collect/hook.h"
+#include "collect/target.h"
+#include "runtime/runtime.h"
+
+/* An environment that needs more is passed on as it is: 4,000 variables.  A
+ * thread's stack may be small, and a vfork child has nowhere else to put it. */
+#define STACK_BYTES_MAX 32768u
+
+enum wish { WISH_LEAVE, WISH_WITH, WISH_WITHOUT };
+
+/* Does the new program replace this process, or come beside it? */
+enum place { PLACE_HERE, PLACE_CHILD };
+
+static bool is_root(const isc_control *control)
+{
+	return (uint32_t)syscall(SYS_getpid) == control->root_pid;
+}
+
+static enum wish wish_for(enum isc_target target, enum place place, char *const env[])
+{
+	const isc_control *control = isc_rt_control();
+	unsigned follow = ISC_CONTROL_FOLLOW_PYTHON | ISC_CONTROL_FOLLOW_ALL;
+
+	if (control != NULL && (control->flags & ISC_CONTROL_AGENT) == 0)
+		return WISH_LEAVE;
+	if (target == ISC_TARGET_FOREIGN || !isc_exec_env_reachable())
+		return WISH_WITHOUT;
+	/* Without a session there is nothing to be followed for. */
+	if (control == NULL || target == ISC_TARGET_UNKNOWN)
+		return WISH_LEAVE;
+	if ((control->flags & follow) != 0 || (place == PLACE_HERE && is_root(control)))
+		return WISH_WITH;
+	/* A session that the program itself starts inside ours is its own. */
+	return isc_exec_env_has_other(env) ? WISH_LEAVE : WISH_WITHOUT;
+}
+
+/* Sets out to what is to be built, or leaves it alone when env can stay. */
+static bool plan(isc_exec_env *out, char *const env[], enum wish wish)
+{
+	if (wish == WISH_LEAVE)
+		return false;
+	out->vector = NULL;
+	isc_exec_env_build(out, env, wish == WISH_WITH);
+	return out->changed && out->entries * sizeof(char *) + out->text_bytes <= STACK_BYTES_MAX;
+}
+
+/*
+ * Declares env_ours: env, or what is to stand for it, on the stack of the
+ * function that uses this.  errno is as before.
+ */
+#define ENVIRONMENT(env, judge, place) \
+	char *const *env_ours = (env); \
+	do { \
+		int saved_errno_ = errno; \
+		isc_exec_env built_; \
+		enum wish wish_ = isc_exec_env_ready() ? wish_for(judge, place, (env)) : WISH_LEAVE; \
+		if (plan(&built_, (env), wish_)) { \
+			built_.vector = alloca(built_.entries * sizeof(char *)); \
+			built_.text = alloca(built_.text_bytes + 1); \
+			isc_exec_env_build(&built_, (env), wish_ == WISH_WITH); \
+			env_ours = built_.vector; \
+		} \
+		errno = saved_errno_; \
+	} while (0)
+
+/* Once more as the program meant it, if it was our variables that were too much. */
+#define OR_WITHOUT_OURS(env, call_ours, call_theirs) \
+	do { \
+		int result_ = (call_ours); \
+		return result_ == -1 && errno == E2BIG && env_ours != (env) ? (call_theirs) : result_; \
+	} while (0)
+
+static int start(const char *path, char *const argv[], char *const env[])
+{
+	ENVIRONMENT(env, isc_target_judge(AT_FDCWD, path, 0), PLACE_HERE);
+	OR_WITHOUT_OURS(env, ISC_REAL(execve)(path, argv, env_ours), ISC_REAL(execve)(path, argv, env));
+}
+
+static int start_search(const char *file, char *const argv[], char *const env[])
+{
+	ENVIRONMENT(env, isc_target_search(file), PLACE_HERE);
+	OR_WITHOUT_OURS(env, ISC_REAL(execvpe)(file, argv, env_ours), ISC_REAL(execvpe)(file, argv, env));
+}
+
+ISC_HOOK int execve(const char *path, char *const argv[], char *const env[])
+{
+	return start(path, argv, env);
+}
+
+ISC_HOOK int execv(const char *path, char *const argv[])
+{
+	return start(path, argv, environ);
+}
+
+ISC_HOOK int execvpe(const char *file, char *const argv[], char *const env[])
+{
+	return start_search(file, argv, env);
+}
+
+ISC_HOOK int execvp(const char *file, char *const argv[])
+{
+	return start_search(file, argv, environ);
+}
+
+/* Declares argv, the arguments up to and with their NULL, and leaves rest behind it. */
+#define ARGUMENTS(first) \
+	va_list rest; \
+	size_t argc_ = 1; \
+	char **argv; \
+	va_start(rest, first); \
+	while (va_arg(rest, char *) != NULL) \
+		argc_++; \
+	va_end(rest); \
+	argv = alloca((argc_ + 1) * sizeof(char *)); \
+	argv[0] = (char *)(first); \
+	va_start(rest, first); \
+	for (size_t i_ = 1; i_ <= argc_; i_++) \
+		argv[i_] = va_arg(rest, char *)
+
+ISC_HOOK int execl(const char *path, const char *arg, ...)
+{
+	ARGUMENTS(arg);
+	va_end(rest);
+	return start(path, argv, environ);
+}
+
+ISC_HOOK int execlp(const char *file, const char *arg, ...)
+{
+	ARGUMENTS(arg);
+	va_end(rest);
+	return start_search(file, argv, environ);
+}
+
+ISC_HOOK int execle(const char *path, const char *arg, ...)
+{
+	char *const *env;
+
+	ARGUMENTS(arg);
+	env = va_arg(rest, char *const *);
+	va_end(rest);
+	return start(path, argv, env);
+}
+
+ISC_HOOK int execveat(int dir, const char *path, char *const argv[], char *const env[], int flags)
+{
+	ENVIRONMENT(env, isc_target_judge(dir, path, flags), PLACE_HERE);
+	OR_WITHOUT_OURS(env, ISC_REAL(execveat)(dir, path, argv, env_ours, flags),
+			ISC_REAL(execveat)(dir, path, argv, env, flags));
+}
+
+ISC_HOOK int fexecve(int fd, char *const argv[], char *const env[])
+{
+	ENVIRONMENT(env, isc_target_judge_open(fd), PLACE_HERE);
+	OR_WITHOUT_OURS(env, ISC_REAL(fexecve)(fd, argv, env_ours), ISC_REAL(fexecve)(fd, argv, env));
+}
+
+ISC_HOOK int posix_spawn(pid_t *__restrict pid, const char *__restrict path,
+			 const posix_spawn_file_actions_t *__restrict actions,
+			 const posix_spawnattr_t *__restrict attr, char *const argv[__restrict],
+			 char *const env[__restrict])
+{
+	int code;
+
+	ENVIRONMENT(env, isc_target_judge(AT_FDCWD, path, 0), PLACE_CHILD);
+	code = ISC_REAL(posix_spawn)(pid, path, actions, attr, argv, env_ours);
+	if (code == E2BIG && env_ours != env)
+		code = ISC_REAL(posix_spawn)(pid, path, actions, attr, argv, env);
+	return code;
+}
+
+ISC_HOOK int posix_spawnp(pid_t *__restrict pid, const char *__restrict file,
+			  const posix_spawn_file_actions_t *__restrict actions,
+			  const posix_spawnattr_t *__restrict attr, char *const argv[__restrict],
+			  char *const env[__restrict])
+{
+	int code;
+
+	ENVIRONMENT(env, isc_target_search(file), PLACE_CHILD);
+	code = ISC_REAL(posix_spawnp)(pid, file, actions, attr, argv, env_ours);
+	if (code == E2BIG && env_ours != env)
+		code = ISC_REAL(posix_spawnp)(pid, file, actions, attr, argv, env);
+	return code;
+}

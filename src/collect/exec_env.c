@@ -1,0 +1,217 @@
+/*
+ * exec_env.c - put our variables into an environment, or take them out.
+ */
+#include "collect/exec_env.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "runtime/layout.h"
+
+/* A list of paths, of which one is ours. */
+typedef struct list {
+	const char *name;		/* with its = */
+	const char *separators;		/* the first is the one we write */
+	char ours[PATH_MAX];		/* empty: not in use */
+	size_t ours_len;
+} list;
+
+/* Written by isc_exec_env_init() alone. */
+static list lists[] = {
+	/* The loader also splits at blanks, so a path of ours holds none. */
+	{ .name = "LD_PRELOAD=", .separators = ": " },
+	{ .name = "PYTHONPATH=", .separators = ":" },
+};
+#define PRELOAD (&lists[0])
+#define PYTHON (&lists[1])
+#define LISTS (sizeof(lists) / sizeof(lists[0]))
+
+#define SESSION_NAME ISC_SESSION_VARIABLE "="
+static char session[sizeof(SESSION_NAME) + PATH_MAX];
+
+/* What brings the package into a Python that lacks it: PATH/inferscope/_inject. */
+#define INJECT_TAIL "/inferscope/_inject"
+
+static bool starts_with(const char *text, const char *start)
+{
+	return strncmp(text, start, strlen(start)) == 0;
+}
+
+static void note_path(list *l, const char *path, size_t len)
+{
+	if (len == 0 || len >= sizeof(l->ours) || path[0] != '/')
+		return;
+	memcpy(l->ours, path, len);
+	l->ours[len] = '\0';
+	if (strpbrk(l->ours, l->separators) != NULL)
+		l->ours[0] = '\0';
+	else
+		l->ours_len = len;
+}
+
+/* The folder in PYTHONPATH that the session put there, if it did. */
+static void note_inject(const char *value)
+{
+	size_t tail = strlen(INJECT_TAIL);
+
+	for (const char *at = value; at != NULL && *at != '\0';) {
+		size_t len = strcspn(at, ":");
+
+		if (len > tail && memcmp(at + len - tail, INJECT_TAIL, tail) == 0)
+			note_path(PYTHON, at, len);
+		at += len + (at[len] == ':');
+	}
+}
+
+void isc_exec_env_init(void)
+{
+	const char *folder = getenv(ISC_SESSION_VARIABLE);
+	Dl_info self;
+
+	if (folder == NULL || folder[0] == '\0' || strlen(folder) >= PATH_MAX)
+		return;
+	/* By the name that we were loaded by: a link in the session folder stays one. */
+	if (dladdr((void *)lists, &self) == 0 || self.dli_fname == NULL)
+		return;
+	note_path(PRELOAD, self.dli_fname, strlen(self.dli_fname));
+	note_inject(getenv("PYTHONPATH"));
+	strcpy(session, SESSION_NAME);
+	strcat(session, folder);
+}
+
+bool isc_exec_env_ready(void)
+{
+	return session[0] != '\0' && PRELOAD->ours_len > 0;
+}
+
+bool isc_exec_env_reachable(void)
+{
+	return syscall(SYS_faccessat, AT_FDCWD, PRELOAD->ours, R_OK) == 0;
+}
+
+bool isc_exec_env_has_other(char *const env[])
+{
+	for (size_t i = 0; env != NULL && env[i] != NULL; i++)
+		if (starts_with(env[i], SESSION_NAME))
+			return strcmp(env[i], session) != 0;
+	return false;
+}
+
+/* Where our entry begins in a value, or NULL. */
+static const char *find_ours(const list *l, const char *value)
+{
+	for (const char *at = value; *at != '\0';) {
+		size_t len = strcspn(at, l->separators);
+
+		if (len == l->ours_len && memcmp(at, l->ours, len) == 0)
+			return at;
+		at += len + (at[len] != '\0');
+	}
+	return NULL;
+}
+
+static void add_entry(isc_exec_env *out, const char *entry)
+{
+	if (out->vector != NULL)
+		out->vector[out->entries] = (char *)entry;
+	out->entries++;
+}
+
+static void add_text(isc_exec_env *out, const char *text, size_t len)
+{
+	if (out->vector != NULL)
+		memcpy(out->text + out->text_bytes, text, len);
+	out->text_bytes += len;
+}
+
+/* A new entry begins at the end of the text; its parts are then added. */
+static void open_text(isc_exec_env *out, const char *name)
+{
+	add_entry(out, out->vector != NULL ? out->text + out->text_bytes : NULL);
+	add_text(out, name, strlen(name));
+	out->changed = true;
+}
+
+static void add_in_front(isc_exec_env *out, const list *l, const char *value)
+{
+	open_text(out, l->name);
+	add_text(out, l->ours, l->ours_len);
+	if (value[0] != '\0')
+		add_text(out, l->separators, 1);
+	add_text(out, value, strlen(value) + 1);
+}
+
+/* The entry without ours and one separator beside it; nothing when nothing is left. */
+static void take_out(isc_exec_env *out, const list *l, const char *value, const char *at)
+{
+	const char *behind = at + l->ours_len;
+	size_t before = (size_t)(at - value);
+
+	out->changed = true;
+	if (*behind != '\0')
+		behind++;
+	else if (before > 0)
+		before--;
+	if (before == 0 && *behind == '\0')
+		return;
+	open_text(out, l->name);
+	add_text(out, value, before);
+	add_text(out, behind, strlen(behind) + 1);
+}
+
+static void build_list(isc_exec_env *out, const list *l, const char *entry, bool with)
+{
+	const char *value = entry + strlen(l->name);
+	const char *at = find_ours(l, value);
+
+	if (with == (at != NULL))
+		add_entry(out, entry);
+	else if (with)
+		add_in_front(out, l, value);
+	else
+		take_out(out, l, value, at);
+}
+
+void isc_exec_env_build(isc_exec_env *out, char *const env[], bool with)
+{
+	bool seen[LISTS] = { false }, seen_session = false;
+
+	out->entries = 0;
+	out->text_bytes = 0;
+	out->changed = false;
+	for (size_t i = 0; env != NULL && env[i] != NULL; i++) {
+		const list *l = NULL;
+
+		for (size_t k = 0; k < LISTS && l == NULL; k++) {
+			if (lists[k].ours_len > 0 && starts_with(env[i], lists[k].name)) {
+				l = &lists[k];
+				seen[k] = true;
+			}
+		}
+		if (l != NULL) {
+			build_list(out, l, env[i], with);
+		} else if (starts_with(env[i], SESSION_NAME)) {
+			/* Another session inside this one keeps its name. */
+			seen_session = true;
+			if (with)
+				add_entry(out, env[i]);
+			else
+				out->changed = true;
+		} else {
+			add_entry(out, env[i]);
+		}
+	}
+	for (size_t k = 0; with && k < LISTS; k++)
+		if (!seen[k] && lists[k].ours_len > 0)
+			add_in_front(out, &lists[k], "");
+	if (with && !seen_session) {
+		add_entry(out, session);
+		out->changed = true;
+	}
+	add_entry(out, NULL);
+}

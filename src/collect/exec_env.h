@@ -1,0 +1,42 @@
+/*
+ * exec_env.h - our variables in the environment of a new program.
+ *
+ *	LD_PRELOAD		our path, in front of whatever else is there
+ *	PYTHONPATH		the folder that brings us into Python, if this session uses one
+ *	INFERSCOPE_SESSION	the session
+ *
+ * They are noted once, when the library is loaded.  Between vfork and exec
+ * nothing may be allocated or left behind, so the caller brings the memory:
+ * build once without, to learn how much, and once with.
+ */
+#ifndef ISC_COLLECT_EXEC_ENV_H
+#define ISC_COLLECT_EXEC_ENV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct isc_exec_env {
+	char **vector;		/* the caller's; NULL: only count */
+	char *text;		/* the caller's */
+	size_t entries;		/* of the vector, with the NULL at its end */
+	size_t text_bytes;
+	bool changed;		/* false: the environment is already right */
+} isc_exec_env;
+
+/* Notes our variables in the environment of this process.  Not signal-safe. */
+void isc_exec_env_init(void);
+
+/* Were we preloaded by a session, from a path that a child can use? */
+bool isc_exec_env_ready(void);
+
+/* Can this process still see the library?  Not after chroot, for one. */
+bool isc_exec_env_reachable(void);
+
+/* Does env name a session that is not ours?  Signal-safe. */
+bool isc_exec_env_has_other(char *const env[]);
+
+/* The environment env (NULL: empty) with our variables in it, or without them.
+ * The entries that stay are env's own strings.  Signal-safe. */
+void isc_exec_env_build(isc_exec_env *out, char *const env[], bool with);
+
+#endif
