@@ -34,8 +34,4 @@ void isc_log_error(const isc_log *log, int level, const isc_error *err);
 /* A sink: self points to an int, the descriptor.  One write(2) per line. */
 void isc_log_to_fd(void *self, int level, const char *line, size_t len);
 
-/* Copies text with everything that could steer a terminal as \n, \t, \xNN or
- * \u{NNNN}; always NUL-terminated, cut between characters.  Returns the length. */
-size_t isc_log_escape(const char *text, size_t len, char *out, size_t room);
-
 #endif

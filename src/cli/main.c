@@ -1,7 +1,97 @@
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
 
-int main(void)
+#include "base/suggest.h"
+#include "cli/commands.h"
+
+static int stderr_fd = STDERR_FILENO;
+
+isc_log isc_cli_log = {ISC_LOG_INFO, isc_log_to_fd, &stderr_fd};
+const char *isc_cli_called_as;
+
+/* A subcommand is one cmd_<name>.c and one row.  Without a text it is not shown. */
+static const struct command {
+	const char *name;
+	const char *text;
+	int (*main)(int argc, char **argv);
+} commands[] = {
+	{"config", "show every setting and where it came from", cmd_config},
+};
+
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+int isc_cli_fail(const isc_error *err, int code)
 {
-	puts("inferscope");
-	return 0;
+	isc_log_error(&isc_cli_log, ISC_LOG_ERROR, err);
+	return code;
+}
+
+static void help(void)
+{
+	puts("Usage: inferscope COMMAND [OPTION...]\n"
+	     "\n"
+	     "Why is this inference slow, and what should I change?\n");
+	for (size_t i = 0; i < COMMANDS; i++)
+		if (commands[i].text != NULL)
+			printf("  %-10s %s\n", commands[i].name, commands[i].text);
+	puts("\n"
+	     "  --help     show this text; inferscope COMMAND --help tells more\n"
+	     "  --version  show the version");
+}
+
+static int unknown(const char *word)
+{
+	const char *names[COMMANDS + 2], *nearest;
+	isc_error err;
+
+	for (size_t i = 0; i < COMMANDS; i++)
+		names[i] = commands[i].text ? commands[i].name : NULL;
+	names[COMMANDS] = "--help";
+	names[COMMANDS + 1] = "--version";
+	nearest = isc_suggest(word, names, COMMANDS + 2);
+	isc_fail(&err, ISC_ERR_INVALID, "unknown %s %.80s", word[0] == '-' ? "option" : "command", word);
+	if (nearest != NULL)
+		isc_hint(&err, "did you mean %s?", nearest);
+	else
+		isc_hint(&err, "see inferscope --help");
+	return isc_cli_fail(&err, ISC_EXIT_USAGE);
+}
+
+/* With rights that the caller does not have, the caller's files, variables and
+ * programs must not be believed; and nothing here needs more rights. */
+static int refuse_raised_rights(int code)
+{
+	isc_error err;
+
+	isc_fail(&err, ISC_ERR_DENIED, "refusing to work with raised rights (set-user-ID, set-group-ID or file capabilities)");
+	isc_hint(&err, "take them away from the file; inferscope needs none");
+	return isc_cli_fail(&err, code);
+}
+
+int main(int argc, char **argv)
+{
+	bool is_run = argc > 1 && strcmp(argv[1], "run") == 0;
+
+	isc_cli_called_as = argc > 0 ? argv[0] : "inferscope";
+	if (getauxval(AT_SECURE))
+		return refuse_raised_rights(is_run ? ISC_EXIT_RUN_FAILED : ISC_EXIT_FAILED);
+	if (argc < 2) {
+		help();
+		return ISC_EXIT_USAGE;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+		help();
+		return ISC_EXIT_OK;
+	}
+	if (strcmp(argv[1], "--version") == 0) {
+		puts("inferscope " ISC_VERSION);
+		return ISC_EXIT_OK;
+	}
+	for (size_t i = 0; i < COMMANDS; i++)
+		if (strcmp(commands[i].name, argv[1]) == 0)
+			return commands[i].main(argc - 1, argv + 1);
+	return unknown(argv[1]);
 }

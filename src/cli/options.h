@@ -11,14 +11,14 @@
 #include <stddef.h>
 
 #include "base/status.h"
-#include "session/session.h"
 #include "session/settings.h"
 
 typedef struct isc_option {
-	const char *name;	/* without dashes */
+	const char *name;	/* without dashes; NULL: the letter only */
 	const char *argument;	/* "PATH" when it takes a value, else NULL */
 	const char *help;	/* one line; NULL hides it from --help */
-	char letter;		/* 'm' for -m; 0: none */
+	char letter;		/* 'm' for -m; 0: none; 'h' is taken */
+	bool ends;		/* its value and all behind it go to rest() */
 } isc_option;
 
 typedef struct isc_options {
@@ -31,14 +31,25 @@ typedef struct isc_options {
 	isc_status (*option)(void *self, const isc_option *option, const char *value, isc_error *err);
 	/* NULL: the command takes no arguments */
 	isc_status (*argument)(void *self, const char *value, isc_error *err);
+	/* Instead of argument: the first one and everything behind it.  by: the option
+	 * that ended ours, or NULL; dashes: "--" stood before it */
+	isc_status (*rest)(void *self, const isc_option *by, char **argv, int argc, bool dashes, isc_error *err);
 } isc_options;
 
 /* *helped: --help was asked for and is printed; the command ends with 0. */
 isc_status isc_options_parse(const isc_options *o, int argc, char **argv, void *self, bool *helped, isc_error *err);
 
+/* What to run. */
+enum isc_target_kind { ISC_TARGET_SCRIPT, ISC_TARGET_MODULE, ISC_TARGET_CODE, ISC_TARGET_COMMAND };
+typedef struct isc_target {
+	int kind;		/* enum isc_target_kind */
+	char **argv;		/* script, module, code or command first, then its arguments; NULL at the end */
+	int argc;
+} isc_target;
+
 /* The options of `run`, straight into settings, up to the program: SCRIPT, -m
  * MODULE, -c CODE or -- COMMAND.  What follows belongs to the program.  target
- * borrows from argv, which is changed in place. */
+ * borrows from argv, which is changed in place; NULL: options only, for `config show`. */
 isc_status isc_options_run(int argc, char **argv, isc_settings *settings, isc_target *target, bool *helped,
 			   isc_error *err);
 

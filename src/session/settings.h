@@ -118,6 +118,11 @@ extern const isc_setting isc_settings_table[ISC_SETTINGS_COUNT];
 /* Index of a key, -1 when there is none. */
 int isc_settings_find(const char *key);
 
+/* The option that sets a row, without dashes; negated: the one that switches it
+ * off.  Every switch has both, so that the command line can undo a file; the table
+ * names the one that help shows.  false: there is none. */
+bool isc_settings_option(int row, bool negated, char *out, size_t room);
+
 /* Sets every default; on failure there is nothing to release. */
 isc_status isc_settings_init(isc_settings *s, isc_error *err);
 void isc_settings_fini(isc_settings *s);

@@ -1,0 +1,88 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/output_target.h"
+
+static isc_status busy(const isc_output_target *t, isc_error *err)
+{
+	isc_fail(err, ISC_ERR_EXISTS, "cannot write %.180s: another inferscope is recording into it", t->path);
+	isc_hint(err, "wait for it, or choose another path with --trace");
+	return ISC_ERR_EXISTS;
+}
+
+/* Some network file systems have no locks; the mark alone must do there. */
+static bool lock(int fd)
+{
+	return flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
+static bool still_named(const isc_output_target *t, int fd)
+{
+	struct stat named, open;
+
+	return fstatat(t->dir_fd, t->name, &named, AT_SYMLINK_NOFOLLOW) == 0 && fstat(fd, &open) == 0 &&
+	       named.st_dev == open.st_dev && named.st_ino == open.st_ino;
+}
+
+/* Unlinks the old trace while holding its lock, so that of two recorders that
+ * want the name only one takes the old file away.  When the name means another
+ * file by then nothing happens and the caller looks again. */
+static isc_status take_away(const isc_output_target *t, isc_error *err)
+{
+	bool exists;
+	isc_status st = isc_output_target_check(t, &exists, err);
+	int fd;
+
+	if (st != ISC_OK || !exists)
+		return st;
+	fd = openat(t->dir_fd, t->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	/* Unreadable, so checked by force alone: a recorder's own trace could be read. */
+	if (fd < 0 && errno != EACCES)
+		return ISC_OK;
+	if (fd >= 0 && !lock(fd))
+		st = busy(t, err);
+	else if ((fd < 0 || (still_named(t, fd) && isc_output_target_check_fd(t, fd, NULL) == ISC_OK)) &&
+		 unlinkat(t->dir_fd, t->name, 0) < 0)
+		st = isc_output_target_fail(t, "cannot replace", err);
+	if (fd >= 0)
+		close(fd);
+	return st;
+}
+
+static isc_status create(const isc_output_target *t, int *out, isc_error *err)
+{
+	isc_status st = ISC_OK;
+
+	for (int tries = 0; tries < 16 && st == ISC_OK; tries++) {
+		int fd = openat(t->dir_fd, t->name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+		if (fd < 0 && errno != EEXIST)
+			return isc_output_target_fail(t, "cannot write", err);
+		/* Another recorder may see a new file before it is locked, and take it. */
+		if (fd >= 0 && lock(fd) && still_named(t, fd)) {
+			*out = fd;
+			return ISC_OK;
+		}
+		if (fd >= 0) {
+			close(fd);
+			break;
+		}
+		st = take_away(t, err);
+	}
+	return st == ISC_OK ? busy(t, err) : st;
+}
+
+isc_status isc_output_create_trace(const char *path, bool force, isc_output_is_ours is_ours, int *fd, isc_error *err)
+{
+	isc_output_target t;
+	isc_status st = isc_output_target_open(&t, path, force, is_ours, err);
+
+	*fd = -1;
+	if (st == ISC_OK)
+		st = create(&t, fd, err);
+	isc_output_target_close(&t);
+	return st;
+}

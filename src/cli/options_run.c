@@ -1,0 +1,116 @@
+/*
+ * The options of `run`, made from the table of settings.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/options.h"
+
+/* Both forms of each switch, and -m and -c. */
+#define OPTIONS_MAX (2 * ISC_SETTINGS_COUNT + 2)
+
+typedef struct reading {
+	isc_settings *settings;
+	isc_target *target;
+	int row[OPTIONS_MAX];		/* of the option */
+	bool negated[OPTIONS_MAX];
+	char name[OPTIONS_MAX][32];
+	isc_option table[OPTIONS_MAX];
+	size_t count;
+} reading;
+
+static void add(reading *r, int row, bool negated)
+{
+	const isc_setting *setting = &isc_settings_table[row];
+	bool shown = negated ? setting->negated != NULL : setting->option != NULL;
+
+	if (!isc_settings_option(row, negated, r->name[r->count], sizeof(r->name[0])))
+		return;
+	r->table[r->count] = (isc_option){
+		.name = r->name[r->count],
+		.argument = setting->type == ISC_SETTING_BOOL ? NULL : setting->argument,
+		.help = shown ? setting->help : NULL,
+	};
+	r->row[r->count] = row;
+	r->negated[r->count] = negated;
+	r->count++;
+}
+
+static void fill(reading *r)
+{
+	for (int i = 0; i < ISC_SETTINGS_COUNT; i++) {
+		add(r, i, false);
+		if (isc_settings_table[i].type == ISC_SETTING_BOOL)
+			add(r, i, true);
+	}
+	if (r->target == NULL)
+		return;
+	r->table[r->count++] = (isc_option){NULL, "MODULE", "run a Python module", 'm', true};
+	r->table[r->count++] = (isc_option){NULL, "CODE", "run Python code", 'c', true};
+}
+
+static isc_status take(void *self, const isc_option *option, const char *value, isc_error *err)
+{
+	reading *r = self;
+	size_t i = (size_t)(option - r->table);
+	isc_origin origin = {ISC_ORIGIN_OPTION, 0, r->negated[i]};
+	isc_error why;
+	isc_status st;
+
+	if (value == NULL)
+		value = r->negated[i] ? "false" : "true";
+	st = isc_settings_set(r->settings, r->row[i], value, origin, &why);
+	if (st == ISC_OK)
+		return ISC_OK;
+	isc_fail(err, st, "--%s: %.200s", option->name, why.what);
+	isc_hint(err, "%s", why.hint);
+	return st;
+}
+
+static isc_status take_program(void *self, const isc_option *by, char **argv, int argc, bool dashes, isc_error *err)
+{
+	reading *r = self;
+
+	(void)err;
+	r->target->kind = by != NULL ? (by->letter == 'm' ? ISC_TARGET_MODULE : ISC_TARGET_CODE) :
+			  dashes ? ISC_TARGET_COMMAND : ISC_TARGET_SCRIPT;
+	r->target->argv = argv;
+	r->target->argc = argc;
+	return ISC_OK;
+}
+
+isc_status isc_options_run(int argc, char **argv, isc_settings *settings, isc_target *target, bool *helped,
+			   isc_error *err)
+{
+	reading *r = calloc(1, sizeof(*r));
+	isc_options options = {
+		.command = target ? "run" : "config show",
+		.arguments = target ? "SCRIPT [ARGS...]\n-m MODULE [ARGS...]\n-c CODE [ARGS...]\n-- COMMAND [ARGS...]" : "",
+		.about = target ? "Run a program with tracing, write the trace and the report, print a summary."
+				  "\vThe program keeps its input, output, terminal and exit code.  "
+				  "Each switch has its opposite: --no-gpu and --gpu, --force and --no-force."
+				: "Print every setting, its value and where it came from.\vTakes the options of run.",
+		.option = take,
+		.rest = target ? take_program : NULL,
+	};
+	isc_status st;
+
+	*helped = false;
+	if (r == NULL)
+		return isc_fail(err, ISC_ERR_NOMEM, "no memory to read the options");
+	if (target != NULL)
+		*target = (isc_target){0};
+	r->settings = settings;
+	r->target = target;
+	fill(r);
+	options.table = r->table;
+	options.count = r->count;
+	st = isc_options_parse(&options, argc, argv, r, helped, err);
+	free(r);
+	if (st == ISC_OK && !*helped && target != NULL && (target->argc == 0 || target->argv[0][0] == 0)) {
+		isc_fail(err, ISC_ERR_INVALID, "run: no program was given");
+		isc_hint(err, "write inferscope run SCRIPT, -m MODULE, -c CODE or -- COMMAND");
+		return ISC_ERR_INVALID;
+	}
+	return st;
+}
