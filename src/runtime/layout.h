@@ -104,8 +104,9 @@ _Static_assert(offsetof(isc_control, roster_tail) == 128, "control: roster_tail"
 _Static_assert(offsetof(isc_control, trace_path) == 256, "control: trace_path");
 _Static_assert(sizeof(isc_control) == 4096, "control");
 
-/* A ready pool that the first process to write claims by rename, so that the
- * root process starts with room while children start small. */
+/* A file of zeros, backed in full, that the first process to write claims by
+ * rename, so that the root process starts with room while children start small.
+ * Its size says how many blocks it has: isc_pool_backed_bytes(). */
 #define ISC_SPARE_NAME "spare"
 
 /* ---- pool ------------------------------------------------------------- */
@@ -164,8 +165,8 @@ typedef struct isc_pool {
 	uint32_t pid;			/* 24 as the process sees itself */
 	uint32_t ppid;			/* 28 */
 	uint64_t gen;			/* 32 names this image; odd, never 0 */
-	uint64_t parent_gen;		/* 40 the image this one was forked from, or 0 */
-	uint64_t defs_base;		/* 48 ids below this resolve in the parent's definitions */
+	uint64_t parent_gen;		/* 40 the nearest image with a pool that this one was forked from, or 0 */
+	uint64_t defs_base;		/* 48 ids below this resolve in the definitions of parent_gen */
 	uint64_t off_state;		/* 56 */
 	uint64_t off_slot;		/* 64 */
 	uint64_t off_block;		/* 72 */
@@ -179,6 +180,25 @@ typedef struct isc_pool {
 } isc_pool;
 _Static_assert(sizeof(isc_pool) == 4096, "pool header");
 
+/* Where things lie in a pool: header, states, slots, blocks. */
+static inline uint64_t isc_pool_off_slot(uint32_t max_blocks)
+{
+	return (sizeof(isc_pool) + (uint64_t)max_blocks * 8 + 4095) & ~4095ull;
+}
+
+static inline uint64_t isc_pool_off_block(uint32_t max_blocks, uint32_t max_slots)
+{
+	uint64_t end = isc_pool_off_slot(max_blocks) + (uint64_t)max_slots * sizeof(isc_slot);
+
+	return (end + 8191) & ~8191ull;
+}
+
+/* Bytes of a pool file whose first `blocks` blocks may be touched. */
+static inline uint64_t isc_pool_backed_bytes(uint32_t max_blocks, uint32_t max_slots, uint32_t blocks)
+{
+	return isc_pool_off_block(max_blocks, max_slots) + (uint64_t)blocks * ISC_BLOCK_SIZE;
+}
+
 #define ISC_POOL_STATES(pool) ((_Atomic uint64_t *)((char *)(pool) + (pool)->off_state))
 #define ISC_POOL_SLOTS(pool) ((isc_slot *)((char *)(pool) + (pool)->off_slot))
 #define ISC_POOL_BLOCK(pool, i) ((isc_block *)((char *)(pool) + (pool)->off_block + (size_t)(i) * ISC_BLOCK_SIZE))
@@ -191,6 +211,11 @@ _Static_assert(sizeof(isc_pool) == 4096, "pool header");
  * Append-only.  A definition's id is its place: (base + offset) / 16, where
  * base lets a fork child go on counting where its parent stood, so that ids
  * the program already holds stay true in the child.
+ *
+ * The head of a definition is its reservation: the taker sets it from 0 by CAS
+ * at the place where tail stands, and then anybody may move tail past it.  So
+ * every head below tail tells a length, and an unfinished definition stops
+ * neither other writers nor the reader.
  */
 typedef struct isc_defs {
 	_Atomic uint64_t magic;		/*  0 creator, release, last */
@@ -203,5 +228,16 @@ typedef struct isc_defs {
 	uint64_t pad[9];
 } isc_defs;
 _Static_assert(sizeof(isc_defs) == 128, "definitions header");
+
+typedef struct isc_def {		/* at a multiple of 16 */
+	_Atomic uint64_t head;		/* ISC_DEF_HEAD; taker: CAS 0 -> RESERVED, release COMMITTED */
+	char data[];
+} isc_def;
+
+/* What a definition of len bytes takes. */
+static inline uint64_t isc_def_bytes(uint32_t len)
+{
+	return (sizeof(isc_def) + (uint64_t)len + 15) & ~15ull;
+}
 
 #endif

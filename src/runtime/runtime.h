@@ -51,4 +51,9 @@ ISC_API uint64_t isc_rt_ticks(void);
 ISC_API void isc_rt_write(const isc_record *record, uint32_t n);
 ISC_API void isc_rt_write1(uint64_t ticks, uint64_t word);
 
+/* The functions of inferscope/mark.h, which finds this by name; NULL when the
+ * version asked for is newer than ours. */
+struct isc_mark_api;
+ISC_API const struct isc_mark_api *isc_rt_mark_api(uint32_t version);
+
 #endif
