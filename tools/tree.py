@@ -26,13 +26,14 @@ def options() -> list[str]:
     ]
 
 
-def compile(folder: Path, extra: list[str]) -> int:
+def compile(folder: Path, extra: list[str], targets: list[str] | None = None) -> int:
     environment = dict(os.environ, PATH=f"{TOOLS}{os.pathsep}{os.environ['PATH']}")
     if not (folder / "build.ninja").exists():
         setup = [TOOLS / "meson", "setup", folder, *options(), *extra]
         if subprocess.run(setup, cwd=ROOT, env=environment, check=False).returncode:
             return 1
-    return subprocess.run([TOOLS / "ninja", "-C", folder, "--quiet"], cwd=ROOT, env=environment, check=False).returncode
+    ninja = [TOOLS / "ninja", "-C", folder, "--quiet", *(targets or [])]
+    return subprocess.run(ninja, cwd=ROOT, env=environment, check=False).returncode
 
 
 if __name__ == "__main__":

@@ -1,0 +1,76 @@
+"""The tree is the architecture: includes go one way, files stay small, and nothing names this machine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SRC = ROOT / "src"
+
+# folder: what it may include besides itself.  include/inferscope is open to all.
+ALLOWED = {
+    "base": set(),
+    "trace": {"base"},
+    "analyze": {"trace", "base"},
+    "report": {"analyze", "trace", "base"},
+    "runtime": {"base"},
+    "collect": {"runtime", "base"},
+    "session": {"runtime/layout.h", "trace", "base"},
+    "cli": {"session", "analyze", "report", "trace", "base"},
+    "python": {"runtime", "base"},
+}
+LINES_MAX = 600
+Files = Callable[..., list[Path]]
+
+
+def wrong_includes(folder: str, text: str) -> list[str]:
+    """The includes in text that a file of this folder may not have."""
+    wrong = []
+    for path in re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, re.MULTILINE):
+        if path.startswith("inferscope/") or "/" not in path:
+            continue
+        top = path.split("/")[0]
+        if top != folder and top not in ALLOWED[folder] and path not in ALLOWED[folder]:
+            wrong.append(path)
+    return wrong
+
+
+def test_includes_follow_the_layers(tracked: Files) -> None:
+    found = []
+    for file in tracked("src/*.c", "src/*.h"):
+        folder = file.relative_to(SRC).parts[0]
+        found += [f"{file.relative_to(ROOT)} includes {path}" for path in wrong_includes(folder, file.read_text())]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("folder", "path"),
+    [("base", "trace/format.h"), ("trace", "analyze/x.h"), ("runtime", "session/x.h"), ("session", "runtime/runtime.h")],
+)
+def test_a_wrong_include_is_seen(folder: str, path: str) -> None:
+    assert wrong_includes(folder, f'#include <stdio.h>\n#include "{path}"\n') == [path]
+
+
+def test_every_folder_of_src_has_its_layer(tracked: Files) -> None:
+    assert {file.relative_to(SRC).parts[0] for file in tracked("src/*.c", "src/*.h")} <= set(ALLOWED)
+
+
+def test_no_base_code_is_linked_into_the_program() -> None:
+    text = (SRC / "meson.build").read_text()
+    runtime = re.search(r"shared_library\('inferscope_rt',(.*?)\)", text, re.DOTALL)
+    assert runtime and "base_src" not in runtime.group(1) and "dependencies" not in runtime.group(1)
+
+
+def test_no_file_is_too_long(tracked: Files) -> None:
+    sources = tracked("*.c", "*.h", "*.py")
+    long = {str(file.relative_to(ROOT)): n for file in sources if (n := file.read_text().count("\n")) > LINES_MAX}
+    assert not long, f"two nouns in one file: {long}"
+
+
+def test_there_is_no_drawer_for_odds_and_ends(tracked: Files) -> None:
+    bad = re.compile(r"(^|[/_])(utils?|helpers?|misc|common)(\.|/|$)")
+    assert not [str(file) for file in tracked() if bad.search(str(file.relative_to(ROOT)))]
