@@ -1,5 +1,6 @@
 /*
- * parts.h - where things are: our own parts, and the Python to run.
+ * parts.h - where our own parts are.  interpreter.h finds the Python to run,
+ * environment.h makes the program's environment.
  */
 #ifndef ISC_SESSION_PARTS_H
 #define ISC_SESSION_PARTS_H
@@ -17,19 +18,15 @@ typedef struct isc_parts {
 
 /* From /proc/self/exe, by the list in docs/install-layout.md. */
 isc_status isc_parts_find(isc_parts *out, isc_error *err);
+/* From the path of a command, links resolved. */
+isc_status isc_parts_find_from(const char *command, isc_parts *out, isc_error *err);
 
-/* The interpreter: asked (may be NULL), else by the order of the design.
- * called_as is the command's own argv[0]. */
-isc_status isc_parts_python(const char *asked, const char *called_as, char *out, size_t room, isc_error *err);
+/* The runtime's path as LD_PRELOAD can hold it: its own or, when that has a
+ * blank or a colon, a symlink rt.so that is made in the session folder. */
+isc_status isc_parts_preload_path(const isc_parts *parts, const char *session_folder, char *out, size_t room,
+				  isc_error *err);
 
-/* Does that Python have the package?  Looks at the file system only; runs nothing. */
-bool isc_parts_python_has_package(const char *python, const isc_parts *parts);
-
-/*
- * The environment for the program: ours of now, with the session's variables.
- * preload "" leaves the agent out; inject "" leaves PYTHONPATH alone.  One
- * allocation: free() it.
- */
-char **isc_parts_environment(const char *session_folder, const char *preload, const char *inject);
+#include "session/environment.h"
+#include "session/interpreter.h"
 
 #endif

@@ -1,0 +1,42 @@
+/*
+ * signals.h - hold our signals back and read them, so that the program alone
+ * decides what they do.
+ *
+ * Every signal that can be caught is blocked, but for those that the processor
+ * raises; they are read from a descriptor.  The recorder has no handlers, and
+ * the program gets mask and dispositions as we got them.  What it does about ^Z
+ * decides too: we stop when the program has, of the same signal.
+ */
+#ifndef ISC_SESSION_SIGNALS_H
+#define ISC_SESSION_SIGNALS_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/status.h"
+#include "session/relay.h"
+
+typedef struct isc_signals {
+	sigset_t before;		/* the mask as we got it */
+	sigset_t taken;			/* what we read */
+	struct sigaction child_before;	/* of SIGCHLD; when ignored nobody could wait */
+	int fd;
+	bool held;
+} isc_signals;
+
+isc_status isc_signals_hold(isc_signals *s, isc_error *err);
+/* In the forked child, before exec: everything as it was. */
+void isc_signals_give_back(const isc_signals *s);
+/* As it was; what came meanwhile is dropped, since the program was to have it. */
+void isc_signals_release(isc_signals *s);
+
+bool isc_signals_read(const isc_signals *s, isc_signal *out);
+
+/* Sends it as it was sent to us. */
+void isc_signals_send(pid_t to, const isc_signal *signal);
+
+/* Stops this process by that signal's own default action; back when continued. */
+void isc_signals_stop(const isc_signals *s, int signo);
+
+#endif
