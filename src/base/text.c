@@ -128,17 +128,29 @@ void isc_text_terminal(isc_buffer *out, const char *text, size_t len, size_t max
 }
 
 /* Renderers differ in small things, so whatever any of them treats as its own
- * becomes an entity, and a comment keeps @names from being called. */
-static void write_entity(isc_buffer *out, const struct piece *p)
+ * becomes an entity.  Some look for @names, #numbers and addresses in the text
+ * that comes out; an empty comment keeps the halves apart. */
+static void write_escaped(isc_buffer *out, const struct piece *p, const char *harmless)
 {
 	for (size_t i = 0; i < p->len; i++) {
 		unsigned char c = (unsigned char)p->text[i];
 
-		if (c >= 0x80 || c == ' ' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))
+		if (c >= 0x80 || c == ' ' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+		    strchr(harmless, c) != NULL)
 			isc_buffer_add(out, &p->text[i], 1);
 		else
-			isc_buffer_format(out, c == '@' ? "&#%u;<!-- -->" : "&#%u;", c);
+			isc_buffer_format(out, c == '@' || c == '#' ? "&#%u;<!-- -->" : "&#%u;", c);
 	}
+}
+
+static void write_entity(isc_buffer *out, const struct piece *p)
+{
+	write_escaped(out, p, "");
+}
+
+static void write_prose(isc_buffer *out, const struct piece *p)
+{
+	write_escaped(out, p, ",;()-%/=+?'");
 }
 
 /* Escapes bring a backslash, so a text with one in it is no code span either. */
@@ -168,6 +180,22 @@ void isc_text_markdown(isc_buffer *out, const char *text, size_t len, size_t max
 		isc_buffer_text(out, "<code>");
 		write_pieces(out, text, len, max, write_entity);
 		isc_buffer_text(out, "</code>");
+	}
+}
+
+/* Colons and full stops are everywhere in a sentence, and part of an address
+ * when the next character is not a blank. */
+void isc_text_prose(isc_buffer *out, const char *text, size_t len)
+{
+	for (size_t i = 0, done = 0; i <= len; i++) {
+		bool stop = i < len && (text[i] == '.' || text[i] == ':') && (i + 1 == len || text[i + 1] == ' ');
+
+		if (i < len && !stop)
+			continue;
+		write_pieces(out, text + done, i - done, 0, write_prose);
+		if (stop)
+			isc_buffer_add(out, text + i, 1);
+		done = i + 1;
 	}
 }
 

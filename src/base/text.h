@@ -32,6 +32,10 @@ void isc_text_terminal(isc_buffer *out, const char *text, size_t len, size_t max
  * but letters, digits and blanks as entities.  Controls as for terminals. */
 void isc_text_markdown(isc_buffer *out, const char *text, size_t len, size_t max);
 
+/* The same for a sentence that may hold names: it reads as it is, and nothing in
+ * it is a link, a tag, a mention or a mark. */
+void isc_text_prose(isc_buffer *out, const char *text, size_t len);
+
 /* The same bytes as valid UTF-8, U+FFFD for each byte that is not: what a JSON
  * writer can quote. */
 void isc_text_utf8(isc_buffer *out, const char *text, size_t len);

@@ -8,6 +8,7 @@
 #ifndef ISC_REPORT_REPORT_H
 #define ISC_REPORT_REPORT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "analyze/analysis.h"
@@ -19,6 +20,10 @@ enum isc_report_format { ISC_REPORT_UNKNOWN = -1, ISC_REPORT_MARKDOWN = 0, ISC_R
 /* By name (markdown, md, json) or by the ending of a path. */
 int isc_report_format_named(const char *name);
 int isc_report_format_of(const char *path);
+
+/* The format of a report: name when it is not NULL, else by the path's ending.
+ * ISC_ERR_INVALID says which formats there are. */
+isc_status isc_report_choose(const char *path, const char *name, int *format, isc_error *err);
 
 isc_status isc_report_write(const isc_analysis *a, int format, isc_buffer *out, isc_error *err);
 

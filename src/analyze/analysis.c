@@ -1,0 +1,107 @@
+#include "analyze/analysis.h"
+
+#include "analyze/build.h"
+
+isc_status isc_build_no_memory(isc_error *err)
+{
+	return isc_fail(err, ISC_ERR_NOMEM, "no memory to analyse the trace");
+}
+
+double isc_build_us(const isc_build *b, uint64_t ns)
+{
+	return ns > b->start_ns ? (double)(ns - b->start_ns) / 1e3 : 0;
+}
+
+double isc_build_inside_us(const isc_build *b, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t from = from_ns > b->from_ns ? from_ns : b->from_ns;
+	uint64_t to = to_ns < b->to_ns ? to_ns : b->to_ns;
+
+	return to > from ? (double)(to - from) / 1e3 : 0;
+}
+
+void isc_build_accounts(isc_build *b)
+{
+	const isc_trace_account *account;
+	const isc_total_thread *total;
+	isc_analysis *a = b->a;
+
+	for (size_t i = 0; (account = isc_trace_account_at(b->trace, i)) != NULL; i++) {
+		a->lost += account->lost;
+		b->accounted += account->stored;
+	}
+	for (size_t i = 0; (total = isc_totals_thread_at(b->totals, i)) != NULL; i++)
+		a->events += total->events;
+	a->retired = b->stats->retired_events;
+}
+
+static void take_overhead(isc_build *b)
+{
+	isc_analysis *a = b->a;
+
+	a->measured_pct = b->facts.measured_pct;
+	a->switches_pct = b->facts.switch_cost_pct;
+	a->recorder_cpu_pct = b->facts.recorder_cpu_pct;
+	if (a->recorder_cpu_pct < 0 && b->facts.recorder_cpu_us >= 0 && a->wall_us > 0)
+		a->recorder_cpu_pct = b->facts.recorder_cpu_us / a->wall_us * 100;
+	a->clock_source = isc_trace_header(b->trace)->clock_source == 0 ? "monotonic" : "tsc";
+	a->complete = b->stats->complete;
+	a->damaged = b->stats->damaged_chunks > 0 || b->stats->lost_bytes > 0;
+	a->withheld = "nothing was judged: this trace holds no calls, samples or GPU activity";
+}
+
+static isc_status build(isc_build *b, const isc_analysis_options *options, isc_error *err)
+{
+	isc_status st = isc_build_facts(b, err);
+
+	if (st == ISC_OK)
+		st = isc_build_window(b, options, err);
+	/* Losses and events of the whole run, before the totals are cut. */
+	if (st == ISC_OK)
+		isc_build_accounts(b);
+	if (st == ISC_OK)
+		st = isc_build_totals(b, err);
+	if (st == ISC_OK)
+		st = isc_build_processes(b, err);
+	if (st == ISC_OK)
+		st = isc_build_threads(b, err);
+	if (st == ISC_OK)
+		st = isc_build_scopes(b, err);
+	if (st == ISC_OK)
+		st = isc_build_marks(b, err);
+	if (st != ISC_OK)
+		return st;
+	b->a->from_us = isc_build_us(b, b->from_ns);
+	b->a->to_us = isc_build_us(b, b->to_ns);
+	take_overhead(b);
+	return isc_build_warnings(b, err);
+}
+
+isc_status isc_analysis_new(isc_trace *trace, const isc_analysis_options *options, isc_analysis **out, isc_error *err)
+{
+	isc_build b = {.trace = trace, .stats = isc_trace_stats_get(trace), .end = isc_trace_end_get(trace)};
+	isc_status st;
+
+	*out = NULL;
+	b.arena = isc_arena_new();
+	b.a = b.arena != NULL ? isc_arena_alloc(b.arena, sizeof(*b.a)) : NULL;
+	if (b.a == NULL) {
+		isc_arena_free(b.arena);
+		return isc_build_no_memory(err);
+	}
+	b.a->arena = b.arena;
+	st = build(&b, options, err);
+	isc_totals_free(b.totals);
+	isc_hashmap_fini(&b.entry_of);
+	if (st == ISC_OK)
+		*out = b.a;
+	else
+		isc_arena_free(b.arena);
+	return st;
+}
+
+void isc_analysis_free(isc_analysis *a)
+{
+	if (a != NULL)
+		isc_arena_free(a->arena);
+}

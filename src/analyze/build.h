@@ -1,0 +1,73 @@
+/*
+ * build.h - what the parts of one analysis share while it is being made.
+ * Each part fills its piece of the model; analysis.c calls them in order.
+ */
+#ifndef ISC_ANALYZE_BUILD_H
+#define ISC_ANALYZE_BUILD_H
+
+#include "analyze/analysis.h"
+#include "base/arena.h"
+#include "base/hashmap.h"
+
+typedef struct isc_facts {		/* the session's own words, from the trace's meta */
+	bool present;
+	bool broken;			/* there, but not JSON, or not an object */
+	bool perf_known, perf_ok;
+	isc_text perf, perf_remedy;
+	double wall_us;			/* negative: not said; so are all below */
+	double recorder_cpu_us, recorder_cpu_pct, measured_pct, switch_cost_pct;
+	uint64_t roster_lost, attach_failed, switches_lost;
+	bool session_on_disk;
+	isc_text follow;
+	isc_text version;
+} isc_facts;
+
+typedef struct isc_build {
+	isc_trace *trace;
+	const isc_trace_stats *stats;
+	const isc_trace_end *end;	/* NULL: not there */
+	isc_analysis *a;
+	isc_arena *arena;
+	isc_facts facts;
+
+	bool cut;			/* a scope or a time was asked for */
+	isc_text only;			/* the scope's name; at NULL: none */
+	bool only_found;
+	uint64_t start_ns;		/* of the session, CLOCK_MONOTONIC */
+	uint64_t end_ns;		/* last thing known of */
+	uint64_t from_ns, to_ns;	/* the window */
+
+	isc_totals *totals;		/* of the window, or of everything */
+	double us_per_tick;		/* of totals; 0: not known */
+
+	isc_hashmap entry_of;		/* process index -> rank in a->processes + 1 */
+	size_t root;			/* rank of the program that was started, or SIZE_MAX */
+	size_t warning_room;
+	uint64_t bare_switches;		/* of threads that nothing else told of */
+	uint64_t gap_ns;		/* switches not watched */
+	uint64_t accounted;		/* events that the accounts call stored */
+} isc_build;
+
+/* Every part: ISC_OK or ISC_ERR_NOMEM, but for what is said. */
+isc_status isc_build_facts(isc_build *b, isc_error *err);
+isc_status isc_build_window(isc_build *b, const isc_analysis_options *options, isc_error *err);	/* ISC_ERR_INVALID too */
+isc_status isc_build_totals(isc_build *b, isc_error *err);	/* ISC_ERR_INVALID: no such scope */
+isc_status isc_build_processes(isc_build *b, isc_error *err);
+isc_status isc_build_threads(isc_build *b, isc_error *err);
+isc_status isc_build_scopes(isc_build *b, isc_error *err);
+isc_status isc_build_marks(isc_build *b, isc_error *err);
+void isc_build_accounts(isc_build *b);
+isc_status isc_build_warnings(isc_build *b, isc_error *err);
+
+/* The rank of a process image in a->processes, or SIZE_MAX. */
+size_t isc_build_process_rank(const isc_build *b, uint32_t process);
+
+/* A moment of CLOCK_MONOTONIC as microseconds of the session; 0 before it. */
+double isc_build_us(const isc_build *b, uint64_t ns);
+
+/* How much of the time between two moments lies inside the window. */
+double isc_build_inside_us(const isc_build *b, uint64_t from_ns, uint64_t to_ns);
+
+isc_status isc_build_no_memory(isc_error *err);
+
+#endif

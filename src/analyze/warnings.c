@@ -1,0 +1,267 @@
+/*
+ * warnings.c - everything that a reader of the report should doubt, and what to
+ * do about it.  Grave ones first: figures may be wrong or missing because of them.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/build.h"
+#include "base/text.h"
+#include "base/units.h"
+
+/* Of a list only so many are named; a name is cut after so many characters. */
+#define NAMED_MAX 4u
+#define NAME_MAX_LEN 48u
+
+#define RERECORD "record again; what could be read is shown"
+#define DOCTOR "inferscope doctor says what is missing here and how to get it"
+
+enum { NOTE = 0, GRAVE = 1 };
+
+static void warn(isc_build *b, int grave, const char *id, const char *remedy, const char *format, ...)
+	__attribute__((format(printf, 5, 6)));
+
+static void warn(isc_build *b, int grave, const char *id, const char *remedy, const char *format, ...)
+{
+	isc_analysis_warning *w = isc_arena_push(b->arena, &b->a->warnings, &b->a->warning_count, &b->warning_room, sizeof(*w));
+	va_list args;
+	int len;
+
+	if (w == NULL)
+		return;		/* the arena remembers */
+	w->id = id;
+	w->grave = grave;
+	w->remedy = remedy != NULL ? isc_arena_copy(b->arena, remedy, strlen(remedy)) : NULL;
+	va_start(args, format);
+	len = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	w->text = isc_arena_alloc(b->arena, len < 0 ? 1 : (size_t)len + 1);
+	if (w->text == NULL || len < 0)
+		return;
+	va_start(args, format);
+	vsnprintf(w->text, (size_t)len + 1, format, args);
+	va_end(args);
+}
+
+/* ---- the file ---- */
+
+static void about_file(isc_build *b)
+{
+	const isc_trace_stats *s = b->stats;
+	isc_units n, bytes, at;
+
+	if (b->a->damaged)
+		warn(b, GRAVE, "damaged", RERECORD,
+		     "the trace is damaged: %s chunks could not be read and %s bytes were stepped over, the first at byte %s",
+		     isc_units_count(&n, s->damaged_chunks), isc_units_count(&bytes, s->lost_bytes),
+		     isc_units_count(&at, s->first_damage));
+	if (!s->complete)
+		warn(b, GRAVE, "unfinished", "analyse it again when the program has ended; if its recorder was killed, run "
+		     "inferscope doctor, which saves what is left in memory",
+		     "the trace %s: it is still being written, the recorder was killed, or the disk was full; "
+		     "this report goes up to %s",
+		     s->truncated ? "is truncated, it ends inside a chunk" : "has no end",
+		     isc_units_time(&n, isc_build_us(b, b->end_ns)));
+	if (!b->facts.present || b->facts.broken)
+		warn(b, GRAVE, "no_facts", RERECORD, "what the recorder says about the session is %s",
+		     b->facts.present ? "damaged" : "missing");
+	if (b->us_per_tick <= 0 && b->a->scope_count > 0)
+		warn(b, GRAVE, "no_clock", RERECORD, "the clock of this trace was never calibrated: durations are not known");
+}
+
+static void about_events(isc_build *b)
+{
+	const isc_analysis *a = b->a;
+	isc_units n, of, pct;
+
+	if (a->lost > 0)
+		warn(b, GRAVE, "lost_events", "mark less often, or give the events more memory with --trace-size-mb",
+		     "%s of %s events (%s) were lost before they were stored: counts are too low",
+		     isc_units_count(&n, a->lost), isc_units_count(&of, a->events + a->lost),
+		     isc_units_percent(&pct, (double)a->lost / ((double)a->events + (double)a->lost) * 100));
+	if (a->retired > 0)
+		warn(b, b->cut ? GRAVE : NOTE, "retired_events", "raise --trace-size-mb, or set it to 0 for no limit",
+		     "the %s oldest of %s events were dropped to hold the trace to its size: totals still count them, %s",
+		     isc_units_count(&n, a->retired), isc_units_count(&of, a->events),
+		     b->cut ? "this report does not" : "a report with --scope or --from will not");
+	if (a->complete && !a->damaged && b->accounted != a->events)
+		warn(b, GRAVE, "accounts_differ", RERECORD, "%s events are said to be stored, and %s are",
+		     isc_units_count(&n, b->accounted), isc_units_count(&of, a->events));
+}
+
+/* ---- the program ---- */
+
+static void about_end(isc_build *b)
+{
+	const isc_analysis *a = b->a;
+
+	if (a->exit_known && a->signal != 0)
+		warn(b, NOTE, "killed",
+		     a->signal == 9 ? "if you did not end it yourself, look for the out-of-memory killer in dmesg" : NULL,
+		     "the program was ended by signal %d (%s): what it did in its last moments may be missing", a->signal,
+		     strsignal(a->signal) != NULL ? strsignal(a->signal) : "unknown");
+	else if (!a->exit_known && a->complete)
+		warn(b, NOTE, "exit_unknown", NULL, "how the program ended is not known: it was still running, or was not ours to wait for");
+}
+
+static void add_name(isc_buffer *out, const isc_analysis_process *p)
+{
+	const char *slash;
+	isc_text name = p->argc > 0 ? p->argv[0] : (isc_text){"?", 1};
+
+	slash = name.len > 0 ? memrchr(name.at, '/', name.len) : NULL;
+	if (slash != NULL && slash + 1 < name.at + name.len)
+		name = (isc_text){slash + 1, name.len - (size_t)(slash + 1 - name.at)};
+	isc_text_terminal(out, name.at, name.len, NAME_MAX_LEN);
+	isc_buffer_format(out, " %u", p->pid);
+}
+
+/* One warning for the processes that were not traced for one reason. */
+static void about_untraced(isc_build *b, bool failed, const char *id, const char *remedy, const char *why)
+{
+	isc_buffer names = {0};
+	uint64_t n = 0;
+	isc_units some, all;
+
+	for (size_t i = 0; i < b->a->process_count; i++) {
+		const isc_analysis_process *p = &b->a->processes[i];
+
+		if (p->traced || p->failed != failed)
+			continue;
+		if (n < NAMED_MAX) {
+			isc_buffer_text(&names, n > 0 ? ", " : "");
+			add_name(&names, p);
+		}
+		n++;
+	}
+	if (n > NAMED_MAX)
+		isc_buffer_format(&names, " and %s more", isc_units_count(&some, n - NAMED_MAX));
+	if (names.failed)
+		b->arena->failed = true;
+	else if (n > 0)
+		warn(b, failed ? GRAVE : NOTE, id, remedy, "%s of %s processes were not traced, %s: %s", isc_units_count(&some, n),
+		     isc_units_count(&all, b->a->process_count), why, names.data);
+	isc_buffer_fini(&names);
+}
+
+static void about_processes(isc_build *b)
+{
+	const char *follow = b->facts.follow.at;
+	bool none = follow != NULL && strcmp(follow, "none") == 0, all = follow != NULL && strcmp(follow, "all") == 0;
+	isc_units n;
+
+	about_untraced(b, true, "attach_failed", "make room in /dev/shm, or lower --trace-size-mb",
+		       "as no shared memory could be opened for them");
+	about_untraced(b, false, "untraced",
+		       none ? "trace children with --follow python or --follow all"
+			    : all ? "the runtime reaches dynamically linked 64-bit glibc programs only"
+				  : "trace every program that can be with --follow all",
+		       none ? "as --follow none was asked for" : all ? "as the runtime is not in them"
+								     : "as only Python programs are followed or the runtime is not in them");
+	if (b->facts.roster_lost > 0)
+		warn(b, GRAVE, "roster_lost", NULL, "%s short-lived processes came and went too fast to be listed",
+		     isc_units_count(&n, b->facts.roster_lost));
+	if (b->facts.session_on_disk)
+		warn(b, NOTE, "session_on_disk", "make room in /dev/shm",
+		     "shared memory had no room, so events went through files on a disk: tracing cost more than usual");
+}
+
+/* ---- switches ---- */
+
+static void about_switches(isc_build *b)
+{
+	const isc_analysis *a = b->a;
+	double window_us = a->to_us - a->from_us;
+	uint64_t unseen = 0;
+	isc_units n, pct;
+
+	if (!a->switches_seen || (b->facts.perf_known && !b->facts.perf_ok)) {
+		isc_buffer why = {0};
+
+		isc_text_terminal(&why, b->facts.perf.at, b->facts.perf_ok ? 0 : b->facts.perf.len, 200);
+		if (why.failed)
+			b->arena->failed = true;
+		warn(b, GRAVE, "no_switches", b->facts.perf_remedy.len > 0 ? b->facts.perf_remedy.at : DOCTOR,
+		     "on-CPU, run-queue and waiting times are not known: %s",
+		     why.len > 0 ? why.data : "the trace has no context switches");
+		isc_buffer_fini(&why);
+		return;
+	}
+	if (b->facts.switches_lost > 0)
+		warn(b, GRAVE, "switches_lost", "raise kernel.perf_event_mlock_kb",
+		     "%s context switches were lost: times of threads leave those moments out",
+		     isc_units_count(&n, b->facts.switches_lost));
+	if (b->gap_ns > 0)
+		warn(b, GRAVE, "switch_gaps", "allow tracing to cost more with --budget",
+		     "context switches were not watched for %s (%s of the time), to stay inside the budget: times of threads "
+		     "leave those moments out", isc_units_time(&n, (double)b->gap_ns / 1e3),
+		     isc_units_percent(&pct, window_us > 0 ? (double)b->gap_ns / 10 / window_us : 0));
+	if (b->bare_switches > 0)
+		warn(b, NOTE, "unlisted_threads", NULL, "%s context switches are of threads that nothing else told of",
+		     isc_units_count(&n, b->bare_switches));
+	for (size_t i = 0; i < a->thread_count; i++)
+		unseen += a->threads[i].on_cpu_us < 0;
+	if (unseen > 0)
+		warn(b, NOTE, "unseen_threads", NULL,
+		     "%s threads were never seen to switch: whether they ran or slept is not known", isc_units_count(&n, unseen));
+}
+
+/* ---- scopes, and what this trace does not have ---- */
+
+static void about_scopes(isc_build *b)
+{
+	uint64_t open = 0, unmatched = 0;
+	isc_units n;
+
+	for (size_t i = 0; i < b->a->scope_count; i++) {
+		open += b->a->scopes[i].open;
+		unmatched += b->a->scopes[i].unmatched;
+	}
+	if (open > 0)
+		warn(b, NOTE, "open_scopes", NULL, "%s scopes were entered and not left%s: they are not in the times",
+		     isc_units_count(&n, open), b->cut ? " in the part looked at" : "");
+	if (unmatched > 0)
+		warn(b, NOTE, "unmatched_scopes", NULL, "%s scopes were left and not entered%s: they are not in the times",
+		     isc_units_count(&n, unmatched), b->cut ? " in the part looked at" : ", or the entering was lost");
+}
+
+static void about_parts(isc_build *b)
+{
+	if (b->a->measured_pct < 0)
+		warn(b, NOTE, "no_overhead", NULL,
+		     "what tracing cost the program (overhead.measured_pct) is not known: the recorder did not finish");
+	warn(b, NOTE, "no_calls", "mark the parts of interest as scopes (inferscope/mark.h): their times are exact",
+	     "no calls, samples or system calls were recorded: verdict, suggestions, breakdown, slow_because, functions, lines, "
+	     "stacks and syscalls are empty");
+	warn(b, NOTE, "no_memory", NULL, "memory was not recorded: memory and numa are empty");
+	warn(b, NOTE, "no_gpu", NULL, "GPU activity was not recorded: gpus, kernels, copies and clock.sync are empty");
+}
+
+static void grave_first(isc_analysis *a)
+{
+	/* Insertion keeps the order of equals; there are a dozen. */
+	for (size_t i = 1; i < a->warning_count; i++) {
+		isc_analysis_warning w = a->warnings[i];
+		size_t j = i;
+
+		for (; j > 0 && w.grave && !a->warnings[j - 1].grave; j--)
+			a->warnings[j] = a->warnings[j - 1];
+		a->warnings[j] = w;
+	}
+}
+
+isc_status isc_build_warnings(isc_build *b, isc_error *err)
+{
+	about_file(b);
+	about_end(b);
+	about_events(b);
+	about_processes(b);
+	about_switches(b);
+	about_scopes(b);
+	about_parts(b);
+	if (b->arena->failed)
+		return isc_build_no_memory(err);
+	grave_first(b->a);
+	return ISC_OK;
+}

@@ -1,0 +1,202 @@
+/*
+ * window.c - the part of the run that is looked at: all of it by its running
+ * totals, or a time or a scope by the events that are still there.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "analyze/build.h"
+
+static uint64_t later(uint64_t x, uint64_t y)
+{
+	return x > y ? x : y;
+}
+
+/* Where the trace ends when nothing says so: at the last thing that it knows of. */
+static uint64_t last_known_ns(isc_build *b)
+{
+	uint64_t last = b->start_ns;
+	const isc_trace_process *p;
+	const isc_trace_thread *t;
+	const isc_total_thread *total;
+	isc_trace_switch sw;
+
+	for (size_t i = 0; (p = isc_trace_process_at(b->trace, i)) != NULL; i++)
+		last = later(last, p->flags & ISC_PROCESS_ENDED ? p->end_ns : p->start_ns);
+	for (size_t i = 0; (t = isc_trace_thread_at(b->trace, i)) != NULL; i++)
+		last = later(last, t->flags & 2u ? t->end_ns : t->start_ns);
+	for (size_t i = 0; (total = isc_totals_thread_at(b->totals, i)) != NULL; i++)
+		last = later(last, isc_trace_ticks_to_ns(b->trace, total->last_ticks));
+	isc_trace_rewind(b->trace);
+	while (isc_trace_next_switch(b->trace, &sw))
+		last = later(last, sw.time_ns);
+	return last;
+}
+
+/* Over the longest stretch there is.  0 when the clock was never calibrated. */
+static double measure_tick(const isc_build *b)
+{
+	uint64_t first = UINT64_MAX, last = 0, from, to;
+	const isc_total_thread *total;
+
+	if (isc_trace_header(b->trace)->clock_source == 0)
+		return 1e-3;
+	for (size_t i = 0; (total = isc_totals_thread_at(b->totals, i)) != NULL; i++) {
+		first = total->first_ticks < first ? total->first_ticks : first;
+		last = total->last_ticks > last ? total->last_ticks : last;
+	}
+	if (last <= first)
+		return 0;
+	from = isc_trace_ticks_to_ns(b->trace, first);
+	to = isc_trace_ticks_to_ns(b->trace, last);
+	return to > from ? (double)(to - from) / 1e3 / (double)(last - first) : 0;
+}
+
+static uint64_t moment_ns(const isc_build *b, double us)
+{
+	double ns = us * 1e3;
+
+	return ns < (double)(b->end_ns - b->start_ns) ? b->start_ns + (uint64_t)ns : b->end_ns;
+}
+
+isc_status isc_build_window(isc_build *b, const isc_analysis_options *options, isc_error *err)
+{
+	isc_status st = isc_trace_totals(b->trace, &b->totals, err);
+
+	if (st != ISC_OK)
+		return st;
+	b->start_ns = isc_trace_header(b->trace)->start_ns;
+	b->end_ns = later(b->start_ns, b->end != NULL ? b->end->end_ns : last_known_ns(b));
+	b->us_per_tick = measure_tick(b);
+	b->from_ns = b->start_ns;
+	b->to_ns = b->end_ns;
+	b->a->why = "the whole run";
+	if (options == NULL)
+		return ISC_OK;
+	if (!isfinite(options->from_us) || !isfinite(options->to_us) || options->from_us < 0 || options->to_us < 0 ||
+	    (options->to_us > 0 && options->to_us <= options->from_us))
+		return isc_fail(err, ISC_ERR_INVALID, "the time asked for ends before it begins");
+	if (options->from_us > 0 || options->to_us > 0) {
+		b->cut = true;
+		b->from_ns = moment_ns(b, options->from_us);
+		if (options->to_us > 0)
+			b->to_ns = moment_ns(b, options->to_us);
+		b->a->why = "the time asked for";
+		if (b->from_ns >= b->to_ns) {
+			st = isc_fail(err, ISC_ERR_INVALID, "the trace ends before the time asked for begins");
+			isc_hint(err, "it is %.6f s long", (double)(b->end_ns - b->start_ns) / 1e9);
+			return st;
+		}
+	}
+	if (options->scope != NULL) {
+		b->cut = true;
+		b->only = (isc_text){options->scope, strlen(options->scope)};
+		b->a->why = "inside the scope asked for";
+	}
+	return ISC_OK;
+}
+
+/* ---- events of the window ---- */
+
+struct inside {
+	isc_hashmap is_only;	/* process and id -> 1 the scope, 2 another name */
+	isc_hashmap depth;	/* thread and stream -> how deep in the scope */
+	isc_hashmap expected;	/* thread and stream -> number of the next event */
+	uint64_t first_ns, last_ns;
+};
+
+static bool names_the_scope(isc_build *b, struct inside *in, const isc_event *ev, bool *yes)
+{
+	uint64_t *known = isc_hashmap_put(&in->is_only, isc_hashmap_key(ev->process, ev->id), NULL);
+	uint32_t len = 0;
+	const char *name;
+
+	if (known == NULL)
+		return false;
+	if (*known == 0) {
+		name = isc_trace_name(b->trace, ev->process, ev->id, &len);
+		*known = len == b->only.len && memcmp(name, b->only.at, len) == 0 ? 1 : 2;
+	}
+	*yes = *known == 1;
+	return true;
+}
+
+/* Is this event inside the scope, on its own thread?  After lost events that is
+ * not known, and then it is not. */
+static bool step(isc_build *b, struct inside *in, const isc_event *ev, bool *take)
+{
+	uint64_t key = (uint64_t)ev->thread << 8 | ev->stream;
+	uint64_t *depth = isc_hashmap_put(&in->depth, key, NULL);
+	uint64_t *expected = isc_hashmap_put(&in->expected, key, NULL);
+	bool scope = ev->kind == ISC_KIND_SCOPE_ENTER || ev->kind == ISC_KIND_SCOPE_EXIT, it = false;
+
+	if (depth == NULL || expected == NULL)
+		return false;
+	if (ev->number != *expected)
+		*depth = 0;
+	*expected = ev->number + 1;
+	if (scope && !names_the_scope(b, in, ev, &it))
+		return false;
+	if (it)
+		b->only_found = true;
+	if (it && ev->kind == ISC_KIND_SCOPE_ENTER)
+		++*depth;
+	*take = *depth > 0;
+	if (it && ev->kind == ISC_KIND_SCOPE_EXIT && *depth > 0)
+		--*depth;
+	return true;
+}
+
+static isc_status feed(isc_build *b, struct inside *in, isc_totals *totals, isc_error *err)
+{
+	isc_event ev;
+	isc_status st = ISC_OK;
+
+	isc_trace_rewind(b->trace);
+	while (st == ISC_OK && isc_trace_next(b->trace, &ev)) {
+		/* The window's totals count in nanoseconds. */
+		isc_record first = {ev.time_ns, ev.id, ev.kind, 1, ev.arg};
+		bool take = true;
+
+		if (b->only.at != NULL && !step(b, in, &ev, &take))
+			return isc_build_no_memory(err);
+		if (!take || ev.time_ns < b->from_ns || ev.time_ns > b->to_ns)
+			continue;
+		in->first_ns = ev.time_ns < in->first_ns ? ev.time_ns : in->first_ns;
+		in->last_ns = later(in->last_ns, ev.time_ns);
+		st = isc_totals_feed(totals, ev.process, ev.thread, ev.stream, &first, ev.extra, ev.extra_len, err);
+	}
+	return st;
+}
+
+isc_status isc_build_totals(isc_build *b, isc_error *err)
+{
+	struct inside in = {.first_ns = UINT64_MAX};
+	isc_totals *totals = NULL;
+	isc_status st;
+
+	if (!b->cut)
+		return ISC_OK;
+	st = isc_totals_new(&totals, err);
+	if (st == ISC_OK)
+		st = feed(b, &in, totals, err);
+	isc_hashmap_fini(&in.is_only);
+	isc_hashmap_fini(&in.depth);
+	isc_hashmap_fini(&in.expected);
+	if (st == ISC_OK && b->only.at != NULL && !b->only_found) {
+		st = isc_fail(err, ISC_ERR_INVALID, "the trace has no scope named \"%.100s\"", b->only.at);
+		isc_hint(err, "analyze without --scope lists the scopes there are");
+	}
+	if (st != ISC_OK) {
+		isc_totals_free(totals);
+		return st;
+	}
+	isc_totals_free(b->totals);
+	b->totals = totals;
+	b->us_per_tick = 1e-3;
+	if (b->only.at != NULL && in.last_ns >= in.first_ns) {
+		b->from_ns = in.first_ns;
+		b->to_ns = in.last_ns;
+	}
+	return ISC_OK;
+}

@@ -1,0 +1,340 @@
+/*
+ * json.c - the report for machines.  The names are a promise; what a trace does
+ * not know is null, and a warning says why.
+ */
+#include "report/json.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yyjson.h>
+
+#include "base/text.h"
+
+/* Every state of a breakdown, in the order in which they win over each other
+ * when several hold. */
+static const char *const states[] = {"python", "native", "spin", "gil_wait", "lock_wait", "io_wait", "sleep", "idle",
+				     "syscall", "gc", "page_fault", "gpu_wait", "run_queue", "throttled", "other"};
+
+typedef yyjson_mut_val val;
+
+/* The document, and whether any piece of it found no memory. */
+struct json {
+	yyjson_mut_doc *doc;
+	isc_buffer text;
+	bool failed;
+};
+
+static val *put(struct json *j, val *object, const char *key, val *value)
+{
+	if (!yyjson_mut_obj_add(object, yyjson_mut_str(j->doc, key), value))
+		j->failed = true;
+	return value;
+}
+
+static val *add(struct json *j, val *array, val *value)
+{
+	if (!yyjson_mut_arr_append(array, value))
+		j->failed = true;
+	return value;
+}
+
+static val *object_in(struct json *j, val *object, const char *key)
+{
+	return put(j, object, key, yyjson_mut_obj(j->doc));
+}
+
+static val *list_in(struct json *j, val *object, const char *key)
+{
+	return put(j, object, key, yyjson_mut_arr(j->doc));
+}
+
+static void put_null(struct json *j, val *object, const char *key)
+{
+	put(j, object, key, yyjson_mut_null(j->doc));
+}
+
+/* Strict parsers want valid UTF-8, and a name is any bytes. */
+static val *text_of(struct json *j, const isc_text *text)
+{
+	isc_buffer_clear(&j->text);
+	isc_text_utf8(&j->text, text->at, text->len);
+	if (j->text.failed)
+		return NULL;
+	return yyjson_mut_strncpy(j->doc, j->text.data != NULL ? j->text.data : "", j->text.len);
+}
+
+static void put_text(struct json *j, val *object, const char *key, const isc_text *text)
+{
+	put(j, object, key, text->len > 0 ? text_of(j, text) : yyjson_mut_null(j->doc));
+}
+
+static void put_words(struct json *j, val *object, const char *key, const char *words)
+{
+	put(j, object, key, words != NULL ? text_of(j, &(isc_text){words, strlen(words)}) : yyjson_mut_null(j->doc));
+}
+
+static void put_count(struct json *j, val *object, const char *key, uint64_t n)
+{
+	put(j, object, key, yyjson_mut_uint(j->doc, n));
+}
+
+static val *real_of(struct json *j, double value)
+{
+	/* To the nanosecond; what lies behind is the arithmetic's. */
+	if (fabs(value) < 1e12)
+		value = round(value * 1e3) / 1e3;
+	return isfinite(value) ? yyjson_mut_real(j->doc, value) : yyjson_mut_null(j->doc);
+}
+
+/* Times and shares: negative means not known. */
+static void put_us(struct json *j, val *object, const char *key, double us)
+{
+	put(j, object, key, us >= 0 ? real_of(j, us) : yyjson_mut_null(j->doc));
+}
+
+/* Counter values keep every bit. */
+static void put_value(struct json *j, val *object, const char *key, double value)
+{
+	put(j, object, key, isfinite(value) ? yyjson_mut_real(j->doc, value) : yyjson_mut_null(j->doc));
+}
+
+static void put_argv(struct json *j, val *object, const isc_text *argv, size_t argc)
+{
+	val *list = list_in(j, object, "argv");
+
+	for (size_t i = 0; i < argc; i++)
+		add(j, list, text_of(j, &argv[i]));
+}
+
+static void put_end(struct json *j, val *object, bool known, int exit_code, int signal)
+{
+	put(j, object, "exit_code", known && signal == 0 ? yyjson_mut_int(j->doc, exit_code) : yyjson_mut_null(j->doc));
+	put(j, object, "signal", known && signal != 0 ? yyjson_mut_int(j->doc, signal) : yyjson_mut_null(j->doc));
+}
+
+/* ---- the parts ---- */
+
+static void put_process(struct json *j, val *list, const isc_analysis_process *p)
+{
+	val *o = add(j, list, yyjson_mut_obj(j->doc));
+
+	put_count(j, o, "process_id", p->pid);
+	put(j, o, "parent_id", p->ppid != 0 ? yyjson_mut_uint(j->doc, p->ppid) : yyjson_mut_null(j->doc));
+	put_argv(j, o, p->argv, p->argc);
+	put(j, o, "argv_cut", yyjson_mut_bool(j->doc, p->argv_cut));
+	put_us(j, o, "start_us", p->start_us);
+	put_us(j, o, "wall_us", p->wall_us);
+	put(j, o, "ended", yyjson_mut_bool(j->doc, p->wall_known));
+	put(j, o, "traced", yyjson_mut_bool(j->doc, p->traced));
+	put_end(j, o, p->exit_known, p->exit_code, p->signal);
+	put_count(j, o, "images", p->images);
+	put_count(j, o, "events", p->events);
+}
+
+static void put_program(struct json *j, val *root, const isc_analysis *a)
+{
+	val *o = object_in(j, root, "program"), *list;
+
+	put_argv(j, o, a->argv, a->argc);
+	put_end(j, o, a->exit_known, a->exit_code, a->signal);
+	put_us(j, o, "wall_us", a->wall_us);
+	put_text(j, o, "python", &a->python);
+	put_text(j, o, "host", &a->host);
+	list = object_in(j, o, "labels");
+	for (size_t i = 0; i < a->labels; i++) {
+		/* A key that comes twice counts as its last. */
+		val *key = text_of(j, &a->label_keys[i]), *value = text_of(j, &a->label_values[i]);
+
+		if (key == NULL || value == NULL || !yyjson_mut_obj_put(list, key, value))
+			j->failed = true;
+	}
+	list = list_in(j, o, "processes");
+	for (size_t i = 0; i < a->process_count; i++)
+		put_process(j, list, &a->processes[i]);
+}
+
+static void put_verdict(struct json *j, val *root, const isc_analysis *a)
+{
+	val *o = object_in(j, root, "verdict");
+
+	put_words(j, o, "bottleneck", "unknown");
+	put_null(j, o, "cause");
+	put_null(j, o, "share");
+	put_null(j, o, "device_id");
+	put(j, o, "confidence", yyjson_mut_real(j->doc, 0));
+	put_null(j, o, "headline");
+	list_in(j, o, "evidence");
+	list_in(j, o, "would_change");
+	put_words(j, o, "withheld", a->withheld);
+	list_in(j, root, "suggestions");
+}
+
+static void put_window(struct json *j, val *root, const isc_analysis *a)
+{
+	val *o = object_in(j, root, "window");
+
+	put_us(j, o, "from_us", a->from_us);
+	put_us(j, o, "to_us", a->to_us);
+	put_words(j, o, "why", a->why);
+	put_null(j, root, "breakdown");
+	list_in(j, root, "gpus");
+}
+
+static void put_scope(struct json *j, val *list, const isc_analysis_scope *s)
+{
+	val *o = add(j, list, yyjson_mut_obj(j->doc)), *bins;
+
+	put(j, o, "name", text_of(j, &s->name));
+	put_count(j, o, "count", s->count);
+	put_count(j, o, "open", s->open);
+	put_count(j, o, "unmatched", s->unmatched);
+	put_us(j, o, "total_us", s->total_us);
+	put_us(j, o, "mean_us", s->mean_us);
+	put_us(j, o, "p50_us", s->p50_us);
+	put_us(j, o, "p90_us", s->p90_us);
+	put_us(j, o, "p99_us", s->p99_us);
+	put_us(j, o, "max_us", s->max_us);
+	put_null(j, o, "breakdown");
+	list_in(j, o, "slow_because");
+	bins = list_in(j, o, "histogram");
+	for (size_t i = 0; i < s->bin_count; i++) {
+		val *bin = add(j, bins, yyjson_mut_obj(j->doc));
+
+		put_us(j, bin, "from_us", s->bins[i].from_us);
+		put_us(j, bin, "to_us", s->bins[i].to_us);
+		put_count(j, bin, "count", s->bins[i].count);
+	}
+	put_null(j, o, "groups");
+	list_in(j, o, "slowest");
+}
+
+static void put_names(struct json *j, val *root, const isc_analysis *a)
+{
+	val *list = list_in(j, root, "scopes"), *o;
+
+	for (size_t i = 0; i < a->scope_count; i++)
+		put_scope(j, list, &a->scopes[i]);
+	list = list_in(j, root, "marks");
+	for (size_t i = 0; i < a->mark_count; i++) {
+		o = add(j, list, yyjson_mut_obj(j->doc));
+		put(j, o, "name", text_of(j, &a->marks[i].name));
+		put_count(j, o, "count", a->marks[i].count);
+	}
+	list = list_in(j, root, "counters");
+	for (size_t i = 0; i < a->counter_count; i++) {
+		const isc_analysis_counter *c = &a->counters[i];
+
+		o = add(j, list, yyjson_mut_obj(j->doc));
+		put(j, o, "name", text_of(j, &c->name));
+		put_count(j, o, "count", c->count);
+		put_value(j, o, "min", c->min);
+		put_value(j, o, "max", c->max);
+		put_value(j, o, "mean", c->mean);
+		put_value(j, o, "last", c->last);
+	}
+}
+
+static void put_unseen(struct json *j, val *root)
+{
+	static const char *const lists[] = {"functions", "lines", "kernels", "copies", "stacks", "syscalls"};
+
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+		list_in(j, root, lists[i]);
+	put_null(j, root, "memory");
+	put_null(j, root, "numa");
+}
+
+static void put_threads(struct json *j, val *root, const isc_analysis *a)
+{
+	val *list = list_in(j, root, "threads");
+
+	for (size_t i = 0; i < a->thread_count; i++) {
+		const isc_analysis_thread *t = &a->threads[i];
+		val *o = add(j, list, yyjson_mut_obj(j->doc));
+
+		put_count(j, o, "thread_id", t->tid);
+		put(j, o, "process_id", t->pid != 0 ? yyjson_mut_uint(j->doc, t->pid) : yyjson_mut_null(j->doc));
+		put_text(j, o, "name", &t->name);
+		put_us(j, o, "start_us", t->start_us);
+		put_us(j, o, "wall_us", t->wall_us);
+		put_us(j, o, "on_cpu_us", t->on_cpu_us);
+		put_us(j, o, "waiting_us", t->waiting_us);
+		put_us(j, o, "unwatched_us", t->unwatched_us);
+		for (size_t s = 0; s < sizeof(states) / sizeof(states[0]); s++)
+			put_us(j, o, states[s], strcmp(states[s], "run_queue") == 0 ? t->run_queue_us : -1);
+		put_count(j, o, "switches", t->switches);
+		put_count(j, o, "events", t->events);
+	}
+}
+
+static void put_overhead(struct json *j, val *root, const isc_analysis *a)
+{
+	val *o = object_in(j, root, "overhead");
+
+	put_us(j, o, "budget_pct", a->budget_pct);
+	put_us(j, o, "measured_pct", a->measured_pct);
+	put_us(j, o, "recorder_cpu_pct", a->recorder_cpu_pct);
+	put_us(j, o, "switches_pct", a->switches_pct);
+	put_count(j, o, "events", a->events);
+	put_count(j, o, "lost", a->lost);
+	put_count(j, o, "retired", a->retired);
+	put_count(j, o, "skipped", a->skipped);
+	list_in(j, o, "governed");
+	o = object_in(j, root, "clock");
+	put_words(j, o, "source", a->clock_source);
+	put_null(j, o, "sync");
+	put_null(j, o, "error_bound_us");
+	put_count(j, o, "causality_fixes", 0);
+}
+
+static void put_warnings(struct json *j, val *root, const isc_analysis *a)
+{
+	val *list = list_in(j, root, "warnings");
+
+	for (size_t i = 0; i < a->warning_count; i++) {
+		const isc_analysis_warning *w = &a->warnings[i];
+		val *o = add(j, list, yyjson_mut_obj(j->doc));
+
+		put_words(j, o, "id", w->id);
+		put_words(j, o, "text", w->text);
+		put_words(j, o, "remedy", w->remedy);
+		put(j, o, "grave", yyjson_mut_bool(j->doc, w->grave));
+	}
+}
+
+static void write_all(struct json *j, const isc_analysis *a)
+{
+	val *root = yyjson_mut_obj(j->doc);
+
+	yyjson_mut_doc_set_root(j->doc, root);
+	put_words(j, root, "schema", ISC_JSON_SCHEMA);
+	put_program(j, root, a);
+	put_verdict(j, root, a);
+	put_window(j, root, a);
+	put_names(j, root, a);
+	put_unseen(j, root);
+	put_threads(j, root, a);
+	put_overhead(j, root, a);
+	put_warnings(j, root, a);
+}
+
+void isc_json_write(const isc_analysis *a, isc_buffer *out)
+{
+	struct json j = {.doc = yyjson_mut_doc_new(NULL)};
+	char *text = NULL;
+	size_t len = 0;
+
+	if (j.doc != NULL) {
+		write_all(&j, a);
+		if (!j.failed)
+			text = yyjson_mut_write(j.doc, YYJSON_WRITE_PRETTY_TWO_SPACES | YYJSON_WRITE_NEWLINE_AT_END, &len);
+	}
+	if (text != NULL)
+		isc_buffer_add(out, text, len);
+	else
+		out->failed = true;
+	free(text);
+	isc_buffer_fini(&j.text);
+	yyjson_mut_doc_free(j.doc);
+}

@@ -1,0 +1,136 @@
+/*
+ * summary.c - a few lines on the terminal when a run or an analysis is done:
+ * what ran, where the time went, what was not seen, where the report is.
+ */
+#include <string.h>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "report/report.h"
+#include "report/words.h"
+
+#define PREFIX "inferscope: "
+#define COMMAND_MAX 60u
+#define NAME_MAX_LEN 40u
+/* Warnings that are shown in full; the rest is counted: eleven lines at most. */
+#define WARNINGS_MAX 4u
+
+static void begin(isc_buffer *out)
+{
+	isc_buffer_text(out, PREFIX);
+}
+
+static void add_text(isc_buffer *out, const isc_text *text)
+{
+	isc_text_terminal(out, text->at, text->len, NAME_MAX_LEN);
+}
+
+static void write_program(const isc_analysis *a, isc_buffer *out)
+{
+	isc_buffer command = {0};
+	isc_units u;
+
+	isc_words_command(&command, a->argv, a->argc, false);
+	out->failed |= command.failed;
+	begin(out);
+	isc_text_terminal(out, command.data, command.len, COMMAND_MAX);
+	isc_buffer_fini(&command);
+	isc_buffer_format(out, " took %s and ", isc_units_time(&u, a->wall_us));
+	isc_words_end(out, a->exit_known, a->exit_code, a->signal);
+	isc_buffer_text(out, " (");
+	isc_words_plural(out, a->process_count, "process", "processes");
+	isc_buffer_text(out, ", ");
+	isc_words_plural(out, a->thread_count, "thread", "threads");
+	isc_buffer_text(out, ")\n");
+}
+
+static void write_time(const isc_analysis *a, isc_buffer *out)
+{
+	const isc_analysis_thread *t = isc_words_busiest(a);
+	isc_units u, v, w, x;
+
+	if (t == NULL || t->wall_us <= 0)
+		return;
+	begin(out);
+	isc_buffer_text(out, "busiest thread: ");
+	add_text(out, &t->name);
+	isc_buffer_format(out, " (%u): %s on CPU, %s ready but not running, %s waiting, of %s\n", t->tid,
+			  isc_units_percent(&u, t->on_cpu_us / t->wall_us * 100),
+			  isc_units_percent(&v, t->run_queue_us / t->wall_us * 100),
+			  isc_units_percent(&w, t->waiting_us / t->wall_us * 100), isc_units_time(&x, t->wall_us));
+}
+
+static void write_scope(const isc_analysis *a, isc_buffer *out)
+{
+	const isc_analysis_scope *s = isc_words_slowest(a);
+	isc_units u, v, w;
+
+	if (s == NULL)
+		return;
+	begin(out);
+	isc_buffer_text(out, "slowest scope: ");
+	add_text(out, &s->name);
+	isc_buffer_text(out, ": ");
+	isc_words_plural(out, s->count, "time", "times");
+	isc_buffer_format(out, ", p50 %s, p99 %s, max %s\n", isc_units_time(&u, s->p50_us), isc_units_time(&v, s->p99_us),
+			  isc_units_time(&w, s->max_us));
+}
+
+static void write_events(const isc_analysis *a, isc_buffer *out)
+{
+	isc_units u;
+
+	begin(out);
+	isc_words_plural(out, a->events, "event", "events");
+	isc_buffer_format(out, ", %s lost", isc_units_count(&u, a->lost));
+	if (a->retired > 0)
+		isc_buffer_format(out, ", %s dropped to hold the trace to its size", isc_units_count(&u, a->retired));
+	if (a->measured_pct >= 0)
+		isc_buffer_format(out, "; tracing slowed the program by %s", isc_units_percent(&u, a->measured_pct));
+	isc_buffer_text(out, "\n");
+}
+
+static void write_warnings(const isc_analysis *a, isc_buffer *out)
+{
+	size_t shown = 0;
+
+	for (size_t i = 0; i < a->warning_count && shown < WARNINGS_MAX && a->warnings[i].grave; i++, shown++) {
+		const isc_analysis_warning *w = &a->warnings[i];
+
+		begin(out);
+		isc_buffer_text(out, "warning: ");
+		isc_text_terminal(out, w->text, strlen(w->text), 0);
+		if (w->remedy != NULL) {
+			isc_buffer_text(out, "; ");
+			isc_text_terminal(out, w->remedy, strlen(w->remedy), 0);
+		}
+		isc_buffer_text(out, "\n");
+	}
+	if (a->warning_count > shown) {
+		begin(out);
+		isc_words_plural(out, a->warning_count - shown, "more warning", "more warnings");
+		isc_buffer_text(out, " in the report, with what to do about them\n");
+	}
+}
+
+isc_status isc_report_summary(const isc_analysis *a, const char *report, const char *trace, isc_buffer *out, isc_error *err)
+{
+	write_program(a, out);
+	write_time(a, out);
+	write_scope(a, out);
+	write_events(a, out);
+	write_warnings(a, out);
+	if (report != NULL) {
+		begin(out);
+		isc_buffer_text(out, "report: ");
+		isc_text_terminal(out, report, strlen(report), 0);
+		isc_buffer_text(out, "\n");
+	}
+	if (trace != NULL) {
+		begin(out);
+		isc_buffer_text(out, "trace: ");
+		isc_text_terminal(out, trace, strlen(trace), 0);
+		isc_buffer_text(out, "\n");
+	}
+	return out->failed ? isc_fail(err, ISC_ERR_NOMEM, "no memory for the summary") : ISC_OK;
+}

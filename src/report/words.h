@@ -1,0 +1,26 @@
+/*
+ * words.h - what several reports say in the same words.  Raw text: the caller
+ * escapes for its medium.
+ */
+#ifndef ISC_REPORT_WORDS_H
+#define ISC_REPORT_WORDS_H
+
+#include "analyze/analysis.h"
+#include "base/buffer.h"
+
+/* A command line as one would type it: arguments with blanks in quotes. */
+void isc_words_command(isc_buffer *out, const isc_text *argv, size_t argc, bool cut);
+
+/* "exited with 0", "was ended by signal 9", "was not seen to end". */
+void isc_words_end(isc_buffer *out, bool known, int exit_code, int signal);
+
+/* "1 thread", "2,048 threads". */
+void isc_words_plural(isc_buffer *out, uint64_t n, const char *one, const char *many);
+
+/* The thread that ran longest: what a summary speaks of; NULL when no thread's time is known. */
+const isc_analysis_thread *isc_words_busiest(const isc_analysis *a);
+
+/* The scope with the longest single time; NULL when none was timed. */
+const isc_analysis_scope *isc_words_slowest(const isc_analysis *a);
+
+#endif
