@@ -47,7 +47,7 @@ const isc_setting isc_settings_table[ISC_SETTINGS_COUNT] = {
 	{"native", "native", NULL, NULL, ISC_SETTING_CHOICE, 0, AT(native), 0, 0, native,
 	 "leaf", "on|leaf|off", "native frames in stacks"},
 	{"all_frames", "all-frames", NULL, NULL, ISC_SETTING_BOOL, 0, AT(all_frames), 0, 0, NULL,
-	 "false", NULL, "trace the import machinery and special methods too"},
+	 "false", NULL, "trace imports and special methods too"},
 	{"c_calls", "c-calls", NULL, NULL, ISC_SETTING_BOOL, 0, AT(c_calls), 0, 0, NULL,
 	 "false", NULL, "trace calls of C functions from Python"},
 	{"python_calls", NULL, "no-python", NULL, ISC_SETTING_BOOL, 0, AT(python_calls), 0, 0, NULL,
