@@ -44,7 +44,7 @@ static isc_status take_away(const isc_output_target *t, isc_error *err)
 		return ISC_OK;
 	if (fd >= 0 && !lock(fd))
 		st = busy(t, err);
-	else if ((fd < 0 || (still_named(t, fd) && isc_output_target_check_fd(t, fd, NULL) == ISC_OK)) &&
+	else if ((fd < 0 || (isc_output_target_check_fd(t, fd, NULL) == ISC_OK && still_named(t, fd))) &&
 		 unlinkat(t->dir_fd, t->name, 0) < 0)
 		st = isc_output_target_fail(t, "cannot replace", err);
 	if (fd >= 0)

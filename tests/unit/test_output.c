@@ -258,6 +258,32 @@ static void a_trace_of_a_live_recorder_is_refused_even_with_force(void **state)
 	close(fd);
 }
 
+static int asked;
+
+/* The second look comes with the lock held; just then another recorder's trace takes the name. */
+static bool is_ours_and_swapped(const char *head, size_t len)
+{
+	if (++asked == 2)
+		assert_int_equal(rename("live.isc", "t.isc"), 0);
+	return is_ours(head, len);
+}
+
+static void a_trace_that_took_the_name_meanwhile_is_kept(void **state)
+{
+	isc_error err;
+	int live, fd;
+
+	(void)state;
+	put("t.isc", OURS " old");
+	assert_int_equal(isc_output_create_trace("live.isc", false, is_ours, &live, &err), ISC_OK);
+	assert_int_equal(write(live, OURS " live", strlen(OURS " live")), strlen(OURS " live"));
+	asked = 0;
+	assert_int_equal(isc_output_create_trace("t.isc", false, is_ours_and_swapped, &fd, &err), ISC_ERR_EXISTS);
+	assert_true(asked >= 2);
+	assert_string_equal(get("t.isc"), OURS " live");
+	close(live);
+}
+
 static void a_foreign_file_is_no_trace_to_replace(void **state)
 {
 	isc_error err;
@@ -387,6 +413,7 @@ int main(void)
 		T(nothing_is_created_before_the_first_byte),
 		T(an_old_trace_is_unlinked_and_not_truncated),
 		T(a_trace_of_a_live_recorder_is_refused_even_with_force),
+		T(a_trace_that_took_the_name_meanwhile_is_kept),
 		T(a_foreign_file_is_no_trace_to_replace),
 		T(of_many_recorders_one_gets_the_name),
 		T(errors_say_what_to_do),
