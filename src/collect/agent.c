@@ -1,6 +1,8 @@
 /*
  * agent.c - the table of hooks, and how the functions behind them are found.
  */
+#include "collect/hook.h"
+
 #include "collect/agent.h"
 
 #include <dlfcn.h>
@@ -9,7 +11,6 @@
 
 #include "collect/alloc.h"
 #include "collect/exec_env.h"
-#include "collect/hook.h"
 #include "collect/target.h"
 
 /* What a call to a function that this libc lacks gives back. */
@@ -82,7 +83,8 @@ void *isc_hook_resolve(enum isc_hook_id id)
 	return real;
 }
 
-void isc_agent_init(void)
+/* Before the constructors of the runtime itself, which use what is hooked. */
+__attribute__((constructor(101))) void isc_agent_init(void)
 {
 	static bool done;
 

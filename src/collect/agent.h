@@ -28,8 +28,8 @@ typedef struct isc_hook {
 	void **real;		/* where the function it hides is kept */
 } isc_hook;
 
-/* Looks all real functions up and notes our variables in the environment.  Once,
- * first thing in the library's constructor.  Not signal-safe. */
+/* Looks all real functions up and notes our variables in the environment.  Runs by
+ * itself when the library is loaded; again, it does nothing.  Not signal-safe. */
 void isc_agent_init(void);
 
 /* Every hook there is, n of them.  For tests and for `doctor`. */

@@ -5,6 +5,8 @@
  * names of the family are found the same way, so memory always goes back where
  * it came from.  An allocator inside the executable comes before us and is not seen.
  */
+#include "collect/hook.h"
+
 #include "collect/alloc.h"
 
 #include <errno.h>
@@ -14,8 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-
-#include "collect/hook.h"
 
 /* A lookup takes under 100 bytes, and only malloc, calloc, realloc and free; the
  * rest is for threads that other libraries may have started before us. */

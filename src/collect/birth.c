@@ -5,10 +5,10 @@
  * parent would then return into what the child left there.  clone's child
  * starts on a stack of its own; the runtime notices both at their first event.
  */
+#include "collect/hook.h"
+
 #include <pthread.h>
 #include <unistd.h>
-
-#include "collect/hook.h"
 
 ISC_HOOK pid_t fork(void)
 {

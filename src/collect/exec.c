@@ -10,6 +10,8 @@
  * The real function does the rest: search, #! lines, the shell for files without
  * one, and its errors.
  */
+#include "collect/hook.h"
+
 #include <alloca.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +24,6 @@
 #include <unistd.h>
 
 #include "collect/exec_env.h"
-#include "collect/hook.h"
 #include "collect/target.h"
 #include "runtime/runtime.h"
 

@@ -12,6 +12,10 @@
 #ifndef ISC_COLLECT_HOOK_H
 #define ISC_COLLECT_HOOK_H
 
+/* With this set the headers give mmap and its like the symbol of mmap64, and the
+ * hook would be defined twice.  So this header comes first in its files. */
+#undef _FILE_OFFSET_BITS
+
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -23,7 +27,9 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "inferscope/status.h"
+#ifdef __USE_FILE_OFFSET64
+#error "include hook.h before any header of libc"
+#endif
 
 /* HOOK(group, how it says that it failed, name, version or NULL)
  *

@@ -5,10 +5,10 @@
  * only in the call.  Unlocking, signalling and trying wait for nothing and are
  * left alone.
  */
+#include "collect/hook.h"
+
 #include <pthread.h>
 #include <semaphore.h>
-
-#include "collect/hook.h"
 
 ISC_HOOK int pthread_mutex_lock(pthread_mutex_t *mutex)
 {

@@ -4,10 +4,10 @@
  * The sampler needs one signal to stay its own.  Everything by which a program
  * could install a handler for it, block it or fetch it goes through here.
  */
+#include "collect/hook.h"
+
 #include <signal.h>
 #include <sys/signalfd.h>
-
-#include "collect/hook.h"
 
 ISC_HOOK int sigaction(int number, const struct sigaction *__restrict action, struct sigaction *__restrict old)
 {

@@ -1,9 +1,9 @@
 /*
  * socket.c - hooks on sockets: connecting, accepting, sending, receiving.
  */
-#include <sys/socket.h>
-
 #include "collect/hook.h"
+
+#include <sys/socket.h>
 
 ISC_HOOK int connect(int fd, __CONST_SOCKADDR_ARG to, socklen_t len)
 {

@@ -39,7 +39,8 @@
 
 static char own_loader[LOADER_PATH];	/* of this program; empty: not known */
 
-/* The C library's wrappers of these are hooks of ours. */
+/* System calls: libc's functions of these names are hooked, or are another symbol
+ * in each generation of libc. */
 static int file_open(int dir, const char *path)
 {
 	/* Not blocking: the path may name a FIFO. */
@@ -49,6 +50,11 @@ static int file_open(int dir, const char *path)
 static ssize_t file_read(int fd, void *buf, size_t len, uint64_t at)
 {
 	return syscall(SYS_pread64, fd, buf, len, (off_t)at);
+}
+
+static bool file_stat(const char *path, struct stat *sb)
+{
+	return syscall(SYS_newfstatat, AT_FDCWD, path, sb, 0) == 0;
 }
 
 static void file_close(int fd)
@@ -84,7 +90,7 @@ static bool is_our_loader(const char *path)
 		return name != NULL && strcmp(name, LOADER_NAME) == 0;
 	if (strcmp(path, own_loader) == 0)
 		return true;
-	return stat(path, &theirs) == 0 && stat(own_loader, &ours) == 0 && theirs.st_dev == ours.st_dev &&
+	return file_stat(path, &theirs) && file_stat(own_loader, &ours) && theirs.st_dev == ours.st_dev &&
 	       theirs.st_ino == ours.st_ino;
 }
 
@@ -202,7 +208,7 @@ enum isc_target isc_target_search(const char *file)
 		memcpy(full, path, len);
 		full[len] = '/';
 		memcpy(full + len + (len > 0), file, file_len + 1);
-		if (stat(full, &st) == 0 && S_ISREG(st.st_mode) && syscall(SYS_faccessat, AT_FDCWD, full, X_OK) == 0)
+		if (file_stat(full, &st) && S_ISREG(st.st_mode) && syscall(SYS_faccessat, AT_FDCWD, full, X_OK) == 0)
 			return isc_target_judge(AT_FDCWD, full, 0);
 		path += len;
 		if (*path == '\0')

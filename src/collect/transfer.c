@@ -5,14 +5,14 @@
  * are forwarded under the same name, so their checks stay.  On 64-bit Linux a
  * name with 64 is the same function, but a program may call either.
  */
+#include "collect/hook.h"
+
 #include <fcntl.h>
 #include <stdarg.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
-
-#include "collect/hook.h"
 
 /* Only with these flags is there a mode behind them. */
 static inline int has_mode(int flags)

@@ -4,6 +4,8 @@
  * All are cancellation points: a hook holds nothing that would have to be given
  * back when its thread is cancelled inside.
  */
+#include "collect/hook.h"
+
 #include <poll.h>
 #include <sched.h>
 #include <sys/epoll.h>
@@ -12,8 +14,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "collect/hook.h"
 
 ISC_HOOK int poll(struct pollfd *fds, nfds_t n, int timeout)
 {
