@@ -15,14 +15,16 @@ def main() -> int:
     build = tree.ROOT / sys.argv[1]
     stage, folder = build / "stage", build / "demo"
     meson = Path(sys.executable).parent / "meson"
-    install = [meson, "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", stage]
+    install = [str(meson), "install", "-C", str(build), "--no-rebuild", "--quiet", "--destdir", str(stage)]
     subprocess.run(install, check=True, stdout=subprocess.DEVNULL)
     command = next(stage.glob("**/bin/inferscope"))
 
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     source = tree.ROOT / "tests" / "targets" / "demo.c"
-    subprocess.run(["cc", "-O1", "-g", "-pthread", f"-I{tree.ROOT / 'include'}", source, "-o", folder / "demo", "-lm"], check=True)
+    subprocess.run(
+        ["cc", "-O1", "-g", "-pthread", f"-I{tree.ROOT / 'include'}", source, "-o", folder / "demo", "-lm"], check=True
+    )
     child = f"{shlex.quote(sys.executable)} -c 'print(sum(i * i for i in range(300000)))'"
     print(f"$ inferscope run -- ./demo {shlex.quote(child)}", flush=True)
     done = subprocess.run([command, "run", "--", "./demo", child], cwd=folder, check=False)

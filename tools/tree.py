@@ -29,10 +29,10 @@ def options() -> list[str]:
 def compile(folder: Path, extra: list[str], targets: list[str] | None = None) -> int:
     environment = dict(os.environ, PATH=f"{TOOLS}{os.pathsep}{os.environ['PATH']}")
     if not (folder / "build.ninja").exists():
-        setup = [TOOLS / "meson", "setup", folder, *options(), *extra]
+        setup = [str(TOOLS / "meson"), "setup", str(folder), *options(), *extra]
         if subprocess.run(setup, cwd=ROOT, env=environment, check=False).returncode:
             return 1
-    ninja = [TOOLS / "ninja", "-C", folder, "--quiet", *(targets or [])]
+    ninja = [str(TOOLS / "ninja"), "-C", str(folder), "--quiet", *(targets or [])]
     return subprocess.run(ninja, cwd=ROOT, env=environment, check=False).returncode
 
 

@@ -9,7 +9,7 @@ from inferscope import _command
 def main() -> None:
     path = _command.find()
     if path is None:
-        sys.exit("inferscope: cannot find the command: it is not beside this package nor on PATH; run pip install inferscope")
+        sys.exit("inferscope: cannot find the command: not beside this package nor on PATH; run pip install inferscope")
     os.execv(path, [path, *sys.argv[1:]])
 
 

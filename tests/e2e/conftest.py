@@ -68,7 +68,7 @@ class Run:
 
     def dump(self, *options: str) -> list[str]:
         """The trace as text, one line each."""
-        command = [self.command, "dump", *options, self.trace]
+        command = [str(self.command), "dump", *options, str(self.trace)]
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout.splitlines()
 
 
@@ -135,7 +135,7 @@ def stage() -> Path:
     if not (BUILD / "build.ninja").exists():
         pytest.fail(f"{BUILD} is not a build folder; run make all, or set INFERSCOPE_BUILD")
     meson = Path(sys.executable).parent / "meson"
-    install = [meson, "install", "-C", BUILD, "--no-rebuild", "--quiet", "--destdir", BUILD / "stage"]
+    install = [str(meson), "install", "-C", str(BUILD), "--no-rebuild", "--quiet", "--destdir", str(BUILD / "stage")]
     done = subprocess.run(install, capture_output=True, text=True, check=False)
     if done.returncode:
         pytest.fail(f"cannot install {BUILD}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
@@ -191,7 +191,7 @@ def pythons() -> list[str]:
     listed = [path for path in os.environ.get("INFERSCOPE_PYTHONS", "").split(os.pathsep) if path]
     if listed:
         return listed
-    finder = [sys.executable, ROOT / "tools" / "pythons.py", "3.11", "3.13"]
+    finder = [sys.executable, str(ROOT / "tools" / "pythons.py"), "3.11", "3.13"]
     return subprocess.run(finder, capture_output=True, text=True, check=True).stdout.split()
 
 

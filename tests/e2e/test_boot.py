@@ -137,16 +137,20 @@ def test_a_runtime_of_another_version_leaves_core_inert(program: Program, tmp_pa
     runtime = program.prefix / "lib" / "python" / "site-packages" / "inferscope" / "libinferscope_rt.so"
     soname = "-Wl,-soname,libinferscope_rt.so"
     subprocess.run(["cc", "-shared", "-fPIC", soname, str(source), "-o", str(runtime)], check=True)
-    said = program("from inferscope import _core as c; print(c.inert, c.reason, c.active(), c.attach('/x'), c.is_python())")
+    show = "print(c.inert, c.reason, c.active(), c.attach('/x'), c.is_python())"
+    said = program(f"from inferscope import _core as c; {show}")
     reason = "the runtime in this process has ABI 999, this module needs"
     assert said.stdout.startswith(f"True {reason}"), said.stderr
     assert said.stdout.endswith(" False False None\n")
-    assert (program().stdout, program().stderr) == ("None None 1\n", "")
+    said = program(FAKE_SAYS="/nonexistent/session\n")
+    assert (said.returncode, said.stdout, said.stderr) == (0, "None None 1\n", "")
+    assert not program.log.exists()
 
 
 def test_the_boot_imports_no_more_than_it_must(program: Program) -> None:
     """Start-up time is the program's: subprocess alone would cost milliseconds."""
-    code = "import sys, os, time; before = set(sys.modules); import _inferscope_boot; print(sorted(set(sys.modules) - before))"
+    code = "import sys, os, time; before = set(sys.modules); import _inferscope_boot;"
+    code += "print(sorted(set(sys.modules) - before))"
     said = program(code, FAKE_SAYS="/nonexistent/session\n")
     assert said.stdout == "['_inferscope_boot', 'inferscope', 'inferscope._command', 'inferscope._core']\n"
     assert os.environ.get("INFERSCOPE_SESSION") is None

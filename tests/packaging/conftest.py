@@ -54,7 +54,7 @@ def pythons() -> list[str]:
     listed = [path for path in os.environ.get("INFERSCOPE_PYTHONS", "").split(os.pathsep) if path]
     if listed:
         return listed
-    finder = [sys.executable, ROOT / "tools" / "pythons.py", "3.11", "3.13"]
+    finder = [sys.executable, str(ROOT / "tools" / "pythons.py"), "3.11", "3.13"]
     return subprocess.run(finder, capture_output=True, text=True, check=True).stdout.split()
 
 

@@ -40,7 +40,9 @@ def test_the_command_needs_nothing_but_libc(installation: Any) -> None:
 
 
 def test_the_package_imports_and_is_not_inert(installation: Any) -> None:
-    code = "import inferscope; from inferscope import _core; print(inferscope.__version__, _core.inert, _core.reason, inferscope.active())"
+    code = (
+        "import inferscope as i; from inferscope import _core as c; print(i.__version__, c.inert, c.reason, i.active())"
+    )
     said = installation.run(installation.python, "-I", "-c", code)
     assert (said.stdout.strip(), said.stderr) == (f"{VERSION} False None False", "")
 
@@ -70,7 +72,7 @@ def test_what_is_loaded_into_the_program_is_bound_at_load(installation: Any) -> 
 
 
 def test_the_runtime_needs_only_allowed_symbols_of_libc(installation: Any) -> None:
-    """A symbol that musl lacks would keep a musl program from starting; FORTIFY's and the stack protector's are such."""
+    """One that musl lacks would keep a musl program from starting; FORTIFY's and the stack protector's are such."""
     runtime = installation.package / "libinferscope_rt.so"
     allowed = {line for line in SYMBOLS.read_text().splitlines() if line and not line.startswith("#")}
     assert needed(runtime) <= {"libc.so.6", "ld-linux-x86-64.so.2"}

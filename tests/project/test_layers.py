@@ -49,7 +49,12 @@ def test_includes_follow_the_layers(tracked: Files) -> None:
 
 @pytest.mark.parametrize(
     ("folder", "path"),
-    [("base", "trace/format.h"), ("trace", "analyze/x.h"), ("runtime", "session/x.h"), ("session", "runtime/runtime.h")],
+    [
+        ("base", "trace/format.h"),
+        ("trace", "analyze/x.h"),
+        ("runtime", "session/x.h"),
+        ("session", "runtime/runtime.h"),
+    ],
 )
 def test_a_wrong_include_is_seen(folder: str, path: str) -> None:
     assert wrong_includes(folder, f'#include <stdio.h>\n#include "{path}"\n') == [path]
