@@ -34,13 +34,15 @@ typedef struct isc_drain_sink {
 	bool (*gone)(void *self, uint32_t process);
 	/* For a replacement of a dead recorder: the next number of a stream, else 0. */
 	uint64_t (*resume)(void *self, uint32_t process, uint32_t thread, uint8_t stream);
+	/* And how many events below that number were stored; NULL: all of them. */
+	uint64_t (*resume_stored)(void *self, uint32_t process, uint32_t thread, uint8_t stream);
 } isc_drain_sink;
 
 typedef struct isc_drain isc_drain;
 
 typedef struct isc_drain_options {
 	const char *folder;		/* the session's */
-	uint64_t limit_bytes;		/* for all pools together; they grow no further */
+	uint64_t limit_bytes;		/* for all pools together; they grow no further (0: not at all) */
 	bool takeover;			/* an earlier recorder died: clear its pins, resume its numbers */
 	bool keep_files;		/* do not remove drained pools of the dead (salvage tests) */
 } isc_drain_options;
@@ -56,6 +58,17 @@ typedef struct isc_drain_cycle {
 
 /* One pass over all pools: finds new ones, learns deaths, reads, grows, frees. */
 isc_status isc_drain_run(isc_drain *d, isc_drain_cycle *cycle, isc_error *err);
+
+/* What a report should mention; all are 0 in a healthy session. */
+typedef struct isc_drain_stats {
+	uint64_t pools;			/* opened so far; not a trouble */
+	uint64_t refused_pools;		/* files that are no pool of ours, or no memory for them */
+	uint64_t damaged;		/* blocks and definitions that made no sense; their events count as lost */
+	uint64_t grow_failed;		/* times that there was no room to grow */
+	uint64_t defs_lost;		/* definitions for which there was no room: their names are "?" */
+	uint64_t bytes;			/* shared memory in use; not a trouble */
+} isc_drain_stats;
+void isc_drain_stats_get(const isc_drain *d, isc_drain_stats *out);
 
 /* How long to sleep after that cycle, in microseconds. */
 unsigned isc_drain_sleep_us(const isc_drain *d, const isc_drain_cycle *cycle);
