@@ -2,9 +2,18 @@
 
 #include "analyze/build.h"
 
+/* Events between two looks at the clock: some milliseconds. */
+#define PROGRESS_EVERY 100000u
+
 isc_status isc_build_no_memory(isc_error *err)
 {
 	return isc_fail(err, ISC_ERR_NOMEM, "no memory to analyse the trace");
+}
+
+void isc_build_progress(const isc_build *b, uint64_t done, uint64_t total)
+{
+	if (done % PROGRESS_EVERY == 0 && b->options != NULL && b->options->progress != NULL)
+		b->options->progress(b->options->progress_self, done, total);
 }
 
 double isc_build_us(const isc_build *b, uint64_t ns)
@@ -46,16 +55,17 @@ static void take_overhead(isc_build *b)
 		a->recorder_cpu_pct = b->facts.recorder_cpu_us / a->wall_us * 100;
 	a->clock_source = isc_trace_header(b->trace)->clock_source == 0 ? "monotonic" : "tsc";
 	a->complete = b->stats->complete;
-	a->damaged = b->stats->damaged_chunks > 0 || b->stats->lost_bytes > 0;
+	/* A recorder at work is always in the middle of something. */
+	a->damaged = !a->live && (b->stats->damaged_chunks > 0 || b->stats->lost_bytes > 0 || b->stats->truncated);
 	a->withheld = "nothing was judged: this trace holds no calls, samples or GPU activity";
 }
 
-static isc_status build(isc_build *b, const isc_analysis_options *options, isc_error *err)
+static isc_status build(isc_build *b, isc_error *err)
 {
 	isc_status st = isc_build_facts(b, err);
 
 	if (st == ISC_OK)
-		st = isc_build_window(b, options, err);
+		st = isc_build_window(b, err);
 	/* Losses and events of the whole run, before the totals are cut. */
 	if (st == ISC_OK)
 		isc_build_accounts(b);
@@ -90,7 +100,9 @@ isc_status isc_analysis_new(isc_trace *trace, const isc_analysis_options *option
 		return isc_build_no_memory(err);
 	}
 	b.a->arena = b.arena;
-	st = build(&b, options, err);
+	b.a->live = options != NULL && options->live;
+	b.options = options;
+	st = build(&b, err);
 	isc_totals_free(b.totals);
 	isc_hashmap_fini(&b.entry_of);
 	if (st == ISC_OK)

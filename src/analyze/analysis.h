@@ -129,7 +129,8 @@ typedef struct isc_analysis {
 	bool switches_seen;
 
 	bool complete;		/* the recorder finished the trace */
-	bool damaged;		/* a part of it could not be read */
+	bool live;		/* it is still being written */
+	bool damaged;		/* a part of it could not be read, or its last chunk is cut */
 
 	isc_analysis_warning *warnings;
 	size_t warning_count;
@@ -139,6 +140,9 @@ typedef struct isc_analysis {
 typedef struct isc_analysis_options {
 	const char *scope;	/* only this scope and what happened inside it; NULL: all */
 	double from_us, to_us;	/* of the session; to_us 0: the end */
+	bool live;		/* a recorder is still writing it: that it has no end is no damage */
+	void (*progress)(void *self, uint64_t done, uint64_t total);	/* may be NULL */
+	void *progress_self;
 } isc_analysis_options;
 
 /*

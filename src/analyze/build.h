@@ -18,12 +18,14 @@ typedef struct isc_facts {		/* the session's own words, from the trace's meta */
 	double recorder_cpu_us, recorder_cpu_pct, measured_pct, switch_cost_pct;
 	uint64_t roster_lost, attach_failed, switches_lost;
 	bool session_on_disk;
+	uint64_t switches;		/* stored */
 	isc_text follow;
 	isc_text version;
 } isc_facts;
 
 typedef struct isc_build {
 	isc_trace *trace;
+	const isc_analysis_options *options;	/* may be NULL */
 	const isc_trace_stats *stats;
 	const isc_trace_end *end;	/* NULL: not there */
 	isc_analysis *a;
@@ -50,7 +52,7 @@ typedef struct isc_build {
 
 /* Every part: ISC_OK or ISC_ERR_NOMEM, but for what is said. */
 isc_status isc_build_facts(isc_build *b, isc_error *err);
-isc_status isc_build_window(isc_build *b, const isc_analysis_options *options, isc_error *err);	/* ISC_ERR_INVALID too */
+isc_status isc_build_window(isc_build *b, isc_error *err);	/* ISC_ERR_INVALID too */
 isc_status isc_build_totals(isc_build *b, isc_error *err);	/* ISC_ERR_INVALID: no such scope */
 isc_status isc_build_processes(isc_build *b, isc_error *err);
 isc_status isc_build_threads(isc_build *b, isc_error *err);
@@ -67,6 +69,9 @@ double isc_build_us(const isc_build *b, uint64_t ns);
 
 /* How much of the time between two moments lies inside the window. */
 double isc_build_inside_us(const isc_build *b, uint64_t from_ns, uint64_t to_ns);
+
+/* Tells how far it is, now and then. */
+void isc_build_progress(const isc_build *b, uint64_t done, uint64_t total);
 
 isc_status isc_build_no_memory(isc_error *err);
 

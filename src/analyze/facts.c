@@ -117,6 +117,7 @@ static bool take_all(isc_build *b, yyjson_val *root)
 	f->switch_cost_pct = number_of(root, "switch_cost_pct");
 	f->roster_lost = count_of(root, "roster_lost");
 	f->attach_failed = count_of(root, "attach_failed");
+	f->switches = count_of(root, "switches");
 	f->switches_lost = count_of(root, "switches_lost");
 	f->session_on_disk = yyjson_is_true(yyjson_obj_get(root, "session_on_disk"));
 	f->perf_known = yyjson_is_str(perf);

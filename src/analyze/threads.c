@@ -107,11 +107,13 @@ static isc_track *track_at(struct tracks *s, uint32_t tid, uint64_t time_ns)
 static bool follow_switches(isc_build *b, struct tracks *s)
 {
 	isc_trace_switch sw;
+	uint64_t done = 0;
 
 	isc_trace_rewind(b->trace);
 	while (isc_trace_next_switch(b->trace, &sw)) {
 		isc_track *track;
 
+		isc_build_progress(b, ++done, b->facts.switches);
 		if (sw.kind == ISC_SWITCH_GAP_BEGIN || sw.kind == ISC_SWITCH_GAP_END) {
 			if (!isc_gaps_note(&s->gaps, b->arena, &sw))
 				return false;

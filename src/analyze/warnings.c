@@ -51,19 +51,21 @@ static void about_file(isc_build *b)
 	const isc_trace_stats *s = b->stats;
 	isc_units n, bytes, at;
 
-	if (b->a->damaged)
+	if (s->damaged_chunks > 0 || s->lost_bytes > 0)
 		warn(b, GRAVE, "damaged", RERECORD,
 		     "the trace is damaged: %s chunks could not be read and %s bytes were stepped over, the first at byte %s",
 		     isc_units_count(&n, s->damaged_chunks), isc_units_count(&bytes, s->lost_bytes),
 		     isc_units_count(&at, s->first_damage));
-	if (!s->complete)
-		warn(b, GRAVE, "unfinished", "analyse it again when the program has ended; if its recorder was killed, run "
-		     "inferscope doctor, which saves what is left in memory",
-		     "the trace %s: it is still being written, the recorder was killed, or the disk was full; "
-		     "this report goes up to %s",
-		     s->truncated ? "is truncated, it ends inside a chunk" : "has no end",
+	if (!s->complete && b->a->live)
+		warn(b, NOTE, "unfinished", "analyse it again when the program has ended",
+		     "the trace is still being written: this report goes up to %s",
 		     isc_units_time(&n, isc_build_us(b, b->end_ns)));
-	if (!b->facts.present || b->facts.broken)
+	else if (!s->complete)
+		warn(b, GRAVE, "unfinished", "inferscope doctor saves what a killed recorder left in memory",
+		     "the trace %s: the recorder was killed, or the disk was full; this report goes up to %s",
+		     s->truncated ? "is truncated, it ends inside a chunk" : "is truncated, it has no end",
+		     isc_units_time(&n, isc_build_us(b, b->end_ns)));
+	if ((!b->facts.present && !b->a->live) || b->facts.broken)
 		warn(b, GRAVE, "no_facts", RERECORD, "what the recorder says about the session is %s",
 		     b->facts.present ? "damaged" : "missing");
 	if (b->us_per_tick <= 0 && b->a->scope_count > 0)

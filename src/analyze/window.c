@@ -59,8 +59,9 @@ static uint64_t moment_ns(const isc_build *b, double us)
 	return ns < (double)(b->end_ns - b->start_ns) ? b->start_ns + (uint64_t)ns : b->end_ns;
 }
 
-isc_status isc_build_window(isc_build *b, const isc_analysis_options *options, isc_error *err)
+isc_status isc_build_window(isc_build *b, isc_error *err)
 {
+	const isc_analysis_options *options = b->options;
 	isc_status st = isc_trace_totals(b->trace, &b->totals, err);
 
 	if (st != ISC_OK)
@@ -151,6 +152,7 @@ static isc_status feed(isc_build *b, struct inside *in, isc_totals *totals, isc_
 {
 	isc_event ev;
 	isc_status st = ISC_OK;
+	uint64_t done = 0;
 
 	isc_trace_rewind(b->trace);
 	while (st == ISC_OK && isc_trace_next(b->trace, &ev)) {
@@ -158,6 +160,7 @@ static isc_status feed(isc_build *b, struct inside *in, isc_totals *totals, isc_
 		isc_record first = {ev.time_ns, ev.id, ev.kind, 1, ev.arg};
 		bool take = true;
 
+		isc_build_progress(b, ++done, b->a->events);
 		if (b->only.at != NULL && !step(b, in, &ev, &take))
 			return isc_build_no_memory(err);
 		if (!take || ev.time_ns < b->from_ns || ev.time_ns > b->to_ns)

@@ -1,0 +1,138 @@
+/*
+ * cmd_analyze.c - inferscope analyze: read a trace, write its report.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/report_files.h"
+
+static char default_report[] = "report.md";
+
+struct arguments {
+	char *path;
+	isc_report_request request;
+};
+
+/* Seconds, or with a unit: 1.5, 200ms, 1500us, 3s. */
+static isc_status parse_time(const isc_option *option, const char *value, double *us, isc_error *err)
+{
+	static const struct {
+		const char *name;
+		double us;
+	} units[] = {{"", 1e6}, {"s", 1e6}, {"ms", 1e3}, {"us", 1}};
+	char *end = NULL;
+	double number = strtod(value, &end);
+
+	if (end != value && isfinite(number) && number >= 0) {
+		for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+			if (strcmp(end, units[i].name) == 0) {
+				*us = number * units[i].us;
+				return ISC_OK;
+			}
+		}
+	}
+	isc_fail(err, ISC_ERR_INVALID, "--%s %.60s is not a time", option->name, value);
+	isc_hint(err, "write seconds from the start such as 1.5, or 200ms, or 1500us");
+	return ISC_ERR_INVALID;
+}
+
+static isc_status take_option(void *self, const isc_option *option, const char *value, isc_error *err)
+{
+	struct arguments *args = self;
+	isc_report_request *r = &args->request;
+
+	if (strcmp(option->name, "output") == 0)
+		args->path = (char *)(uintptr_t)value;
+	else if (strcmp(option->name, "format") == 0)
+		r->format = value;
+	else if (strcmp(option->name, "scope") == 0)
+		r->options.scope = value;
+	else if (strcmp(option->name, "from") == 0)
+		return parse_time(option, value, &r->options.from_us, err);
+	else if (strcmp(option->name, "to") == 0)
+		return parse_time(option, value, &r->options.to_us, err);
+	else if (strcmp(option->name, "force") == 0)
+		r->force = true;
+	else
+		r->quiet = true;
+	return ISC_OK;
+}
+
+static isc_status take_argument(void *self, const char *value, isc_error *err)
+{
+	struct arguments *args = self;
+
+	if (args->request.trace != NULL) {
+		isc_fail(err, ISC_ERR_INVALID, "analyze: one trace at a time, and %.80s is the second", value);
+		isc_hint(err, "analyse each on its own");
+		return ISC_ERR_INVALID;
+	}
+	args->request.trace = value;
+	return ISC_OK;
+}
+
+/* --format json alone means report.json: the default path follows the format. */
+static void choose_path(struct arguments *args)
+{
+	static char json_report[] = "report.json";
+	isc_report_request *r = &args->request;
+
+	if (args->path == NULL)
+		args->path = r->format != NULL && strcmp(r->format, "json") == 0 ? json_report : default_report;
+	r->paths = &args->path;
+	r->count = 1;
+}
+
+static int analyze(const isc_report_request *r)
+{
+	bool damaged, read;
+	isc_error err;
+	isc_status st = isc_report_request_check(r, &err);
+
+	if (st != ISC_OK)
+		return isc_cli_fail(&err, st == ISC_ERR_INVALID ? ISC_EXIT_USAGE : ISC_EXIT_FAILED);
+	st = isc_report_request_write(r, &damaged, &read, &err);
+	if (st == ISC_OK)
+		return damaged ? ISC_EXIT_INPUT : ISC_EXIT_OK;
+	if (read || st == ISC_ERR_NOMEM)
+		return isc_cli_fail(&err, ISC_EXIT_FAILED);
+	return isc_cli_fail(&err, st == ISC_ERR_INVALID ? ISC_EXIT_USAGE : ISC_EXIT_INPUT);
+}
+
+int cmd_analyze(int argc, char **argv)
+{
+	static const isc_option table[] = {
+		{"output", "PATH", "where the report goes (default: report.md)", 0, false},
+		{"format", "FORMAT", "markdown or json (default: by the ending of PATH)", 0, false},
+		{"scope", "NAME", "look only inside this scope", 0, false},
+		{"from", "T", "look only from this time on: seconds, or 200ms, or 1500us", 0, false},
+		{"to", "T", "look only up to this time", 0, false},
+		{"force", NULL, "replace a file that is not a report of ours", 0, false},
+		{"quiet", NULL, "print no summary", 0, false},
+	};
+	const isc_options options = {.command = "analyze",
+				     .arguments = "TRACE",
+				     .about = "Read a trace, also one that is still being written, and write its report.",
+				     .table = table,
+				     .count = sizeof(table) / sizeof(table[0]),
+				     .option = take_option,
+				     .argument = take_argument};
+	struct arguments args = {0};
+	bool helped = false;
+	isc_error err;
+
+	if (isc_options_parse(&options, argc, argv, &args, &helped, &err) != ISC_OK)
+		return isc_cli_fail(&err, ISC_EXIT_USAGE);
+	if (helped)
+		return ISC_EXIT_OK;
+	if (args.request.trace == NULL) {
+		isc_fail(&err, ISC_ERR_INVALID, "analyze: which trace is missing");
+		isc_hint(&err, "write inferscope analyze TRACE");
+		return isc_cli_fail(&err, ISC_EXIT_USAGE);
+	}
+	choose_path(&args);
+	return analyze(&args.request);
+}

@@ -1,0 +1,155 @@
+#include "cli/report_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/output.h"
+#include "cli/commands.h"
+#include "cli/progress.h"
+#include "report/report.h"
+#include "trace/reader.h"
+
+isc_status isc_report_request_check(const isc_report_request *r, isc_error *err)
+{
+	isc_status st = ISC_OK;
+	int format;
+
+	for (size_t i = 0; st == ISC_OK && i < r->count; i++) {
+		st = isc_report_choose(r->paths[i], r->format, &format, err);
+		if (st == ISC_OK && r->trace != NULL && strcmp(r->paths[i], r->trace) == 0)
+			st = isc_fail(err, ISC_ERR_INVALID, "the report and the trace are both to be %.150s", r->trace);
+		if (st == ISC_OK)
+			st = isc_output_check(r->paths[i], r->force, isc_report_is_ours, err);
+	}
+	return st;
+}
+
+static isc_status save(const isc_report_request *r, const isc_analysis *a, const char *path, isc_error *err)
+{
+	isc_buffer text = {0};
+	int format;
+	isc_status st = isc_report_choose(path, r->format, &format, err);
+
+	if (st == ISC_OK)
+		st = isc_report_write(a, format, &text, err);
+	if (st == ISC_OK)
+		st = isc_output_save(path, r->force, isc_report_is_ours, text.data, text.len, err);
+	isc_buffer_fini(&text);
+	return st;
+}
+
+/* One write for each line, as every line of ours. */
+static isc_status print_summary(const isc_report_request *r, const isc_analysis *a, size_t written, isc_error *err)
+{
+	isc_buffer text = {0}, names = {0};
+	isc_status st;
+
+	for (size_t i = 0; i < written; i++) {
+		isc_buffer_text(&names, i > 0 ? ", " : "");
+		isc_buffer_text(&names, r->paths[i]);
+	}
+	st = isc_report_summary(a, written > 0 ? names.data : NULL, r->show_trace ? r->trace : NULL, &text, err);
+	for (size_t at = 0; st == ISC_OK && at < text.len;) {
+		const char *end = memchr(text.data + at, '\n', text.len - at);
+		size_t len = (size_t)(end - (text.data + at)) + 1;
+
+		if (isc_cli_log.level <= ISC_LOG_INFO)
+			isc_cli_log.sink(isc_cli_log.self, ISC_LOG_INFO, text.data + at, len);
+		at += len;
+	}
+	isc_buffer_fini(&names);
+	isc_buffer_fini(&text);
+	return st;
+}
+
+/* The recorder holds a lock on its trace for as long as it writes it. */
+static bool is_being_written(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool locked;
+
+	if (fd < 0)
+		return false;
+	locked = flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+	close(fd);
+	return locked;
+}
+
+static void step_bar(void *self, uint64_t done, uint64_t total)
+{
+	isc_bar_step(self, done, total);
+}
+
+static isc_status analyse(const isc_report_request *r, isc_trace **trace, isc_analysis **a, isc_error *err)
+{
+	isc_analysis_options options = r->options;
+	isc_status st;
+	isc_bar bar;
+
+	isc_bar_start(&bar, STDERR_FILENO, !r->quiet, "reading trace");
+	options.live = is_being_written(r->trace);
+	options.progress = step_bar;
+	options.progress_self = &bar;
+	st = isc_trace_open(r->trace, trace, err);
+	if (st == ISC_OK)
+		st = isc_analysis_new(*trace, &options, a, err);
+	isc_bar_end(&bar);
+	return st;
+}
+
+isc_status isc_report_request_write(const isc_report_request *r, bool *damaged, bool *read, isc_error *err)
+{
+	isc_trace *trace = NULL;
+	isc_analysis *a = NULL;
+	size_t written = 0;
+	isc_error failed;
+	isc_status st, first = ISC_OK;
+
+	*damaged = *read = false;
+	st = analyse(r, &trace, &a, err);
+	if (st != ISC_OK)
+		goto out;
+	*read = true;
+	*damaged = a->damaged;
+	for (size_t i = 0; i < r->count; i++) {
+		st = save(r, a, r->paths[i], &failed);
+		if (st != ISC_OK && first == ISC_OK) {
+			first = st;
+			if (err != NULL)
+				*err = failed;
+		}
+		if (first == ISC_OK)
+			written++;
+	}
+	st = first;
+	if (!r->quiet && st == ISC_OK)
+		st = print_summary(r, a, written, err);
+out:
+	isc_analysis_free(a);
+	isc_trace_close(trace);
+	return st;
+}
+
+static isc_report_request request_of(const isc_settings *s, const char *trace)
+{
+	return (isc_report_request){.trace = trace, .paths = s->reports.item, .count = s->report ? s->reports.count : 0,
+				    .format = s->format, .force = s->force, .quiet = s->quiet, .show_trace = true};
+}
+
+isc_status isc_report_files_check(const isc_settings *settings, isc_error *err)
+{
+	isc_report_request r = request_of(settings, settings->trace);
+
+	return isc_report_request_check(&r, err);
+}
+
+isc_status isc_report_files(const isc_settings *settings, const char *trace, isc_error *err)
+{
+	isc_report_request r = request_of(settings, trace);
+	bool damaged, read;
+
+	return isc_report_request_write(&r, &damaged, &read, err);
+}

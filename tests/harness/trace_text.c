@@ -1,0 +1,391 @@
+#include "trace_text.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "trace/writer.h"
+
+#define START_NS 1000000000ull
+#define THINGS_MAX 256u
+#define NAMES_MAX 4096u
+#define WORDS_MAX 40u
+
+struct word {
+	char *at;
+	size_t len;
+};
+
+struct thread {
+	uint32_t process;
+	uint32_t tid;
+	uint64_t next;		/* number of the next event */
+	uint64_t stored;
+	bool known;
+};
+
+struct maker {
+	isc_writer *writer;
+	isc_error *err;
+	unsigned line;
+	struct word word[WORDS_MAX];
+	size_t words;
+	uint32_t pid[THINGS_MAX];	/* by process index */
+	struct thread thread[THINGS_MAX];
+	struct {
+		uint32_t process;
+		char text[128];
+		size_t len;
+	} name[NAMES_MAX];
+	uint32_t names;
+	isc_trace_end end;
+	bool ended;
+};
+
+static isc_status bad(struct maker *m, const char *what)
+{
+	return isc_fail(m->err, ISC_ERR_INVALID, "line %u: %s", m->line, what);
+}
+
+static bool is(const struct word *w, const char *text)
+{
+	return strcmp(w->at, text) == 0;
+}
+
+/* The value of "key=value", or NULL. */
+static const char *value_of(const struct word *w, const char *key)
+{
+	size_t len = strlen(key);
+
+	return strncmp(w->at, key, len) == 0 && w->at[len] == '=' ? w->at + len + 1 : NULL;
+}
+
+static bool parse_time(const char *text, uint64_t *ns)
+{
+	char *end;
+	double number = strtod(text, &end);
+	double unit = strcmp(end, "ns") == 0 ? 1 : strcmp(end, "us") == 0 ? 1e3 : strcmp(end, "ms") == 0 ? 1e6
+		      : strcmp(end, "s") == 0 ? 1e9 : 0;
+
+	*ns = START_NS + (uint64_t)(number * unit + 0.5);
+	return end != text && (unit > 0 || strcmp(end, "0") == 0 || number == 0);
+}
+
+static unsigned index_of(const char *text)
+{
+	unsigned n = (unsigned)strtoul(text + 1, NULL, 10);
+
+	return n < THINGS_MAX ? n : 0;
+}
+
+/* ---- one line ---- */
+
+static char *unescape(char *at, char *to)
+{
+	if (at[0] == '\\' && at[1] == 'x') {
+		char hex[3] = {at[2], at[2] ? at[3] : 0, 0};
+
+		*to = (char)strtoul(hex, NULL, 16);
+		return at + 2 + strlen(hex);
+	}
+	if (at[0] == '\\' && at[1] != 0) {
+		*to = at[1] == 'n' ? '\n' : at[1];
+		return at + 2;
+	}
+	*to = *at;
+	return at + 1;
+}
+
+static void split(struct maker *m, char *at)
+{
+	m->words = 0;
+	while (*at != 0 && m->words < WORDS_MAX) {
+		struct word *w = &m->word[m->words];
+		char *to;
+
+		while (*at == ' ' || *at == '\t')
+			at++;
+		if (*at == 0)
+			return;
+		m->words++;
+		w->at = to = at;
+		if (*at == '{') {	/* JSON, to the end of the line */
+			w->len = strlen(at);
+			return;
+		}
+		if (*at == '"') {
+			for (at++; *at != 0 && *at != '"'; to++)
+				at = unescape(at, to);
+			at += *at == '"';
+		} else {
+			while (*at != 0 && *at != ' ' && *at != '\t')
+				*to++ = *at++;
+		}
+		w->len = (size_t)(to - w->at);
+		if (*at != 0 || to < at) {
+			bool more = *at != 0;
+
+			*to = 0;
+			at += more;
+		}
+	}
+}
+
+static uint32_t define(struct maker *m, uint32_t process, const struct word *w, isc_status *st)
+{
+	for (uint32_t i = 0; i < m->names; i++) {
+		if (m->name[i].process == process && m->name[i].len == w->len && memcmp(m->name[i].text, w->at, w->len) == 0)
+			return (i + 1) * 2;
+	}
+	if (m->names == NAMES_MAX || w->len > sizeof(m->name[0].text)) {
+		*st = bad(m, "too many names, or too long");
+		return 0;
+	}
+	m->name[m->names].process = process;
+	m->name[m->names].len = w->len;
+	memcpy(m->name[m->names].text, w->at, w->len);
+	m->names++;
+	*st = isc_writer_define(m->writer, process, m->names * 2, ISC_DEF_STRING, w->at, (uint32_t)w->len, m->err);
+	return m->names * 2;
+}
+
+static isc_status add_process(struct maker *m)
+{
+	static const struct {
+		const char *name;
+		uint32_t flag;
+	} flags[] = {{"root", ISC_PROCESS_ROOT}, {"traced", ISC_PROCESS_TRACED}, {"exec", ISC_PROCESS_EXEC},
+		     {"python", ISC_PROCESS_PYTHON}, {"failed", ISC_PROCESS_FAILED}};
+	isc_trace_process p = {.process = index_of(m->word[0].at), .start_ns = START_NS};
+	char argv[1024];
+
+	for (size_t i = 1; i < m->words; i++) {
+		const struct word *w = &m->word[i];
+		const char *value;
+
+		for (size_t f = 0; f < sizeof(flags) / sizeof(flags[0]); f++)
+			p.flags |= is(w, flags[f].name) ? flags[f].flag : 0;
+		if ((value = value_of(w, "pid")) != NULL)
+			p.pid = (uint32_t)strtoul(value, NULL, 10);
+		else if ((value = value_of(w, "ppid")) != NULL)
+			p.ppid = (uint32_t)strtoul(value, NULL, 10);
+		else if ((value = value_of(w, "parent")) != NULL)
+			p.parent = index_of(value);
+		else if ((value = value_of(w, "start")) != NULL && !parse_time(value, &p.start_ns))
+			return bad(m, "start is no time");
+		else if ((value = value_of(w, "end")) != NULL && !parse_time(value, &p.end_ns))
+			return bad(m, "end is no time");
+		else if ((value = value_of(w, "status")) != NULL)
+			p.wait_status = atoi(value) << 8, p.flags |= ISC_PROCESS_STATUS;
+		else if ((value = value_of(w, "signal")) != NULL)
+			p.wait_status = atoi(value), p.flags |= ISC_PROCESS_STATUS;
+		if (!is(w, "argv"))
+			continue;
+		for (i++; i < m->words && p.argv_len + m->word[i].len + 1 < sizeof(argv); i++) {
+			memcpy(argv + p.argv_len, m->word[i].at, m->word[i].len);
+			p.argv_len += (uint32_t)m->word[i].len;
+			argv[p.argv_len++] = 0;
+		}
+	}
+	p.flags |= p.end_ns != 0 ? ISC_PROCESS_ENDED : 0;
+	p.argv = argv;
+	m->pid[p.process] = p.pid;
+	return isc_writer_process(m->writer, &p, m->err);
+}
+
+static isc_status add_thread(struct maker *m, uint32_t index)
+{
+	isc_trace_thread t = {.thread = index, .process = index_of(m->word[1].at), .start_ns = START_NS, .serial = index};
+
+	for (size_t i = 2; i < m->words; i++) {
+		const struct word *w = &m->word[i];
+		const char *value;
+
+		if (is(w, "main"))
+			t.flags |= 1;
+		else if ((value = value_of(w, "tid")) != NULL)
+			t.tid = (uint32_t)strtoul(value, NULL, 10);
+		else if ((value = value_of(w, "name")) != NULL)
+			snprintf(t.name, sizeof(t.name), "%s", value);
+		else if ((value = value_of(w, "start")) != NULL && !parse_time(value, &t.start_ns))
+			return bad(m, "start is no time");
+		else if ((value = value_of(w, "end")) != NULL && !parse_time(value, &t.end_ns))
+			return bad(m, "end is no time");
+	}
+	t.flags |= t.end_ns != 0 ? 2 : 0;
+	m->thread[index].process = t.process;
+	m->thread[index].tid = t.tid;
+	m->thread[index].known = true;
+	return isc_writer_thread(m->writer, &t, m->err);
+}
+
+static isc_status add_switch(struct maker *m, uint64_t time_ns, uint32_t thread, int kind)
+{
+	const struct thread *t = &m->thread[thread];
+	isc_trace_switch sw = {.time_ns = time_ns, .pid = m->pid[t->process], .tid = t->tid, .kind = (uint8_t)kind};
+
+	return isc_writer_switches(m->writer, &sw, 1, m->err);
+}
+
+static isc_status add_event(struct maker *m, uint32_t thread, uint64_t time_ns, int kind)
+{
+	struct thread *t = &m->thread[thread];
+	isc_trace_run run = {.process = t->process, .thread = thread, .first = t->next, .events = 1, .slots = 1};
+	isc_record slot[256] = {{.ticks = time_ns, .kind = (uint8_t)kind, .slots = 1}};
+	isc_status st = ISC_OK;
+
+	if (m->words < 4)
+		return bad(m, "an event has a name");
+	slot[0].id = define(m, t->process, &m->word[3], &st);
+	if (st != ISC_OK)
+		return st;
+	if (kind == ISC_KIND_COUNTER) {
+		double value = m->words > 4 ? strtod(m->word[4].at, NULL) : 0;
+
+		memcpy(&slot[1], &value, sizeof(value));
+		run.slots = 2;
+	} else if (kind == ISC_KIND_INSTANT && m->words > 4) {
+		uint32_t len = (uint32_t)m->word[4].len;
+
+		if (len > 2048)
+			return bad(m, "too much metadata");
+		memcpy(&slot[1], &len, sizeof(len));
+		memcpy((char *)&slot[1] + sizeof(len), m->word[4].at, len);
+		run.slots = 1 + (len + 4 + 15) / 16;
+	}
+	slot[0].slots = (uint8_t)run.slots;
+	t->next++;
+	t->stored++;
+	return isc_writer_events(m->writer, &run, slot, m->err);
+}
+
+static isc_status add_thread_line(struct maker *m)
+{
+	static const struct {
+		const char *word;
+		int event, change;
+	} kinds[] = {{"scope_enter", ISC_KIND_SCOPE_ENTER, 0}, {"scope_exit", ISC_KIND_SCOPE_EXIT, 0},
+		     {"instant", ISC_KIND_INSTANT, 0}, {"counter", ISC_KIND_COUNTER, 0},
+		     {"in", 0, ISC_SWITCH_IN}, {"out", 0, ISC_SWITCH_OUT}, {"preempt", 0, ISC_SWITCH_OUT_PREEMPT}};
+	unsigned index = index_of(m->word[0].at);
+	uint64_t ns;
+
+	if (m->words < 3 || index == 0)
+		return bad(m, "a thread, and what?");
+	if (m->word[1].at[0] == 'p')
+		return add_thread(m, index);
+	if (!m->thread[index].known)
+		return bad(m, "an unknown thread");
+	if (is(&m->word[1], "lose")) {
+		m->thread[index].next += strtoul(m->word[2].at, NULL, 10);
+		return ISC_OK;
+	}
+	if (!parse_time(m->word[1].at, &ns))
+		return bad(m, "no time");
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (is(&m->word[2], kinds[i].word))
+			return kinds[i].event ? add_event(m, index, ns, kinds[i].event) : add_switch(m, ns, index, kinds[i].change);
+	}
+	return bad(m, "an unknown event");
+}
+
+static isc_status take_end(struct maker *m)
+{
+	m->ended = true;
+	if (m->words < 2 || !parse_time(m->word[1].at, &m->end.end_ns))
+		return bad(m, "end when?");
+	for (size_t i = 2; i < m->words; i++) {
+		const char *status = value_of(&m->word[i], "status"), *signal = value_of(&m->word[i], "signal");
+
+		m->end.known |= status != NULL || signal != NULL;
+		m->end.wait_status = status != NULL ? atoi(status) << 8 : signal != NULL ? atoi(signal) : m->end.wait_status;
+	}
+	return ISC_OK;
+}
+
+static isc_status take_line(struct maker *m, char *line)
+{
+	uint64_t ns;
+
+	split(m, line);
+	if (m->words == 0 || m->word[0].at[0] == '#')
+		return ISC_OK;
+	if (is(&m->word[0], "meta") && m->words == 2)
+		return isc_writer_meta(m->writer, m->word[1].at, m->word[1].len, m->err);
+	if (is(&m->word[0], "end"))
+		return take_end(m);
+	if (m->words == 2 && strncmp(m->word[0].at, "gap_", 4) == 0 && parse_time(m->word[1].at, &ns))
+		return add_switch(m, ns, 0, is(&m->word[0], "gap_begin") ? ISC_SWITCH_GAP_BEGIN : ISC_SWITCH_GAP_END);
+	if (m->word[0].at[0] == 'p')
+		return add_process(m);
+	if (m->word[0].at[0] == 't')
+		return add_thread_line(m);
+	return bad(m, "not understood");
+}
+
+static isc_status add_accounts(struct maker *m)
+{
+	isc_status st = ISC_OK;
+
+	for (uint32_t i = 1; i < THINGS_MAX && st == ISC_OK; i++) {
+		const struct thread *t = &m->thread[i];
+		isc_trace_account account = {.process = t->process, .thread = i, .produced = t->next, .stored = t->stored,
+					     .lost = t->next - t->stored};
+
+		if (t->next > 0)
+			st = isc_writer_account(m->writer, &account, m->err);
+	}
+	return st;
+}
+
+isc_status trace_text_write(const char *text, int fd, uint64_t limit_bytes, isc_error *err)
+{
+	isc_writer_options options = {.limit_bytes = limit_bytes, .start_ticks = START_NS, .start_ns = START_NS};
+	struct maker *m = calloc(1, sizeof(*m));
+	char *copy = strdup(text), *next = copy;
+	isc_status st = ISC_OK, closed;
+
+	if (m == NULL || copy == NULL) {
+		free(copy);
+		free(m);
+		close(fd);
+		return isc_fail(err, ISC_ERR_NOMEM, "no memory for the fixture");
+	}
+	m->err = err;
+	st = isc_writer_open(fd, &options, &m->writer, err);
+	while (st == ISC_OK && next != NULL) {
+		char *line = strsep(&next, "\n");
+
+		m->line++;
+		st = take_line(m, line);
+	}
+	if (st == ISC_OK)
+		st = add_accounts(m);
+	if (st == ISC_OK)
+		st = isc_writer_flush(m->writer, err);
+	if (m->writer != NULL) {
+		closed = isc_writer_close(m->writer, st == ISC_OK && m->ended ? &m->end : NULL, st == ISC_OK ? err : NULL);
+		st = st == ISC_OK ? closed : st;
+	}
+	free(copy);
+	free(m);
+	return st;
+}
+
+isc_status trace_text_open(const char *text, isc_trace **out, isc_error *err)
+{
+	char path[] = "/tmp/isc-trace-XXXXXX";
+	int fd = mkstemp(path);
+	isc_status st;
+
+	*out = NULL;
+	if (fd < 0)
+		return isc_fail_errno(err, "cannot make a temporary file");
+	st = trace_text_write(text, fd, 0, err);
+	if (st == ISC_OK)
+		st = isc_trace_open(path, out, err);
+	unlink(path);
+	return st;
+}

@@ -1,0 +1,36 @@
+/*
+ * trace_text.h - a trace written as text, so that a test shows the case whole.
+ *
+ *	meta {"argv": ["serve"], "perf": "ok"}
+ *	p1 pid=100 root traced end=9ms status=0 argv "serve" "--port=1"
+ *	p2 pid=100 parent=p1 exec argv python x.py
+ *	t1 p1 tid=100 main name=main end=9ms
+ *	t1 1ms scope_enter request
+ *	t1 2ms instant tokens {"n": 3}
+ *	t1 2ms counter queue 3.5
+ *	t1 3ms scope_exit request
+ *	t1 lose 5			five events that never arrived
+ *	t1 100us in			switches: in, out, preempt
+ *	gap_begin 2ms
+ *	end 9ms status=0		signal=9; without a status it is unknown
+ *
+ * Times count from the start of the session.  Text in quotes may hold blanks and
+ * \xNN.  Numbers of events and accounts follow by themselves; names are defined
+ * when they are first used.  Without an end line the trace has no end.
+ */
+#ifndef ISC_HARNESS_TRACE_TEXT_H
+#define ISC_HARNESS_TRACE_TEXT_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "trace/reader.h"
+
+/* Writes the trace to an empty file that is open for reading and writing; fd is
+ * taken over.  ISC_ERR_INVALID names the line that is wrong. */
+isc_status trace_text_write(const char *text, int fd, uint64_t limit_bytes, isc_error *err);
+
+/* The same through a temporary file, opened for reading. */
+isc_status trace_text_open(const char *text, isc_trace **out, isc_error *err);
+
+#endif

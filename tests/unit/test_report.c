@@ -1,0 +1,352 @@
+/* report: every writer over models made by hand, and names that try to be more than names (TRUST X3). */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <yyjson.h>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "payloads.h"
+#include "report/report.h"
+#include "report/words.h"
+
+/* A model in which every text that came from outside is this one. */
+struct model {
+	isc_analysis a;
+	isc_text text[2];
+	isc_analysis_process process;
+	isc_analysis_thread thread;
+	isc_analysis_scope scope;
+	isc_analysis_bin bin;
+	isc_analysis_mark mark;
+	isc_analysis_counter counter;
+	isc_analysis_warning warning[2];
+	char sentence[128];
+};
+
+static void fill(struct model *m, const char *at, size_t len)
+{
+	memset(m, 0, sizeof(*m));
+	m->text[0] = m->text[1] = (isc_text){at, len};
+	m->process = (isc_analysis_process){.pid = 7, .ppid = 1, .argv = m->text, .argc = 2, .wall_us = 1e6, .wall_known = true,
+					    .traced = true, .exit_known = true, .images = 1, .events = 4};
+	m->thread = (isc_analysis_thread){.tid = 7, .pid = 7, .name = m->text[0], .wall_us = 1e6, .on_cpu_us = 5e5,
+					  .run_queue_us = 1e5, .waiting_us = 4e5, .switches = 3, .events = 4};
+	m->bin = (isc_analysis_bin){10, 20, 2};
+	m->scope = (isc_analysis_scope){.name = m->text[0], .count = 2, .total_us = 30, .mean_us = 15, .p50_us = 14,
+					.p90_us = 16, .p99_us = 16, .max_us = 16, .bins = &m->bin, .bin_count = 1};
+	m->mark = (isc_analysis_mark){m->text[0], 1};
+	m->counter = (isc_analysis_counter){m->text[0], 1, 1, 2, 1.5, 2};
+	/* A warning is text of ours that may quote a name; a NUL ends it. */
+	memcpy(m->sentence, at, strnlen(at, len) < 100 ? strnlen(at, len) : 100);
+	m->warning[0] = (isc_analysis_warning){"recorder", m->sentence, m->sentence, true};
+	m->warning[1] = (isc_analysis_warning){"note", m->sentence, NULL, false};
+	m->a = (isc_analysis){.argv = m->text, .argc = 2, .exit_known = true, .wall_us = 1e6, .host = m->text[0],
+			      .python = m->text[0], .label_keys = m->text, .label_values = m->text, .labels = 1, .to_us = 1e6,
+			      .why = "the whole run", .withheld = "nothing was judged", .processes = &m->process,
+			      .process_count = 1, .threads = &m->thread, .thread_count = 1, .scopes = &m->scope, .scope_count = 1,
+			      .marks = &m->mark, .mark_count = 1, .counters = &m->counter, .counter_count = 1, .budget_pct = 5,
+			      .budget_known = true, .measured_pct = 1, .recorder_cpu_pct = 2, .switches_pct = 0.5, .events = 4,
+			      .clock_source = "tsc", .switches_seen = true, .complete = true, .warnings = m->warning,
+			      .warning_count = 2};
+}
+
+static void write_report(const isc_analysis *a, int format, isc_buffer *out)
+{
+	isc_buffer_clear(out);
+	assert_int_equal(isc_report_write(a, format, out, NULL), ISC_OK);
+}
+
+/* What a Markdown parser acts upon, and nothing else: line ends, cell borders,
+ * tags and code spans. */
+static void skeleton(const isc_buffer *in, isc_buffer *out)
+{
+	bool span = false;
+
+	isc_buffer_clear(out);
+	for (size_t i = 0; i < in->len; i++) {
+		char c = in->data[i];
+
+		if (c == '`') {
+			span = !span;
+			isc_buffer_text(out, span ? "N" : "");
+		} else if (strncmp(in->data + i, "<code>", 6) == 0) {
+			isc_buffer_text(out, "N");
+		} else if (c == '<' && strncmp(in->data + i, "</code>", 7) != 0 && strncmp(in->data + i, "<!-- -->", 8) != 0) {
+			isc_buffer_text(out, "<");
+		} else if (strchr("|\n#[]*", c) != NULL && !span && !(c == '#' && i > 0 && in->data[i - 1] == '&')) {
+			isc_buffer_add(out, &c, 1);
+		}
+	}
+	assert_false(out->failed || span);
+}
+
+static void payloads_leave_the_shape_of_markdown_alone(void **state)
+{
+	isc_buffer plain = {0}, odd = {0}, text = {0};
+	struct model m;
+
+	(void)state;
+	fill(&m, "name", 4);
+	write_report(&m.a, ISC_REPORT_MARKDOWN, &text);
+	skeleton(&text, &plain);
+	for (size_t i = 0; i < PAYLOADS; i++) {
+		fill(&m, payloads[i].text, payloads[i].len);
+		write_report(&m.a, ISC_REPORT_MARKDOWN, &text);
+		skeleton(&text, &odd);
+		if (strcmp(plain.data, odd.data) != 0)
+			fail_msg("payload %zu changes the shape:\n%s\n%s\n%s", i, plain.data, odd.data, text.data);
+	}
+	isc_buffer_fini(&plain);
+	isc_buffer_fini(&odd);
+	isc_buffer_fini(&text);
+}
+
+static void payloads_reach_json_readers_as_data(void **state)
+{
+	isc_buffer text = {0}, name = {0};
+	struct model m;
+
+	(void)state;
+	for (size_t i = 0; i < PAYLOADS; i++) {
+		yyjson_doc *doc;
+		yyjson_val *root, *scope;
+
+		fill(&m, payloads[i].text, payloads[i].len);
+		write_report(&m.a, ISC_REPORT_JSON, &text);
+		doc = yyjson_read(text.data, text.len, 0);
+		assert_non_null(doc);
+		root = yyjson_doc_get_root(doc);
+		assert_int_equal(yyjson_obj_size(root), 22);
+		scope = yyjson_ptr_get(root, "/scopes/0/name");
+		isc_buffer_clear(&name);
+		isc_text_utf8(&name, payloads[i].text, payloads[i].len);
+		assert_int_equal(yyjson_get_len(scope), name.len);
+		assert_memory_equal(yyjson_get_str(scope), name.data, name.len);
+		assert_true(yyjson_equals_strn(yyjson_ptr_get(root, "/program/processes/0/argv/1"), name.data, name.len));
+		assert_true(yyjson_equals_strn(yyjson_ptr_get(root, "/threads/0/name"), name.data, name.len));
+		assert_int_equal(yyjson_obj_size(yyjson_ptr_get(root, "/program/labels")), 1);
+		yyjson_doc_free(doc);
+	}
+	isc_buffer_fini(&text);
+	isc_buffer_fini(&name);
+}
+
+static void payloads_never_steer_the_terminal_through_the_summary(void **state)
+{
+	isc_buffer text = {0};
+	struct model m;
+
+	(void)state;
+	for (size_t i = 0; i < PAYLOADS; i++) {
+		size_t lines = 0;
+
+		fill(&m, payloads[i].text, payloads[i].len);
+		isc_buffer_clear(&text);
+		assert_int_equal(isc_report_summary(&m.a, m.sentence, m.sentence, &text, NULL), ISC_OK);
+		for (size_t at = 0; at < text.len; lines++) {
+			const char *line = text.data + at, *end = memchr(line, '\n', text.len - at);
+			uint32_t c;
+
+			assert_non_null(end);
+			assert_int_equal(strncmp(line, "inferscope: ", 12), 0);
+			for (const char *s = line; s < end;) {
+				size_t n = isc_text_decode(s, (size_t)(end - s), &c);
+
+				assert_true(n > 0 && !isc_text_is_control(c));
+				s += n;
+			}
+			at = (size_t)(end - text.data) + 1;
+		}
+		assert_true(lines >= 4 && lines <= 12);
+	}
+	isc_buffer_fini(&text);
+}
+
+static void a_megabyte_of_name_stays_out_of_people_s_way(void **state)
+{
+	enum { LONG = 1 << 20 };
+	isc_buffer text = {0};
+	struct model m;
+	char *name = malloc(LONG);
+
+	(void)state;
+	assert_non_null(name);
+	memset(name, 'x', LONG);
+	fill(&m, name, LONG);
+	write_report(&m.a, ISC_REPORT_MARKDOWN, &text);
+	assert_true(text.len < 16384);
+	isc_buffer_clear(&text);
+	isc_report_summary(&m.a, NULL, NULL, &text, NULL);
+	assert_true(text.len < 4096);
+	write_report(&m.a, ISC_REPORT_JSON, &text);
+	assert_true(text.len > LONG);
+	free(name);
+	isc_buffer_fini(&text);
+}
+
+static void the_summary_of_a_bad_day_has_twelve_lines_at_most(void **state)
+{
+	isc_analysis_warning warnings[40];
+	isc_buffer text = {0};
+	struct model m;
+	size_t lines = 0;
+
+	(void)state;
+	fill(&m, "name", 4);
+	for (size_t i = 0; i < 40; i++)
+		warnings[i] = m.warning[0];
+	m.a.warnings = warnings;
+	m.a.warning_count = 40;
+	m.a.retired = m.a.lost = 9;
+	isc_report_summary(&m.a, "report.md, report.json", "inferscope.isc", &text, NULL);
+	for (size_t i = 0; i < text.len; i++)
+		lines += text.data[i] == '\n';
+	assert_int_equal(lines, 11);
+	assert_non_null(strstr(text.data, "inferscope: 36 more warnings in the report"));
+	isc_buffer_fini(&text);
+}
+
+static void unknown_is_null_and_never_a_number(void **state)
+{
+	isc_buffer text = {0};
+	struct model m;
+	yyjson_doc *doc;
+	yyjson_val *root;
+
+	(void)state;
+	fill(&m, "name", 4);
+	m.thread.on_cpu_us = m.thread.run_queue_us = m.thread.waiting_us = m.thread.unwatched_us = -1;
+	m.scope.p50_us = m.a.measured_pct = -1;
+	m.counter.max = (double)INFINITY;
+	m.a.exit_known = false;
+	write_report(&m.a, ISC_REPORT_JSON, &text);
+	doc = yyjson_read(text.data, text.len, 0);
+	root = yyjson_doc_get_root(doc);
+	assert_true(yyjson_is_null(yyjson_ptr_get(root, "/threads/0/on_cpu_us")));
+	assert_true(yyjson_is_null(yyjson_ptr_get(root, "/threads/0/run_queue")));
+	assert_true(yyjson_is_null(yyjson_ptr_get(root, "/threads/0/gil_wait")));
+	assert_true(yyjson_is_null(yyjson_ptr_get(root, "/scopes/0/p50_us")));
+	assert_true(yyjson_is_null(yyjson_ptr_get(root, "/counters/0/max")));
+	assert_true(yyjson_is_null(yyjson_ptr_get(root, "/overhead/measured_pct")));
+	assert_true(yyjson_is_null(yyjson_ptr_get(root, "/program/exit_code")));
+	assert_true(yyjson_is_null(yyjson_ptr_get(root, "/breakdown")));
+	assert_true(yyjson_equals_str(yyjson_ptr_get(root, "/verdict/bottleneck"), "unknown"));
+	yyjson_doc_free(doc);
+	write_report(&m.a, ISC_REPORT_MARKDOWN, &text);
+	assert_null(strstr(strchr(text.data, '\n'), "-1"));
+	assert_non_null(strstr(text.data, "was not seen to end"));
+	isc_buffer_fini(&text);
+}
+
+static void our_own_files_are_known_by_their_mark(void **state)
+{
+	isc_buffer text = {0};
+	struct model m;
+
+	(void)state;
+	fill(&m, "name", 4);
+	write_report(&m.a, ISC_REPORT_MARKDOWN, &text);
+	assert_true(isc_report_is_ours(text.data, text.len));
+	write_report(&m.a, ISC_REPORT_JSON, &text);
+	assert_true(isc_report_is_ours(text.data, text.len));
+	isc_buffer_fini(&text);
+	assert_true(isc_report_is_ours("{\"schema\":\"inferscope-report-1\"}", 32));
+	assert_false(isc_report_is_ours("", 0));
+	assert_false(isc_report_is_ours("# My notes\n", 11));
+	assert_false(isc_report_is_ours("{\"schema\"", 9));
+	assert_false(isc_report_is_ours("{\"a\": 1, \"schema\": \"inferscope-report-1\"}", 42));
+	assert_false(isc_report_is_ours("see <!-- inferscope-report-1 -->", 32));
+}
+
+static void a_format_goes_by_name_or_ending(void **state)
+{
+	isc_error err;
+	int format;
+
+	(void)state;
+	assert_int_equal(isc_report_format_named("markdown"), ISC_REPORT_MARKDOWN);
+	assert_int_equal(isc_report_format_named("JSON"), ISC_REPORT_JSON);
+	assert_int_equal(isc_report_format_of("a.b/report.md"), ISC_REPORT_MARKDOWN);
+	assert_int_equal(isc_report_format_of("a.json/report"), ISC_REPORT_UNKNOWN);
+	assert_int_equal(isc_report_choose("x.txt", "json", &format, &err), ISC_OK);
+	assert_int_equal(format, ISC_REPORT_JSON);
+	assert_int_equal(isc_report_choose("x.html", NULL, &format, &err), ISC_ERR_INVALID);
+	assert_string_equal(err.what, "the ending of \"x.html\" names no report format that this build writes");
+	assert_string_equal(err.hint, "give a path ending in .md or .json, or --format markdown or json");
+	assert_int_equal(isc_report_choose("x.md", "html", &format, &err), ISC_ERR_INVALID);
+	assert_string_equal(err.what, "\"html\" is not a report format that this build writes");
+}
+
+static void numbers_come_in_units_for_people(void **state)
+{
+	isc_units u;
+
+	(void)state;
+	assert_string_equal(isc_units_count(&u, 0), "0");
+	assert_string_equal(isc_units_count(&u, 999), "999");
+	assert_string_equal(isc_units_count(&u, 1234567), "1,234,567");
+	assert_string_equal(isc_units_count(&u, UINT64_MAX), "18,446,744,073,709,551,615");
+	assert_string_equal(isc_units_time(&u, 0), "0");
+	assert_string_equal(isc_units_time(&u, 0.412), "412 ns");
+	assert_string_equal(isc_units_time(&u, 0.9999), "1.00 us");
+	assert_string_equal(isc_units_time(&u, 8.125), "8.12 us");
+	assert_string_equal(isc_units_time(&u, 99.96), "100 us");
+	assert_string_equal(isc_units_time(&u, 999.6), "1.00 ms");
+	assert_string_equal(isc_units_time(&u, 81234), "81.2 ms");
+	assert_string_equal(isc_units_time(&u, 1234567), "1.23 s");
+	assert_string_equal(isc_units_time(&u, 123e6), "2 min 03 s");
+	assert_string_equal(isc_units_time(&u, 12000e6), "3 h 20 min");
+	assert_string_equal(isc_units_time(&u, -1), "?");
+	assert_string_equal(isc_units_time(&u, (double)NAN), "?");
+	assert_string_equal(isc_units_time(&u, 1e300), "2.78e+290 h");
+	assert_string_equal(isc_units_percent(&u, 12.34), "12.3%");
+	assert_string_equal(isc_units_percent(&u, 0.034), "0.03%");
+	assert_string_equal(isc_units_percent(&u, 0), "0.0%");
+	assert_string_equal(isc_units_number(&u, 3.5), "3.5");
+	assert_string_equal(isc_units_number(&u, -1024), "-1,024");
+	assert_string_equal(isc_units_number(&u, 123456.7), "123,457");
+	assert_string_equal(isc_units_number(&u, 1e300), "1e+300");
+}
+
+static void a_command_reads_as_one_would_type_it(void **state)
+{
+	const isc_text argv[] = {{"sh", 2}, {"-c", 2}, {"echo 'x'", 8}, {"", 0}};
+	isc_buffer out = {0};
+
+	(void)state;
+	isc_words_command(&out, argv, 4, false);
+	assert_string_equal(out.data, "sh -c 'echo '\\''x'\\''' ''");
+	isc_buffer_clear(&out);
+	isc_words_command(&out, argv, 1, true);
+	assert_string_equal(out.data, "sh ...");
+	isc_buffer_clear(&out);
+	isc_words_command(&out, NULL, 0, false);
+	assert_string_equal(out.data, "?");
+	isc_buffer_fini(&out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(payloads_leave_the_shape_of_markdown_alone),
+		cmocka_unit_test(payloads_reach_json_readers_as_data),
+		cmocka_unit_test(payloads_never_steer_the_terminal_through_the_summary),
+		cmocka_unit_test(a_megabyte_of_name_stays_out_of_people_s_way),
+		cmocka_unit_test(the_summary_of_a_bad_day_has_twelve_lines_at_most),
+		cmocka_unit_test(unknown_is_null_and_never_a_number),
+		cmocka_unit_test(our_own_files_are_known_by_their_mark),
+		cmocka_unit_test(a_format_goes_by_name_or_ending),
+		cmocka_unit_test(numbers_come_in_units_for_people),
+		cmocka_unit_test(a_command_reads_as_one_would_type_it),
+	};
+
+	return cmocka_run_group_tests_name("report", tests, NULL, NULL);
+}
