@@ -17,9 +17,32 @@
 #include "runtime/layout.h"
 #include "trace/writer.h"
 
-typedef struct isc_follow isc_follow;
+/* The tag differs from the name: `enum isc_follow` is a setting. */
+typedef struct isc_follow_table isc_follow;
 
-/* writer and control are borrowed.  root: the pid of the program. */
+/* Where entries go: the trace writer, or a test. */
+typedef struct isc_follow_sink {
+	void *self;
+	isc_status (*process)(void *self, const isc_trace_process *process, isc_error *err);
+	isc_status (*thread)(void *self, const isc_trace_thread *thread, isc_error *err);
+	/* What the trace has already, 0 when unknown; NULL in a new trace. */
+	uint32_t (*find_process)(void *self, uint64_t gen);
+	uint32_t (*find_thread)(void *self, uint32_t process, uint64_t serial);
+} isc_follow_sink;
+
+typedef struct isc_follow_options {
+	isc_follow_sink sink;
+	isc_control *control;		/* borrowed; NULL: no roster */
+	uint32_t clock_source;
+	pid_t root;			/* the program; 0: it is in the trace already */
+	uint32_t first_process;		/* indices up to these are taken, by a recorder that died */
+	uint32_t first_thread;
+	bool blind;			/* never look at the system: only what is told counts */
+} isc_follow_options;
+
+isc_status isc_follow_open(const isc_follow_options *options, isc_follow **out, isc_error *err);
+
+/* The usual case.  writer and control are borrowed.  root: the pid of the program. */
 isc_status isc_follow_new(isc_writer *writer, isc_control *control, uint32_t clock_source,
 			  pid_t root, isc_follow **out, isc_error *err);
 void isc_follow_free(isc_follow *f);
@@ -40,6 +63,9 @@ void isc_follow_execed(isc_follow *f, uint32_t pid, const char *comm, uint64_t t
 void isc_follow_named(isc_follow *f, uint32_t pid, uint32_t tid, const char *comm);
 void isc_follow_exited(isc_follow *f, uint32_t pid, uint32_t tid, uint64_t time_ns);
 
+/* perf lost records: until further notice look for ourselves. */
+void isc_follow_doubt(isc_follow *f);
+
 /* The root ended with this status. */
 void isc_follow_root_status(isc_follow *f, int wait_status, uint64_t time_ns);
 
@@ -59,8 +85,9 @@ pid_t isc_follow_host_pid(const isc_follow *f, uint32_t process);
 typedef struct isc_follow_stats {
 	uint32_t processes;	/* images */
 	uint32_t traced;
-	uint32_t roster_lost;	/* entries written over before they were read */
+	uint32_t roster_lost;	/* entries written over before they were read, or never finished */
 	uint32_t alive;
+	uint32_t unlisted;	/* no entry: no memory, or past the limit */
 } isc_follow_stats;
 void isc_follow_stats_get(const isc_follow *f, isc_follow_stats *out);
 
