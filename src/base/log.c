@@ -28,7 +28,10 @@ static size_t escape(const char *text, size_t len, char *out, size_t room)
 			need = (size_t)snprintf(piece, sizeof(piece), "\\%c", c == '\n' ? 'n' : c == '\t' ? 't' : 'r');
 		else if (isc_text_is_control(c))
 			need = (size_t)snprintf(piece, sizeof(piece),
-						c < 0x100 ? "\\x%02x" : c < 0x10000 ? "\\u%04x" : "\\U%08x", (unsigned)c);
+						c < 0x100     ? "\\x%02x"
+						: c < 0x10000 ? "\\u%04x"
+							      : "\\U%08x",
+						(unsigned)c);
 		else
 			memcpy(piece, text + i, need = n);
 		if (used + need > room)

@@ -19,14 +19,13 @@ enum isc_log_level { ISC_LOG_DEBUG = 0, ISC_LOG_INFO, ISC_LOG_WARN, ISC_LOG_ERRO
 #define ISC_LOG_LINE_MAX 2048
 
 typedef struct isc_log {
-	int level;	/* lower ones are dropped */
+	int level; /* lower ones are dropped */
 	/* line ends with a newline; it is not NUL-terminated */
 	void (*sink)(void *self, int level, const char *line, size_t len);
 	void *self;
 } isc_log;
 
-void isc_log_write(const isc_log *log, int level, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+void isc_log_write(const isc_log *log, int level, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* "inferscope: WHAT: WHY; WHAT to do". */
 void isc_log_error(const isc_log *log, int level, const isc_error *err);

@@ -15,8 +15,8 @@
 
 struct isc_output {
 	isc_output_target target;
-	char temp[48];		/* in the same folder; "" while there is none */
-	int fd;			/* of the temporary file, or -1 */
+	char temp[48]; /* in the same folder; "" while there is none */
+	int fd;	       /* of the temporary file, or -1 */
 };
 
 isc_status isc_output_open(const char *path, bool force, isc_output_is_ours is_ours, isc_output **out, isc_error *err)
@@ -100,7 +100,7 @@ static int put_new(isc_output *o)
 isc_status isc_output_commit(isc_output *o, isc_error *err)
 {
 	bool exists;
-	isc_status st = isc_output_write(o, "", 0, err);	/* an empty file is a file too */
+	isc_status st = isc_output_write(o, "", 0, err); /* an empty file is a file too */
 	int put;
 
 	if (st == ISC_OK)
@@ -139,8 +139,8 @@ isc_status isc_output_check(const char *path, bool force, isc_output_is_ours is_
 	return st;
 }
 
-isc_status isc_output_save(const char *path, bool force, isc_output_is_ours is_ours,
-			   const void *data, size_t len, isc_error *err)
+isc_status isc_output_save(const char *path, bool force, isc_output_is_ours is_ours, const void *data, size_t len,
+			   isc_error *err)
 {
 	isc_output *o;
 	isc_status st = isc_output_open(path, force, is_ours, &o, err);

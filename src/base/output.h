@@ -18,7 +18,7 @@
 /* Does a file that begins like this carry our mark?  NULL: nothing does. */
 typedef bool (*isc_output_is_ours)(const char *head, size_t len);
 
-#define ISC_OUTPUT_HEAD 4096	/* so many bytes of a file are looked at, at most */
+#define ISC_OUTPUT_HEAD 4096 /* so many bytes of a file are looked at, at most */
 
 typedef struct isc_output isc_output;
 
@@ -38,8 +38,8 @@ void isc_output_close(isc_output *o);
 isc_status isc_output_check(const char *path, bool force, isc_output_is_ours is_ours, isc_error *err);
 
 /* Open, write, commit and close. */
-isc_status isc_output_save(const char *path, bool force, isc_output_is_ours is_ours,
-			   const void *data, size_t len, isc_error *err);
+isc_status isc_output_save(const char *path, bool force, isc_output_is_ours is_ours, const void *data, size_t len,
+			   isc_error *err);
 
 /*
  * The trace is appended in place, so it has no temporary file: *fd is a new and

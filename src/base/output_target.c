@@ -152,8 +152,8 @@ isc_status isc_output_target_check(const isc_output_target *t, bool *exists, isc
 	if (st != ISC_OK)
 		return st;
 	/* In /tmp and the like a file of someone else can be read but not replaced. */
-	if (fstat(t->dir_fd, &folder) == 0 && folder.st_mode & S_ISVTX && geteuid() != 0 &&
-	    sb.st_uid != geteuid() && folder.st_uid != geteuid())
+	if (fstat(t->dir_fd, &folder) == 0 && folder.st_mode & S_ISVTX && geteuid() != 0 && sb.st_uid != geteuid() &&
+	    folder.st_uid != geteuid())
 		return refuse(t, "the file there belongs to another user", "choose another path", err);
 	/* O_NONBLOCK: it may have become a pipe since, which would wait for a writer. */
 	fd = openat(t->dir_fd, t->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);

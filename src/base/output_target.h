@@ -11,7 +11,7 @@
 #include "base/output.h"
 
 typedef struct isc_output_target {
-	char *path;		/* as given, for messages */
+	char *path; /* as given, for messages */
 	char name[NAME_MAX + 1];
 	int dir_fd;
 	bool force;

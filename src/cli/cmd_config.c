@@ -28,10 +28,12 @@ int cmd_config(int argc, char **argv)
 
 	if (argc < 2 || strcmp(argv[1], "show") != 0) {
 		if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-			puts("Usage: inferscope config show [OPTION...]\nPrint every setting, its value and where it came from.");
+			puts("Usage: inferscope config show [OPTION...]\nPrint every setting, its value and where it "
+			     "came from.");
 			return ISC_EXIT_OK;
 		}
-		isc_fail(&err, ISC_ERR_INVALID, argc < 2 ? "config: what to do is missing%s" : "config: unknown word %.80s",
+		isc_fail(&err, ISC_ERR_INVALID,
+			 argc < 2 ? "config: what to do is missing%s" : "config: unknown word %.80s",
 			 argc < 2 ? "" : argv[1]);
 		isc_hint(&err, "write inferscope config show");
 		return isc_cli_fail(&err, ISC_EXIT_USAGE);

@@ -12,12 +12,12 @@
 
 enum isc_exit {
 	ISC_EXIT_OK = 0,
-	ISC_EXIT_GATE = 1,	/* a --fail-if gate fired */
+	ISC_EXIT_GATE = 1, /* a --fail-if gate fired */
 	ISC_EXIT_USAGE = 2,
-	ISC_EXIT_INPUT = 3,	/* unreadable or damaged */
+	ISC_EXIT_INPUT = 3, /* unreadable or damaged */
 	ISC_EXIT_FAILED = 4,
 	ISC_EXIT_INCONCLUSIVE = 5,
-	ISC_EXIT_RUN_FAILED = 125,	/* `run`: ours, also wrong usage, as the other codes are the program's */
+	ISC_EXIT_RUN_FAILED = 125, /* `run`: ours, also wrong usage, as the other codes are the program's */
 	ISC_EXIT_RUN_DENIED = 126,
 	ISC_EXIT_RUN_ABSENT = 127
 };

@@ -66,7 +66,8 @@ static int refuse_raised_rights(int code)
 {
 	isc_error err;
 
-	isc_fail(&err, ISC_ERR_DENIED, "refusing to work with raised rights (set-user-ID, set-group-ID or file capabilities)");
+	isc_fail(&err, ISC_ERR_DENIED,
+		 "refusing to work with raised rights (set-user-ID, set-group-ID or file capabilities)");
 	isc_hint(&err, "take them away from the file; inferscope needs none");
 	return isc_cli_fail(&err, code);
 }

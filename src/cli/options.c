@@ -19,7 +19,7 @@ typedef struct run {
 	isc_status status;
 	isc_error *err;
 	const struct argp *argp;
-	int failed_at;		/* word behind the one that argp stumbled over */
+	int failed_at; /* word behind the one that argp stumbled over */
 } run;
 
 /* The word that an option was given by, from state->argv: "--name", "--name=value" or "-x". */
@@ -74,14 +74,15 @@ static isc_status fail_word(const isc_options *o, const char *word, isc_error *e
 		const isc_option *option = &o->table[i];
 		bool short_form = word[0] == '-' && option->letter && word[1] == option->letter;
 
-		if (!short_form && (option->name == NULL || strncmp(word, "--", 2) != 0 || !is_whole(word, option->name)))
+		if (!short_form &&
+		    (option->name == NULL || strncmp(word, "--", 2) != 0 || !is_whole(word, option->name)))
 			continue;
 		if (option->argument == NULL) {
 			isc_fail(err, ISC_ERR_INVALID, "%s: --%s takes no value", o->command, option->name);
 			isc_hint(err, "write --%s alone", option->name);
 		} else {
-			isc_fail(err, ISC_ERR_INVALID, "%s: %.*s needs a value", o->command,
-				 (int)strcspn(word, "="), word);
+			isc_fail(err, ISC_ERR_INVALID, "%s: %.*s needs a value", o->command, (int)strcspn(word, "="),
+				 word);
 			isc_hint(err, "write %s %s", word, option->argument);
 		}
 		return ISC_ERR_INVALID;

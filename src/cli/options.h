@@ -12,19 +12,20 @@
 
 #include "base/status.h"
 #include "session/settings.h"
+#include "session/target.h"
 
 typedef struct isc_option {
-	const char *name;	/* without dashes; NULL: the letter only */
-	const char *argument;	/* "PATH" when it takes a value, else NULL */
-	const char *help;	/* one line; NULL hides it from --help */
-	char letter;		/* 'm' for -m; 0: none; 'h' is taken */
-	bool ends;		/* its value and all behind it go to rest() */
+	const char *name;     /* without dashes; NULL: the letter only */
+	const char *argument; /* "PATH" when it takes a value, else NULL */
+	const char *help;     /* one line; NULL hides it from --help */
+	char letter;	      /* 'm' for -m; 0: none; 'h' is taken */
+	bool ends;	      /* its value and all behind it go to rest() */
 } isc_option;
 
 typedef struct isc_options {
-	const char *command;	/* "analyze" */
-	const char *arguments;	/* "TRACE..." */
-	const char *about;	/* a sentence for --help */
+	const char *command;   /* "analyze" */
+	const char *arguments; /* "TRACE..." */
+	const char *about;     /* a sentence for --help */
 	const isc_option *table;
 	size_t count;
 	/* value is NULL for an option without one */
@@ -40,10 +41,9 @@ typedef struct isc_options {
 isc_status isc_options_parse(const isc_options *o, int argc, char **argv, void *self, bool *helped, isc_error *err);
 
 /* What to run. */
-enum isc_target_kind { ISC_TARGET_SCRIPT, ISC_TARGET_MODULE, ISC_TARGET_CODE, ISC_TARGET_COMMAND };
 typedef struct isc_target {
-	int kind;		/* enum isc_target_kind */
-	char **argv;		/* script, module, code or command first, then its arguments; NULL at the end */
+	int kind;    /* enum isc_target_kind */
+	char **argv; /* script, module, code or command first, then its arguments; NULL at the end */
 	int argc;
 } isc_target;
 

@@ -12,7 +12,7 @@
 typedef struct reading {
 	isc_settings *settings;
 	isc_target *target;
-	int row[OPTIONS_MAX];		/* of the option */
+	int row[OPTIONS_MAX]; /* of the option */
 	bool negated[OPTIONS_MAX];
 	char name[OPTIONS_MAX][32];
 	isc_option table[OPTIONS_MAX];
@@ -72,8 +72,9 @@ static isc_status take_program(void *self, const isc_option *by, char **argv, in
 	reading *r = self;
 
 	(void)err;
-	r->target->kind = by != NULL ? (by->letter == 'm' ? ISC_TARGET_MODULE : ISC_TARGET_CODE) :
-			  dashes ? ISC_TARGET_COMMAND : ISC_TARGET_SCRIPT;
+	r->target->kind = by != NULL ? (by->letter == 'm' ? ISC_TARGET_MODULE : ISC_TARGET_CODE)
+			  : dashes   ? ISC_TARGET_COMMAND
+				     : ISC_TARGET_SCRIPT;
 	r->target->argv = argv;
 	r->target->argc = argc;
 	return ISC_OK;
@@ -85,7 +86,8 @@ isc_status isc_options_run(int argc, char **argv, isc_settings *settings, isc_ta
 	reading *r = calloc(1, sizeof(*r));
 	isc_options options = {
 		.command = target ? "run" : "config show",
-		.arguments = target ? "SCRIPT [ARGS...]\n-m MODULE [ARGS...]\n-c CODE [ARGS...]\n-- COMMAND [ARGS...]" : "",
+		.arguments =
+			target ? "SCRIPT [ARGS...]\n-m MODULE [ARGS...]\n-c CODE [ARGS...]\n-- COMMAND [ARGS...]" : "",
 		.about = target ? "Run a program with tracing, write the trace and the report, print a summary."
 				  "\vThe program keeps its input, output, terminal and exit code.  "
 				  "Each switch has its opposite: --no-gpu and --gpu, --force and --no-force."

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 
-#define FIRST_NS 1000000000ull	/* shorter work needs no bar */
+#define FIRST_NS 1000000000ull /* shorter work needs no bar */
 #define EVERY_NS 100000000ull
 #define CELLS 30
 
@@ -37,7 +37,8 @@ void isc_bar_step(isc_bar *bar, uint64_t done, uint64_t total)
 	share = done < total ? (double)done / (double)total : 1;
 	for (int i = 0; i < CELLS; i++)
 		cells[i] = i < (int)(share * CELLS) ? '#' : '.';
-	put(bar, line, snprintf(line, sizeof(line), "\rinferscope: %.60s [%s] %3d%%", bar->what, cells, (int)(share * 100)));
+	put(bar, line,
+	    snprintf(line, sizeof(line), "\rinferscope: %.60s [%s] %3d%%", bar->what, cells, (int)(share * 100)));
 	bar->drawn_ns = now;
 }
 

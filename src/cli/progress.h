@@ -8,10 +8,10 @@
 #include <stdint.h>
 
 typedef struct isc_bar {
-	const char *what;	/* "reading trace" */
-	int fd;			/* -1: never drawn */
+	const char *what; /* "reading trace" */
+	int fd;		  /* -1: never drawn */
 	uint64_t start_ns;
-	uint64_t drawn_ns;	/* 0: not yet */
+	uint64_t drawn_ns; /* 0: not yet */
 } isc_bar;
 
 /* Drawn on fd when that is a terminal and wanted. */

@@ -98,7 +98,8 @@ static isc_status set_number(const isc_setting *row, void *out, const char *valu
 	if (row->type == ISC_SETTING_BUDGET && number <= 0)
 		return isc_fail(err, ISC_ERR_INVALID, "%.60s is not above 0 and at most 100", value);
 	if (number < row->min || number > row->max)
-		return isc_fail(err, ISC_ERR_INVALID, "%.60s is not between %.10g and %.10g", value, row->min, row->max);
+		return isc_fail(err, ISC_ERR_INVALID, "%.60s is not between %.10g and %.10g", value, row->min,
+				row->max);
 	if (row->type != ISC_SETTING_COUNT)
 		*(double *)out = number;
 	else if (number == floor(number))
@@ -179,7 +180,8 @@ static size_t list_slot(const isc_setting_list *list, int type, const char *valu
 	return list->count;
 }
 
-static isc_status set_item(isc_setting_list *list, const isc_setting *row, const char *value, bool fresh, isc_error *err)
+static isc_status set_item(isc_setting_list *list, const isc_setting *row, const char *value, bool fresh,
+			   isc_error *err)
 {
 	size_t slot = fresh ? 0 : list_slot(list, row->type, value);
 	char *copy;

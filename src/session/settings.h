@@ -31,40 +31,40 @@ typedef struct isc_setting_list {
 /* Where a value came from; a later one of these wins. */
 enum isc_origin_kind {
 	ISC_ORIGIN_DEFAULT = 0,
-	ISC_ORIGIN_USER_FILE,		/* in the user's config folder */
-	ISC_ORIGIN_PROJECT_FILE,	/* .inferscope.yaml, found from the working directory upward */
+	ISC_ORIGIN_USER_FILE,	 /* in the user's config folder */
+	ISC_ORIGIN_PROJECT_FILE, /* .inferscope.yaml, found from the working directory upward */
 	ISC_ORIGIN_VARIABLE,
 	ISC_ORIGIN_OPTION
 };
 
 typedef struct isc_origin {
-	int kind;		/* enum isc_origin_kind */
-	uint32_t line;		/* in a file, from 1 */
-	bool negated;		/* by --no-... */
+	int kind;      /* enum isc_origin_kind */
+	uint32_t line; /* in a file, from 1 */
+	bool negated;  /* by --no-... */
 } isc_origin;
 
 /* Rows of the table in settings_table.c. */
 #define ISC_SETTINGS_COUNT 29
 
 typedef struct isc_settings {
-	isc_setting_list reports;	/* paths; default report.md */
-	isc_setting_list labels;	/* KEY=VALUE */
-	char *format;			/* markdown, html, json or NULL: from the ending */
-	char *trace;			/* default inferscope.isc */
-	char *python;			/* NULL: chosen by isc_parts_python() */
-	bool report;			/* false: --no-report */
+	isc_setting_list reports; /* paths; default report.md */
+	isc_setting_list labels;  /* KEY=VALUE */
+	char *format;		  /* markdown, html, json or NULL: from the ending */
+	char *trace;		  /* default inferscope.isc */
+	char *python;		  /* NULL: chosen by isc_parts_python() */
+	bool report;		  /* false: --no-report */
 	bool force;
 	bool quiet;
-	int log_level;			/* enum isc_log_level */
-	int progress;			/* enum isc_progress */
-	uint32_t trace_size_mb;		/* 0: unbounded */
-	double budget_pct;		/* negative: off */
+	int log_level;		/* enum isc_log_level */
+	int progress;		/* enum isc_progress */
+	uint32_t trace_size_mb; /* 0: unbounded */
+	double budget_pct;	/* negative: off */
 	uint32_t rate_hz;
-	int native;			/* enum isc_native */
-	int follow;			/* enum isc_follow_mode */
+	int native; /* enum isc_native */
+	int follow; /* enum isc_follow_mode */
 	bool all_frames;
 	bool c_calls;
-	bool python_calls;		/* false: --no-python */
+	bool python_calls; /* false: --no-python */
 	bool sample;
 	bool memory;
 	bool syscalls;
@@ -73,44 +73,44 @@ typedef struct isc_settings {
 	bool agent;
 	double wait_children_s;
 	double delay_s;
-	double duration_s;		/* 0: to the end */
+	double duration_s; /* 0: to the end */
 	uint32_t sync_error_margin_us;
-	bool enabled;			/* INFERSCOPE_ENABLED: a Python process traces itself */
+	bool enabled; /* INFERSCOPE_ENABLED: a Python process traces itself */
 
-	isc_origin origin[ISC_SETTINGS_COUNT];	/* in the order of the table */
-	char *user_file;		/* the files that were read; NULL: none */
+	isc_origin origin[ISC_SETTINGS_COUNT]; /* in the order of the table */
+	char *user_file;		       /* the files that were read; NULL: none */
 	char *project_file;
-	isc_setting_list notes;		/* what a user should be warned of: unknown variables, ... */
+	isc_setting_list notes; /* what a user should be warned of: unknown variables, ... */
 } isc_settings;
 
 enum isc_setting_type {
-	ISC_SETTING_BOOL,	/* bool */
-	ISC_SETTING_COUNT,	/* uint32_t */
-	ISC_SETTING_NUMBER,	/* double */
-	ISC_SETTING_BUDGET,	/* double, or "off": -1 */
-	ISC_SETTING_CHOICE,	/* int, index into choices */
-	ISC_SETTING_WORD,	/* char *, one of choices */
-	ISC_SETTING_PATH,	/* char * */
-	ISC_SETTING_PATHS,	/* isc_setting_list */
-	ISC_SETTING_LABELS	/* isc_setting_list of KEY=VALUE */
+	ISC_SETTING_BOOL,   /* bool */
+	ISC_SETTING_COUNT,  /* uint32_t */
+	ISC_SETTING_NUMBER, /* double */
+	ISC_SETTING_BUDGET, /* double, or "off": -1 */
+	ISC_SETTING_CHOICE, /* int, index into choices */
+	ISC_SETTING_WORD,   /* char *, one of choices */
+	ISC_SETTING_PATH,   /* char * */
+	ISC_SETTING_PATHS,  /* isc_setting_list */
+	ISC_SETTING_LABELS  /* isc_setting_list of KEY=VALUE */
 };
 
 /* Where a setting cannot come from, for safety; see settings_table.c. */
 enum isc_setting_flag { ISC_SETTING_NOT_IN_FILE = 1 };
 
 typedef struct isc_setting {
-	const char *key;		/* in a file and in `config show` */
-	const char *option;		/* of run, without dashes; NULL: none */
-	const char *negated;		/* "no-gpu"; NULL: none */
-	const char *variable;		/* NULL: none */
-	int type;			/* enum isc_setting_type */
+	const char *key;      /* in a file and in `config show` */
+	const char *option;   /* of run, without dashes; NULL: none */
+	const char *negated;  /* "no-gpu"; NULL: none */
+	const char *variable; /* NULL: none */
+	int type;	      /* enum isc_setting_type */
 	unsigned flags;
-	size_t offset;			/* in isc_settings */
-	double min, max;		/* both allowed */
-	const char *const *choices;	/* ends with NULL */
-	const char *standard;		/* the default, as text; NULL: none */
-	const char *argument;		/* what help calls the value */
-	const char *help;		/* one line */
+	size_t offset;		    /* in isc_settings */
+	double min, max;	    /* both allowed */
+	const char *const *choices; /* ends with NULL */
+	const char *standard;	    /* the default, as text; NULL: none */
+	const char *argument;	    /* what help calls the value */
+	const char *help;	    /* one line */
 } isc_setting;
 
 extern const isc_setting isc_settings_table[ISC_SETTINGS_COUNT];

@@ -18,10 +18,10 @@
 
 typedef struct reader {
 	isc_settings *settings;
-	const char *name;		/* of the file */
-	int kind;			/* enum isc_origin_kind */
+	const char *name; /* of the file */
+	int kind;	  /* enum isc_origin_kind */
 	yaml_parser_t parser;
-	uint32_t line_of[ISC_SETTINGS_COUNT];	/* where a key was seen; 0: not */
+	uint32_t line_of[ISC_SETTINGS_COUNT]; /* where a key was seen; 0: not */
 	isc_error *err;
 } reader;
 
@@ -70,13 +70,17 @@ static isc_status next(reader *r, yaml_event_t *event)
 	if (event->type == YAML_ALIAS_EVENT)
 		what = "an alias (*name)";
 	else if (event->type == YAML_SCALAR_EVENT)
-		what = event->data.scalar.anchor ? "an anchor (&name)" : event->data.scalar.tag ? "a tag (!name)" : NULL;
+		what = event->data.scalar.anchor ? "an anchor (&name)"
+		       : event->data.scalar.tag	 ? "a tag (!name)"
+						 : NULL;
 	else if (event->type == YAML_SEQUENCE_START_EVENT)
-		what = event->data.sequence_start.anchor ? "an anchor (&name)" :
-		       event->data.sequence_start.tag ? "a tag (!name)" : NULL;
+		what = event->data.sequence_start.anchor ? "an anchor (&name)"
+		       : event->data.sequence_start.tag	 ? "a tag (!name)"
+							 : NULL;
 	else if (event->type == YAML_MAPPING_START_EVENT)
-		what = event->data.mapping_start.anchor ? "an anchor (&name)" :
-		       event->data.mapping_start.tag ? "a tag (!name)" : NULL;
+		what = event->data.mapping_start.anchor ? "an anchor (&name)"
+		       : event->data.mapping_start.tag	? "a tag (!name)"
+							: NULL;
 	else if (event->type == YAML_DOCUMENT_START_EVENT &&
 		 event->data.document_start.tag_directives.start != event->data.document_start.tag_directives.end)
 		what = "a %TAG directive";
@@ -238,8 +242,7 @@ static isc_status read_value(reader *r, int row)
 		return st;
 	if (event.type == YAML_SCALAR_EVENT)
 		st = set_scalar(r, row, NULL, &event);
-	else if (event.type == YAML_SEQUENCE_START_EVENT &&
-		 (type == ISC_SETTING_PATHS || type == ISC_SETTING_LABELS))
+	else if (event.type == YAML_SEQUENCE_START_EVENT && (type == ISC_SETTING_PATHS || type == ISC_SETTING_LABELS))
 		st = read_list(r, row);
 	else if (event.type == YAML_MAPPING_START_EVENT && type == ISC_SETTING_LABELS)
 		st = read_labels(r, row);
@@ -291,7 +294,8 @@ static isc_status read_stream(reader *r)
 		if (type == YAML_STREAM_END_EVENT)
 			return ISC_OK;
 		if (type == YAML_DOCUMENT_START_EVENT && documents)
-			return fail(r, line, NULL, ISC_ERR_INVALID, "a second document (---) is not allowed", "remove it");
+			return fail(r, line, NULL, ISC_ERR_INVALID, "a second document (---) is not allowed",
+				    "remove it");
 		documents = documents || type == YAML_DOCUMENT_START_EVENT;
 		if (type == YAML_MAPPING_START_EVENT)
 			st = read_mapping(r);
@@ -303,8 +307,7 @@ static isc_status read_stream(reader *r)
 	}
 }
 
-isc_status isc_settings_parse(isc_settings *s, const char *text, size_t len, const char *name, int kind,
-			      isc_error *err)
+isc_status isc_settings_parse(isc_settings *s, const char *text, size_t len, const char *name, int kind, isc_error *err)
 {
 	reader r = {.settings = s, .name = name, .kind = kind, .err = err};
 	isc_status st;

@@ -20,6 +20,7 @@ static const char *const follow[] = {"python", "all", "none", NULL};
 /* A day is longer than any delay that is meant; more is a unit mistaken. */
 #define SECONDS_MAX 86400.0
 
+/* clang-format off */
 const isc_setting isc_settings_table[ISC_SETTINGS_COUNT] = {
 	{"report", "report", NULL, "INFERSCOPE_REPORT", ISC_SETTING_PATHS, 0, AT(reports), 0, 0, NULL,
 	 "report.md", "PATH", "write the report there; .md, .html or .json; may be given again"},
@@ -82,3 +83,4 @@ const isc_setting isc_settings_table[ISC_SETTINGS_COUNT] = {
 	{"enabled", NULL, NULL, "INFERSCOPE_ENABLED", ISC_SETTING_BOOL, ISC_SETTING_NOT_IN_FILE, AT(enabled), 0, 0, NULL,
 	 "false", NULL, "Python processes trace themselves from their start"},
 };
+/* clang-format on */

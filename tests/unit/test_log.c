@@ -65,7 +65,10 @@ static void names_cannot_steer_a_terminal(void **state)
 	isc_log log = {ISC_LOG_INFO, keep, &s};
 
 	(void)state;
-	isc_log_write(&log, ISC_LOG_INFO, "%s", "a\nb\033[2J\r\tc\177\xc2\x9b" "d\xff\xe2\x80\xae" "e\xc3\xa4");
+	isc_log_write(&log, ISC_LOG_INFO, "%s",
+		      "a\nb\033[2J\r\tc\177\xc2\x9b"
+		      "d\xff\xe2\x80\xae"
+		      "e\xc3\xa4");
 	assert_string_equal(s.text, "inferscope: a\\nb\\x1b[2J\\r\\tc\\x7f\\x9bd\\xff\\u202ee\xc3\xa4\n");
 	for (size_t i = 0; i + 1 < s.len; i++)
 		assert_true((unsigned char)s.text[i] >= 0x20);

@@ -145,7 +145,7 @@ static void pipes_folders_and_devices_are_refused_at_once(void **state)
 	(void)state;
 	assert_int_equal(mkfifo("pipe", 0600), 0);
 	assert_int_equal(mkdir("dir", 0700), 0);
-	alarm(10);	/* opening a pipe the wrong way waits for ever */
+	alarm(10); /* opening a pipe the wrong way waits for ever */
 	for (int force = 0; force < 2; force++) {
 		assert_int_equal(save("pipe", force, &err), ISC_ERR_EXISTS);
 		assert_non_null(strstr(err.what, "named pipe"));
@@ -199,7 +199,7 @@ static void what_appears_in_the_meantime_is_kept(void **state)
 		assert_string_equal(get("late.md"), link ? "mine" : "someone else's");
 		assert_int_equal(unlink("late.md"), 0);
 	}
-	assert_int_equal(entries("."), 1);	/* no temporary file stays */
+	assert_int_equal(entries("."), 1); /* no temporary file stays */
 }
 
 static void nothing_is_created_before_the_first_byte(void **state)
@@ -326,14 +326,15 @@ static void of_many_recorders_one_gets_the_name(void **state)
 				/* The lock is held until all have tried; the name must still be ours then. */
 				if (read(end[0], &byte, 1) != 0)
 					_exit(9);
-				_exit(fstat(fd, &open) == 0 && stat("t.isc", &named) == 0 &&
-				      named.st_ino == open.st_ino ? 0 : 2);
+				_exit(fstat(fd, &open) == 0 && stat("t.isc", &named) == 0 && named.st_ino == open.st_ino
+					      ? 0
+					      : 2);
 			}
 		}
 		close(start[0]);
 		close(end[0]);
 		close(start[1]);
-		usleep(3000);	/* lets most of them try; the claim holds whenever */
+		usleep(3000); /* lets most of them try; the claim holds whenever */
 		close(end[1]);
 		for (int i = 0; i < RECORDERS; i++) {
 			int status;

@@ -91,7 +91,8 @@ static void a_file_sets_values_and_remembers_lines(void **state)
 	(void)state;
 	s.project_file = strdup("x.yaml");
 	assert_int_equal(parse("# ours\nrate: 500\nbudget: off\ngpu: no\nnative: off\n\ntrace: out/t.isc\n"
-			       "report: [a.md, \"b.json\"]\nlabels:\n  model: mini lm\n  run: 7\ndelay: 1.5\n"), ISC_OK);
+			       "report: [a.md, \"b.json\"]\nlabels:\n  model: mini lm\n  run: 7\ndelay: 1.5\n"),
+			 ISC_OK);
 	assert_int_equal(s.rate_hz, 500);
 	assert_true(s.budget_pct < 0 && s.delay_s == 1.5);
 	assert_false(s.gpu);
@@ -150,15 +151,27 @@ static void a_long_path_does_not_hide_line_and_key(void **state)
 static void values_out_of_range_are_refused(void **state)
 {
 	static const char *const wrong[] = {
-		"rate: 9", "rate: 10001", "rate: 100.5", "rate: 0x64", "rate: -5", "rate: nan", "rate: 1e999", "rate: ''",
-		"rate: 1 0", "trace_size_mb: 1048577", "trace_size_mb: -1", "budget: 0", "budget: -1", "budget: 100.1",
-		"budget: inf", "budget: nan", "delay: -0.1", "delay: inf", "duration: 1e300", "wait_children: x", "gpu: maybe",
-		"follow: python3", "format: pdf", "log_level: verbose", "trace: ''", "labels: {'': x}", "labels: {a: }",
-		"labels: ['=b']", "labels: {a=b: c}", "labels: [[a=b]]", "report: [{a: b}]",
+		"rate: 9",	     "rate: 10001",
+		"rate: 100.5",	     "rate: 0x64",
+		"rate: -5",	     "rate: nan",
+		"rate: 1e999",	     "rate: ''",
+		"rate: 1 0",	     "trace_size_mb: 1048577",
+		"trace_size_mb: -1", "budget: 0",
+		"budget: -1",	     "budget: 100.1",
+		"budget: inf",	     "budget: nan",
+		"delay: -0.1",	     "delay: inf",
+		"duration: 1e300",   "wait_children: x",
+		"gpu: maybe",	     "follow: python3",
+		"format: pdf",	     "log_level: verbose",
+		"trace: ''",	     "labels: {'': x}",
+		"labels: {a: }",     "labels: ['=b']",
+		"labels: {a=b: c}",  "labels: [[a=b]]",
+		"report: [{a: b}]",
 	};
 	static const char *const right[] = {
-		"rate: 10", "rate: 10000", "rate: 1e3", "trace_size_mb: 0", "trace_size_mb: 1048576", "budget: 0.001",
-		"budget: 100", "delay: 0", "duration: 86400", "labels: {}", "labels: [a=]", "report: []", "format: html",
+		"rate: 10",	 "rate: 10000", "rate: 1e3",	"trace_size_mb: 0", "trace_size_mb: 1048576",
+		"budget: 0.001", "budget: 100", "delay: 0",	"duration: 86400",  "labels: {}",
+		"labels: [a=]",	 "report: []",	"format: html",
 	};
 
 	(void)state;
@@ -177,7 +190,8 @@ static void yaml_tricks_are_refused_with_their_line(void **state)
 	assert_refused("trace: *a\n", "x.yaml:1: an alias (*name) is not allowed");
 	assert_refused("labels: &a {b: c}\n", "an anchor (&name) is not allowed");
 	assert_refused("report: &a [b]\n", "an anchor (&name) is not allowed");
-	assert_refused("rate: 10\n\ntrace: !!python/object/apply:os.system [id]\n", "x.yaml:3: a tag (!name) is not allowed");
+	assert_refused("rate: 10\n\ntrace: !!python/object/apply:os.system [id]\n",
+		       "x.yaml:3: a tag (!name) is not allowed");
 	assert_refused("!!map {rate: 10}\n", "x.yaml:1: a tag (!name) is not allowed");
 	assert_refused("!x rate: 10\n", "a tag (!name) is not allowed");
 	assert_refused("%TAG ! tag:example.org,2000:\n---\nrate: 10\n", "a %TAG directive is not allowed");
@@ -234,8 +248,10 @@ static void a_file_cannot_run_or_destroy_anything(void **state)
 	assert_refused("trace: /etc/cron.d/x\n", "x.yaml:1: trace: /etc/cron.d/x leads out of the working directory");
 	assert_refused("report: [ok.md, ../../.profile]\n", "leads out of the working directory");
 	/* The user's own folder is the user's own word. */
-	assert_int_equal(isc_settings_parse(&s, "trace: /data/t.isc", 18, "c.yaml", ISC_ORIGIN_USER_FILE, &err), ISC_OK);
-	assert_int_equal(isc_settings_parse(&s, "python: /x", 10, "c.yaml", ISC_ORIGIN_USER_FILE, &err), ISC_ERR_DENIED);
+	assert_int_equal(isc_settings_parse(&s, "trace: /data/t.isc", 18, "c.yaml", ISC_ORIGIN_USER_FILE, &err),
+			 ISC_OK);
+	assert_int_equal(isc_settings_parse(&s, "python: /x", 10, "c.yaml", ISC_ORIGIN_USER_FILE, &err),
+			 ISC_ERR_DENIED);
 }
 
 static void a_list_has_an_end(void **state)
@@ -273,7 +289,8 @@ static int make_tree(void **state)
 	if (mkdtemp(top) == NULL)
 		return -1;
 	for (const char *const *d = (const char *const[]){"home", "home/.config", "home/.config/inferscope", "home/p",
-							  "home/p/q", NULL}; *d != NULL; d++) {
+							  "home/p/q", NULL};
+	     *d != NULL; d++) {
 		snprintf(path, sizeof(path), "%s/%s", top, *d);
 		if (mkdir(path, 0700) < 0)
 			return -1;
@@ -303,7 +320,8 @@ static void option_beats_variable_beats_project_beats_user_beats_default(void **
 	isc_origin option = {ISC_ORIGIN_OPTION, 0, false};
 
 	(void)state;
-	put("home/.config/inferscope/config.yaml", "rate: 11\ndelay: 1\nbudget: 1\ntrace_size_mb: 1\nlabels: [u=1, v=1]\n");
+	put("home/.config/inferscope/config.yaml",
+	    "rate: 11\ndelay: 1\nbudget: 1\ntrace_size_mb: 1\nlabels: [u=1, v=1]\n");
 	put("home/p/.inferscope.yaml", "rate: 12\ndelay: 2\nbudget: 2\nlabels: [p=1]\n");
 	assert_int_equal(isc_settings_set(&s, isc_settings_find("rate"), "14", option, &err), ISC_OK);
 	assert_int_equal(load("home/p/q", "INFERSCOPE_RATE=13", "INFERSCOPE_BUDGET=3"), ISC_OK);
@@ -469,19 +487,28 @@ static void every_option_of_run_is_taken(void **state)
 	isc_target t;
 
 	(void)state;
-	assert_int_equal(run_options("--report a.md --report b.json --trace t.isc --force --log-level debug --quiet x", &t), ISC_OK);
+	assert_int_equal(
+		run_options("--report a.md --report b.json --trace t.isc --force --log-level debug --quiet x", &t),
+		ISC_OK);
 	assert_int_equal(s.reports.count, 2);
 	assert_true(s.force && s.quiet && s.log_level == ISC_LOG_DEBUG);
-	assert_int_equal(run_options("--trace-size-mb 0 --budget off --rate 99 --native on --all-frames --c-calls x", &t), ISC_OK);
+	assert_int_equal(
+		run_options("--trace-size-mb 0 --budget off --rate 99 --native on --all-frames --c-calls x", &t),
+		ISC_OK);
 	assert_true(s.trace_size_mb == 0 && s.budget_pct < 0 && s.native == ISC_NATIVE_ON && s.all_frames && s.c_calls);
-	assert_int_equal(run_options("--no-python --no-sample --no-memory --no-syscalls --syscall-args --no-gpu --no-agent "
-				     "--no-report x", &t), ISC_OK);
+	assert_int_equal(
+		run_options("--no-python --no-sample --no-memory --no-syscalls --syscall-args --no-gpu --no-agent "
+			    "--no-report x",
+			    &t),
+		ISC_OK);
 	assert_false(s.python_calls || s.sample || s.memory || s.syscalls || s.gpu || s.agent || s.report);
 	assert_true(s.syscall_args);
-	assert_int_equal(run_options("--follow all --wait-children 2 --delay 1 --duration 3 --python /p x", &t), ISC_OK);
+	assert_int_equal(run_options("--follow all --wait-children 2 --delay 1 --duration 3 --python /p x", &t),
+			 ISC_OK);
 	assert_true(s.follow == ISC_FOLLOW_ALL && s.wait_children_s == 2 && s.delay_s == 1 && s.duration_s == 3);
 	assert_string_equal(s.python, "/p");
-	assert_int_equal(run_options("--label a=b --label c=d --progress never --format json --gpu --no-force x", &t), ISC_OK);
+	assert_int_equal(run_options("--label a=b --label c=d --progress never --format json --gpu --no-force x", &t),
+			 ISC_OK);
 	assert_int_equal(s.labels.count, 2);
 	assert_true(s.gpu && !s.force && s.progress == ISC_PROGRESS_NEVER);
 	assert_string_equal(s.format, "json");
@@ -491,7 +518,7 @@ static void wrong_options_are_named_and_the_nearest_suggested(void **state)
 {
 	static const char *const cases[][3] = {
 		{"--reprot x", "unknown option --reprot", "did you mean --report?"},
-		{"--forc x", "unknown option --forc", "did you mean --force?"},	/* a beginning is not enough */
+		{"--forc x", "unknown option --forc", "did you mean --force?"}, /* a beginning is not enough */
 		{"--he", "unknown option --he", ""},
 		{"--no-gup=1 x", "unknown option --no-gup", "did you mean --no-gpu?"},
 		{"-x", "unknown option -x", "see inferscope run --help"},

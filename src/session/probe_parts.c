@@ -1,0 +1,103 @@
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/output.h"
+#include "session/probe.h"
+#include "trace/format.h"
+
+/* Would the loader take it: an ELF file for this machine?  One that it would not
+ * take must not be named in LD_PRELOAD. */
+static bool fits(const char *path)
+{
+	Elf64_Ehdr own, other;
+	int a = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), b = open(path, O_RDONLY | O_CLOEXEC);
+	bool read_both = a >= 0 && b >= 0 && read(a, &own, sizeof(own)) == (ssize_t)sizeof(own) &&
+			 read(b, &other, sizeof(other)) == (ssize_t)sizeof(other);
+
+	if (a >= 0)
+		close(a);
+	if (b >= 0)
+		close(b);
+	return read_both && memcmp(other.e_ident, ELFMAG, SELFMAG) == 0 && other.e_type == ET_DYN &&
+	       other.e_ident[EI_CLASS] == own.e_ident[EI_CLASS] && other.e_machine == own.e_machine;
+}
+
+void isc_probe_runtime(const isc_probe_context *context, isc_probe_result *out)
+{
+	isc_parts parts;
+	isc_error err = {0};
+
+	(void)context;
+	if (isc_parts_find(&parts, &err) != ISC_OK || parts.runtime[0] == 0) {
+		isc_probe_say(out, ISC_PROBE_MISSING, "%s",
+			      err.what[0] ? err.what : "libinferscope_rt.so is not beside the command");
+		isc_probe_fix(out, "install again: pip install --force-reinstall inferscope");
+	} else if (!fits(parts.runtime)) {
+		isc_probe_say(out, ISC_PROBE_MISSING, "%.300s cannot be loaded here", parts.runtime);
+		isc_probe_fix(out, "install again: pip install --force-reinstall inferscope");
+	} else {
+		isc_probe_say(out, ISC_PROBE_OK, "%.300s", parts.runtime);
+	}
+}
+
+void isc_probe_python(const isc_probe_context *context, isc_probe_result *out)
+{
+	char python[2048];
+	isc_parts parts = {0};
+	isc_error err = {0};
+
+	isc_parts_find(&parts, NULL);
+	if (isc_parts_python(context->settings->python, context->called_as, python, sizeof(python), &err) != ISC_OK) {
+		isc_probe_say(out, ISC_PROBE_MISSING, "%.300s", err.what);
+		isc_probe_fix(out, "%s",
+			      err.hint[0] ? err.hint : "name one with --python; other programs run after --");
+	} else if (isc_parts_python_has_package(python, &parts)) {
+		isc_probe_say(out, ISC_PROBE_OK, "%.300s has the package", python);
+	} else {
+		isc_probe_say(out, ISC_PROBE_LIMITED, "%.300s does not have the package: its calls are not traced",
+			      python);
+		isc_probe_fix(out, "%.300s -m pip install inferscope", python);
+	}
+}
+
+/* Looked for, not loaded: its initialiser may run for seconds. */
+void isc_probe_gpu(const isc_probe_context *context, isc_probe_result *out)
+{
+	static const char *const places[] = {
+		"/usr/lib/x86_64-linux-gnu/libcuda.so.1",
+		"/usr/lib/aarch64-linux-gnu/libcuda.so.1",
+		"/usr/lib64/libcuda.so.1",
+		"/usr/lib/libcuda.so.1",
+		"/usr/lib/wsl/lib/libcuda.so.1",
+		"/usr/local/nvidia/lib64/libcuda.so.1",
+		"/usr/local/cuda/compat/libcuda.so.1",
+		"/run/opengl-driver/lib/libcuda.so.1",
+		"/dev/nvidiactl",
+	};
+
+	(void)context;
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		if (access(places[i], F_OK) == 0) {
+			isc_probe_say(out, ISC_PROBE_LIMITED,
+				      "a CUDA driver is here (%s); this version does not record GPU work", places[i]);
+			return;
+		}
+	}
+	isc_probe_say(out, ISC_PROBE_MISSING, "no CUDA driver here; this version does not record GPU work");
+}
+
+void isc_probe_trace(const isc_probe_context *context, isc_probe_result *out)
+{
+	const isc_settings *s = context->settings;
+	isc_error err = {0};
+
+	if (isc_output_check(s->trace, s->force, isc_trace_is_ours, &err) == ISC_OK) {
+		isc_probe_say(out, ISC_PROBE_OK, "%.300s can be written", s->trace);
+		return;
+	}
+	isc_probe_say(out, ISC_PROBE_LIMITED, "%.300s", err.what);
+	isc_probe_fix(out, "inferscope run --trace PATH%s%s", err.hint[0] ? "; " : "", err.hint);
+}
