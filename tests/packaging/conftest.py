@@ -36,16 +36,18 @@ class Installation:
     def package(self) -> Path:
         return self.site / "inferscope"
 
-    def run(self, *arguments: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *arguments: str | Path, cwd: Path | None = None, **variables: str
+    ) -> subprocess.CompletedProcess[str]:
         """Run something of this environment with nothing of ours in its variables but what is given."""
         clean = {n: v for n, v in os.environ.items() if not n.startswith(("INFERSCOPE_", "LD_", "PYTHON", "VIRTUAL_"))}
         return subprocess.run(
             [str(argument) for argument in arguments],
             env={**clean, **variables},
-            cwd=self.prefix,
+            cwd=cwd or self.prefix,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=120,
             check=False,
         )
 
