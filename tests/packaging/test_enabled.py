@@ -52,7 +52,7 @@ def test_no_session_and_no_recorder_stay_behind(installation: Any, tmp_path: Pat
 
 
 def test_who_reads_our_output_is_not_kept_waiting(installation: Any, tmp_path: Path) -> None:
-    """The recorder holds no descriptor of the program: a grandchild that lives on keeps the recorder, not the reader."""
+    """The recorder holds no descriptor of the program: a child that lives on keeps the recorder, not the reader."""
     code = "import subprocess, sys; n = subprocess.DEVNULL; print('done');"
     code += "subprocess.Popen(['sleep', '6'], stdin=n, stdout=n, stderr=n)"
     start = time.monotonic()
