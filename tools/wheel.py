@@ -12,7 +12,7 @@ import tree
 def main() -> int:
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     others = [str(path) for found, path in pythons.find().items() if found != version]
-    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tree.ROOT / "dist")]
+    build = [sys.executable, "-m", "build", "--wheel", "--outdir", str(tree.ROOT / "dist")]
     more = f"-Csetup-args=-Dmore_pythons={','.join(others)}"
     return subprocess.run([*build, more, str(tree.ROOT)], check=False).returncode
 
