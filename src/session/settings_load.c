@@ -101,6 +101,7 @@ static isc_status read_file(isc_settings *s, const char *path, int kind, char **
 		isc_hint(err, "make it readable, or remove it");
 		return ISC_ERR_SYSTEM;
 	}
+	free(*kept);
 	*kept = strdup(path);
 	st = *kept ? read_fd(s, fd, path, kind, err) : isc_fail(err, ISC_ERR_NOMEM, "no memory to read %.180s", path);
 	close(fd);
