@@ -15,7 +15,8 @@
 #include "cli/options.h"
 #include "session/settings.h"
 
-/* glibc lets a program bring its own malloc, and libyaml and strdup take it. */
+/* glibc lets a program bring its own malloc, and libyaml and strdup take it when they can see it. */
+#pragma GCC visibility push(default)
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *old, size_t size);
@@ -45,6 +46,8 @@ void *realloc(void *old, size_t size)
 {
 	return fails() ? NULL : __libc_realloc(old, size);
 }
+
+#pragma GCC visibility pop
 
 static char folder[64];
 
