@@ -147,6 +147,8 @@ void isc_facts_last(isc_buffer *out, const isc_facts_end *end)
 	yyjson_mut_obj_add_real(doc, root, "switch_cost_pct", end->switches.cost_pct);
 	yyjson_mut_obj_add_uint(doc, root, "roster_lost", end->roster_lost);
 	yyjson_mut_obj_add_uint(doc, root, "attach_failed", end->attach_failed);
+	yyjson_mut_obj_add_uint(doc, root, "refused_definitions", end->writer.refused_definitions);
+	yyjson_mut_obj_add_uint(doc, root, "refused_records", end->writer.refused_records);
 	yyjson_mut_obj_add_bool(doc, root, "session_on_disk", end->on_disk);
 	render(out, doc);
 }

@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "session/settings.h"
 #include "session/switches.h"
+#include "trace/writer.h"
 
 /* At the start: what runs, where, with which settings. */
 void isc_facts_first(isc_buffer *out, const isc_settings *settings, char *const *argv);
@@ -29,6 +30,7 @@ typedef struct isc_facts_end {
 	uint32_t clock_source;
 	bool on_disk;
 	isc_switches_stats switches;
+	isc_writer_stats writer;
 } isc_facts_end;
 
 /* At the end: what recording cost and what it missed. */

@@ -66,7 +66,8 @@ static void tell(isc_recorder *r, int level, const char *what, const char *hint)
 /* The first failure is told at once; the program is not disturbed by any. */
 static void check_write(isc_recorder *r, isc_status st, const isc_error *err)
 {
-	if (st == ISC_OK || r->write_failed)
+	/* One thing that found no room under the limit is counted by the writer. */
+	if (st == ISC_OK || st == ISC_ERR_LIMIT || r->write_failed)
 		return;
 	r->write_failed = true;
 	tell(r, ISC_LOG_ERROR, err->what, "the program goes on; what was traced until now can be read");
@@ -122,7 +123,9 @@ isc_status isc_recorder_new(const isc_recorder_options *options, isc_recorder **
 	writer.start_unix_ns = isc_clock_unix_ns();
 
 	st = isc_writer_open(options->trace_fd, &writer, &r->writer, err);
-	if (st == ISC_OK)
+	if (st != ISC_OK)
+		close(options->trace_fd);
+	else
 		st = isc_folder_make(&folder, &r->folder, err);
 	if (st != ISC_OK) {
 		isc_writer_close(r->writer, NULL, NULL);
@@ -270,6 +273,7 @@ static void last_facts(isc_recorder *r)
 	facts.on_disk = r->folder.on_disk;
 	facts.produced = r->sink.produced;
 	facts.clock_source = r->clock_source;
+	isc_writer_stats_get(r->writer, &facts.writer);
 	if (r->switches != NULL)
 		isc_switches_stats_get(r->switches, &facts.switches);
 	isc_facts_last(&text, &facts);

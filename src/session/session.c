@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -55,12 +55,26 @@ static bool record(isc_recorder *r, isc_launch *launch)
 	}
 }
 
+/* ^C or a termination while nothing but children is waited for?  They are held
+ * back since the launch. */
+static bool told_to_stop(void)
+{
+	const struct timespec now = {0, 0};
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	return sigtimedwait(&set, NULL, &now) > 0;
+}
+
 /* Children that outlive the program are recorded for --wait-children seconds. */
 static void wait_children(isc_recorder *r, double seconds)
 {
 	uint64_t until = isc_clock_mono_ns() + (uint64_t)(seconds * 1e9);
 
-	while (isc_clock_mono_ns() < until && isc_recorder_alive(r) > 0 && !isc_recorder_over(r))
+	while (isc_clock_mono_ns() < until && isc_recorder_alive(r) > 0 && !isc_recorder_over(r) && !told_to_stop())
 		isc_recorder_turn(r, -1);
 }
 
@@ -100,12 +114,12 @@ isc_status isc_session_run(const isc_session_options *options, char *const *argv
 	if (st != ISC_OK)
 		goto failed;
 	free(env);
+	isc_launch_release_standard();
 	if (record(r, result->launch)) {
 		result->wait_status = isc_launch_status(result->launch);
-		isc_launch_restore_signals(result->launch);
-		isc_launch_free(result->launch);
-		result->launch = NULL;
 		wait_children(r, options->settings->wait_children_s);
+	} else {
+		result->running = true;
 	}
 	return isc_recorder_finish(r, err);
 failed:

@@ -24,7 +24,8 @@ typedef struct isc_session_options {
 typedef struct isc_session_result {
 	int exit_code;		/* on failure: what `run` exits with */
 	int wait_status;	/* of the program, as waitpid gives it */
-	isc_launch *launch;	/* not NULL: the program still runs, after --duration, and is the caller's */
+	bool running;		/* after --duration: the program goes on */
+	isc_launch *launch;	/* the caller's: signals are still held back by it */
 } isc_session_result;
 
 /* Runs argv, a whole command line, with recording.  inject: the folder with our

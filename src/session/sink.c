@@ -10,7 +10,7 @@ void isc_sink_clock(isc_sink *s, isc_clock_pair pair)
 
 static void keep(isc_sink *s, isc_status st, const isc_error *err)
 {
-	if (st != ISC_OK && s->failed == ISC_OK) {
+	if (st != ISC_OK && st != ISC_ERR_LIMIT && s->failed == ISC_OK) {
 		s->failed = st;
 		s->err = *err;
 	}

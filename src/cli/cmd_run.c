@@ -1,0 +1,146 @@
+/*
+ * cmd_run.c - inferscope run: record a program, then write the report.
+ *
+ * Everything that can be refused is refused before the program starts; from
+ * then on its exit code, or its signal, is ours.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/output.h"
+#include "base/path.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/report_files.h"
+#include "session/interpreter.h"
+#include "session/parts.h"
+#include "session/session.h"
+#include "session/shebang.h"
+#include "session/target.h"
+#include "trace/format.h"
+
+#define PATH_ROOM 4096
+
+static void say(void *self, int level, const char *what, const char *hint)
+{
+	(void)self;
+	if (hint != NULL && hint[0] != 0)
+		isc_log_write(&isc_cli_log, level, "%s; %s", what, hint);
+	else
+		isc_log_write(&isc_cli_log, level, "%s", what);
+}
+
+static void say_salvaged(void *self, const char *folder, const char *trace, isc_status status)
+{
+	(void)self;
+	(void)folder;
+	if (status == ISC_OK && trace[0] != 0)
+		isc_log_write(&isc_cli_log, ISC_LOG_INFO, "an earlier recorder was killed: the rest of its session is now in %s",
+			      trace);
+}
+
+/* The program's whole command line, and where our sitecustomize must be added
+ * for a Python that has no package. */
+static isc_status prepare(const isc_settings *settings, const isc_target *target, char ***argv, char *inject,
+			  size_t room, isc_error *err)
+{
+	char python[PATH_ROOM] = "";
+	isc_parts parts;
+	isc_status st;
+
+	inject[0] = 0;
+	if (target->kind != ISC_TARGET_COMMAND) {
+		st = isc_parts_python(settings->python, isc_cli_called_as, python, sizeof(python), err);
+		if (st != ISC_OK)
+			return st;
+	} else {
+		isc_shebang_python(target->argv[0], python, sizeof(python));
+	}
+	if (python[0] != 0 && isc_parts_find(&parts, NULL) == ISC_OK && !isc_parts_python_has_package(python, &parts)) {
+		snprintf(inject, room, "%s", parts.inject);
+		if (inject[0] == 0)
+			isc_log_write(&isc_cli_log, ISC_LOG_WARN,
+				      "%s has no InferScope: its Python code is not seen; %s -m pip install inferscope",
+				      python, python);
+	}
+	return isc_target_argv(target->kind, target->argv, python, argv, err);
+}
+
+/* Everything that would be an error after the program has run is one now. */
+static isc_status check_outputs(const isc_settings *settings, char *trace, size_t room, int *trace_fd, isc_error *err)
+{
+	isc_status st = isc_report_files_check(settings, err);
+
+	if (st == ISC_OK)
+		st = isc_path_absolute(settings->trace, trace, room, err);
+	if (st == ISC_OK)
+		st = isc_output_create_trace(trace, settings->force, isc_trace_is_ours, trace_fd, err);
+	return st;
+}
+
+/* The report, while ^C means: leave at once with the program's code. */
+static void report(const isc_settings *settings, const char *trace, const isc_session_result *result)
+{
+	isc_error err;
+
+	if (!result->running)
+		isc_launch_restore_signals(result->launch);
+	if (settings->report && isc_report_files(settings, trace, &err) != ISC_OK)
+		isc_log_error(&isc_cli_log, ISC_LOG_ERROR, &err);
+}
+
+static int run(const isc_settings *settings, const isc_target *target)
+{
+	isc_session_options session = {.settings = settings, .trace_fd = -1, .say = say};
+	isc_session_result result = {.exit_code = ISC_EXIT_RUN_FAILED};
+	char trace[PATH_ROOM], inject[PATH_ROOM];
+	char **argv = NULL;
+	isc_error err;
+	isc_status st;
+
+	st = prepare(settings, target, &argv, inject, sizeof(inject), &err);
+	if (st == ISC_OK)
+		st = check_outputs(settings, trace, sizeof(trace), &session.trace_fd, &err);
+	if (st != ISC_OK)
+		return isc_cli_fail(&err, ISC_EXIT_RUN_FAILED);
+	isc_session_salvage(trace, say_salvaged, NULL);
+	session.trace_path = trace;
+	st = isc_session_run(&session, argv, inject, &result, &err);
+	free(argv);
+	if (result.launch == NULL) {	/* it never ran: no trace either */
+		unlink(trace);
+		return isc_cli_fail(&err, result.exit_code);
+	}
+	if (st != ISC_OK)
+		isc_log_error(&isc_cli_log, ISC_LOG_ERROR, &err);
+	report(settings, trace, &result);
+	if (result.running)
+		result.wait_status = isc_launch_wait(result.launch);
+	isc_launch_free(result.launch);
+	isc_launch_exit_like(result.wait_status);
+}
+
+int cmd_run(int argc, char **argv)
+{
+	isc_settings settings;
+	isc_target target = {0};
+	isc_error err;
+	bool helped = false;
+	int code;
+
+	if (isc_settings_init(&settings, &err) != ISC_OK)
+		return isc_cli_fail(&err, ISC_EXIT_RUN_FAILED);
+	if (isc_settings_load(&settings, NULL, environ, &err) != ISC_OK ||
+	    isc_options_run(argc, argv, &settings, &target, &helped, &err) != ISC_OK)
+		code = isc_cli_fail(&err, ISC_EXIT_RUN_FAILED);
+	else if (helped)
+		code = ISC_EXIT_OK;
+	else {
+		isc_cli_log.level = settings.quiet ? ISC_LOG_ERROR : settings.log_level;
+		code = run(&settings, &target);
+	}
+	isc_settings_fini(&settings);
+	return code;
+}
