@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/hashmap.h"
 #include "base/record.h"
@@ -17,7 +18,10 @@
 #include "session/drain.h"
 
 /* Tests map the program's own memory here, so that a race detector sees both sides. */
-#ifndef ISC_DRAIN_MMAP
+#ifdef ISC_DRAIN_MMAP
+void *ISC_DRAIN_MMAP(void *at, size_t len, int prot, int flags, int fd, off_t offset);
+int ISC_DRAIN_MUNMAP(void *at, size_t len);
+#else
 #define ISC_DRAIN_MMAP mmap
 #define ISC_DRAIN_MUNMAP munmap
 #endif

@@ -186,7 +186,7 @@ static void account_noslot(isc_drain *d, isc_drain_pool *p, bool final)
 	isc_drain_stream s = {0};
 
 	s.expected = s.lost = atomic_load_explicit(&p->map->noslot, memory_order_relaxed);
-	if (s.lost != p->noslot_told)
+	if (s.lost != p->noslot_told || (final && s.lost != 0))
 		tell(d, p, 0, 0, &s, final);
 	p->noslot_told = s.lost;
 }
