@@ -11,7 +11,7 @@
 
 #include "collect/alloc.h"
 #include "collect/exec_env.h"
-#include "collect/target.h"
+#include "collect/exec_target.h"
 
 /* What a call to a function that this libc lacks gives back. */
 enum fails { FAILS_ERRNO, FAILS_CODE, FAILS_POINTER };
@@ -93,7 +93,7 @@ __attribute__((constructor(101))) void isc_agent_init(void)
 	done = true;
 	for (int id = 0; id < ISC_HOOK_COUNT; id++)
 		isc_hook_find((enum isc_hook_id)id);
-	isc_target_init();
+	isc_exec_target_init();
 	isc_exec_env_init();
 }
 

@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #include "collect/exec_env.h"
-#include "collect/target.h"
+#include "collect/exec_target.h"
 #include "runtime/runtime.h"
 
 /* An environment that needs more is passed on as it is: 4,000 variables.  A
@@ -41,17 +41,17 @@ static bool is_root(const isc_control *control)
 	return (uint32_t)syscall(SYS_getpid) == control->root_pid;
 }
 
-static enum wish wish_for(enum isc_target target, enum place place, char *const env[])
+static enum wish wish_for(enum isc_exec_target target, enum place place, char *const env[])
 {
 	const isc_control *control = isc_rt_control();
 	unsigned follow = ISC_CONTROL_FOLLOW_PYTHON | ISC_CONTROL_FOLLOW_ALL;
 
 	if (control != NULL && (control->flags & ISC_CONTROL_AGENT) == 0)
 		return WISH_LEAVE;
-	if (target == ISC_TARGET_FOREIGN || !isc_exec_env_reachable())
+	if (target == ISC_EXEC_TARGET_FOREIGN || !isc_exec_env_reachable())
 		return WISH_WITHOUT;
 	/* Without a session there is nothing to be followed for. */
-	if (control == NULL || target == ISC_TARGET_UNKNOWN)
+	if (control == NULL || target == ISC_EXEC_TARGET_UNKNOWN)
 		return WISH_LEAVE;
 	if ((control->flags & follow) != 0 || (place == PLACE_HERE && is_root(control)))
 		return WISH_WITH;
@@ -97,13 +97,13 @@ static bool plan(isc_exec_env *out, char *const env[], enum wish wish)
 
 static int start(const char *path, char *const argv[], char *const env[])
 {
-	ENVIRONMENT(env, isc_target_judge(AT_FDCWD, path, 0), PLACE_HERE);
+	ENVIRONMENT(env, isc_exec_target_judge(AT_FDCWD, path, 0), PLACE_HERE);
 	OR_WITHOUT_OURS(env, ISC_REAL(execve)(path, argv, env_ours), ISC_REAL(execve)(path, argv, env));
 }
 
 static int start_search(const char *file, char *const argv[], char *const env[])
 {
-	ENVIRONMENT(env, isc_target_search(file), PLACE_HERE);
+	ENVIRONMENT(env, isc_exec_target_search(file), PLACE_HERE);
 	OR_WITHOUT_OURS(env, ISC_REAL(execvpe)(file, argv, env_ours), ISC_REAL(execvpe)(file, argv, env));
 }
 
@@ -168,14 +168,14 @@ ISC_HOOK int execle(const char *path, const char *arg, ...)
 
 ISC_HOOK int execveat(int dir, const char *path, char *const argv[], char *const env[], int flags)
 {
-	ENVIRONMENT(env, isc_target_judge(dir, path, flags), PLACE_HERE);
+	ENVIRONMENT(env, isc_exec_target_judge(dir, path, flags), PLACE_HERE);
 	OR_WITHOUT_OURS(env, ISC_REAL(execveat)(dir, path, argv, env_ours, flags),
 			ISC_REAL(execveat)(dir, path, argv, env, flags));
 }
 
 ISC_HOOK int fexecve(int fd, char *const argv[], char *const env[])
 {
-	ENVIRONMENT(env, isc_target_judge_open(fd), PLACE_HERE);
+	ENVIRONMENT(env, isc_exec_target_judge_open(fd), PLACE_HERE);
 	OR_WITHOUT_OURS(env, ISC_REAL(fexecve)(fd, argv, env_ours), ISC_REAL(fexecve)(fd, argv, env));
 }
 
@@ -186,7 +186,7 @@ ISC_HOOK int posix_spawn(pid_t *__restrict pid, const char *__restrict path,
 {
 	int code;
 
-	ENVIRONMENT(env, isc_target_judge(AT_FDCWD, path, 0), PLACE_CHILD);
+	ENVIRONMENT(env, isc_exec_target_judge(AT_FDCWD, path, 0), PLACE_CHILD);
 	code = ISC_REAL(posix_spawn)(pid, path, actions, attr, argv, env_ours);
 	if (code == E2BIG && env_ours != env)
 		code = ISC_REAL(posix_spawn)(pid, path, actions, attr, argv, env);
@@ -200,7 +200,7 @@ ISC_HOOK int posix_spawnp(pid_t *__restrict pid, const char *__restrict file,
 {
 	int code;
 
-	ENVIRONMENT(env, isc_target_search(file), PLACE_CHILD);
+	ENVIRONMENT(env, isc_exec_target_search(file), PLACE_CHILD);
 	code = ISC_REAL(posix_spawnp)(pid, file, actions, attr, argv, env_ours);
 	if (code == E2BIG && env_ours != env)
 		code = ISC_REAL(posix_spawnp)(pid, file, actions, attr, argv, env);

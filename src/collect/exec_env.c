@@ -71,6 +71,7 @@ static void note_inject(const char *value)
 void isc_exec_env_init(void)
 {
 	const char *folder = getenv(ISC_SESSION_VARIABLE);
+	size_t name_len = strlen(SESSION_NAME);
 	Dl_info self;
 
 	if (folder == NULL || folder[0] == '\0' || strlen(folder) >= PATH_MAX)
@@ -80,8 +81,8 @@ void isc_exec_env_init(void)
 		return;
 	note_path(PRELOAD, self.dli_fname, strlen(self.dli_fname));
 	note_inject(getenv("PYTHONPATH"));
-	strcpy(session, SESSION_NAME);
-	strcat(session, folder);
+	memcpy(session, SESSION_NAME, name_len);
+	memcpy(session + name_len, folder, strlen(folder) + 1);
 }
 
 bool isc_exec_env_ready(void)

@@ -1,10 +1,10 @@
 /*
- * target.c - read the head of a program file.
+ * exec_target.c - read the head of a program file.
  *
  * Runs in vfork children, between fork and exec and on small stacks: system
  * calls only, little stack, nothing written outside it.
  */
-#include "collect/target.h"
+#include "collect/exec_target.h"
 
 #include <alloca.h>
 #include <elf.h>
@@ -62,7 +62,7 @@ static void file_close(int fd)
 	syscall(SYS_close, fd);
 }
 
-void isc_target_init(void)
+void isc_exec_target_init(void)
 {
 	const Elf64_Phdr *header = (const Elf64_Phdr *)getauxval(AT_PHDR);
 	size_t n = getauxval(AT_PHNUM);
@@ -76,7 +76,7 @@ void isc_target_init(void)
 		if (header[i].p_type == PT_INTERP)
 			loader = (const char *)(bias + header[i].p_vaddr);
 	if (loader != NULL && strlen(loader) < sizeof(own_loader))
-		strcpy(own_loader, loader);
+		memcpy(own_loader, loader, strlen(loader) + 1);
 }
 
 /* Another libc, or another build of ours, may lack what we need and would then
@@ -94,7 +94,7 @@ static bool is_our_loader(const char *path)
 	       theirs.st_ino == ours.st_ino;
 }
 
-static enum isc_target judge_elf(int fd, const unsigned char *head)
+static enum isc_exec_target judge_elf(int fd, const unsigned char *head)
 {
 	Elf64_Ehdr elf;
 	Elf64_Phdr header;
@@ -103,19 +103,19 @@ static enum isc_target judge_elf(int fd, const unsigned char *head)
 	memcpy(&elf, head, sizeof(elf));
 	if (elf.e_ident[EI_CLASS] != ELFCLASS64 || elf.e_ident[EI_DATA] != ELFDATA2LSB || elf.e_machine != MACHINE ||
 	    elf.e_phentsize != sizeof(header))
-		return ISC_TARGET_FOREIGN;
+		return ISC_EXEC_TARGET_FOREIGN;
 	for (unsigned i = 0; i < elf.e_phnum && i < HEADERS_MAX; i++) {
 		if (file_read(fd, &header, sizeof(header), elf.e_phoff + i * sizeof(header)) != sizeof(header))
-			return ISC_TARGET_FOREIGN;
+			return ISC_EXEC_TARGET_FOREIGN;
 		if (header.p_type != PT_INTERP)
 			continue;
 		if (header.p_filesz == 0 || header.p_filesz > sizeof(loader) ||
 		    file_read(fd, loader, header.p_filesz, header.p_offset) != (ssize_t)header.p_filesz ||
 		    loader[header.p_filesz - 1] != '\0')
-			return ISC_TARGET_FOREIGN;
-		return is_our_loader(loader) ? ISC_TARGET_LOADS_US : ISC_TARGET_FOREIGN;
+			return ISC_EXEC_TARGET_FOREIGN;
+		return is_our_loader(loader) ? ISC_EXEC_TARGET_LOADS_US : ISC_EXEC_TARGET_FOREIGN;
 	}
-	return ISC_TARGET_FOREIGN;
+	return ISC_EXEC_TARGET_FOREIGN;
 }
 
 /* Cuts the interpreter out of a #! line in place; NULL when there is none. */
@@ -128,13 +128,13 @@ static char *script_interpreter(char *line)
 }
 
 /* Takes over fd. */
-static enum isc_target judge_file(int fd)
+static enum isc_exec_target judge_file(int fd)
 {
 	union {
 		char text[SCRIPT_LINE];
 		unsigned char bytes[SCRIPT_LINE];
 	} head;
-	enum isc_target found;
+	enum isc_exec_target found;
 	char *next;
 
 	for (int depth = 0; fd >= 0; depth++) {
@@ -147,17 +147,17 @@ static enum isc_target judge_file(int fd)
 		}
 		file_close(fd);
 		if (n <= 0 || depth == SCRIPT_DEPTH)
-			return ISC_TARGET_UNKNOWN;
+			return ISC_EXEC_TARGET_UNKNOWN;
 		head.text[n] = '\0';
 		next = head.text[0] == '#' && head.text[1] == '!' ? script_interpreter(head.text) : (char *)SHELL;
 		if (next == NULL)
-			return ISC_TARGET_UNKNOWN;
+			return ISC_EXEC_TARGET_UNKNOWN;
 		fd = file_open(AT_FDCWD, next);
 	}
-	return ISC_TARGET_UNKNOWN;
+	return ISC_EXEC_TARGET_UNKNOWN;
 }
 
-enum isc_target isc_target_judge(int dir, const char *path, int flags)
+enum isc_exec_target isc_exec_target_judge(int dir, const char *path, int flags)
 {
 	/* The path is not looked at here: the kernel says EFAULT where we would crash. */
 	int fd = file_open(dir, path);
@@ -165,18 +165,18 @@ enum isc_target isc_target_judge(int dir, const char *path, int flags)
 	if (fd >= 0)
 		return judge_file(fd);
 	if (errno == ENOENT && (flags & AT_EMPTY_PATH) != 0 && path[0] == '\0')
-		return isc_target_judge_open(dir);
-	return ISC_TARGET_UNKNOWN;
+		return isc_exec_target_judge_open(dir);
+	return ISC_EXEC_TARGET_UNKNOWN;
 }
 
-enum isc_target isc_target_judge_open(int fd)
+enum isc_exec_target isc_exec_target_judge_open(int fd)
 {
 	char link[40] = "/proc/self/fd/";
 	char digits[12];
 	size_t n = 0, at = strlen(link);
 
 	if (fd < 0)
-		return ISC_TARGET_UNKNOWN;
+		return ISC_EXEC_TARGET_UNKNOWN;
 	/* Through its name: the descriptor itself may not be good for reading. */
 	for (unsigned left = (unsigned)fd; n == 0 || left > 0; left /= 10)
 		digits[n++] = (char)('0' + left % 10);
@@ -184,10 +184,10 @@ enum isc_target isc_target_judge_open(int fd)
 		link[at++] = digits[--n];
 	link[at] = '\0';
 	fd = file_open(AT_FDCWD, link);
-	return fd >= 0 ? judge_file(fd) : ISC_TARGET_UNKNOWN;
+	return fd >= 0 ? judge_file(fd) : ISC_EXEC_TARGET_UNKNOWN;
 }
 
-enum isc_target isc_target_search(const char *file)
+enum isc_exec_target isc_exec_target_search(const char *file)
 {
 	const char *path = getenv("PATH");
 	size_t file_len = strnlen(file, NAME_MAX + 1), path_len;
@@ -195,12 +195,12 @@ enum isc_target isc_target_search(const char *file)
 	char *full;
 
 	if (strchr(file, '/') != NULL)
-		return isc_target_judge(AT_FDCWD, file, 0);
+		return isc_exec_target_judge(AT_FDCWD, file, 0);
 	if (path == NULL)
 		path = "/bin:/usr/bin";
 	path_len = strnlen(path, PATH_MAX);
 	if (file_len == 0 || file_len > NAME_MAX || path_len >= PATH_MAX)
-		return ISC_TARGET_UNKNOWN;
+		return ISC_EXEC_TARGET_UNKNOWN;
 	full = alloca(path_len + file_len + 2);
 	for (;; path++) {
 		size_t len = strcspn(path, ":");
@@ -209,9 +209,9 @@ enum isc_target isc_target_search(const char *file)
 		full[len] = '/';
 		memcpy(full + len + (len > 0), file, file_len + 1);
 		if (file_stat(full, &st) && S_ISREG(st.st_mode) && syscall(SYS_faccessat, AT_FDCWD, full, X_OK) == 0)
-			return isc_target_judge(AT_FDCWD, full, 0);
+			return isc_exec_target_judge(AT_FDCWD, full, 0);
 		path += len;
 		if (*path == '\0')
-			return ISC_TARGET_UNKNOWN;
+			return ISC_EXEC_TARGET_UNKNOWN;
 	}
 }

@@ -1,0 +1,193 @@
+/* Our variables in the environment of a new program. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "collect/exec_env.h"
+
+#define INJECT "/opt/lib/inferscope/_inject"
+
+static char self[4096];		/* what the runtime takes for its own path: here, this program's */
+static char result[16384];
+
+/* Builds in memory of exactly the size that was asked for, so that a sanitizer
+ * sees every byte too many, and joins the entries with '|'. */
+static const char *built(char *const env[], bool with)
+{
+	isc_exec_env e = { NULL, NULL, 0, 0, false };
+	size_t entries, text_bytes;
+
+	isc_exec_env_build(&e, env, with);
+	entries = e.entries;
+	text_bytes = e.text_bytes;
+	e.vector = malloc(entries * sizeof(char *));
+	e.text = malloc(text_bytes + 1);
+	isc_exec_env_build(&e, env, with);
+	assert_int_equal(e.entries, entries);
+	assert_int_equal(e.text_bytes, text_bytes);
+	assert_null(e.vector[entries - 1]);
+	result[0] = '\0';
+	for (size_t i = 0; e.vector[i] != NULL; i++) {
+		strcat(result, i > 0 ? "|" : "");
+		strcat(result, e.vector[i]);
+	}
+	if (!e.changed)
+		strcat(result, " (unchanged)");
+	free(e.vector);
+	free(e.text);
+	return result;
+}
+
+/* The text with every @ replaced by our path. */
+static const char *with_self(const char *text)
+{
+	static char out[16384];
+	size_t n = 0;
+
+	for (; *text != '\0'; text++) {
+		if (*text == '@')
+			n += (size_t)sprintf(out + n, "%s", self);
+		else
+			out[n++] = *text;
+	}
+	out[n] = '\0';
+	return out;
+}
+
+#define ENV(...) ((char *const[]){ __VA_ARGS__, NULL })
+#define SESSION "INFERSCOPE_SESSION=/run/s"
+
+static char *entry(const char *text)
+{
+	return strdup(with_self(text));	/* small, and gone with the test */
+}
+
+static void check(char *const env[], bool with, const char *expected)
+{
+	assert_string_equal(built(env, with), with_self(expected));
+}
+
+static void an_empty_environment_gets_all_three(void **state)
+{
+	(void)state;
+	check(NULL, true, "LD_PRELOAD=@|PYTHONPATH=" INJECT "|" SESSION);
+	check(ENV((char *)NULL), true, "LD_PRELOAD=@|PYTHONPATH=" INJECT "|" SESSION);
+	check(NULL, false, " (unchanged)");
+}
+
+static void an_environment_that_has_all_stays(void **state)
+{
+	char *preload = entry("LD_PRELOAD=@"), *second = entry("LD_PRELOAD=/x.so @:/y.so");
+
+	(void)state;
+	check(ENV((char *)"A=1", preload, (char *)"PYTHONPATH=" INJECT, (char *)SESSION), true,
+	      "A=1|LD_PRELOAD=@|PYTHONPATH=" INJECT "|" SESSION " (unchanged)");
+	check(ENV(second, (char *)"PYTHONPATH=/a:" INJECT, (char *)SESSION), true,
+	      "LD_PRELOAD=/x.so @:/y.so|PYTHONPATH=/a:" INJECT "|" SESSION " (unchanged)");
+	free(preload);
+	free(second);
+}
+
+static void what_is_there_already_stays_behind_ours(void **state)
+{
+	(void)state;
+	check(ENV((char *)"LD_PRELOAD=/x.so", (char *)"PYTHONPATH=/a:/b"), true,
+	      "LD_PRELOAD=@:/x.so|PYTHONPATH=" INJECT ":/a:/b|" SESSION);
+	/* An empty one would mean the working directory, so none is made. */
+	check(ENV((char *)"LD_PRELOAD=", (char *)"PYTHONPATH="), true, "LD_PRELOAD=@|PYTHONPATH=" INJECT "|" SESSION);
+}
+
+static void a_path_that_only_begins_like_ours_is_not_ours(void **state)
+{
+	char *longer = entry("LD_PRELOAD=@.old"), *inside = entry("LD_PRELOAD=/pre@");
+
+	(void)state;
+	check(ENV(longer), true, "LD_PRELOAD=@:@.old|PYTHONPATH=" INJECT "|" SESSION);
+	check(ENV(inside), false, "LD_PRELOAD=/pre@ (unchanged)");
+	check(ENV((char *)"LD_PRELOADED=1", (char *)"INFERSCOPE_SESSIONS=2"), false,
+	      "LD_PRELOADED=1|INFERSCOPE_SESSIONS=2 (unchanged)");
+	free(longer);
+	free(inside);
+}
+
+static void taken_out_others_are_as_they_were(void **state)
+{
+	static const char *const cases[][2] = {
+		{ "LD_PRELOAD=@", "" },
+		{ "LD_PRELOAD=@:/x.so", "LD_PRELOAD=/x.so" },
+		{ "LD_PRELOAD=/x.so:@", "LD_PRELOAD=/x.so" },
+		{ "LD_PRELOAD=/x.so @ /y.so", "LD_PRELOAD=/x.so /y.so" },
+		{ "LD_PRELOAD=/x.so:@:/y.so", "LD_PRELOAD=/x.so:/y.so" },
+		{ "PYTHONPATH=" INJECT, "" },
+		{ "PYTHONPATH=" INJECT "::/a", "PYTHONPATH=:/a" },
+		{ "PYTHONPATH=/a:" INJECT, "PYTHONPATH=/a" },
+		{ SESSION, "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *one = entry(cases[i][0]), *expected = entry(cases[i][1]);
+		char joined[16384];
+
+		snprintf(joined, sizeof(joined), "A=1%s%s|Z=2", expected[0] != '\0' ? "|" : "", expected);
+		assert_string_equal(built(ENV((char *)"A=1", one, (char *)"Z=2"), false), joined);
+		free(one);
+		free(expected);
+	}
+}
+
+static void every_double_of_a_variable_is_treated(void **state)
+{
+	(void)state;
+	/* The loader takes the last one, getenv the first. */
+	check(ENV((char *)"LD_PRELOAD=/x.so", (char *)"LD_PRELOAD=/y.so", (char *)SESSION, (char *)"PYTHONPATH=" INJECT), true,
+	      "LD_PRELOAD=@:/x.so|LD_PRELOAD=@:/y.so|" SESSION "|PYTHONPATH=" INJECT);
+}
+
+static void another_session_is_known_and_kept(void **state)
+{
+	char *preload = entry("LD_PRELOAD=@");
+	char *const *other = ENV(preload, (char *)"INFERSCOPE_SESSION=/run/other", (char *)"PYTHONPATH=" INJECT);
+
+	(void)state;
+	check(other, true, "LD_PRELOAD=@|INFERSCOPE_SESSION=/run/other|PYTHONPATH=" INJECT " (unchanged)");
+	assert_true(isc_exec_env_has_other(other));
+	assert_false(isc_exec_env_has_other(ENV((char *)SESSION)));
+	assert_false(isc_exec_env_has_other(NULL));
+	free(preload);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_empty_environment_gets_all_three),
+		cmocka_unit_test(an_environment_that_has_all_stays),
+		cmocka_unit_test(what_is_there_already_stays_behind_ours),
+		cmocka_unit_test(a_path_that_only_begins_like_ours_is_not_ours),
+		cmocka_unit_test(taken_out_others_are_as_they_were),
+		cmocka_unit_test(every_double_of_a_variable_is_treated),
+		cmocka_unit_test(another_session_is_known_and_kept),
+	};
+	isc_exec_env e = { NULL, NULL, 0, 0, false };
+	char *text, *vector[8];
+
+	setenv("INFERSCOPE_SESSION", "/run/s", 1);
+	setenv("PYTHONPATH", "/theirs:" INJECT, 1);
+	isc_exec_env_init();
+	if (!isc_exec_env_ready() || !isc_exec_env_reachable())
+		return 1;
+	isc_exec_env_build(&e, NULL, true);
+	text = malloc(e.text_bytes);
+	e.vector = vector;
+	e.text = text;
+	isc_exec_env_build(&e, NULL, true);
+	snprintf(self, sizeof(self), "%s", vector[0] + strlen("LD_PRELOAD="));
+	free(text);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
