@@ -1,0 +1,107 @@
+"""What doctor says about a machine, an installation and a folder."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.e2e.conftest import Command
+
+LINES = [
+    "settings",
+    "rights",
+    "runtime",
+    "python",
+    "session memory",
+    "trace file",
+    "clock",
+    "context switches",
+    "locked memory",
+    "cgroup",
+    "numa",
+    "gpu",
+    "dead session",
+]
+
+
+def states(text: str) -> dict[str, tuple[str, str]]:
+    """{name: (state, why)}; lines that begin with blanks tell what to do about the one above."""
+    rows = {}
+    for line in text.splitlines():
+        state, name, why = line[:8].strip(), line[9:26].strip(), line[27:]
+        if state:
+            assert state in ("ok", "limited", "missing"), line
+            rows[name] = (state, why)
+        else:
+            assert why, line
+    return rows
+
+
+def test_a_working_installation_is_told_so(inferscope: Command) -> None:
+    run = inferscope("doctor")
+    rows = states(run.stdout)
+    assert list(rows) == LINES
+    assert rows["runtime"][0] == "ok"
+    assert rows["trace file"] == ("ok", "inferscope.isc can be written")
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert not list(inferscope.folder.iterdir())
+
+
+def test_what_is_limited_or_missing_says_why(inferscope: Command) -> None:
+    for state, why in states(inferscope("doctor").stdout).values():
+        assert state == "ok" or len(why) > 10
+
+
+def test_a_command_without_its_runtime_cannot_run(inferscope: Command, tmp_path: Path) -> None:
+    alone = tmp_path / "alone" / "bin" / "inferscope"
+    alone.parent.mkdir(parents=True)
+    shutil.copy(inferscope.path, alone)
+    run = subprocess.run([alone, "doctor"], capture_output=True, text=True, env=inferscope.environment, check=False)
+    assert run.returncode == 4
+    assert states(run.stdout)["runtime"][0] == "missing"
+    assert "pip install" in run.stdout
+
+
+def test_wrong_settings_are_part_of_the_diagnosis(inferscope: Command, tmp_path: Path) -> None:
+    (tmp_path / ".inferscope.yaml").write_text("rat: 5\n")
+    run = inferscope("doctor")
+    assert run.returncode == 4
+    state, why = states(run.stdout)["settings"]
+    assert state == "missing"
+    assert ".inferscope.yaml:1: rat: there is no such setting" in why
+    assert "did you mean rate?" in run.stdout
+
+
+def test_a_file_in_the_way_of_the_trace_is_named(inferscope: Command, tmp_path: Path) -> None:
+    (tmp_path / "inferscope.isc").write_text("mine")
+    run = inferscope("doctor")
+    assert states(run.stdout)["trace file"][0] == "limited"
+    assert "--trace PATH" in run.stdout
+    assert run.returncode == 0
+
+
+def test_a_python_that_is_not_there_is_missing(inferscope: Command) -> None:
+    rows = states(inferscope("doctor", "--python", "/nowhere/python3").stdout)
+    assert rows["python"][0] == "missing"
+
+
+def test_an_unknown_option_is_named(inferscope: Command) -> None:
+    run = inferscope("doctor", "--pyhton", "x")
+    assert run.returncode == 2
+    assert run.stderr == "inferscope: doctor: unknown option --pyhton; did you mean --python?\n"
+
+
+@pytest.mark.parametrize("name", ["a\nb\033[2J", "b\u202ec"])
+def test_names_cannot_steer_the_terminal(inferscope: Command, tmp_path: Path, name: str) -> None:
+    folder = tmp_path / name
+    folder.mkdir()
+    (folder / ".inferscope.yaml").write_text("rat: 5\n")
+    run = inferscope("doctor", cwd=folder)
+    assert "\033" not in run.stdout
+    assert "\u202e" not in run.stdout
+    states(run.stdout)
