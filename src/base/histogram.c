@@ -1,6 +1,5 @@
 #include "base/histogram.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -158,7 +157,8 @@ uint64_t isc_histogram_percentile(const isc_histogram *h, double share)
 		return h->min;
 	if (share >= 1)
 		return h->max;
-	rank = (uint64_t)ceil(share * (double)h->count);
+	rank = (uint64_t)(share * (double)h->count);
+	rank += (double)rank < share * (double)h->count;
 	for (at = 0; (cell = next_cell(h, &at)) != NULL; at++) {
 		uint64_t low, high, middle;
 

@@ -5,6 +5,11 @@
  * all chunks up to a sequence number, and a reader feeds the rest.  So totals
  * are exact whether or not old events were written over.  Times are in ticks;
  * whoever prints converts.
+ *
+ * Memory is bounded, because a snapshot has to fit into the file.  Past the bound
+ * sums stay exact, but new names are counted under name 0, new threads under
+ * thread 0, durations in the nearest bucket that exists, and scopes entered then
+ * are never matched; isc_totals_folded says how often that happened.
  */
 #ifndef ISC_TRACE_TOTALS_H
 #define ISC_TRACE_TOTALS_H
@@ -26,6 +31,8 @@ typedef struct isc_total_scope {
 	uint64_t count;		/* left as often as entered */
 	uint64_t open;		/* entered and not left */
 	uint64_t unmatched;	/* left without an enter: its enter was lost */
+	/* A leave belongs to the latest open enter of the same name and argument
+	 * on its thread and stream; scopes of interleaved tasks may cross. */
 	uint64_t total_ticks;
 	uint64_t min_ticks;
 	uint64_t max_ticks;
@@ -65,5 +72,8 @@ const isc_total_scope *isc_totals_scope_at(isc_totals *t, size_t i);
 const isc_total_mark *isc_totals_mark_at(isc_totals *t, size_t i);
 const isc_total_counter *isc_totals_counter_at(isc_totals *t, size_t i);
 const isc_total_thread *isc_totals_thread_at(isc_totals *t, size_t i);
+
+uint64_t isc_totals_events(const isc_totals *t);	/* fed in all */
+uint64_t isc_totals_folded(const isc_totals *t);	/* names, threads, buckets and scopes past the bound */
 
 #endif

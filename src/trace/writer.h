@@ -32,7 +32,8 @@ typedef struct isc_writer_options {
 	uint64_t start_unix_ns;
 } isc_writer_options;
 
-/* Takes over fd, an empty regular file open for reading and writing. */
+/* Takes over fd, an empty regular file open for reading and writing; on failure
+ * it stays the caller's. */
 isc_status isc_writer_open(int fd, const isc_writer_options *options, isc_writer **out, isc_error *err);
 
 /* Goes on where a dead recorder stopped: reads the file, keeps every whole
@@ -50,7 +51,9 @@ void isc_writer_indices(const isc_writer *w, uint32_t *processes, uint32_t *thre
 uint32_t isc_writer_find_process(const isc_writer *w, uint64_t gen);
 uint32_t isc_writer_find_thread(const isc_writer *w, uint32_t process, uint64_t serial);
 
-/* Session facts as one JSON object; keys given again replace earlier ones. */
+/* Session facts as one JSON object; keys given again replace earlier ones.  From
+ * here on ISC_ERR_LIMIT means that the file has no room for this one thing: it is
+ * counted, and everything else goes on. */
 isc_status isc_writer_meta(isc_writer *w, const char *json, size_t len, isc_error *err);
 
 isc_status isc_writer_process(isc_writer *w, const isc_trace_process *process, isc_error *err);
@@ -74,6 +77,8 @@ typedef struct isc_writer_stats {
 	uint64_t stored_events;		/* given to the writer and not refused by the disk */
 	uint64_t retired_events;	/* of those, dropped since to stay under the limit */
 	uint64_t refused_events;	/* not written: the disk was full, or an error */
+	uint64_t refused_definitions;	/* no room for them under the limit, or an error */
+	uint64_t refused_records;	/* likewise processes, threads and accounts */
 	uint64_t chunks;
 } isc_writer_stats;
 void isc_writer_stats_get(const isc_writer *w, isc_writer_stats *out);

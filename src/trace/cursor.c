@@ -1,0 +1,89 @@
+#include "trace/opened.h"
+
+/* The next chunk of a type that can be read; false at the end. */
+static bool next_chunk(isc_trace *tr, int type, size_t *next, isc_source *source)
+{
+	while (*next < tr->table.count) {
+		size_t at = (*next)++;
+		int result;
+
+		if (tr->table.ref[at].type != type)
+			continue;
+		result = isc_source_read(source, &tr->table.ref[at]);
+		if (result == ISC_SOURCE_OK)
+			return true;
+		isc_trace_note_bad(tr, at, result);
+	}
+	return false;
+}
+
+static bool next_columns(isc_trace *tr)
+{
+	isc_event_cursor *c = &tr->events;
+
+	while (next_chunk(tr, ISC_CHUNK_EVENTS, &c->next, &c->source)) {
+		const isc_chunk_header *h = &c->source.header;
+
+		if (isc_columns_decode(&c->columns, c->source.raw, h->raw_size, h->events, h->slots, h->time,
+				       tr->header.tick_shift) == ISC_COLUMNS_OK) {
+			c->at = 0;
+			c->extra = 0;
+			return true;
+		}
+		c->columns.events = 0;
+		isc_trace_note_bad(tr, c->next - 1, ISC_SOURCE_BAD);
+	}
+	c->columns.events = 0;
+	c->at = 0;
+	return false;
+}
+
+bool isc_trace_next(isc_trace *tr, isc_event *ev)
+{
+	isc_event_cursor *c = &tr->events;
+	const isc_columns *cols = &c->columns;
+	const isc_chunk_header *h = &c->source.header;
+	uint32_t i;
+
+	if (c->at >= cols->events && !next_columns(tr))
+		return false;
+	i = c->at++;
+	ev->time_ns = isc_timebase_ns(&tr->timebase, cols->ticks[i], &c->time_hint);
+	ev->number = h->number + i;
+	ev->process = h->process;
+	ev->thread = h->thread;
+	ev->id = cols->id[i];
+	ev->arg = cols->arg[i];
+	ev->kind = cols->kind[i];
+	ev->stream = h->stream;
+	ev->extra_len = (cols->slots[i] - 1u) * (uint32_t)sizeof(isc_record);
+	ev->extra = cols->extra + c->extra;
+	c->extra += ev->extra_len;
+	return true;
+}
+
+bool isc_trace_next_switch(isc_trace *tr, isc_trace_switch *sw)
+{
+	isc_switch_cursor *c = &tr->switches;
+
+	while (c->at >= c->count) {
+		const isc_chunk_header *h = &c->source.header;
+
+		if (!next_chunk(tr, ISC_CHUNK_SWITCHES, &c->next, &c->source))
+			return false;
+		c->at = c->count = 0;
+		if (isc_switches_decode(&c->switches, &c->room, c->source.raw, h->raw_size, h->events, h->time) == ISC_COLUMNS_OK)
+			c->count = h->events;
+		else
+			isc_trace_note_bad(tr, c->next - 1, ISC_SOURCE_BAD);
+	}
+	*sw = c->switches[c->at++];
+	return true;
+}
+
+void isc_trace_rewind(isc_trace *tr)
+{
+	tr->events.next = tr->switches.next = 0;
+	tr->events.at = tr->events.columns.events = 0;
+	tr->switches.at = tr->switches.count = 0;
+}

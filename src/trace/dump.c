@@ -1,0 +1,358 @@
+#include "trace/dump.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/text.h"
+#include "trace/meta.h"
+#include "trace/opened.h"
+
+struct dump {
+	isc_trace *trace;
+	const isc_dump_options *options;
+	isc_buffer line;
+	FILE *out;
+};
+
+static void finish(struct dump *d)
+{
+	isc_buffer_text(&d->line, "\n");
+	fwrite(d->line.data, 1, d->line.len, d->out);
+	isc_buffer_clear(&d->line);
+}
+
+/* In quotes; quotes and backslashes inside are escaped, so that a line can be
+ * taken apart again. */
+static void add_quoted(struct dump *d, const char *text, size_t len)
+{
+	size_t start = 0;
+
+	isc_buffer_text(&d->line, "\"");
+	for (size_t i = 0; i <= len; i++) {
+		if (i < len && text[i] != '"' && text[i] != '\\')
+			continue;
+		isc_text_terminal(&d->line, text + start, i - start, 0);
+		if (i < len)
+			isc_buffer_text(&d->line, text[i] == '"' ? "\\\"" : "\\\\");
+		start = i + 1;
+	}
+	isc_buffer_text(&d->line, "\"");
+}
+
+static void add_name(struct dump *d, uint32_t process, uint32_t id)
+{
+	uint32_t len;
+	const char *name = isc_trace_name(d->trace, process, id, &len);
+
+	isc_buffer_text(&d->line, " ");
+	add_quoted(d, name, len);
+}
+
+/* Seconds since the start, to the nanosecond. */
+static void add_time(struct dump *d, uint64_t ns)
+{
+	uint64_t start = isc_trace_header(d->trace)->start_ns, away = ns >= start ? ns - start : start - ns;
+
+	isc_buffer_format(&d->line, "%c%" PRIu64 ".%09" PRIu64, ns >= start ? '+' : '-', away / 1000000000, away % 1000000000);
+}
+
+static bool in_window(const struct dump *d, uint64_t ns)
+{
+	double s = ((double)ns - (double)isc_trace_header(d->trace)->start_ns) / 1e9;
+
+	return s >= d->options->from_s && (d->options->to_s <= 0 || s < d->options->to_s);
+}
+
+static void dump_header(struct dump *d)
+{
+	const isc_file_header *h = isc_trace_header(d->trace);
+
+	isc_buffer_format(&d->line, "trace version %u", h->version);
+	finish(d);
+	isc_buffer_text(&d->line, "session ");
+	for (size_t i = 0; i < sizeof(h->session_id); i++)
+		isc_buffer_format(&d->line, "%02x", h->session_id[i]);
+	finish(d);
+	isc_buffer_format(&d->line, "clock %s shift %u", h->clock_source == 1 ? "tsc" : "monotonic", h->tick_shift);
+	finish(d);
+	isc_buffer_format(&d->line, "start unix %" PRIu64 ".%09" PRIu64, h->start_unix_ns / 1000000000, h->start_unix_ns % 1000000000);
+	finish(d);
+	isc_buffer_format(&d->line, "limit %" PRIu64 " segment %u", h->limit_bytes, h->segment_size);
+	finish(d);
+}
+
+static void dump_meta(struct dump *d)
+{
+	isc_meta_member m;
+	size_t len, at = 0;
+	const char *meta = isc_trace_meta(d->trace, &len);
+
+	while (meta != NULL && isc_meta_next(meta, len, &at, &m)) {
+		isc_buffer_text(&d->line, "meta ");
+		isc_text_terminal(&d->line, m.key, m.key_len, 0);
+		isc_buffer_text(&d->line, " ");
+		isc_text_terminal(&d->line, m.value, m.value_len, 0);
+		finish(d);
+	}
+}
+
+static void add_status(struct dump *d, int wait_status)
+{
+	if (WIFSIGNALED(wait_status))
+		isc_buffer_format(&d->line, " signal %d", WTERMSIG(wait_status));
+	else
+		isc_buffer_format(&d->line, " exit %d", WEXITSTATUS(wait_status));
+}
+
+static void dump_process(struct dump *d, const isc_trace_process *p)
+{
+	static const struct {
+		uint32_t flag;
+		const char *word;
+	} words[] = {{ISC_PROCESS_ROOT, "root"}, {ISC_PROCESS_TRACED, "traced"}, {ISC_PROCESS_EXEC, "exec"},
+		     {ISC_PROCESS_PYTHON, "python"}, {ISC_PROCESS_FAILED, "failed"}};
+	uint32_t start = 0;
+
+	isc_buffer_format(&d->line, "process p%u parent p%u pid %u ppid %u start ", p->process, p->parent, p->pid, p->ppid);
+	add_time(d, p->start_ns);
+	if (p->flags & ISC_PROCESS_ENDED) {
+		isc_buffer_text(&d->line, " end ");
+		add_time(d, p->end_ns);
+	}
+	if (p->flags & ISC_PROCESS_STATUS)
+		add_status(d, p->wait_status);
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (p->flags & words[i].flag)
+			isc_buffer_format(&d->line, " %s", words[i].word);
+	}
+	if (p->gen != 0)
+		isc_buffer_format(&d->line, " gen %" PRIu64, p->gen);
+	if (p->defs_parent_gen != 0)
+		isc_buffer_format(&d->line, " defs_parent_gen %" PRIu64 " defs_base_id %" PRIu64, p->defs_parent_gen, p->defs_base_id);
+	isc_buffer_text(&d->line, " argv");
+	for (uint32_t i = 0; i < p->argv_len; i++) {
+		if (p->argv[i] != 0 && i + 1 < p->argv_len)
+			continue;
+		isc_buffer_text(&d->line, " ");
+		add_quoted(d, p->argv + start, i + (p->argv[i] != 0) - start);
+		start = i + 1;
+	}
+	if (p->argv_cut)
+		isc_buffer_text(&d->line, " cut");
+	finish(d);
+}
+
+static void dump_thread(struct dump *d, const isc_trace_thread *t)
+{
+	isc_buffer_format(&d->line, "thread t%u p%u tid %u start ", t->thread, t->process, t->tid);
+	add_time(d, t->start_ns);
+	if (t->flags & 2) {
+		isc_buffer_text(&d->line, " end ");
+		add_time(d, t->end_ns);
+	}
+	isc_buffer_format(&d->line, "%s serial %" PRIu64 " name ", t->flags & 1 ? " main" : "", t->serial);
+	add_quoted(d, t->name, strlen(t->name));
+	finish(d);
+}
+
+static void dump_definitions(struct dump *d)
+{
+	const isc_definitions *defs = &d->trace->definitions;
+
+	for (size_t i = 0; i < defs->count; i++) {
+		const isc_definition *e = &defs->entry[i];
+
+		if (e->type == ISC_DEF_STRING)
+			isc_buffer_format(&d->line, "define p%u %u string ", e->process, e->id);
+		else
+			isc_buffer_format(&d->line, "define p%u %u type%u ", e->process, e->id, e->type);
+		add_quoted(d, e->data, e->len);
+		finish(d);
+	}
+}
+
+static void add_kind(struct dump *d, unsigned kind)
+{
+	static const char *const names[] = {[ISC_KIND_INSTANT] = "instant", [ISC_KIND_SCOPE_ENTER] = "scope_enter",
+		[ISC_KIND_SCOPE_EXIT] = "scope_exit", [ISC_KIND_COUNTER] = "counter",
+		[ISC_KIND_THREAD_NAME] = "thread_name", [ISC_KIND_CPU] = "cpu"};
+
+	if (kind < sizeof(names) / sizeof(names[0]) && names[kind] != NULL)
+		isc_buffer_format(&d->line, " %s", names[kind]);
+	else
+		isc_buffer_format(&d->line, " kind%u", kind);
+}
+
+static void add_extra(struct dump *d, const isc_event *ev)
+{
+	uint32_t len;
+	double value;
+
+	if (ev->kind == ISC_KIND_COUNTER && ev->extra_len >= sizeof(value)) {
+		memcpy(&value, ev->extra, sizeof(value));
+		isc_buffer_format(&d->line, " %.17g", value);
+		return;
+	}
+	if (ev->extra_len < sizeof(len))
+		return;
+	memcpy(&len, ev->extra, sizeof(len));
+	if (ev->kind == ISC_KIND_INSTANT && len <= ev->extra_len - sizeof(len)) {
+		isc_buffer_text(&d->line, " ");
+		add_quoted(d, (const char *)ev->extra + sizeof(len), len);
+		return;
+	}
+	isc_buffer_text(&d->line, " bytes ");
+	for (uint32_t i = 0; i < ev->extra_len; i++)
+		isc_buffer_format(&d->line, "%02x", ((const uint8_t *)ev->extra)[i]);
+}
+
+static void dump_event(struct dump *d, const isc_event *ev)
+{
+	add_time(d, ev->time_ns);
+	isc_buffer_format(&d->line, " p%u t%u %s#%" PRIu64, ev->process, ev->thread, ev->stream ? "nested " : "", ev->number);
+	add_kind(d, ev->kind);
+	if (ev->kind != ISC_KIND_CPU)
+		add_name(d, ev->process, ev->id);
+	if (ev->arg != 0 || ev->kind == ISC_KIND_CPU)
+		isc_buffer_format(&d->line, " arg %u", ev->arg);
+	add_extra(d, ev);
+	finish(d);
+}
+
+static void dump_switch(struct dump *d, const isc_trace_switch *sw)
+{
+	static const char *const names[] = {[ISC_SWITCH_IN] = "in", [ISC_SWITCH_OUT] = "out", [ISC_SWITCH_OUT_PREEMPT] = "preempted",
+		[ISC_SWITCH_GAP_BEGIN] = "gap_begin", [ISC_SWITCH_GAP_END] = "gap_end"};
+
+	add_time(d, sw->time_ns);
+	isc_buffer_format(&d->line, " switch pid %u tid %u cpu %u ", sw->pid, sw->tid, sw->cpu);
+	if (sw->kind < sizeof(names) / sizeof(names[0]) && names[sw->kind] != NULL)
+		isc_buffer_text(&d->line, names[sw->kind]);
+	else
+		isc_buffer_format(&d->line, "kind%u", sw->kind);
+	finish(d);
+}
+
+static bool dump_totals(struct dump *d, isc_error *err)
+{
+	const isc_total_scope *s;
+	const isc_total_mark *m;
+	const isc_total_counter *c;
+	const isc_total_thread *t;
+	isc_totals *totals;
+
+	if (isc_trace_totals(d->trace, &totals, err) != ISC_OK)
+		return false;
+	for (size_t i = 0; (t = isc_totals_thread_at(totals, i)) != NULL; i++) {
+		isc_buffer_format(&d->line, "total thread p%u t%u events %" PRIu64 " first ", t->process, t->thread, t->events);
+		add_time(d, isc_trace_ticks_to_ns(d->trace, t->first_ticks));
+		isc_buffer_text(&d->line, " last ");
+		add_time(d, isc_trace_ticks_to_ns(d->trace, t->last_ticks));
+		finish(d);
+	}
+	for (size_t i = 0; (s = isc_totals_scope_at(totals, i)) != NULL; i++) {
+		isc_buffer_format(&d->line, "total scope p%u", s->process);
+		add_name(d, s->process, s->name);
+		isc_buffer_format(&d->line, " count %" PRIu64 " open %" PRIu64 " unmatched %" PRIu64 " total_ticks %" PRIu64
+				  " min_ticks %" PRIu64 " max_ticks %" PRIu64 " p50_ticks %" PRIu64 " p99_ticks %" PRIu64,
+				  s->count, s->open, s->unmatched, s->total_ticks, s->min_ticks, s->max_ticks,
+				  isc_histogram_percentile(s->histogram, 0.5), isc_histogram_percentile(s->histogram, 0.99));
+		finish(d);
+	}
+	for (size_t i = 0; (m = isc_totals_mark_at(totals, i)) != NULL; i++) {
+		isc_buffer_format(&d->line, "total mark p%u", m->process);
+		add_name(d, m->process, m->name);
+		isc_buffer_format(&d->line, " count %" PRIu64, m->count);
+		finish(d);
+	}
+	for (size_t i = 0; (c = isc_totals_counter_at(totals, i)) != NULL; i++) {
+		isc_buffer_format(&d->line, "total counter p%u", c->process);
+		add_name(d, c->process, c->name);
+		isc_buffer_format(&d->line, " count %" PRIu64 " min %.17g max %.17g sum %.17g last %.17g", c->count, c->min, c->max,
+				  c->sum, c->last);
+		finish(d);
+	}
+	isc_buffer_format(&d->line, "total events %" PRIu64, isc_totals_events(totals));
+	finish(d);
+	isc_totals_free(totals);
+	return true;
+}
+
+static void dump_end(struct dump *d)
+{
+	const isc_trace_end *end = isc_trace_end_get(d->trace);
+	const isc_trace_stats *s = isc_trace_stats_get(d->trace);
+
+	if (end != NULL) {
+		isc_buffer_text(&d->line, "end ");
+		add_time(d, end->end_ns);
+		if (end->known)
+			add_status(d, end->wait_status);
+		finish(d);
+	}
+	const struct {
+		const char *name;
+		uint64_t value;
+	} facts[] = {{"bytes", s->file_bytes}, {"chunks", s->chunks}, {"damaged_chunks", s->damaged_chunks},
+		     {"lost_bytes", s->lost_bytes}, {"retired_events", s->retired_events}};
+
+	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
+		isc_buffer_format(&d->line, "stats %s %" PRIu64, facts[i].name, facts[i].value);
+		finish(d);
+	}
+	if (s->damaged_chunks > 0) {
+		isc_buffer_format(&d->line, "stats first_damage %" PRIu64, s->first_damage);
+		finish(d);
+	}
+	isc_buffer_format(&d->line, "stats truncated %s", s->truncated ? "yes" : "no");
+	finish(d);
+	isc_buffer_format(&d->line, "stats complete %s", s->complete ? "yes" : "no");
+	finish(d);
+}
+
+bool isc_dump_write(isc_trace *tr, const isc_dump_options *options, FILE *out, isc_error *err)
+{
+	struct dump d = {.trace = tr, .options = options, .out = out};
+	const isc_trace_process *p;
+	const isc_trace_thread *t;
+	const isc_trace_account *a;
+	isc_trace_switch sw;
+	isc_event ev;
+	bool good = true;
+
+	dump_header(&d);
+	dump_meta(&d);
+	for (size_t i = 0; (p = isc_trace_process_at(tr, i)) != NULL; i++)
+		dump_process(&d, p);
+	for (size_t i = 0; (t = isc_trace_thread_at(tr, i)) != NULL; i++)
+		dump_thread(&d, t);
+	if (options->definitions)
+		dump_definitions(&d);
+	isc_trace_rewind(tr);
+	while (!ferror(out) && isc_trace_next(tr, &ev)) {
+		if (in_window(&d, ev.time_ns))
+			dump_event(&d, &ev);
+	}
+	while (!ferror(out) && isc_trace_next_switch(tr, &sw)) {
+		if (in_window(&d, sw.time_ns))
+			dump_switch(&d, &sw);
+	}
+	for (size_t i = 0; (a = isc_trace_account_at(tr, i)) != NULL; i++) {
+		isc_buffer_format(&d.line, "account p%u t%u s%u produced %" PRIu64 " stored %" PRIu64 " lost %" PRIu64, a->process,
+				  a->thread, a->stream, a->produced, a->stored, a->lost);
+		finish(&d);
+	}
+	good = dump_totals(&d, err);
+	dump_end(&d);
+	if (d.line.failed && good) {
+		isc_fail(err, ISC_ERR_NOMEM, "no memory to print the trace");
+		good = false;
+	}
+	isc_buffer_fini(&d.line);
+	if (good && (fflush(out) != 0 || ferror(out))) {
+		isc_fail_errno(err, "cannot print the trace");
+		good = false;
+	}
+	return good;
+}

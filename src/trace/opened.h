@@ -1,0 +1,71 @@
+/*
+ * opened.h - the inside of an open trace.  Internal to trace/.
+ */
+#ifndef ISC_TRACE_OPENED_H
+#define ISC_TRACE_OPENED_H
+
+#include "trace/columns.h"
+#include "trace/definitions.h"
+#include "trace/reader.h"
+#include "trace/source.h"
+#include "trace/state.h"
+#include "trace/table.h"
+#include "trace/timebase.h"
+#include "trace/totals_lane.h"
+
+/* The newest whole checkpoint of a table. */
+typedef struct isc_checkpoint {
+	bool found;
+	size_t first, last;	/* its parts lie between these in the table */
+	uint64_t id;
+	isc_totals_cover cover;
+} isc_checkpoint;
+
+typedef struct isc_event_cursor {
+	size_t next;		/* in the table */
+	isc_source source;
+	isc_columns columns;
+	uint32_t at;		/* in the columns */
+	size_t extra;
+	size_t time_hint;
+} isc_event_cursor;
+
+typedef struct isc_switch_cursor {
+	size_t next;
+	isc_source source;
+	isc_trace_switch *switches;
+	size_t room;
+	uint32_t at, count;
+} isc_switch_cursor;
+
+struct isc_trace {
+	int fd;			/* owned */
+	isc_file_header header;
+	isc_table table;
+	isc_checkpoint checkpoint;
+	isc_trace_stats stats;
+	isc_state state;
+	isc_definitions definitions;
+	isc_timebase timebase;
+	isc_trace_end end;
+	bool ended;
+	uint8_t *seen_bad;	/* one bit a chunk: counted as damaged already */
+	isc_event_cursor events;
+	isc_switch_cursor switches;
+};
+
+/* As isc_trace_open() on a descriptor, which is duplicated. */
+isc_status isc_trace_open_fd(int fd, const char *name, isc_trace **out, isc_error *err);
+
+/* The newest whole checkpoint below `before` in a sorted table.  Its first part is read. */
+int isc_checkpoint_find(const isc_table *table, size_t before, isc_source *source, isc_checkpoint *out);
+
+/* Are chunks missing that no checkpoint covers? */
+bool isc_table_has_holes(const isc_table *table, const isc_checkpoint *checkpoint);
+
+void isc_trace_note_bad(isc_trace *tr, size_t chunk, int result);
+
+/* Feeds a decoded chunk. */
+bool isc_totals_feed_columns(isc_totals *t, const isc_chunk_header *h, const isc_columns *c);
+
+#endif

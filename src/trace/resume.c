@@ -1,0 +1,132 @@
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "trace/opened.h"
+#include "trace/writing.h"
+
+/* What the chunks in the file say about each segment. */
+static isc_status rebuild_space(isc_writer *w, const isc_trace *tr, isc_error *err)
+{
+	isc_space *s = &w->space;
+	uint64_t bytes = tr->table.file_bytes > tr->header.segment_start ? tr->table.file_bytes - tr->header.segment_start : 0;
+	uint64_t count = (bytes + tr->header.segment_size - 1) / tr->header.segment_size;
+
+	if (count > s->plan.segments || tr->header.segment_size != s->plan.segment_size ||
+	    tr->header.segment_start != ISC_PLAN_SEGMENT_START)
+		return isc_fail(err, ISC_ERR_CORRUPT, "the trace is not divided as its limit demands");
+	s->segment = calloc(count + 1, sizeof(*s->segment));
+	if (s->segment == NULL)
+		return isc_fail(err, ISC_ERR_NOMEM, "no memory to resume the trace");
+	s->count = (uint32_t)count;
+	s->room = (uint32_t)count + 1;
+	for (size_t i = 0; i < tr->table.count; i++) {
+		const isc_chunk_ref *ref = &tr->table.ref[i];
+		isc_segment *seg = &s->segment[(ref->offset - tr->header.segment_start) / tr->header.segment_size];
+		uint64_t start = ref->offset - (ref->offset - tr->header.segment_start) % tr->header.segment_size;
+
+		if (seg->used == 0)
+			seg->first = ref->sequence;
+		seg->last = ref->sequence;
+		seg->used = (uint32_t)(ref->offset + isc_chunk_extent(ref->stored_size) - start);
+		seg->events += ref->type == ISC_CHUNK_EVENTS ? ref->events : 0;
+		if (ref->type == ISC_CHUNK_SEGMENT && ref->slots < ISC_SPACE_USES) {
+			seg->use = (uint8_t)ref->slots;
+			seg->checkpoint = ref->number;
+		} else if (seg->use == 0) {
+			/* Its head is broken, so what is in it has to tell. */
+			seg->use = ref->type == ISC_CHUNK_DEFS ? ISC_SEGMENT_KEEP
+				 : ref->type == ISC_CHUNK_EVENTS || ref->type == ISC_CHUNK_SWITCHES ? ISC_SEGMENT_EVENTS : 0;
+		}
+		if (seg->checkpoint > w->checkpoint)
+			w->checkpoint = seg->checkpoint;
+		s->sequence = ref->sequence;
+	}
+	s->chunks = tr->table.count;
+	s->file_bytes = tr->table.file_bytes;
+	return ISC_OK;
+}
+
+/* Segments are counted, ends of earlier recordings and half-written checkpoints
+ * are given up, and filling goes on behind the last chunk of each use. */
+static isc_status adopt_segments(isc_writer *w, const isc_checkpoint *cp, isc_error *err)
+{
+	static const uint8_t zeros[sizeof(isc_chunk_header)];
+	isc_space *s = &w->space;
+
+	for (uint32_t i = 0; i < s->count; i++) {
+		isc_segment *seg = &s->segment[i];
+
+		s->in_use[seg->use]++;
+		if (seg->use == ISC_SEGMENT_INDEX) {
+			off_t at = (off_t)(ISC_PLAN_SEGMENT_START + (uint64_t)i * s->plan.segment_size);
+
+			if (pwrite(s->fd, zeros, sizeof(zeros), at) != (ssize_t)sizeof(zeros))
+				return isc_fail_errno(err, "cannot write the trace");
+			isc_space_release(s, i);
+		} else if (seg->use == ISC_SEGMENT_TOTALS && !(cp->found && seg->checkpoint == cp->id)) {
+			isc_space_release(s, i);
+		} else if (seg->use == ISC_SEGMENT_EVENTS || seg->use == ISC_SEGMENT_KEEP) {
+			uint32_t current = s->current[seg->use];
+
+			if (current == 0 || s->segment[current - 1].last < seg->last)
+				s->current[seg->use] = i + 1;
+		}
+	}
+	w->covered = cp->found ? cp->cover.sequence : 0;
+	return ISC_OK;
+}
+
+static bool remember_definitions(isc_writer *w, const isc_definitions *d)
+{
+	for (size_t i = 0; i < d->count; i++) {
+		if (isc_hashmap_put(&w->defs_known, isc_hashmap_key(d->entry[i].process, d->entry[i].id), NULL) == NULL)
+			return false;
+	}
+	return true;
+}
+
+isc_status isc_writer_resume(int fd, isc_writer **out, isc_error *err)
+{
+	isc_trace *tr = NULL;
+	isc_writer *w = NULL;
+	isc_totals *totals = NULL;
+	isc_status st;
+
+	*out = NULL;
+	st = isc_trace_open_fd(fd, "the trace", &tr, err);
+	if (st != ISC_OK)
+		return st;
+	w = isc_writer_new(fd, &tr->header, err);
+	st = w == NULL ? ISC_ERR_NOMEM : isc_trace_totals(tr, &totals, err);
+	if (st != ISC_OK)
+		goto out;
+	isc_totals_free(w->totals);
+	w->totals = totals;
+	st = rebuild_space(w, tr, err);
+	if (st == ISC_OK)
+		st = adopt_segments(w, &tr->checkpoint, err);
+	if (st != ISC_OK)
+		goto out;
+	if (!remember_definitions(w, &tr->definitions)) {
+		st = isc_fail(err, ISC_ERR_NOMEM, "no memory to resume the trace");
+		goto out;
+	}
+	/* The state moves over as it is. */
+	isc_state_fini(&w->state);
+	w->state = tr->state;
+	tr->state = (isc_state){0};
+	w->state.weight_max = w->space.plan.state_weight;
+	w->state.pairs_max = w->space.plan.clock_pairs;
+	w->stats.stored_events = totals->events;
+	w->stats.retired_events = tr->stats.retired_events;
+	st = isc_writer_checkpoint(w, err);
+out:
+	isc_trace_close(tr);
+	if (st != ISC_OK) {
+		isc_writer_free(w);
+		w = NULL;
+	}
+	*out = w;
+	return st;
+}

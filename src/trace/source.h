@@ -1,0 +1,34 @@
+/*
+ * source.h - chunks out of a file that is not trusted and may be written to
+ * while it is read.  Internal to trace/.
+ */
+#ifndef ISC_TRACE_SOURCE_H
+#define ISC_TRACE_SOURCE_H
+
+#include <stdbool.h>
+
+#include "trace/chunk.h"
+
+enum isc_source_result {
+	ISC_SOURCE_OK,
+	ISC_SOURCE_BAD,		/* does not hold */
+	ISC_SOURCE_GONE,	/* written over since the table was made */
+	ISC_SOURCE_NOMEM
+};
+
+typedef struct isc_source {
+	int fd;			/* not owned */
+	bool live;		/* somebody may be writing */
+	unsigned waited;	/* times that we waited for a chunk to become whole */
+	isc_codec_state codec;
+	uint8_t *stored, *raw;
+	size_t stored_room, raw_room;
+	isc_chunk_header header;	/* of the chunk in raw */
+} isc_source;
+
+void isc_source_fini(isc_source *s);
+
+/* On ISC_SOURCE_OK header and raw are those of the chunk. */
+int isc_source_read(isc_source *s, const isc_chunk_ref *ref);
+
+#endif

@@ -1,0 +1,379 @@
+#include "trace/totals.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/totals_lane.h"
+
+/* A leave looks this far down for its enter: deeper than any stack that did not
+ * lose leaves, and short enough for one that lost thousands. */
+#define SEARCH_MAX 1024u
+#define OPEN_MAX 65536u		/* of one lane: above, the oldest was lost long ago */
+
+enum { SCOPES, MARKS, COUNTERS };
+
+isc_status isc_totals_new(isc_totals **out, isc_error *err)
+{
+	*out = calloc(1, sizeof(**out));
+	if (*out == NULL)
+		return isc_fail(err, ISC_ERR_NOMEM, "no memory for running totals");
+	(*out)->weight_max = ISC_TOTALS_WEIGHT_MAX;
+	return ISC_OK;
+}
+
+void isc_totals_bound(isc_totals *t, uint64_t weight_max)
+{
+	t->weight_max = weight_max < ISC_TOTALS_WEIGHT_MAX ? weight_max : ISC_TOTALS_WEIGHT_MAX;
+}
+
+void isc_totals_free(isc_totals *t)
+{
+	if (t == NULL)
+		return;
+	for (size_t i = 0; i < t->scope_count; i++)
+		isc_histogram_fini(&t->scopes[i].histogram);
+	for (size_t i = 0; i < t->lane_count; i++) {
+		free(t->lanes[i]->open);
+		free(t->lanes[i]);
+	}
+	for (int i = 0; i < 3; i++)
+		isc_hashmap_fini(&t->by_name[i]);
+	isc_hashmap_fini(&t->by_thread);
+	isc_hashmap_fini(&t->by_lane);
+	free(t->scopes);
+	free(t->marks);
+	free(t->counters);
+	free(t->threads);
+	free(t->lanes);
+	free(t);
+}
+
+/* Room for one more item of an array; NULL: no memory, and nothing has changed. */
+static void *grow(void *items, size_t count, size_t *room, size_t size)
+{
+	size_t more = *room ? *room * 2 : 16;
+	void *bigger;
+
+	if (count < *room)
+		return items;
+	bigger = realloc(items, more * size);
+	if (bigger != NULL)
+		*room = more;
+	return bigger;
+}
+
+/* Enters index count under key; false: no memory. */
+static bool enter(isc_hashmap *map, uint64_t key, size_t index)
+{
+	uint64_t *value = isc_hashmap_put(map, key, NULL);
+
+	if (value != NULL)
+		*value = index;
+	return value != NULL;
+}
+
+#define ADD(t, array, count_, room_, map, key, weigh) \
+	do { \
+		void *bigger_ = grow((t)->array, (t)->count_, &(t)->room_, sizeof(*(t)->array)); \
+		if (bigger_ == NULL) \
+			return NULL; \
+		(t)->array = bigger_; \
+		if (!enter(map, key, (t)->count_)) \
+			return NULL; \
+		memset(&(t)->array[(t)->count_], 0, sizeof(*(t)->array)); \
+		(t)->count_++; \
+		(t)->weight += (weigh); \
+	} while (0)
+
+struct isc_totals_scope_entry *isc_totals_add_scope(isc_totals *t, uint32_t process, uint32_t name)
+{
+	struct isc_totals_scope_entry *e;
+
+	ADD(t, scopes, scope_count, scope_room, &t->by_name[SCOPES], isc_hashmap_key(process, name), ISC_WEIGHT_SCOPE);
+	e = &t->scopes[t->scope_count - 1];
+	e->scope.process = process;
+	e->scope.name = name;
+	return e;
+}
+
+isc_total_mark *isc_totals_add_mark(isc_totals *t, uint32_t process, uint32_t name)
+{
+	ADD(t, marks, mark_count, mark_room, &t->by_name[MARKS], isc_hashmap_key(process, name), ISC_WEIGHT_MARK);
+	t->marks[t->mark_count - 1] = (isc_total_mark){.process = process, .name = name};
+	return &t->marks[t->mark_count - 1];
+}
+
+isc_total_counter *isc_totals_add_counter(isc_totals *t, uint32_t process, uint32_t name)
+{
+	ADD(t, counters, counter_count, counter_room, &t->by_name[COUNTERS], isc_hashmap_key(process, name),
+	    ISC_WEIGHT_COUNTER);
+	t->counters[t->counter_count - 1] = (isc_total_counter){.process = process, .name = name};
+	return &t->counters[t->counter_count - 1];
+}
+
+isc_total_thread *isc_totals_add_thread(isc_totals *t, uint32_t process, uint32_t thread)
+{
+	ADD(t, threads, thread_count, thread_room, &t->by_thread, isc_hashmap_key(process, thread), ISC_WEIGHT_THREAD);
+	t->threads[t->thread_count - 1] = (isc_total_thread){.process = process, .thread = thread};
+	return &t->threads[t->thread_count - 1];
+}
+
+static bool has_room(const isc_totals *t, unsigned weight)
+{
+	return t->weight + weight <= t->weight_max && t->memory < ISC_TOTALS_MEMORY_MAX;
+}
+
+/*
+ * The key under which something new is to be counted: its own while there is
+ * room, else that of name 0 of its process, else the one entry that there is
+ * always room for.
+ */
+static uint64_t key_within(isc_totals *t, const isc_hashmap *map, uint32_t process, uint32_t name, unsigned weight)
+{
+	if (has_room(t, weight))
+		return isc_hashmap_key(process, name);
+	t->folded++;
+	return isc_hashmap_find(map, isc_hashmap_key(process, 0)) != NULL ? isc_hashmap_key(process, 0) : 0;
+}
+
+#define FIND_OR_ADD(t, map, process, name, weigh, add, array) \
+	do { \
+		const uint64_t *at_ = isc_hashmap_find(map, isc_hashmap_key(process, name)); \
+		if (at_ == NULL) { \
+			uint64_t key_ = key_within(t, map, process, name, weigh); \
+			at_ = isc_hashmap_find(map, key_); \
+			if (at_ == NULL) \
+				return add(t, (uint32_t)(key_ >> 32), (uint32_t)key_); \
+		} \
+		return &(array)[*at_]; \
+	} while (0)
+
+static struct isc_totals_scope_entry *scope_of(isc_totals *t, uint32_t process, uint32_t name)
+{
+	FIND_OR_ADD(t, &t->by_name[SCOPES], process, name, ISC_WEIGHT_SCOPE, isc_totals_add_scope, t->scopes);
+}
+
+static isc_total_mark *mark_of(isc_totals *t, uint32_t process, uint32_t name)
+{
+	FIND_OR_ADD(t, &t->by_name[MARKS], process, name, ISC_WEIGHT_MARK, isc_totals_add_mark, t->marks);
+}
+
+static isc_total_counter *counter_of(isc_totals *t, uint32_t process, uint32_t name)
+{
+	FIND_OR_ADD(t, &t->by_name[COUNTERS], process, name, ISC_WEIGHT_COUNTER, isc_totals_add_counter, t->counters);
+}
+
+static isc_total_thread *thread_of(isc_totals *t, uint32_t process, uint32_t thread)
+{
+	FIND_OR_ADD(t, &t->by_thread, process, thread, ISC_WEIGHT_THREAD, isc_totals_add_thread, t->threads);
+}
+
+static uint64_t lane_key(uint32_t process, uint32_t thread, uint8_t stream)
+{
+	return (uint64_t)process << 32 | (uint32_t)(thread << 2) | (stream & 3);
+}
+
+isc_totals_lane *isc_totals_lane_find(const isc_totals *t, uint32_t process, uint32_t thread, uint8_t stream)
+{
+	const uint64_t *at = isc_hashmap_find(&t->by_lane, lane_key(process, thread, stream));
+
+	return at != NULL ? t->lanes[*at] : NULL;
+}
+
+isc_totals_lane *isc_totals_lane_of(isc_totals *t, uint32_t process, uint32_t thread, uint8_t stream)
+{
+	isc_totals_lane *lane = isc_totals_lane_find(t, process, thread, stream), **bigger;
+	isc_total_thread *total;
+
+	if (lane != NULL)
+		return lane;
+	if (!has_room(t, ISC_WEIGHT_LANE)) {
+		/* All further lanes share one, on which nothing is pushed. */
+		t->folded++;
+		process = thread = 0;
+		stream = 3;
+		lane = isc_totals_lane_find(t, 0, 0, 3);
+		if (lane != NULL)
+			return lane;
+	}
+	total = thread_of(t, process, thread);
+	bigger = grow(t->lanes, t->lane_count, &t->lane_room, sizeof(*t->lanes));
+	if (bigger == NULL || total == NULL)
+		return NULL;
+	t->lanes = bigger;
+	lane = calloc(1, sizeof(*lane));
+	if (lane == NULL)
+		return NULL;
+	*lane = (isc_totals_lane){.process = process, .thread = thread, .stream = stream,
+				  .total = (size_t)(total - t->threads)};
+	if (!enter(&t->by_lane, lane_key(process, thread, stream), t->lane_count)) {
+		free(lane);
+		return NULL;
+	}
+	t->lanes[t->lane_count++] = lane;
+	t->weight += ISC_WEIGHT_LANE;
+	return lane;
+}
+
+bool isc_totals_lane_push(isc_totals_lane *lane, isc_totals_open open)
+{
+	isc_totals_open *bigger = grow(lane->open, lane->depth, &lane->room, sizeof(open));
+
+	if (bigger == NULL)
+		return false;
+	lane->open = bigger;
+	lane->open[lane->depth++] = open;
+	return true;
+}
+
+static bool enter_scope(isc_totals *t, isc_totals_lane *lane, const isc_record *r)
+{
+	struct isc_totals_scope_entry *e = scope_of(t, lane->process, r->id);
+
+	if (e == NULL)
+		return false;
+	e->scope.open++;
+	if (lane->stream > 1 || lane->depth >= OPEN_MAX || !has_room(t, ISC_WEIGHT_OPEN)) {
+		t->folded++;
+		return true;
+	}
+	t->weight += ISC_WEIGHT_OPEN;
+	return isc_totals_lane_push(lane, (isc_totals_open){r->ticks, r->id, r->arg});
+}
+
+static bool leave_scope(isc_totals *t, isc_totals_lane *lane, const isc_record *r)
+{
+	struct isc_totals_scope_entry *e = scope_of(t, lane->process, r->id);
+	size_t floor = lane->depth > SEARCH_MAX ? lane->depth - SEARCH_MAX : 0, i = lane->depth;
+	uint64_t ticks, octaves;
+	uint32_t buckets;
+
+	if (e == NULL)
+		return false;
+	while (i > floor && (lane->open[i - 1].name != r->id || lane->open[i - 1].arg != r->arg))
+		i--;
+	if (i == floor) {
+		e->scope.unmatched++;
+		return true;
+	}
+	/* A clock that went back a little is no duration of centuries. */
+	ticks = r->ticks > lane->open[i - 1].ticks ? r->ticks - lane->open[i - 1].ticks : 0;
+	memmove(&lane->open[i - 1], &lane->open[i], (lane->depth - i) * sizeof(*lane->open));
+	lane->depth--;
+	t->weight -= ISC_WEIGHT_OPEN;
+	buckets = e->histogram.buckets;
+	octaves = e->histogram.octaves;
+	if (has_room(t, ISC_WEIGHT_BUCKET)) {
+		if (!isc_histogram_add(&e->histogram, ticks))
+			return false;
+	} else {
+		if (!isc_histogram_add_rough(&e->histogram, ticks))
+			return false;
+		t->folded++;
+	}
+	t->weight += (uint64_t)(e->histogram.buckets - buckets) * ISC_WEIGHT_BUCKET;
+	t->memory += e->histogram.octaves != octaves ? ISC_HISTOGRAM_STEPS * sizeof(uint64_t) : 0;
+	e->scope.open -= e->scope.open > 0;
+	e->scope.min_ticks = e->scope.count == 0 || ticks < e->scope.min_ticks ? ticks : e->scope.min_ticks;
+	e->scope.max_ticks = ticks > e->scope.max_ticks ? ticks : e->scope.max_ticks;
+	e->scope.count++;
+	e->scope.total_ticks += ticks;
+	return true;
+}
+
+static bool count_sample(isc_totals *t, uint32_t process, uint32_t name, const void *extra, uint32_t extra_len)
+{
+	isc_total_counter *c;
+	double value;
+
+	if (extra_len < sizeof(value))
+		return true;
+	memcpy(&value, extra, sizeof(value));
+	/* One NaN would take the mean and both ends with it for ever. */
+	if (!isfinite(value))
+		return true;
+	c = counter_of(t, process, name);
+	if (c == NULL)
+		return false;
+	c->min = c->count == 0 || value < c->min ? value : c->min;
+	c->max = c->count == 0 || value > c->max ? value : c->max;
+	c->sum += value;
+	c->last = value;
+	c->count++;
+	return true;
+}
+
+static bool count_mark(isc_totals *t, uint32_t process, uint32_t name)
+{
+	isc_total_mark *m = mark_of(t, process, name);
+
+	if (m != NULL)
+		m->count++;
+	return m != NULL;
+}
+
+bool isc_totals_lane_feed(isc_totals *t, isc_totals_lane *lane, const isc_record *first, const void *extra, uint32_t extra_len)
+{
+	isc_total_thread *thread = &t->threads[lane->total];
+
+	thread->first_ticks = thread->events == 0 || first->ticks < thread->first_ticks ? first->ticks : thread->first_ticks;
+	thread->last_ticks = first->ticks > thread->last_ticks ? first->ticks : thread->last_ticks;
+	thread->events++;
+	t->events++;
+	switch (first->kind) {
+	case ISC_KIND_SCOPE_ENTER:
+		return enter_scope(t, lane, first);
+	case ISC_KIND_SCOPE_EXIT:
+		return leave_scope(t, lane, first);
+	case ISC_KIND_INSTANT:
+		return count_mark(t, lane->process, first->id);
+	case ISC_KIND_COUNTER:
+		return count_sample(t, lane->process, first->id, extra, extra_len);
+	default:
+		return true;
+	}
+}
+
+isc_status isc_totals_feed(isc_totals *t, uint32_t process, uint32_t thread, uint8_t stream,
+			   const isc_record *first, const void *extra, uint32_t extra_len, isc_error *err)
+{
+	isc_totals_lane *lane = isc_totals_lane_of(t, process, thread, stream);
+
+	if (lane == NULL || !isc_totals_lane_feed(t, lane, first, extra, extra_len))
+		return isc_fail(err, ISC_ERR_NOMEM, "no memory for running totals");
+	return ISC_OK;
+}
+
+const isc_total_scope *isc_totals_scope_at(isc_totals *t, size_t i)
+{
+	if (i >= t->scope_count)
+		return NULL;
+	t->scopes[i].scope.histogram = &t->scopes[i].histogram;
+	return &t->scopes[i].scope;
+}
+
+const isc_total_mark *isc_totals_mark_at(isc_totals *t, size_t i)
+{
+	return i < t->mark_count ? &t->marks[i] : NULL;
+}
+
+const isc_total_counter *isc_totals_counter_at(isc_totals *t, size_t i)
+{
+	return i < t->counter_count ? &t->counters[i] : NULL;
+}
+
+const isc_total_thread *isc_totals_thread_at(isc_totals *t, size_t i)
+{
+	return i < t->thread_count ? &t->threads[i] : NULL;
+}
+
+uint64_t isc_totals_events(const isc_totals *t)
+{
+	return t->events;
+}
+
+uint64_t isc_totals_folded(const isc_totals *t)
+{
+	return t->folded;
+}

@@ -1,0 +1,279 @@
+#include <string.h>
+
+#include "base/varint.h"
+#include "trace/totals_lane.h"
+
+/* A part is closed behind the entry that takes it past this: the largest entry
+ * then still fits into the smallest segment. */
+#define PART_BYTES (16u << 10)
+
+enum entry { END_OF_PART, SCOPE, MARK, COUNTER, THREAD, LANE, FACTS };
+
+struct parts {
+	const isc_totals_cover *cover;
+	isc_buffer *out;
+	isc_buffer *ends;
+	size_t start;
+};
+
+static void begin_part(struct parts *p)
+{
+	p->start = p->out->len;
+	isc_varint_add(p->out, p->cover->sequence);
+	isc_varint_add(p->out, p->cover->events);
+}
+
+static void end_part(struct parts *p)
+{
+	size_t end = p->out->len;
+
+	isc_buffer_add(p->ends, &end, sizeof(end));
+}
+
+static void begin_entry(struct parts *p, enum entry type)
+{
+	if (p->out->len - p->start > PART_BYTES) {
+		end_part(p);
+		begin_part(p);
+	}
+	isc_varint_add(p->out, type);
+}
+
+static void add_double(isc_buffer *b, double value)
+{
+	isc_buffer_add(b, &value, sizeof(value));
+}
+
+static void write_scope(struct parts *p, const struct isc_totals_scope_entry *e)
+{
+	const isc_total_scope *s = &e->scope;
+	const uint64_t fields[] = {s->process, s->name, s->count, s->open, s->unmatched, s->total_ticks, s->min_ticks, s->max_ticks};
+
+	begin_entry(p, SCOPE);
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		isc_varint_add(p->out, fields[i]);
+	isc_histogram_write(&e->histogram, p->out);
+}
+
+static void write_lane(struct parts *p, const isc_totals_lane *l)
+{
+	/* A deep stack goes on in further entries of the same lane. */
+	size_t at = 0;
+
+	do {
+		size_t n = l->depth - at < 512 ? l->depth - at : 512;
+
+		begin_entry(p, LANE);
+		isc_varint_add(p->out, l->process);
+		isc_varint_add(p->out, l->thread);
+		isc_varint_add(p->out, l->stream);
+		isc_varint_add(p->out, l->next);
+		isc_varint_add(p->out, n);
+		for (; n > 0; n--, at++) {
+			isc_varint_add(p->out, l->open[at].ticks);
+			isc_varint_add(p->out, l->open[at].name);
+			isc_varint_add(p->out, l->open[at].arg);
+		}
+	} while (at < l->depth);
+}
+
+void isc_totals_write(const isc_totals *t, const isc_totals_cover *cover, isc_buffer *out, isc_buffer *ends)
+{
+	struct parts p = {cover, out, ends, 0};
+
+	begin_part(&p);
+	begin_entry(&p, FACTS);
+	isc_varint_add(out, t->weight_max);
+	isc_varint_add(out, t->events);
+	isc_varint_add(out, t->folded);
+	/* Threads before lanes: loading a lane finds its thread. */
+	for (size_t i = 0; i < t->thread_count; i++) {
+		const isc_total_thread *e = &t->threads[i];
+
+		begin_entry(&p, THREAD);
+		isc_varint_add(out, e->process);
+		isc_varint_add(out, e->thread);
+		isc_varint_add(out, e->events);
+		isc_varint_add(out, e->first_ticks);
+		isc_varint_add(out, e->last_ticks);
+	}
+	for (size_t i = 0; i < t->lane_count; i++)
+		write_lane(&p, t->lanes[i]);
+	for (size_t i = 0; i < t->scope_count; i++)
+		write_scope(&p, &t->scopes[i]);
+	for (size_t i = 0; i < t->mark_count; i++) {
+		begin_entry(&p, MARK);
+		isc_varint_add(out, t->marks[i].process);
+		isc_varint_add(out, t->marks[i].name);
+		isc_varint_add(out, t->marks[i].count);
+	}
+	for (size_t i = 0; i < t->counter_count; i++) {
+		const isc_total_counter *c = &t->counters[i];
+
+		begin_entry(&p, COUNTER);
+		isc_varint_add(out, c->process);
+		isc_varint_add(out, c->name);
+		isc_varint_add(out, c->count);
+		add_double(out, c->min);
+		add_double(out, c->max);
+		add_double(out, c->sum);
+		add_double(out, c->last);
+	}
+	end_part(&p);
+}
+
+struct reading {
+	const uint8_t *at, *end;
+};
+
+static bool get(struct reading *r, uint64_t *value)
+{
+	return isc_varint_get(&r->at, r->end, value);
+}
+
+static bool get_pair(struct reading *r, uint32_t *process, uint32_t *name)
+{
+	return isc_varint_get32(&r->at, r->end, process) && isc_varint_get32(&r->at, r->end, name);
+}
+
+static isc_status read_scope(isc_totals *t, struct reading *r)
+{
+	struct isc_totals_scope_entry *e;
+	uint32_t process, name;
+	isc_total_scope s;
+
+	if (!get_pair(r, &process, &name) || !get(r, &s.count) || !get(r, &s.open) || !get(r, &s.unmatched) ||
+	    !get(r, &s.total_ticks) || !get(r, &s.min_ticks) || !get(r, &s.max_ticks))
+		return ISC_ERR_CORRUPT;
+	e = isc_totals_add_scope(t, process, name);
+	if (e == NULL)
+		return ISC_ERR_NOMEM;
+	s.process = process;
+	s.name = name;
+	s.histogram = NULL;
+	e->scope = s;
+	if (!isc_histogram_read(&e->histogram, &r->at, r->end))
+		return ISC_ERR_CORRUPT;
+	t->weight += (uint64_t)e->histogram.buckets * ISC_WEIGHT_BUCKET;
+	t->memory += (uint64_t)__builtin_popcountll(e->histogram.octaves) * ISC_HISTOGRAM_STEPS * sizeof(uint64_t);
+	return ISC_OK;
+}
+
+static isc_status read_mark(isc_totals *t, struct reading *r)
+{
+	uint32_t process, name;
+	uint64_t count;
+	isc_total_mark *m;
+
+	if (!get_pair(r, &process, &name) || !get(r, &count))
+		return ISC_ERR_CORRUPT;
+	m = isc_totals_add_mark(t, process, name);
+	if (m == NULL)
+		return ISC_ERR_NOMEM;
+	m->count = count;
+	return ISC_OK;
+}
+
+static isc_status read_counter(isc_totals *t, struct reading *r)
+{
+	uint32_t process, name;
+	uint64_t count;
+	double value[4];
+	isc_total_counter *c;
+
+	if (!get_pair(r, &process, &name) || !get(r, &count) || (size_t)(r->end - r->at) < sizeof(value))
+		return ISC_ERR_CORRUPT;
+	memcpy(value, r->at, sizeof(value));
+	r->at += sizeof(value);
+	c = isc_totals_add_counter(t, process, name);
+	if (c == NULL)
+		return ISC_ERR_NOMEM;
+	c->count = count;
+	c->min = value[0];
+	c->max = value[1];
+	c->sum = value[2];
+	c->last = value[3];
+	return ISC_OK;
+}
+
+static isc_status read_thread(isc_totals *t, struct reading *r)
+{
+	uint32_t process, thread;
+	uint64_t events, first, last;
+	isc_total_thread *e;
+
+	if (!get_pair(r, &process, &thread) || !get(r, &events) || !get(r, &first) || !get(r, &last))
+		return ISC_ERR_CORRUPT;
+	e = isc_totals_add_thread(t, process, thread);
+	if (e == NULL)
+		return ISC_ERR_NOMEM;
+	e->events = events;
+	e->first_ticks = first;
+	e->last_ticks = last;
+	return ISC_OK;
+}
+
+static isc_status read_lane(isc_totals *t, struct reading *r)
+{
+	uint32_t process, thread;
+	uint64_t stream, next, n, arg;
+	isc_totals_lane *lane;
+
+	if (!get_pair(r, &process, &thread) || !isc_varint_get_max(&r->at, r->end, 3, &stream) || !get(r, &next) ||
+	    !isc_varint_get_max(&r->at, r->end, (uint64_t)(r->end - r->at), &n))
+		return ISC_ERR_CORRUPT;
+	lane = isc_totals_lane_of(t, process, thread, (uint8_t)stream);
+	if (lane == NULL)
+		return ISC_ERR_NOMEM;
+	lane->next = next;
+	for (; n > 0; n--) {
+		isc_totals_open open;
+
+		if (!get(r, &open.ticks) || !isc_varint_get32(&r->at, r->end, &open.name) ||
+		    !isc_varint_get_max(&r->at, r->end, UINT16_MAX, &arg))
+			return ISC_ERR_CORRUPT;
+		open.arg = (uint32_t)arg;
+		if (!isc_totals_lane_push(lane, open))
+			return ISC_ERR_NOMEM;
+		t->weight += ISC_WEIGHT_OPEN;
+	}
+	return ISC_OK;
+}
+
+static isc_status read_facts(isc_totals *t, struct reading *r)
+{
+	uint64_t weight_max;
+
+	if (!get(r, &weight_max) || !get(r, &t->events) || !get(r, &t->folded))
+		return ISC_ERR_CORRUPT;
+	isc_totals_bound(t, weight_max);
+	return ISC_OK;
+}
+
+bool isc_totals_read_cover(const uint8_t **at, const uint8_t *end, isc_totals_cover *cover)
+{
+	return isc_varint_get32(at, end, &cover->sequence) && isc_varint_get(at, end, &cover->events);
+}
+
+isc_status isc_totals_read(isc_totals *t, const uint8_t *raw, size_t len)
+{
+	isc_status (*const readers[])(isc_totals *, struct reading *) = {
+		[SCOPE] = read_scope, [MARK] = read_mark, [COUNTER] = read_counter,
+		[THREAD] = read_thread, [LANE] = read_lane, [FACTS] = read_facts};
+	struct reading r = {raw, raw + len};
+	isc_totals_cover cover;
+	isc_status st = ISC_OK;
+	uint64_t type;
+
+	if (!isc_totals_read_cover(&r.at, r.end, &cover))
+		return ISC_ERR_CORRUPT;
+	while (st == ISC_OK && r.at < r.end) {
+		if (!isc_varint_get_max(&r.at, r.end, FACTS, &type) || type == END_OF_PART)
+			return ISC_ERR_CORRUPT;
+		/* Loaded entries weigh as fed ones: a file cannot make us hold more. */
+		if (t->weight > 2 * (uint64_t)ISC_TOTALS_WEIGHT_MAX || t->memory > 2 * (uint64_t)ISC_TOTALS_MEMORY_MAX)
+			return ISC_ERR_CORRUPT;
+		st = readers[type](t, &r);
+	}
+	return st;
+}

@@ -1,0 +1,73 @@
+/*
+ * writing.h - the inside of a writer.  Internal to trace/.
+ */
+#ifndef ISC_TRACE_WRITING_H
+#define ISC_TRACE_WRITING_H
+
+#include "trace/chunk.h"
+#include "trace/columns.h"
+#include "trace/definitions.h"
+#include "trace/space.h"
+#include "trace/state.h"
+#include "trace/totals_lane.h"
+#include "trace/writer.h"
+
+/* Events of one thread and stream that are not in the file yet. */
+typedef struct isc_writer_stream {
+	uint32_t process;
+	uint32_t thread;
+	uint8_t stream;
+	uint64_t first;		/* number of the first one here */
+	uint64_t next;		/* number that may come next */
+	uint32_t events, slots;
+	uint32_t room;		/* slots */
+	isc_record *record;
+} isc_writer_stream;
+
+struct isc_writer {
+	isc_file_header header;
+	isc_space space;
+	isc_codec_state codec;
+	isc_columns_encoder encoder;
+	isc_state state;
+	isc_totals *totals;		/* of all events in the file */
+	isc_writer_stream *streams;
+	size_t stream_count, stream_room;
+	isc_hashmap by_stream;
+	size_t buffered_bytes;		/* taken by all streams */
+	isc_buffer defs;		/* of defs_process, not in the file yet */
+	uint32_t defs_process, defs_count;
+	isc_hashmap defs_known;		/* after a resume: what the file had then */
+	isc_trace_switch *switches;
+	uint32_t switch_count;
+	isc_buffer payload;		/* scratch */
+	isc_writer_stats stats;
+	uint64_t checkpoint;		/* id of the last one */
+	uint32_t checkpoint_segments;	/* that it took */
+	uint32_t covered;		/* chunks up to this are in its totals */
+};
+
+/* Makes room, and writes.  Packed: stored is what isc_codec_pack() gave for raw. */
+isc_status isc_writer_append(isc_writer *w, int use, isc_chunk_header *h, const void *raw, size_t len, isc_error *err);
+isc_status isc_writer_append_packed(isc_writer *w, int use, isc_chunk_header *h, const void *stored, const void *raw,
+				    size_t len, isc_error *err);
+
+/* All state and totals into fresh segments; then the old ones are free. */
+isc_status isc_writer_checkpoint(isc_writer *w, isc_error *err);
+
+/* What changed since, behind the last checkpoint. */
+isc_status isc_writer_journal(isc_writer *w, isc_error *err);
+
+/* Segments that must stay available for the next checkpoint and the end. */
+uint32_t isc_writer_reserve(const isc_writer *w);
+
+/* Retires old events until so many segments are available. */
+isc_status isc_writer_make_room(isc_writer *w, uint32_t segments, isc_error *err);
+
+/* Index and end. */
+isc_status isc_writer_finish(isc_writer *w, const isc_trace_end *end, isc_error *err);
+
+isc_writer *isc_writer_new(int fd, const isc_file_header *header, isc_error *err);
+void isc_writer_free(isc_writer *w);	/* leaves fd open */
+
+#endif
