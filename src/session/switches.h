@@ -2,13 +2,14 @@
  * switches.h - context switches, forks, exits and names of the whole tree from
  * perf, seen by the recorder; nothing is opened in the program.
  *
- * One dummy event per CPU is opened on the waiting child; what it starts
- * inherits it.  Where perf is refused the session goes on without, and says why.
+ * Two dummy events per CPU are opened on the waiting child; what it starts
+ * inherits them.  Where perf is refused the session goes on without, and says why.
  */
 #ifndef ISC_SESSION_SWITCHES_H
 #define ISC_SESSION_SWITCHES_H
 
 #include <poll.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -18,6 +19,12 @@
 #include "trace/writer.h"
 
 typedef struct isc_switches isc_switches;
+
+/* Where switches go: the trace writer, or a test. */
+typedef struct isc_switches_sink {
+	void *self;
+	isc_status (*switches)(void *self, const isc_trace_switch *switches, size_t n, isc_error *err);
+} isc_switches_sink;
 
 typedef struct isc_switches_options {
 	double budget_pct;	/* share of a CPU that watching may cost; negative: no limit */
@@ -37,9 +44,14 @@ size_t isc_switches_pollfds(const isc_switches *s, struct pollfd *fds, size_t ro
  * and task records to follow.  final: hold nothing back. */
 isc_status isc_switches_drain(isc_switches *s, isc_writer *writer, isc_follow *follow, bool final, isc_error *err);
 
+/* The same with another sink; follow may be NULL. */
+isc_status isc_switches_drain_to(isc_switches *s, const isc_switches_sink *sink, isc_follow *follow, bool final,
+				 isc_error *err);
+
 typedef struct isc_switches_stats {
 	uint64_t switches;	/* stored */
-	uint64_t lost;		/* by the kernel, exact where it tells */
+	uint64_t lost;		/* switches, by the kernel; exact where it tells */
+	uint64_t tasks_lost;	/* forks, names and ends */
 	uint64_t paused_ns;	/* not watched, to stay inside the budget */
 	double cost_pct;	/* estimated, of one CPU */
 } isc_switches_stats;

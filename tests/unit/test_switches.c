@@ -1,0 +1,635 @@
+/* switches: the ring decoder on made-up bytes, and perf on real programs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/perf_event.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "session/perf_ring.h"
+#include "session/switches.h"
+
+/* ---- the decoder ------------------------------------------------------- */
+
+#define RING 4096u
+
+typedef struct made {
+	unsigned char data[RING];
+	uint64_t head;
+} made;
+
+typedef struct heard {
+	isc_perf_record record[256];
+	size_t n;
+} heard;
+
+static void hear(void *self, const isc_perf_record *record)
+{
+	heard *h = self;
+
+	if (h->n < 256)
+		h->record[h->n] = *record;
+	h->n++;
+}
+
+static void put(made *m, const void *bytes, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		m->data[(m->head + i) % RING] = ((const unsigned char *)bytes)[i];
+	m->head += len;
+}
+
+static void put_record(made *m, uint32_t type, uint16_t misc, const void *body, size_t len, uint32_t tid, uint64_t time_ns)
+{
+	struct perf_event_header h = {.type = type, .misc = misc, .size = (uint16_t)(sizeof(h) + len + 24)};
+	struct {
+		uint32_t pid, tid;
+		uint64_t time;
+		uint32_t cpu, reserved;
+	} trailer = {7, tid, time_ns, 1, 0};
+
+	put(m, &h, sizeof(h));
+	put(m, body, len);
+	put(m, &trailer, sizeof(trailer));
+}
+
+static void every_kind_is_decoded_across_the_end_of_the_ring(void **state)
+{
+	made m = {.head = 0};
+	heard h = {.n = 0};
+	isc_perf_ring_stats stats = {0};
+	uint32_t fork[6] = {101, 100, 102, 100, 0, 0}, exits[6] = {101, 100, 101, 100, 0, 0};
+	struct {
+		uint32_t pid, tid;
+		char name[16];
+	} comm = {101, 101, "a-name-of-fifte"};
+	uint64_t lost[2] = {1, 33}, tail = 0;
+
+	(void)state;
+	/* Round and round, so that every record meets the end of the ring. */
+	for (unsigned round = 0; round < 200; round++) {
+		h.n = 0;
+		put_record(&m, PERF_RECORD_SWITCH, 0, NULL, 0, 7, 1000);
+		put_record(&m, PERF_RECORD_SWITCH, PERF_RECORD_MISC_SWITCH_OUT, NULL, 0, 7, 1001);
+		put_record(&m, PERF_RECORD_SWITCH, PERF_RECORD_MISC_SWITCH_OUT | PERF_RECORD_MISC_SWITCH_OUT_PREEMPT, NULL, 0, 8, 1002);
+		put_record(&m, PERF_RECORD_FORK, 0, fork, 24, 7, 1003);
+		put_record(&m, PERF_RECORD_EXIT, 0, exits, 24, 7, 1004);
+		put_record(&m, PERF_RECORD_COMM, 0, &comm, 24, 7, 1005);
+		put_record(&m, PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC, &comm, 24, 7, 1006);
+		put_record(&m, PERF_RECORD_LOST, 0, lost, 16, 7, 1007);
+		put_record(&m, PERF_RECORD_THROTTLE, 0, lost, 16, 7, 1008);
+		tail = isc_perf_ring_read(m.data, RING, tail, m.head, hear, &h, &stats);
+		assert_int_equal(tail, m.head);
+		assert_int_equal(h.n, 8);
+		for (size_t i = 0; i < 8; i++) {
+			assert_int_equal(h.record[i].kind, i + 1);
+			assert_int_equal(h.record[i].time_ns, 1000 + i);
+			assert_int_equal(h.record[i].cpu, 1);
+		}
+		assert_int_equal(h.record[2].tid, 8);
+		assert_int_equal(h.record[3].pid, 101);
+		assert_int_equal(h.record[3].tid, 102);
+		assert_int_equal(h.record[3].other, 100);
+		assert_string_equal(h.record[6].name, "a-name-of-fifte");
+		assert_int_equal(h.record[7].count, 33);
+	}
+	assert_int_equal(stats.damaged, 0);
+	assert_int_equal(stats.unknown, 200);
+}
+
+static void a_size_that_cannot_be_ends_the_reading(void **state)
+{
+	static const uint16_t sizes[] = {0, 4, 7, 8, 9, 31, 33, 136, 4096, 65535};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		made m = {.head = 0};
+		heard h = {.n = 0};
+		isc_perf_ring_stats stats = {0};
+		struct perf_event_header bad = {.type = PERF_RECORD_SWITCH, .size = sizes[i]};
+
+		put_record(&m, PERF_RECORD_SWITCH, 0, NULL, 0, 7, 1);
+		put(&m, &bad, sizeof(bad));
+		put_record(&m, PERF_RECORD_SWITCH, 0, NULL, 0, 7, 2);
+		assert_int_equal(isc_perf_ring_read(m.data, RING, 0, m.head, hear, &h, &stats), m.head);
+		assert_int_equal(h.n, 1);
+		assert_int_equal(stats.damaged, 1);
+	}
+}
+
+static void a_head_that_cannot_be_reads_nothing(void **state)
+{
+	made m = {.head = 0};
+	heard h = {.n = 0};
+	isc_perf_ring_stats stats = {0};
+
+	(void)state;
+	assert_int_equal(isc_perf_ring_read(m.data, RING, 0, RING + 8, hear, &h, &stats), RING + 8);
+	assert_int_equal(isc_perf_ring_read(m.data, RING, 16, 8, hear, &h, &stats), 8);
+	assert_int_equal(isc_perf_ring_read(m.data, RING, 3, 11, hear, &h, &stats), 11);
+	put_record(&m, PERF_RECORD_SWITCH, 0, NULL, 0, 7, 1);
+	assert_int_equal(isc_perf_ring_read(m.data, RING, 0, m.head - 8, hear, &h, &stats), m.head - 8);
+	assert_int_equal(h.n, 0);
+	assert_int_equal(stats.damaged, 4);
+}
+
+/* ---- targets: this program, started again ------------------------------ */
+
+static int there[2], back[2];
+static long rounds;
+
+static long switches_of_thread(void)
+{
+	char path[64], line[256];
+	long sum = 0, n;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%ld/status", syscall(SYS_gettid));
+	FILE *file = fopen(path, "r");
+	while (file != NULL && fgets(line, sizeof(line), file) != NULL)
+		if (sscanf(line, "voluntary_ctxt_switches: %ld", &n) == 1 || sscanf(line, "nonvoluntary_ctxt_switches: %ld", &n) == 1)
+			sum += n;
+	if (file != NULL)
+		fclose(file);
+	return sum;
+}
+
+static void *pong(void *out)
+{
+	char c;
+
+	for (long i = 0; i < rounds; i++)
+		if (read(there[0], &c, 1) != 1 || write(back[1], &c, 1) != 1)
+			break;
+	((long *)out)[0] = syscall(SYS_gettid);
+	((long *)out)[1] = switches_of_thread();
+	return NULL;
+}
+
+/* Two threads on one CPU hand a byte to and fro; prints the kernel's own counts. */
+static int target_pingpong(long n)
+{
+	cpu_set_t cpu;
+	pthread_t other;
+	long told[4];
+	char c = 0;
+
+	rounds = n;
+	CPU_ZERO(&cpu);
+	CPU_SET(sched_getcpu(), &cpu);
+	sched_setaffinity(0, sizeof(cpu), &cpu);
+	if (pipe(there) < 0 || pipe(back) < 0 || pthread_create(&other, NULL, pong, told) != 0)
+		return 1;
+	for (long i = 0; i < n; i++)
+		if (write(there[1], &c, 1) != 1 || read(back[0], &c, 1) != 1)
+			return 1;
+	pthread_join(other, NULL);
+	told[2] = syscall(SYS_gettid);
+	told[3] = switches_of_thread();
+	return write(STDOUT_FILENO, told, sizeof(told)) != sizeof(told);
+}
+
+static int target_children(long n, bool spawn)
+{
+	char *const args[] = {"true", NULL};
+	pid_t child;
+
+	for (long i = 0; i < n; i++) {
+		if (spawn) {
+			if (posix_spawn(&child, "/bin/true", NULL, NULL, args, environ) != 0)
+				return 1;
+		} else if ((child = fork()) == 0) {
+			_exit(0);
+		}
+		if (child < 0 || waitpid(child, NULL, 0) != child)
+			return 1;
+	}
+	return 0;
+}
+
+typedef struct target {
+	pid_t pid;
+	int go, out;
+	long before;	/* switches of the main thread before its exec */
+} target;
+
+static target start(const char *what, long n)
+{
+	target t;
+	int go[2], out[2];
+	char number[16], c;
+
+	snprintf(number, sizeof(number), "%ld", n);
+	assert_int_equal(pipe(go), 0);
+	assert_int_equal(pipe(out), 0);
+	t.pid = fork();
+	if (t.pid == 0) {
+		close(go[1]);
+		dup2(out[1], STDOUT_FILENO);
+		if (read(go[0], &c, 1) != 1)
+			_exit(1);
+		execl("/proc/self/exe", "test_switches", what, number, (char *)NULL);
+		_exit(1);
+	}
+	close(go[0]);
+	close(out[1]);
+	t.go = go[1];
+	t.out = out[0];
+	return t;
+}
+
+static void let_go(target *t)
+{
+	assert_int_equal(write(t->go, "x", 1), 1);
+	close(t->go);
+}
+
+/* ---- what was seen ----------------------------------------------------- */
+
+typedef struct seen {
+	struct {
+		uint32_t tid;
+		long in, out;
+	} thread[8];
+	size_t threads;
+	uint64_t last_ns, disorder, gaps, in_gap, switches;
+	bool gap;
+} seen;
+
+static isc_status see(void *self, const isc_trace_switch *sw, size_t n, isc_error *err)
+{
+	seen *s = self;
+
+	(void)err;
+	for (size_t i = 0; i < n; i++) {
+		s->disorder += sw[i].time_ns < s->last_ns;
+		s->last_ns = sw[i].time_ns;
+		if (sw[i].kind >= ISC_SWITCH_GAP_BEGIN) {
+			assert_int_equal(s->gap, sw[i].kind == ISC_SWITCH_GAP_END);
+			s->gap = !s->gap;
+			s->gaps += s->gap;
+			continue;
+		}
+		s->in_gap += s->gap;
+		s->switches++;
+		size_t t = 0;
+		while (t < s->threads && s->thread[t].tid != sw[i].tid)
+			t++;
+		if (t == 8)
+			continue;
+		if (t == s->threads)
+			s->thread[s->threads++].tid = sw[i].tid;
+		if (sw[i].kind == ISC_SWITCH_IN)
+			s->thread[t].in++;
+		else
+			s->thread[t].out++;
+	}
+	return ISC_OK;
+}
+
+static long out_of(const seen *s, long tid)
+{
+	for (size_t t = 0; t < s->threads; t++)
+		if (s->thread[t].tid == (uint32_t)tid)
+			return s->thread[t].out;
+	return -1;
+}
+
+static isc_switches *open_or_skip(pid_t pid, double budget, bool running)
+{
+	isc_switches_options options = {.budget_pct = budget, .running = running};
+	isc_switches *s = NULL;
+	isc_error err;
+
+	if (isc_switches_probe(&err) != ISC_OK) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		print_message("# skipped: %s; %s\n", err.what, err.hint);
+		skip();
+	}
+	assert_int_equal(isc_switches_open(pid, &options, &s, &err), ISC_OK);
+	return s;
+}
+
+/* Drains until the target has ended; every 20 ms or when a ring is half full. */
+static int drain_to_the_end(isc_switches *s, pid_t pid, seen *out, isc_follow *follow)
+{
+	isc_switches_sink sink = {out, see};
+	struct pollfd fds[64];
+	isc_error err;
+	int status;
+
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		size_t n = isc_switches_pollfds(s, fds, 64);
+
+		poll(fds, n, 20);
+		assert_int_equal(isc_switches_drain_to(s, &sink, follow, false, &err), ISC_OK);
+		if (follow != NULL)
+			isc_follow_poll(follow, isc_clock_mono_ns());
+	}
+	assert_int_equal(isc_switches_drain_to(s, &sink, follow, true, &err), ISC_OK);
+	/* Nothing is left that could wake a poller. */
+	assert_int_equal(isc_switches_drain_to(s, &sink, follow, true, &err), ISC_OK);
+	assert_int_equal(isc_switches_pollfds(s, fds, 64), 0);
+	return status;
+}
+
+/* ---- perf --------------------------------------------------------------- */
+
+static void switches_equal_the_kernels_own_count(void **state)
+{
+	target t = start("pingpong", 20000);
+	isc_switches *s = open_or_skip(t.pid, -1, false);
+	isc_switches_stats stats;
+	seen got = {.threads = 0};
+	long told[4];
+
+	(void)state;
+	let_go(&t);
+	assert_int_equal(drain_to_the_end(s, t.pid, &got, NULL), 0);
+	assert_int_equal(read(t.out, told, sizeof(told)), sizeof(told));
+	isc_switches_stats_get(s, &stats);
+	assert_int_equal(stats.lost, 0);
+	assert_int_equal(stats.switches, got.switches);
+	assert_int_equal(got.disorder, 0);
+	assert_int_equal(got.gaps, 0);
+	/* The second thread is watched from its birth; it may be preempted between
+	 * reading its count and its end, and its last way out is not recorded. */
+	long more = out_of(&got, told[0]) - told[1];
+	print_message("# second thread: kernel %ld, recorded %ld\n", told[1], told[1] + more);
+	assert_in_range(more + 1, 0, 4);
+	/* The main thread also switched while it waited and in its exec. */
+	more = told[3] - out_of(&got, told[2]);
+	assert_in_range(more + 3, 0, 40);
+	isc_switches_close(s);
+	close(t.out);
+}
+
+static void what_is_not_read_in_time_is_counted_exactly(void **state)
+{
+	target t = start("pingpong", 60000);
+	isc_switches *s = open_or_skip(t.pid, -1, false);
+	isc_switches_stats stats;
+	seen got = {.threads = 0};
+	long told[4];
+
+	(void)state;
+	let_go(&t);
+	/* Nobody reads until it has written everything. */
+	assert_int_equal(read(t.out, told, sizeof(told)), sizeof(told));
+	assert_int_equal(drain_to_the_end(s, t.pid, &got, NULL), 0);
+	isc_switches_stats_get(s, &stats);
+	long all = 2 * (told[1] + told[3]);
+	print_message("# %ld records by the kernel's count: %lu stored, %lu lost\n", all, stats.switches, stats.lost);
+	assert_true(stats.lost > 0);
+	assert_in_range((long)(stats.switches + stats.lost) - all + 60, 0, 80);
+	isc_switches_close(s);
+	close(t.out);
+}
+
+static void switches_pause_to_stay_inside_the_budget(void **state)
+{
+	target t = start("pingpong", 300000);
+	isc_switches *s = open_or_skip(t.pid, 1, false);
+	isc_switches_stats stats;
+	seen got = {.threads = 0};
+
+	(void)state;
+	let_go(&t);
+	assert_int_equal(drain_to_the_end(s, t.pid, &got, NULL), 0);
+	isc_switches_stats_get(s, &stats);
+	print_message("# cost %.2f %%, paused %.3f s, %lu gaps, %lu of 1,200,000 records\n", stats.cost_pct,
+		      (double)stats.paused_ns / 1e9, got.gaps, got.switches);
+	assert_true(got.gaps >= 1);
+	assert_int_equal(got.in_gap, 0);
+	assert_int_equal(got.disorder, 0);
+	assert_true(stats.paused_ns > 0);
+	assert_true(got.switches < 600000);
+	isc_switches_close(s);
+	close(t.out);
+}
+
+static void a_running_program_is_watched_with_all_its_threads(void **state)
+{
+	target t = start("pingpong", 200000);
+	isc_switches_sink sink;
+	seen got = {.threads = 0};
+	isc_error err;
+
+	(void)state;
+	let_go(&t);
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)t.pid);
+	usleep(20000);
+	isc_switches *s = open_or_skip(t.pid, -1, true);
+	sink = (isc_switches_sink){&got, see};
+	for (int i = 0; i < 200 && got.threads < 2; i++, usleep(5000))
+		assert_int_equal(isc_switches_drain_to(s, &sink, NULL, false, &err), ISC_OK);
+	assert_int_equal(got.threads, 2);
+	kill(t.pid, SIGKILL);
+	waitpid(t.pid, NULL, 0);
+	isc_switches_close(s);
+	close(t.out);
+}
+
+/* ---- children ----------------------------------------------------------- */
+
+typedef struct list {
+	isc_trace_process *process;
+	uint32_t n;
+} list;
+
+static isc_status list_process(void *self, const isc_trace_process *p, isc_error *err)
+{
+	list *l = self;
+
+	(void)err;
+	if (p->process < 8192)
+		l->process[p->process] = *p;
+	if (p->process > l->n)
+		l->n = p->process;
+	return ISC_OK;
+}
+
+static isc_status list_thread(void *self, const isc_trace_thread *t, isc_error *err)
+{
+	(void)self;
+	(void)t;
+	(void)err;
+	return ISC_OK;
+}
+
+static void no_child_is_missing(const char *what, double budget)
+{
+	target t = start(what, 1000);
+	list l = {calloc(8192, sizeof(isc_trace_process)), 0};
+	isc_follow_options options = {.sink = {.self = &l, .process = list_process, .thread = list_thread}, .root = t.pid};
+	isc_switches *s = open_or_skip(t.pid, budget, false);
+	isc_follow *follow;
+	isc_follow_stats stats;
+	seen got = {.threads = 0};
+	isc_error err;
+	unsigned children = 0, ended = 0;
+
+	assert_int_equal(isc_follow_open(&options, &follow, &err), ISC_OK);
+	let_go(&t);
+	int status = drain_to_the_end(s, t.pid, &got, follow);
+	assert_int_equal(status, 0);
+	isc_follow_root_status(follow, status, isc_clock_mono_ns());
+	assert_int_equal(isc_follow_poll(follow, isc_clock_mono_ns()), 0);
+	for (uint32_t i = 1; i <= l.n; i++) {
+		children += l.process[i].parent == 1;
+		ended += (l.process[i].flags & ISC_PROCESS_ENDED) != 0;
+		assert_int_equal(isc_follow_image_gone(follow, i), true);
+	}
+	isc_follow_stats_get(follow, &stats);
+	print_message("# %s: %u images, %u children of the root, %u ended\n", what, stats.processes, children, ended);
+	assert_int_equal(children, 1000);
+	assert_int_equal(ended, 1001);
+	assert_int_equal(stats.processes, 1001);
+	assert_int_equal(stats.alive, 0);
+	isc_follow_free(follow);
+	isc_switches_close(s);
+	free(l.process);
+	close(t.out);
+}
+
+static void of_a_thousand_forks_none_is_missing(void **state)
+{
+	(void)state;
+	no_child_is_missing("fork", -1);
+}
+
+static void of_a_thousand_spawns_none_is_missing_even_while_paused(void **state)
+{
+	(void)state;
+	no_child_is_missing("spawn", 0);
+}
+
+/* ---- refusals ------------------------------------------------------------ */
+
+static void deny(unsigned call, unsigned answer)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | answer),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = {sizeof(code) / sizeof(code[0]), code};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) != 0)
+		_exit(77);
+}
+
+/* Probes in a child under a filter, and says what came of it. */
+static void probe_under(unsigned answer, char *text, size_t room)
+{
+	int out[2], status;
+	isc_error err = {0};
+
+	assert_int_equal(pipe(out), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		deny(SYS_perf_event_open, answer);
+		isc_switches_probe(&err);
+		dprintf(out[1], "%d|%s|%s", (int)err.status, err.what, err.hint);
+		_exit(0);
+	}
+	close(out[1]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	ssize_t n = read(out[0], text, room - 1);
+	text[n > 0 ? n : 0] = '\0';
+	close(out[0]);
+	if (WEXITSTATUS(status) == 77)
+		skip();
+}
+
+static void each_refusal_has_its_own_reason_and_remedy(void **state)
+{
+	char text[600], status[8];
+
+	(void)state;
+	probe_under(EPERM, text, sizeof(text));
+	snprintf(status, sizeof(status), "%d|", ISC_ERR_DENIED);
+	assert_memory_equal(text, status, strlen(status));
+	assert_non_null(strstr(text, "seccomp filter"));
+	assert_non_null(strstr(text, "perf_event_open"));
+	probe_under(EACCES, text, sizeof(text));
+	assert_memory_equal(text, status, strlen(status));
+	assert_non_null(strstr(text, "kernel.perf_event_paranoid is"));
+	assert_non_null(strstr(text, "sysctl kernel.perf_event_paranoid=2"));
+	assert_non_null(strstr(text, "CAP_PERFMON"));
+	probe_under(ENOSYS, text, sizeof(text));
+	snprintf(status, sizeof(status), "%d|", ISC_ERR_UNSUPPORTED);
+	assert_memory_equal(text, status, strlen(status));
+}
+
+static void an_ordinary_user_may_watch_at_paranoid_2(void **state)
+{
+	int out[2], level = 9;
+	char text[600] = "";
+	isc_error err = {0};
+	FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "r");
+
+	(void)state;
+	if (file == NULL || fscanf(file, "%d", &level) != 1 || level > 2 || geteuid() != 0) {
+		if (file != NULL)
+			fclose(file);
+		print_message("# skipped: paranoid %d, uid %d\n", level, (int)geteuid());
+		skip();
+	}
+	fclose(file);
+	assert_int_equal(pipe(out), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		if (setgid(65534) != 0 || setuid(65534) != 0)
+			_exit(1);
+		prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+		dprintf(out[1], "%d|%s", (int)isc_switches_probe(&err), err.what);
+		_exit(0);
+	}
+	close(out[1]);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_true(read(out[0], text, sizeof(text) - 1) > 0);
+	close(out[0]);
+	assert_string_equal(text, "0|");
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_kind_is_decoded_across_the_end_of_the_ring),
+		cmocka_unit_test(a_size_that_cannot_be_ends_the_reading),
+		cmocka_unit_test(a_head_that_cannot_be_reads_nothing),
+		cmocka_unit_test(switches_equal_the_kernels_own_count),
+		cmocka_unit_test(what_is_not_read_in_time_is_counted_exactly),
+		cmocka_unit_test(switches_pause_to_stay_inside_the_budget),
+		cmocka_unit_test(a_running_program_is_watched_with_all_its_threads),
+		cmocka_unit_test(of_a_thousand_forks_none_is_missing),
+		cmocka_unit_test(of_a_thousand_spawns_none_is_missing_even_while_paused),
+		cmocka_unit_test(each_refusal_has_its_own_reason_and_remedy),
+		cmocka_unit_test(an_ordinary_user_may_watch_at_paranoid_2),
+	};
+
+	if (argc > 2 && strcmp(argv[1], "pingpong") == 0)
+		return target_pingpong(atol(argv[2]));
+	if (argc > 2)
+		return target_children(atol(argv[2]), strcmp(argv[1], "spawn") == 0);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
