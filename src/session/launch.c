@@ -78,6 +78,11 @@ static _Noreturn void be_the_program(const isc_launch_options *options, const is
 	_exit(failed == ENOENT ? 127 : 126);
 }
 
+static bool is_running(pid_t pid)
+{
+	return isc_group_state_of(pid) == 'R';
+}
+
 static isc_status watch_fds(isc_launch *l, isc_error *err)
 {
 	const int fds[] = {l->signals.fd, l->timer_fd, l->group.fd};
@@ -146,6 +151,7 @@ isc_status isc_launch_start(const isc_launch_options *options, isc_launch **out,
 	/* Without a watcher a group's signal may arrive twice: no reason to fail. */
 	isc_group_start(&l->group, options->argv, NULL);
 	isc_relay_init(&l->relay, getpid(), l->group.pid, getsid(0) == getpid());
+	l->relay.busy = is_running;
 	st = watch_fds(l, err);
 	if (st == ISC_OK)
 		st = fork_program(l, options, err);

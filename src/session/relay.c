@@ -47,12 +47,25 @@ static void drop_seen(isc_relay *r, size_t at)
 	memmove(&r->seen[at], &r->seen[at + 1], (r->seen_count - at) * sizeof(r->seen[0]));
 }
 
+/* May more of what this sender began at that time still come? */
+static bool in_window(const isc_relay *r, pid_t from, uint64_t began_ns, uint64_t now_ns)
+{
+	uint64_t age_ns = now_ns - began_ns;
+
+	if (age_ns < ISC_RELAY_WINDOW_NS)
+		return true;
+	return age_ns < ISC_RELAY_LONGEST_NS && r->busy != NULL && from > 0 && r->busy(from);
+}
+
 /* What the watcher got long ago and the recorder never did was merged with
  * another one that was pending here; it must not swallow a later signal. */
 static void forget_old(isc_relay *r, uint64_t now_ns)
 {
-	while (r->seen_count > 0 && now_ns - r->seen[0].at_ns > ISC_RELAY_WINDOW_NS)
-		drop_seen(r, 0);
+	for (size_t i = 0; i < r->seen_count;)
+		if (in_window(r, r->seen[i].from, r->seen[i].at_ns, now_ns))
+			i++;
+		else
+			drop_seen(r, i);
 }
 
 bool isc_relay_got(isc_relay *r, const isc_signal *signal, uint64_t now_ns)
@@ -75,6 +88,7 @@ bool isc_relay_got(isc_relay *r, const isc_signal *signal, uint64_t now_ns)
 	}
 	r->waiting[r->waiting_count].signal = *signal;
 	r->waiting[r->waiting_count].since_ns = now_ns;
+	r->waiting[r->waiting_count].due_ns = now_ns + ISC_RELAY_WINDOW_NS;
 	r->waiting[r->waiting_count].question = 0;
 	r->waiting[r->waiting_count].ready = r->watcher == 0;
 	r->waiting_count++;
@@ -123,10 +137,14 @@ bool isc_relay_ask(isc_relay *r, uint64_t now_ns, uint32_t *question)
 	bool ask = false;
 
 	for (size_t i = 0; i < r->waiting_count; i++) {
-		if (r->waiting[i].ready || r->waiting[i].question != 0 ||
-		    now_ns - r->waiting[i].since_ns < ISC_RELAY_WINDOW_NS)
+		if (r->waiting[i].ready || r->waiting[i].question != 0 || now_ns < r->waiting[i].due_ns)
 			continue;
+		if (in_window(r, r->waiting[i].signal.from, r->waiting[i].since_ns, now_ns)) {
+			r->waiting[i].due_ns = now_ns + ISC_RELAY_WINDOW_NS;
+			continue;
+		}
 		r->waiting[i].question = r->asked + 1;
+		r->waiting[i].due_ns = now_ns + ISC_RELAY_ANSWER_NS;
 		ask = true;
 	}
 	if (ask)
@@ -134,15 +152,12 @@ bool isc_relay_ask(isc_relay *r, uint64_t now_ns, uint32_t *question)
 	return ask;
 }
 
-static bool starved(const isc_relay *r, size_t at, uint64_t now_ns)
-{
-	return now_ns - r->waiting[at].since_ns >= ISC_RELAY_WINDOW_NS + ISC_RELAY_ANSWER_NS;
-}
-
 bool isc_relay_take(isc_relay *r, uint64_t now_ns, isc_signal *out)
 {
 	for (size_t i = 0; i < r->waiting_count; i++) {
-		if (!r->waiting[i].ready && !starved(r, i, now_ns))
+		bool unanswered = r->waiting[i].question != 0 && now_ns >= r->waiting[i].due_ns;
+
+		if (!r->waiting[i].ready && !unanswered)
 			continue;
 		*out = r->waiting[i].signal;
 		drop_waiting(r, i);
@@ -156,10 +171,8 @@ uint64_t isc_relay_due_ns(const isc_relay *r)
 	uint64_t due = UINT64_MAX;
 
 	for (size_t i = 0; i < r->waiting_count; i++) {
-		uint64_t at = r->waiting[i].since_ns;
+		uint64_t at = r->waiting[i].ready ? r->waiting[i].since_ns : r->waiting[i].due_ns;
 
-		if (!r->waiting[i].ready)
-			at += ISC_RELAY_WINDOW_NS + (r->waiting[i].question != 0 ? ISC_RELAY_ANSWER_NS : 0);
 		if (at < due)
 			due = at;
 	}

@@ -10,7 +10,8 @@
  * The kernel serves the youngest member of a group first, so the watcher always
  * has a group's signal before the recorder, which is older.  A service manager
  * that signals each process in turn has no such order; that is what the window
- * is for.  Pure logic: times are arguments, nothing is sent from here.
+ * is for; while such a sender still runs, it may not be through yet.  Pure
+ * logic: times are arguments, nothing is sent from here.
  */
 #ifndef ISC_SESSION_RELAY_H
 #define ISC_SESSION_RELAY_H
@@ -23,6 +24,8 @@
 /* How long a signal waits for the watcher's word.  Kills that one sender sends
  * to several processes in a row lie microseconds apart. */
 #define ISC_RELAY_WINDOW_NS 20000000ull
+/* And how long at most while the sender is on a CPU or waits for one. */
+#define ISC_RELAY_LONGEST_NS 250000000ull
 /* A watcher that does not answer for so long is stopped or starved. */
 #define ISC_RELAY_ANSWER_NS 1000000000ull
 #define ISC_RELAY_ROOM 64
@@ -39,11 +42,13 @@ typedef struct isc_relay {
 	pid_t own;		/* signals from ourselves (SIGPIPE, SIGXFSZ) are ours */
 	pid_t watcher;		/* 0: there is none */
 	bool leader;		/* of the session: the terminal's SIGHUP comes to us alone */
+	bool (*busy)(pid_t pid);	/* is this process running?  NULL: never */
 	uint32_t asked;		/* number of the last question */
 	size_t waiting_count, seen_count;
 	struct {
 		isc_signal signal;
 		uint64_t since_ns;
+		uint64_t due_ns;	/* to be asked about, or given up on */
 		uint32_t question;	/* 0: not asked yet */
 		bool ready;
 	} waiting[ISC_RELAY_ROOM];

@@ -141,6 +141,32 @@ static void what_the_watcher_got_long_ago_swallows_nothing(void **state)
 	assert_int_equal(passed_on(&r, 100 * MS, 200 * MS), 1);
 }
 
+static bool always_busy(pid_t pid)
+{
+	return pid == SHELL;
+}
+
+static void a_sender_that_still_runs_is_waited_for_up_to_a_limit(void **state)
+{
+	isc_signal s = sent(SIGTERM, SHELL), other = sent(SIGTERM, SHELL + 1);
+	isc_relay r;
+
+	(void)state;
+	isc_relay_init(&r, OWN, WATCHER, false);
+	r.busy = always_busy;
+	isc_relay_got(&r, &s, 1 * MS);
+	assert_int_equal(passed_on(&r, 1 * MS, 200 * MS), 0);
+	isc_relay_seen(&r, SIGTERM, SHELL, 200 * MS);
+	assert_int_equal(passed_on(&r, 200 * MS, 600 * MS), 0);
+	isc_relay_seen(&r, SIGTERM, SHELL, 600 * MS);
+	isc_relay_got(&r, &s, 800 * MS);
+	assert_int_equal(passed_on(&r, 800 * MS, 2000 * MS), 0);
+	isc_relay_got(&r, &s, 2000 * MS);
+	assert_int_equal(passed_on(&r, 2000 * MS, 2300 * MS), 1);
+	isc_relay_got(&r, &other, 3000 * MS);
+	assert_int_equal(passed_on(&r, 3000 * MS, 3030 * MS), 1);
+}
+
 static void a_watcher_that_is_gone_or_silent_holds_nothing_up(void **state)
 {
 	isc_signal s = sent(SIGTERM, SHELL), out;
@@ -213,6 +239,7 @@ int main(void)
 		cmocka_unit_test(signals_that_count_are_matched_one_by_one),
 		cmocka_unit_test(an_end_told_to_process_and_group_is_told_once),
 		cmocka_unit_test(what_the_watcher_got_long_ago_swallows_nothing),
+		cmocka_unit_test(a_sender_that_still_runs_is_waited_for_up_to_a_limit),
 		cmocka_unit_test(a_watcher_that_is_gone_or_silent_holds_nothing_up),
 		cmocka_unit_test(what_is_not_for_the_program_stays_here),
 		cmocka_unit_test(a_storm_loses_nothing),
