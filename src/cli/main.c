@@ -6,6 +6,7 @@
 
 #include "base/suggest.h"
 #include "cli/commands.h"
+#include "session/launch.h"
 
 static int stderr_fd = STDERR_FILENO;
 
@@ -18,7 +19,12 @@ static const struct command {
 	const char *text;
 	int (*main)(int argc, char **argv);
 } commands[] = {
+	{"run", "record a program and say where its time went", cmd_run},
+	{"analyze", "report on a trace, also one still being written", cmd_analyze},
+	{"dump", "print a trace as text", cmd_dump},
 	{"config", "show every setting and where it came from", cmd_config},
+	{"doctor", "say what can be recorded here, and what is missing", cmd_doctor},
+	{"watch", NULL, cmd_watch},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -76,6 +82,8 @@ int main(int argc, char **argv)
 {
 	bool is_run = argc > 1 && strcmp(argv[1], "run") == 0;
 
+	/* Before anything is opened: no file of ours becomes the program's stdin. */
+	isc_launch_hold_standard();
 	isc_cli_called_as = argc > 0 ? argv[0] : "inferscope";
 	if (getauxval(AT_SECURE))
 		return refuse_raised_rights(is_run ? ISC_EXIT_RUN_FAILED : ISC_EXIT_FAILED);

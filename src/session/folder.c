@@ -174,8 +174,11 @@ static isc_status make_in(const char *parent, const isc_folder_options *options,
 		return isc_fail(err, ISC_ERR_LIMIT, "no room in %s", parent);
 	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
 		return isc_fail_errno(err, "no random number for a session folder");
-	snprintf(out->path, sizeof(out->path), "%s/inferscope-%u-%016llx", parent, (unsigned)geteuid(),
-		 (unsigned long long)random);
+	if ((size_t)snprintf(out->path, sizeof(out->path), "%s/inferscope-%u-%016llx", parent, (unsigned)geteuid(),
+			     (unsigned long long)random) >= sizeof(out->path)) {
+		out->path[0] = 0;
+		return isc_fail(err, ISC_ERR_LIMIT, "the path of %s is too long for a session folder", parent);
+	}
 	if (mkdir(out->path, 0700) < 0)
 		return isc_fail_errno(err, "cannot make the session folder %s", out->path);
 	dir = open(out->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);

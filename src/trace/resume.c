@@ -1,4 +1,5 @@
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -84,6 +85,11 @@ static bool remember_definitions(isc_writer *w, const isc_definitions *d)
 			return false;
 	}
 	return true;
+}
+
+bool isc_writer_is_session(const isc_writer *w, const uint8_t session_id[16])
+{
+	return memcmp(w->header.session_id, session_id, sizeof(w->header.session_id)) == 0;
 }
 
 isc_status isc_writer_resume(int fd, isc_writer **out, isc_error *err)
