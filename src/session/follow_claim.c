@@ -120,8 +120,10 @@ static uint32_t next_program(isc_follow *f, uint32_t before, uint64_t time_ns, b
 		while (isc_image_of(f, newer)->older != before)
 			newer = isc_image_of(f, newer)->older;
 		process = isc_image_add_before(f, newer, time_ns);
-		if (process != 0 && isc_image_of(f, newer)->parent == before)
+		if (process != 0 && isc_image_of(f, newer)->parent == before) {
 			isc_image_of(f, newer)->parent = process;
+			f->backward = true;
+		}
 		was_over = false;
 		end_ns = isc_image_of(f, newer)->start_ns;
 	}
@@ -159,6 +161,7 @@ static uint32_t split(isc_follow *f, uint32_t process, uint64_t at_ns, bool exac
 	x->flags = (x->flags & ~(uint32_t)ISC_PROCESS_ROOT) | ISC_PROCESS_EXEC;
 	x->seen &= (uint16_t)~ISC_SEEN_FORK;
 	x->parent = first;
+	f->backward = true;
 	if (f->root == process)
 		f->root = first;
 	isc_image_end(f, first, at_ns, exact);

@@ -146,6 +146,31 @@ void isc_image_end(isc_follow *f, uint32_t process, uint64_t time_ns, bool exact
 		isc_task_end(f, t, x->end_ns);
 }
 
+/* A list with a loop would hang whoever walks it.  The kernel never tells such a
+ * thing; lost records and numbers used again can. */
+static bool descends(const isc_follow *f, uint32_t process, uint32_t from)
+{
+	for (uint32_t steps = 0; process != 0 && steps <= f->images; steps++) {
+		if (process == from)
+			return true;
+		const isc_image *x = isc_image_of(f, process);
+		process = x != NULL ? x->parent : 0;
+	}
+	return process != 0;
+}
+
+bool isc_image_set_parent(isc_follow *f, uint32_t process, uint32_t parent)
+{
+	/* Parents are found before their children but for a few: only then look. */
+	if ((parent > process || f->backward) && descends(f, parent, process))
+		return false;
+	if (parent > process)
+		f->backward = true;
+	isc_image_of(f, process)->parent = parent;
+	isc_image_touch(f, process);
+	return true;
+}
+
 /* The parent is whatever image had that pid when the child came. */
 void isc_image_find_parent(isc_follow *f, uint32_t process)
 {
@@ -155,14 +180,12 @@ void isc_image_find_parent(isc_follow *f, uint32_t process)
 	if (x->parent != 0 || x->ppid == 0)
 		return;
 	parent = isc_image_at(f, x->ppid, x->start_ns);
-	if (parent == 0 || parent == process) {
+	if (parent == 0 || parent == process || !isc_image_set_parent(f, process, parent)) {
 		if (isc_follow_grow((void **)&f->orphan, &f->orphan_room, f->orphan_count, 4))
 			f->orphan[f->orphan_count++] = process;
 		return;
 	}
-	x->parent = parent;
 	isc_image_inherit(f, process);
-	isc_image_touch(f, process);
 }
 
 /* A copy has its parent's arguments. */

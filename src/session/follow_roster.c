@@ -188,7 +188,7 @@ uint32_t isc_follow_pool(isc_follow *f, const isc_pool *pool)
 	}
 	if (x->parent == 0 && parent_gen != 0 && (known = isc_hashmap_find(&f->by_gen, parent_gen)) != NULL &&
 	    (uint32_t)*known != process)
-		x->parent = (uint32_t)*known;
+		isc_image_set_parent(f, process, (uint32_t)*known);
 	isc_image_touch(f, process);
 	return process;
 }

@@ -108,6 +108,7 @@ struct isc_follow_table {
 	bool blind;
 	bool root_waiting;	/* the root has not been exec'd yet: its first program is not a new image */
 	bool perf;		/* perf tells of tasks */
+	bool backward;		/* some parent has a higher index than its child */
 	uint64_t doubt_until_ns;
 
 	isc_image *image;	/* by index - first_process; 0 unused */
@@ -163,6 +164,7 @@ uint32_t isc_image_life(const isc_follow *f, uint32_t process);	/* the first of 
 void isc_image_end(isc_follow *f, uint32_t process, uint64_t time_ns, bool exact);
 void isc_image_touch(isc_follow *f, uint32_t process);
 void isc_image_find_parent(isc_follow *f, uint32_t process);
+bool isc_image_set_parent(isc_follow *f, uint32_t process, uint32_t parent);	/* false: it descends from it */
 void isc_image_inherit(isc_follow *f, uint32_t process);
 void isc_image_argv(isc_follow *f, uint32_t process, const char *argv, size_t len, int rank);
 void isc_image_place(isc_follow *f, uint32_t process, uint32_t host_pid);
