@@ -202,7 +202,7 @@ isc_status isc_writer_journal(isc_writer *w, isc_error *err)
 	return st;
 }
 
-/* Parts of the index, packed one after the other; the number of parts. */
+/* In parts, each of which begins anew. */
 static isc_status write_index(isc_writer *w, const isc_table *table, isc_error *err)
 {
 	isc_buffer all = {0}, ends = {0};
@@ -211,14 +211,21 @@ static isc_status write_index(isc_writer *w, const isc_table *table, isc_error *
 	size_t start = 0, parts;
 
 	for (size_t i = 0; i < table->count; i++) {
+		uint64_t segment = (table->ref[i].offset - ISC_PLAN_SEGMENT_START) / w->space.plan.segment_size;
+
+		/* What lies in a free segment may be gone the next moment. */
+		if (segment >= w->space.count || w->space.segment[segment].use == 0)
+			continue;
 		isc_index_put(&all, &table->ref[i], &before);
 		before = table->ref[i];
-		if (all.len - start > INDEX_PART_BYTES || i + 1 == table->count) {
+		if (all.len - start > INDEX_PART_BYTES) {
 			isc_buffer_add(&ends, &all.len, sizeof(all.len));
 			start = all.len;
 			before = (isc_chunk_ref){0};
 		}
 	}
+	if (all.len > start)
+		isc_buffer_add(&ends, &all.len, sizeof(all.len));
 	parts = ends.len / sizeof(size_t);
 	/* It saves a reader some time and is not worth an event: only into free room. */
 	if (!all.failed && !ends.failed &&

@@ -11,11 +11,18 @@
  *
  *	dictionary	ids in order of first use
  *	kinds		one byte an event
- *	ids		place in the dictionary
+ *	ids		1 + place in the dictionary, or 0: the guess below was right
  *	ticks		distance to the event before, modulo 2^64
  *	slots, args	only where not 1 and not 0: events skipped, then the value
  *	extra		the bytes behind first slots
  */
+
+/*
+ * The guess: a leave has the id of the enter that is open.  Both sides keep a
+ * small stack: an id that stands on top is taken off and needs no place, any
+ * other is put on top.  Kinds do not matter, so later ones gain from it as well.
+ */
+#define GUESSES 64u	/* deeper ones fall out at the bottom */
 
 #define PLACES 32768u	/* twice the events of a chunk: probes stay short */
 #define LENGTHS 7
@@ -68,6 +75,7 @@ bool isc_columns_encode(isc_columns_encoder *e, const isc_record *slots, uint32_
 	uint8_t *const start[] = {dict, kinds, ids, ticks, sizes, args};
 	uint32_t known = 0, last_size = 0, last_arg = 0, event = 0;
 	uint64_t before = slots[0].ticks >> tick_shift;
+	uint32_t guess[GUESSES] = {0}, top = 0;
 
 	if (++e->stamp == 0) {
 		memset(places, 0, PLACES * sizeof(*places));
@@ -75,15 +83,22 @@ bool isc_columns_encode(isc_columns_encoder *e, const isc_record *slots, uint32_
 	}
 	for (uint32_t i = 0; i < n; i += slots[i].slots, event++) {
 		const isc_record *r = &slots[i];
-		struct place *p = place_of(places, r->id, e->stamp);
 		uint64_t now = r->ticks >> tick_shift;
 
-		if (p->stamp != e->stamp) {
-			*p = (struct place){r->id, e->stamp, known++};
-			dict = isc_varint_put(dict, r->id);
-		}
 		*kinds++ = r->kind;
-		ids = isc_varint_put(ids, p->index);
+		if (guess[top % GUESSES] == r->id && top > 0) {
+			*ids++ = 0;
+			top--;
+		} else {
+			struct place *p = place_of(places, r->id, e->stamp);
+
+			if (p->stamp != e->stamp) {
+				*p = (struct place){r->id, e->stamp, known++};
+				dict = isc_varint_put(dict, r->id);
+			}
+			ids = isc_varint_put(ids, p->index + 1u);
+			guess[++top % GUESSES] = r->id;
+		}
 		ticks = isc_varint_put(ticks, now - before);
 		before = now;
 		if (r->slots != 1) {
@@ -151,6 +166,7 @@ struct span {
 
 static bool decode_ids(isc_columns *c, struct span ids, struct span dict, uint64_t known, uint32_t *table)
 {
+	uint32_t guess[GUESSES] = {0}, top = 0;
 	uint64_t place;
 
 	for (uint64_t i = 0; i < known; i++) {
@@ -158,9 +174,14 @@ static bool decode_ids(isc_columns *c, struct span ids, struct span dict, uint64
 			return false;
 	}
 	for (uint32_t i = 0; i < c->events; i++) {
-		if (!isc_varint_get(&ids.at, ids.end, &place) || place >= known)
+		if (!isc_varint_get(&ids.at, ids.end, &place) || place > known || (place == 0 && top == 0))
 			return false;
-		c->id[i] = table[place];
+		if (place == 0) {
+			c->id[i] = guess[top-- % GUESSES];
+		} else {
+			c->id[i] = table[place - 1];
+			guess[++top % GUESSES] = c->id[i];
+		}
 	}
 	return ids.at == ids.end && dict.at == dict.end;
 }

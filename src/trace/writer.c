@@ -319,11 +319,12 @@ static isc_status hold_to_bound(isc_writer *w, isc_error *err)
 
 static isc_writer_stream *stream_of(isc_writer *w, const isc_trace_run *run)
 {
-	uint64_t key = isc_stream_key(run->process, run->thread, run->stream), *at = isc_hashmap_find(&w->by_stream, key);
+	uint64_t key = isc_stream_key(run->process, run->thread, run->stream), *at = isc_hashmap_find(&w->by_stream, key), next;
 	isc_writer_stream *bigger;
 
 	if (at != NULL)
 		return &w->streams[*at];
+	next = isc_writer_next_number(w, run->process, run->thread, run->stream);
 	if (w->stream_count == w->stream_room) {
 		size_t room = w->stream_room ? w->stream_room * 2 : 16;
 
@@ -338,8 +339,7 @@ static isc_writer_stream *stream_of(isc_writer *w, const isc_trace_run *run)
 		return NULL;
 	*at = w->stream_count;
 	w->streams[w->stream_count] = (isc_writer_stream){
-		.process = run->process, .thread = run->thread, .stream = run->stream,
-		.next = isc_writer_next_number(w, run->process, run->thread, run->stream)};
+		.process = run->process, .thread = run->thread, .stream = run->stream, .next = next};
 	return &w->streams[w->stream_count++];
 }
 
