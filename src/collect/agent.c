@@ -25,14 +25,12 @@ static const struct {
 	const char *version;
 	enum fails fails;
 } lookup[ISC_HOOK_COUNT] = {
-#define LOOKUP(group, fails, name, version) { version, FAILS_##fails },
-	ISC_HOOKS(LOOKUP)
-};
+#define LOOKUP(group, fails, name, version) {version, FAILS_##fails},
+	ISC_HOOKS(LOOKUP)};
 
 static const isc_hook hooks[ISC_HOOK_COUNT] = {
-#define DESCRIBE(group, fails, name, version) { #name, ISC_HOOK_GROUP_##group, &isc_hook_real[ISC_HOOK_##name] },
-	ISC_HOOKS(DESCRIBE)
-};
+#define DESCRIBE(group, fails, name, version) {#name, ISC_HOOK_GROUP_##group, &isc_hook_real[ISC_HOOK_##name]},
+	ISC_HOOKS(DESCRIBE)};
 
 static long absent_errno(void)
 {
@@ -74,7 +72,7 @@ void *isc_hook_resolve(enum isc_hook_id id)
 	if (real == NULL)
 		real = dlsym(RTLD_NEXT, hooks[id].name);
 	if (real == NULL) {
-		dlerror();	/* the program never asked, so it is not to hear of it */
+		dlerror(); /* the program never asked, so it is not to hear of it */
 		real = absent(lookup[id].fails);
 	}
 	isc_alloc_lookup_end();

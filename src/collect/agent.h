@@ -13,19 +13,19 @@
 #include "inferscope/status.h"
 
 enum isc_hook_group {
-	ISC_HOOK_GROUP_ALLOC,		/* memory taken and given back */
-	ISC_HOOK_GROUP_LOCK,		/* waiting for another thread */
-	ISC_HOOK_GROUP_TRANSFER,	/* reading and writing */
-	ISC_HOOK_GROUP_WAIT,		/* waiting for an event, a child or time */
-	ISC_HOOK_GROUP_SIGNAL,		/* handlers, masks, signals fetched by hand */
-	ISC_HOOK_GROUP_BIRTH,		/* new processes and threads */
-	ISC_HOOK_GROUP_EXEC		/* new programs */
+	ISC_HOOK_GROUP_ALLOC,	 /* memory taken and given back */
+	ISC_HOOK_GROUP_LOCK,	 /* waiting for another thread */
+	ISC_HOOK_GROUP_TRANSFER, /* reading and writing */
+	ISC_HOOK_GROUP_WAIT,	 /* waiting for an event, a child or time */
+	ISC_HOOK_GROUP_SIGNAL,	 /* handlers, masks, signals fetched by hand */
+	ISC_HOOK_GROUP_BIRTH,	 /* new processes and threads */
+	ISC_HOOK_GROUP_EXEC	 /* new programs */
 };
 
 typedef struct isc_hook {
 	const char *name;
 	enum isc_hook_group group;
-	void **real;		/* where the function it hides is kept */
+	void **real; /* where the function it hides is kept */
 } isc_hook;
 
 /* Looks all real functions up and notes our variables in the environment.  Runs by

@@ -23,14 +23,14 @@
 #define ARENA_ALIGN 16u
 
 typedef struct chunk {
-	size_t size;			/* bytes asked for; the chunk itself lies just below them */
+	size_t size; /* bytes asked for; the chunk itself lies just below them */
 	size_t pad;
 } chunk;
 _Static_assert(sizeof(chunk) == ARENA_ALIGN, "arena chunk");
 
 static _Alignas(ARENA_ALIGN) char arena[ARENA_BYTES];
 static size_t arena_used;
-static int lookups;			/* under way; while there are any, unknown functions are not looked up */
+static int lookups; /* under way; while there are any, unknown functions are not looked up */
 
 void isc_alloc_lookup_begin(void)
 {
@@ -146,7 +146,7 @@ ISC_HOOK void free(void *p)
 	__typeof__(&free) real = ISC_KNOWN(free);
 
 	if (in_arena(p))
-		return;		/* never reused, so that it stays zeroed */
+		return; /* never reused, so that it stays zeroed */
 	if (__builtin_expect(real != NULL, 1))
 		real(p);
 	else

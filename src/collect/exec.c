@@ -140,7 +140,7 @@ ISC_HOOK int execvp(const char *file, char *const argv[])
 	argv[0] = (char *)(first); \
 	va_start(rest, first); \
 	for (size_t i_ = 1; i_ <= argc_; i_++) \
-		argv[i_] = va_arg(rest, char *)
+	argv[i_] = va_arg(rest, char *)
 
 ISC_HOOK int execl(const char *path, const char *arg, ...)
 {
@@ -180,9 +180,8 @@ ISC_HOOK int fexecve(int fd, char *const argv[], char *const env[])
 }
 
 ISC_HOOK int posix_spawn(pid_t *__restrict pid, const char *__restrict path,
-			 const posix_spawn_file_actions_t *__restrict actions,
-			 const posix_spawnattr_t *__restrict attr, char *const argv[__restrict],
-			 char *const env[__restrict])
+			 const posix_spawn_file_actions_t *__restrict actions, const posix_spawnattr_t *__restrict attr,
+			 char *const argv[__restrict], char *const env[__restrict])
 {
 	int code;
 

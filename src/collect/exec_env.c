@@ -15,17 +15,17 @@
 
 /* A list of paths, of which one is ours. */
 typedef struct list {
-	const char *name;		/* with its = */
-	const char *separators;		/* the first is the one we write */
-	char ours[PATH_MAX];		/* empty: not in use */
+	const char *name;	/* with its = */
+	const char *separators; /* the first is the one we write */
+	char ours[PATH_MAX];	/* empty: not in use */
 	size_t ours_len;
 } list;
 
 /* Written by isc_exec_env_init() alone. */
 static list lists[] = {
 	/* The loader also splits at blanks, so a path of ours holds none. */
-	{ .name = "LD_PRELOAD=", .separators = ": " },
-	{ .name = "PYTHONPATH=", .separators = ":" },
+	{.name = "LD_PRELOAD=", .separators = ": "},
+	{.name = "PYTHONPATH=", .separators = ":"},
 };
 #define PRELOAD (&lists[0])
 #define PYTHON (&lists[1])
@@ -180,7 +180,7 @@ static void build_list(isc_exec_env *out, const list *l, const char *entry, bool
 
 void isc_exec_env_build(isc_exec_env *out, char *const env[], bool with)
 {
-	bool seen[LISTS] = { false }, seen_session = false;
+	bool seen[LISTS] = {false}, seen_session = false;
 
 	out->entries = 0;
 	out->text_bytes = 0;

@@ -16,11 +16,11 @@
 #include <stddef.h>
 
 typedef struct isc_exec_env {
-	char **vector;		/* the caller's; NULL: only count */
-	char *text;		/* the caller's */
-	size_t entries;		/* of the vector, with the NULL at its end */
+	char **vector;	/* the caller's; NULL: only count */
+	char *text;	/* the caller's */
+	size_t entries; /* of the vector, with the NULL at its end */
 	size_t text_bytes;
-	bool changed;		/* false: the environment is already right */
+	bool changed; /* false: the environment is already right */
 } isc_exec_env;
 
 /* Notes our variables in the environment of this process.  Not signal-safe. */

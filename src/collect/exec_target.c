@@ -23,9 +23,9 @@
 /* As the kernel: a #! line counts up to here, and so many may follow each other. */
 #define SCRIPT_LINE 256
 #define SCRIPT_DEPTH 5
-#define LOADER_PATH 256		/* real ones have 27 bytes; Nix's under 100 */
-#define HEADERS_MAX 64		/* real programs have 9 to 14 */
-#define SHELL "/bin/sh"		/* what execvp takes for a file without a #! line */
+#define LOADER_PATH 256 /* real ones have 27 bytes; Nix's under 100 */
+#define HEADERS_MAX 64	/* real programs have 9 to 14 */
+#define SHELL "/bin/sh" /* what execvp takes for a file without a #! line */
 
 #if defined(__x86_64__)
 #define MACHINE EM_X86_64
@@ -37,7 +37,7 @@
 #error "the loader's name on this machine is not known"
 #endif
 
-static char own_loader[LOADER_PATH];	/* of this program; empty: not known */
+static char own_loader[LOADER_PATH]; /* of this program; empty: not known */
 
 /* System calls: libc's functions of these names are hooked, or are another symbol
  * in each generation of libc. */

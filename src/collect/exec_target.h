@@ -9,7 +9,7 @@
 #define ISC_COLLECT_EXEC_TARGET_H
 
 enum isc_exec_target {
-	ISC_EXEC_TARGET_UNKNOWN,	/* not there, not readable: whoever starts it will see */
+	ISC_EXEC_TARGET_UNKNOWN, /* not there, not readable: whoever starts it will see */
 	ISC_EXEC_TARGET_LOADS_US,
 	ISC_EXEC_TARGET_FOREIGN
 };

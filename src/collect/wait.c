@@ -30,7 +30,8 @@ ISC_HOOK int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t room)
 	return ISC_REAL(__poll_chk)(fds, n, timeout, room);
 }
 
-ISC_HOOK int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask, size_t room)
+ISC_HOOK int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask,
+			 size_t room)
 {
 	return ISC_REAL(__ppoll_chk)(fds, n, timeout, mask, room);
 }

@@ -31,7 +31,7 @@ static void b_read(void)
 
 static void b_readv(void)
 {
-	struct iovec part = { buf, 1 };
+	struct iovec part = {buf, 1};
 
 	(void)!readv(ends[0], &part, 1);
 }
@@ -49,15 +49,15 @@ static void b_recv(void)
 
 static void b_recvmsg(void)
 {
-	struct iovec part = { buf, 1 };
-	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+	struct iovec part = {buf, 1};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
 
 	recvmsg(pair[0], &message, 0);
 }
 
 static void b_poll(void)
 {
-	struct pollfd one = { .fd = ends[0], .events = POLLIN };
+	struct pollfd one = {.fd = ends[0], .events = POLLIN};
 
 	poll(&one, 1, -1);
 }
@@ -81,14 +81,14 @@ static void b_epoll_wait(void)
 
 static void b_nanosleep(void)
 {
-	struct timespec hour = { 3600, 0 };
+	struct timespec hour = {3600, 0};
 
 	nanosleep(&hour, NULL);
 }
 
 static void b_clock_nanosleep(void)
 {
-	struct timespec hour = { 3600, 0 };
+	struct timespec hour = {3600, 0};
 
 	clock_nanosleep(CLOCK_MONOTONIC, 0, &hour, NULL);
 }
@@ -191,27 +191,27 @@ static const struct {
 	const char *name;
 	void (*block)(void);
 } calls[] = {
-	{ "read", b_read },
-	{ "readv", b_readv },
-	{ "write", b_write },
-	{ "recv", b_recv },
-	{ "recvmsg", b_recvmsg },
-	{ "poll", b_poll },
-	{ "ppoll", b_ppoll },
-	{ "select", b_select },
-	{ "epoll_wait", b_epoll_wait },
-	{ "nanosleep", b_nanosleep },
-	{ "clock_nanosleep", b_clock_nanosleep },
-	{ "usleep", b_usleep },
-	{ "sleep", b_sleep },
-	{ "pause", b_pause },
-	{ "sem_wait", b_sem_wait },
-	{ "pthread_cond_wait", b_cond_wait },
-	{ "pthread_cond_timedwait", b_cond_timedwait },
-	{ "sigwait", b_sigwait },
-	{ "sigsuspend", b_sigsuspend },
-	{ "pthread_join", b_join },
-	{ "waitpid", b_waitpid },
+	{"read", b_read},
+	{"readv", b_readv},
+	{"write", b_write},
+	{"recv", b_recv},
+	{"recvmsg", b_recvmsg},
+	{"poll", b_poll},
+	{"ppoll", b_ppoll},
+	{"select", b_select},
+	{"epoll_wait", b_epoll_wait},
+	{"nanosleep", b_nanosleep},
+	{"clock_nanosleep", b_clock_nanosleep},
+	{"usleep", b_usleep},
+	{"sleep", b_sleep},
+	{"pause", b_pause},
+	{"sem_wait", b_sem_wait},
+	{"pthread_cond_wait", b_cond_wait},
+	{"pthread_cond_timedwait", b_cond_timedwait},
+	{"sigwait", b_sigwait},
+	{"sigsuspend", b_sigsuspend},
+	{"pthread_join", b_join},
+	{"waitpid", b_waitpid},
 };
 
 static void clean(void *unused)
@@ -233,7 +233,7 @@ static void *body(void *block)
 
 int main(void)
 {
-	struct timespec moment = { 0, 5000000 };
+	struct timespec moment = {0, 5000000};
 
 	signal(SIGPIPE, SIG_IGN);
 	sem_init(&sem, 0, 0);
@@ -255,5 +255,5 @@ int main(void)
 	}
 	kill(child, SIGKILL);
 	fflush(stdout);
-	_exit(0);	/* not all threads have an end */
+	_exit(0); /* not all threads have an end */
 }

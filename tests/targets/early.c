@@ -56,8 +56,8 @@ int early_program(void)
 #else
 int main(void)
 {
-	printf("early: allocated %d, read %ld, thread %ld, program %d\n", early_memory[72703] == 1 ? 72704 : 0, early_read,
-	       early_thread, early_program());
+	printf("early: allocated %d, read %ld, thread %ld, program %d\n", early_memory[72703] == 1 ? 72704 : 0,
+	       early_read, early_thread, early_program());
 	free(early_memory);
 	return 0;
 }

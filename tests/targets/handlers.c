@@ -24,7 +24,7 @@ static void on_fault(int number)
 
 static void count_raised(int number)
 {
-	struct sigaction action = { .sa_handler = on_signal };
+	struct sigaction action = {.sa_handler = on_signal};
 
 	sigaction(number, &action, NULL);
 	for (int i = 0; i < 50; i++)
@@ -38,7 +38,7 @@ static void count_faults(void)
 	volatile char *closed = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int fd = memfd_create("empty", 0);
 	volatile char *empty = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
-	struct sigaction action = { .sa_handler = on_fault };
+	struct sigaction action = {.sa_handler = on_fault};
 
 	sigaction(SIGSEGV, &action, NULL);
 	sigaction(SIGBUS, &action, NULL);
@@ -53,7 +53,7 @@ static void count_faults(void)
 
 static void count_ticks(int which, int number)
 {
-	struct itimerval every = { { 0, 1000 }, { 0, 1000 } }, off = { { 0, 0 }, { 0, 0 } };
+	struct itimerval every = {{0, 1000}, {0, 1000}}, off = {{0, 0}, {0, 0}};
 
 	count[number] = 0;
 	setitimer(which, &every, NULL);
@@ -84,7 +84,7 @@ static void count_fetched(void)
 
 int main(void)
 {
-	static const int numbers[] = { SIGPROF, SIGALRM, SIGVTALRM, SIGURG, SIGUSR1, SIGCHLD, SIGTRAP, SIGINT };
+	static const int numbers[] = {SIGPROF, SIGALRM, SIGVTALRM, SIGURG, SIGUSR1, SIGCHLD, SIGTRAP, SIGINT};
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		count_raised(numbers[i]);

@@ -22,7 +22,7 @@
 typedef struct hook_case {
 	const char *name;
 	void (*run)(void);
-	const char *through;	/* the real function that it calls, if that has another name */
+	const char *through; /* the real function that it calls, if that has another name */
 } hook_case;
 
 /* As in src/collect/agent.h. */

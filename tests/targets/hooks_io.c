@@ -32,10 +32,10 @@ int __ppoll_chk(struct pollfd *, nfds_t, const struct timespec *, const sigset_t
 static void *volatile nowhere = (void *)1;
 static char buf[64];
 static char path[64];
-static struct iovec parts[2] = { { buf, 3 }, { buf + 3, 3 } };
-static int file;		/* holds "0123456789" */
-static int ends[2];		/* a pipe; 0 reads */
-static int pair[2];		/* a pair of sockets */
+static struct iovec parts[2] = {{buf, 3}, {buf + 3, 3}};
+static int file;    /* holds "0123456789" */
+static int ends[2]; /* a pipe; 0 reads */
+static int pair[2]; /* a pair of sockets */
 
 static void set_up(void)
 {
@@ -113,8 +113,8 @@ static void c_openat64(void)
 
 static void c_open_2(void)
 {
-	int fds[4] = { __open_2("/dev/null", O_RDONLY), __open64_2("/dev/null", O_RDONLY),
-		       __openat_2(AT_FDCWD, "/dev/null", O_RDONLY), __openat64_2(AT_FDCWD, "/dev/null", O_RDONLY) };
+	int fds[4] = {__open_2("/dev/null", O_RDONLY), __open64_2("/dev/null", O_RDONLY),
+		      __openat_2(AT_FDCWD, "/dev/null", O_RDONLY), __openat64_2(AT_FDCWD, "/dev/null", O_RDONLY)};
 
 	for (int i = 0; i < 4; i++) {
 		say(" %d", fds[i] >= 0);
@@ -213,8 +213,8 @@ static void c_socket(void)
 {
 	struct sockaddr_un from;
 	socklen_t from_len = sizeof(from);
-	struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
-	struct mmsghdr messages[2] = { { .msg_hdr = message }, { .msg_hdr = message } };
+	struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+	struct mmsghdr messages[2] = {{.msg_hdr = message}, {.msg_hdr = message}};
 
 	set_up();
 	TRY(send(pair[0], "one", 3, 0));
@@ -237,7 +237,7 @@ static void c_socket(void)
 
 static void c_accept(void)
 {
-	struct sockaddr_un here = { .sun_family = AF_UNIX };
+	struct sockaddr_un here = {.sun_family = AF_UNIX};
 	socklen_t len = sizeof(here);
 	int server = socket(AF_UNIX, SOCK_STREAM, 0);
 
@@ -263,12 +263,12 @@ static void c_accept(void)
 
 static void c_poll(void)
 {
-	struct timespec brief = { 0, 1000000 };
+	struct timespec brief = {0, 1000000};
 	struct pollfd one;
 	sigset_t mask;
 
 	set_up();
-	one = (struct pollfd){ .fd = ends[0], .events = POLLIN };
+	one = (struct pollfd){.fd = ends[0], .events = POLLIN};
 	sigemptyset(&mask);
 	TRY(poll(&one, 1, 1));
 	TRY(ppoll(&one, 1, &brief, &mask));
@@ -285,8 +285,8 @@ static void c_poll(void)
 
 static void c_select(void)
 {
-	struct timeval brief_us = { 0, 1000 };
-	struct timespec brief = { 0, 1000000 };
+	struct timeval brief_us = {0, 1000};
+	struct timespec brief = {0, 1000000};
 	fd_set in;
 
 	set_up();
@@ -304,8 +304,8 @@ static void c_select(void)
 
 static void c_epoll(void)
 {
-	struct epoll_event event = { .events = EPOLLIN }, got;
-	struct timespec brief = { 0, 1000000 };
+	struct epoll_event event = {.events = EPOLLIN}, got;
+	struct timespec brief = {0, 1000000};
 	int ep = epoll_create1(0);
 
 	set_up();
@@ -325,61 +325,25 @@ static void c_epoll(void)
 int main(int argc, char **argv)
 {
 	static const hook_case cases[] = {
-		{ "open", c_open, NULL },
-		{ "open64", c_open64, NULL },
-		{ "openat", c_openat, NULL },
-		{ "openat64", c_openat64, NULL },
-		{ "__open_2", c_open_2, NULL },
-		{ "__open64_2", c_open_2, NULL },
-		{ "__openat_2", c_open_2, NULL },
-		{ "__openat64_2", c_open_2, NULL },
-		{ "close", c_close, NULL },
-		{ "read", c_read, NULL },
-		{ "readv", c_read, NULL },
-		{ "__read_chk", c_read, NULL },
-		{ "pread", c_pread, NULL },
-		{ "pread64", c_pread, NULL },
-		{ "__pread_chk", c_pread, NULL },
-		{ "__pread64_chk", c_pread, NULL },
-		{ "preadv", c_pread, NULL },
-		{ "preadv64", c_pread, NULL },
-		{ "preadv2", c_pread, NULL },
-		{ "preadv64v2", c_pread, NULL },
-		{ "write", c_write, NULL },
-		{ "writev", c_write, NULL },
-		{ "pwrite", c_pwrite, NULL },
-		{ "pwrite64", c_pwrite, NULL },
-		{ "pwritev", c_pwrite, NULL },
-		{ "pwritev64", c_pwrite, NULL },
-		{ "pwritev2", c_pwrite, NULL },
-		{ "pwritev64v2", c_pwrite, NULL },
-		{ "sendfile", c_copy, NULL },
-		{ "sendfile64", c_copy, NULL },
-		{ "splice", c_copy, NULL },
-		{ "fsync", c_sync, NULL },
-		{ "fdatasync", c_sync, NULL },
-		{ "recv", c_socket, NULL },
-		{ "recvfrom", c_socket, NULL },
-		{ "recvmsg", c_socket, NULL },
-		{ "recvmmsg", c_socket, NULL },
-		{ "__recv_chk", c_socket, NULL },
-		{ "__recvfrom_chk", c_socket, NULL },
-		{ "send", c_socket, NULL },
-		{ "sendto", c_socket, NULL },
-		{ "sendmsg", c_socket, NULL },
-		{ "sendmmsg", c_socket, NULL },
-		{ "accept", c_accept, NULL },
-		{ "accept4", c_accept, NULL },
-		{ "connect", c_accept, NULL },
-		{ "poll", c_poll, NULL },
-		{ "ppoll", c_poll, NULL },
-		{ "__poll_chk", c_poll, NULL },
-		{ "__ppoll_chk", c_poll, NULL },
-		{ "select", c_select, NULL },
-		{ "pselect", c_select, NULL },
-		{ "epoll_wait", c_epoll, NULL },
-		{ "epoll_pwait", c_epoll, NULL },
-		{ "epoll_pwait2", c_epoll, NULL },
+		{"open", c_open, NULL},		  {"open64", c_open64, NULL},	    {"openat", c_openat, NULL},
+		{"openat64", c_openat64, NULL},	  {"__open_2", c_open_2, NULL},	    {"__open64_2", c_open_2, NULL},
+		{"__openat_2", c_open_2, NULL},	  {"__openat64_2", c_open_2, NULL}, {"close", c_close, NULL},
+		{"read", c_read, NULL},		  {"readv", c_read, NULL},	    {"__read_chk", c_read, NULL},
+		{"pread", c_pread, NULL},	  {"pread64", c_pread, NULL},	    {"__pread_chk", c_pread, NULL},
+		{"__pread64_chk", c_pread, NULL}, {"preadv", c_pread, NULL},	    {"preadv64", c_pread, NULL},
+		{"preadv2", c_pread, NULL},	  {"preadv64v2", c_pread, NULL},    {"write", c_write, NULL},
+		{"writev", c_write, NULL},	  {"pwrite", c_pwrite, NULL},	    {"pwrite64", c_pwrite, NULL},
+		{"pwritev", c_pwrite, NULL},	  {"pwritev64", c_pwrite, NULL},    {"pwritev2", c_pwrite, NULL},
+		{"pwritev64v2", c_pwrite, NULL},  {"sendfile", c_copy, NULL},	    {"sendfile64", c_copy, NULL},
+		{"splice", c_copy, NULL},	  {"fsync", c_sync, NULL},	    {"fdatasync", c_sync, NULL},
+		{"recv", c_socket, NULL},	  {"recvfrom", c_socket, NULL},	    {"recvmsg", c_socket, NULL},
+		{"recvmmsg", c_socket, NULL},	  {"__recv_chk", c_socket, NULL},   {"__recvfrom_chk", c_socket, NULL},
+		{"send", c_socket, NULL},	  {"sendto", c_socket, NULL},	    {"sendmsg", c_socket, NULL},
+		{"sendmmsg", c_socket, NULL},	  {"accept", c_accept, NULL},	    {"accept4", c_accept, NULL},
+		{"connect", c_accept, NULL},	  {"poll", c_poll, NULL},	    {"ppoll", c_poll, NULL},
+		{"__poll_chk", c_poll, NULL},	  {"__ppoll_chk", c_poll, NULL},    {"select", c_select, NULL},
+		{"pselect", c_select, NULL},	  {"epoll_wait", c_epoll, NULL},    {"epoll_pwait", c_epoll, NULL},
+		{"epoll_pwait2", c_epoll, NULL},
 	};
 
 	return hook_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));

@@ -261,7 +261,7 @@ static void c_cond_wait(void)
 		TRY(pthread_cond_wait(&cond, &mutex));
 	pthread_mutex_unlock(&mutex);
 	pthread_join(thread, NULL);
-	line[0] = '\0';		/* it may wake for nothing */
+	line[0] = '\0'; /* it may wake for nothing */
 	say(" told");
 }
 
@@ -356,38 +356,38 @@ static void c_sem_clockwait(void)
 int main(int argc, char **argv)
 {
 	static const hook_case cases[] = {
-		{ "malloc", c_malloc, NULL },
-		{ "calloc", c_calloc, NULL },
-		{ "realloc", c_realloc, NULL },
-		{ "reallocarray", c_reallocarray, NULL },
-		{ "free", c_free, NULL },
-		{ "posix_memalign", c_posix_memalign, NULL },
-		{ "aligned_alloc", c_aligned_alloc, NULL },
-		{ "memalign", c_memalign, NULL },
-		{ "valloc", c_valloc, NULL },
-		{ "pvalloc", c_pvalloc, NULL },
-		{ "malloc_usable_size", c_malloc_usable_size, NULL },
-		{ "mmap", c_mmap, NULL },
-		{ "mmap64", c_mmap64, NULL },
-		{ "munmap", c_mmap, NULL },
-		{ "mremap", c_mremap, NULL },
-		{ "pthread_mutex_lock", c_mutex_lock, NULL },
-		{ "pthread_mutex_timedlock", c_mutex_timedlock, NULL },
-		{ "pthread_mutex_clocklock", c_mutex_clocklock, NULL },
-		{ "pthread_rwlock_rdlock", c_rdlock, NULL },
-		{ "pthread_rwlock_wrlock", c_wrlock, NULL },
-		{ "pthread_rwlock_timedrdlock", c_timed_rwlock, NULL },
-		{ "pthread_rwlock_timedwrlock", c_timed_rwlock, NULL },
-		{ "pthread_rwlock_clockrdlock", c_timed_rwlock, NULL },
-		{ "pthread_rwlock_clockwrlock", c_timed_rwlock, NULL },
-		{ "pthread_cond_wait", c_cond_wait, NULL },
-		{ "pthread_cond_timedwait", c_cond_timedwait, NULL },
-		{ "pthread_cond_clockwait", c_cond_clockwait, NULL },
-		{ "pthread_barrier_wait", c_barrier, NULL },
-		{ "pthread_join", c_join, NULL },
-		{ "sem_wait", c_sem_wait, NULL },
-		{ "sem_timedwait", c_sem_timedwait, NULL },
-		{ "sem_clockwait", c_sem_clockwait, NULL },
+		{"malloc", c_malloc, NULL},
+		{"calloc", c_calloc, NULL},
+		{"realloc", c_realloc, NULL},
+		{"reallocarray", c_reallocarray, NULL},
+		{"free", c_free, NULL},
+		{"posix_memalign", c_posix_memalign, NULL},
+		{"aligned_alloc", c_aligned_alloc, NULL},
+		{"memalign", c_memalign, NULL},
+		{"valloc", c_valloc, NULL},
+		{"pvalloc", c_pvalloc, NULL},
+		{"malloc_usable_size", c_malloc_usable_size, NULL},
+		{"mmap", c_mmap, NULL},
+		{"mmap64", c_mmap64, NULL},
+		{"munmap", c_mmap, NULL},
+		{"mremap", c_mremap, NULL},
+		{"pthread_mutex_lock", c_mutex_lock, NULL},
+		{"pthread_mutex_timedlock", c_mutex_timedlock, NULL},
+		{"pthread_mutex_clocklock", c_mutex_clocklock, NULL},
+		{"pthread_rwlock_rdlock", c_rdlock, NULL},
+		{"pthread_rwlock_wrlock", c_wrlock, NULL},
+		{"pthread_rwlock_timedrdlock", c_timed_rwlock, NULL},
+		{"pthread_rwlock_timedwrlock", c_timed_rwlock, NULL},
+		{"pthread_rwlock_clockrdlock", c_timed_rwlock, NULL},
+		{"pthread_rwlock_clockwrlock", c_timed_rwlock, NULL},
+		{"pthread_cond_wait", c_cond_wait, NULL},
+		{"pthread_cond_timedwait", c_cond_timedwait, NULL},
+		{"pthread_cond_clockwait", c_cond_clockwait, NULL},
+		{"pthread_barrier_wait", c_barrier, NULL},
+		{"pthread_join", c_join, NULL},
+		{"sem_wait", c_sem_wait, NULL},
+		{"sem_timedwait", c_sem_timedwait, NULL},
+		{"sem_clockwait", c_sem_clockwait, NULL},
 	};
 
 	return hook_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));

@@ -26,7 +26,7 @@ static void on_signal(int number)
 /* A signal in 3 ms, for the calls that wait for one. */
 static void alarm_soon(void)
 {
-	struct itimerval soon = { .it_value = { 0, 3000 } };
+	struct itimerval soon = {.it_value = {0, 3000}};
 
 	signal(SIGALRM, on_signal);
 	setitimer(ITIMER_REAL, &soon, NULL);
@@ -34,7 +34,7 @@ static void alarm_soon(void)
 
 static void c_sleep(void)
 {
-	struct timespec brief = { 0, 1000000 }, left = { 0, 0 }, bad = { 0, -1 };
+	struct timespec brief = {0, 1000000}, left = {0, 0}, bad = {0, -1};
 
 	TRY(nanosleep(&brief, &left));
 	TRY(nanosleep(&bad, &left));
@@ -153,7 +153,7 @@ static void c_signal(void)
 
 static void c_sigaction(void)
 {
-	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND }, old;
+	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND}, old;
 
 	TRY(sigaction(SIGUSR2, &action, NULL));
 	TRY(sigaction(SIGUSR2, NULL, &old));
@@ -181,7 +181,7 @@ static void c_sigmask(void)
 
 static void c_sigwait(void)
 {
-	struct timespec brief = { 0, 1000000 };
+	struct timespec brief = {0, 1000000};
 	siginfo_t info;
 	sigset_t set, old;
 	int number = 0;
@@ -223,9 +223,9 @@ static void c_signalfd(void)
 
 /* ---- programs ----------------------------------------------------------- */
 
-static char *const with_name[] = { (char *)"sh", (char *)"-c", (char *)"test \"$0-$HOOK\" = 'second-set' && exit 7",
-				   (char *)"second", NULL };
-static char *const variables[] = { (char *)"HOOK=set", NULL };
+static char *const with_name[] = {(char *)"sh", (char *)"-c", (char *)"test \"$0-$HOOK\" = 'second-set' && exit 7",
+				  (char *)"second", NULL};
+static char *const variables[] = {(char *)"HOOK=set", NULL};
 
 /* Shows how the program ended that the call starts. */
 #define STARTS(call) \
@@ -304,14 +304,14 @@ static void c_fexecve(void)
 static void c_exec_errors(void)
 {
 	char folder[] = "/tmp/hooks-XXXXXX", plain[64], text[64], broken[64], old_path[1024], path[1200];
-	static char *const two[] = { (char *)"name", (char *)"one", NULL };
+	static char *const two[] = {(char *)"name", (char *)"one", NULL};
 	int fd;
 
 	if (mkdtemp(folder) == NULL)
 		exit(1);
-	snprintf(plain, sizeof(plain), "%s/plain", folder);	/* not executable */
-	snprintf(text, sizeof(text), "%s/text", folder);	/* for the shell, without #! */
-	snprintf(broken, sizeof(broken), "%s/broken", folder);	/* its interpreter is not there */
+	snprintf(plain, sizeof(plain), "%s/plain", folder);    /* not executable */
+	snprintf(text, sizeof(text), "%s/text", folder);       /* for the shell, without #! */
+	snprintf(broken, sizeof(broken), "%s/broken", folder); /* its interpreter is not there */
 	close(open(plain, O_CREAT | O_WRONLY, 0600));
 	fd = open(text, O_CREAT | O_WRONLY, 0700);
 	if (write(fd, "test $1 = one && exit 9\n", 24) != 24)
@@ -342,14 +342,14 @@ static void c_exec_errors(void)
 	snprintf(old_path, sizeof(old_path), "%s", getenv("PATH"));
 	snprintf(path, sizeof(path), "/nowhere:%s:%s", folder, old_path);
 	setenv("PATH", path, 1);
-	TRY(execvp("plain", two));			/* found, but not to be run */
+	TRY(execvp("plain", two)); /* found, but not to be run */
 	TRY(execvpe("broken", two, variables));
-	STARTS(execvp("text", two));			/* the shell runs it */
+	STARTS(execvp("text", two)); /* the shell runs it */
 	STARTS(execlp("text", "text", "one", NULL));
 	STARTS(execvpe(text, two, variables));
 	unsetenv("PATH");
 	STARTS(execvp("sh", with_name));
-	setenv("PATH", ":/bin", 1);			/* empty: the working directory */
+	setenv("PATH", ":/bin", 1); /* empty: the working directory */
 	if (chdir(folder) != 0)
 		exit(1);
 	STARTS(execvp("text", two));
@@ -387,45 +387,45 @@ static void c_spawn(void)
 int main(int argc, char **argv)
 {
 	static const hook_case cases[] = {
-		{ "nanosleep", c_sleep, NULL },
-		{ "clock_nanosleep", c_sleep, NULL },
-		{ "usleep", c_sleep, NULL },
-		{ "sleep", c_sleep, NULL },
-		{ "sched_yield", c_sleep, NULL },
-		{ "pause", c_pause, NULL },
-		{ "wait", c_wait, NULL },
-		{ "waitpid", c_wait, NULL },
-		{ "wait4", c_wait, NULL },
-		{ "waitid", c_wait, NULL },
-		{ "fork", c_wait, NULL },
-		{ "daemon", c_daemon, NULL },
-		{ "pthread_create", c_pthread_create, NULL },
-		{ "signal", c_signal, NULL },
-		{ "ssignal", c_signal, NULL },
-		{ "bsd_signal", c_signal, NULL },
-		{ "sysv_signal", c_signal, NULL },
-		{ "__sysv_signal", c_signal, NULL },
-		{ "sigset", c_signal, NULL },
-		{ "sigaction", c_sigaction, NULL },
-		{ "sigprocmask", c_sigmask, NULL },
-		{ "pthread_sigmask", c_sigmask, NULL },
-		{ "sigwait", c_sigwait, NULL },
-		{ "sigwaitinfo", c_sigwait, NULL },
-		{ "sigtimedwait", c_sigwait, NULL },
-		{ "sigsuspend", c_sigwait, NULL },
-		{ "signalfd", c_signalfd, NULL },
-		{ "execve", c_execve, NULL },
-		{ "execve", c_exec_errors, NULL },
-		{ "execv", c_execv, "execve" },
-		{ "execvp", c_execvp, "execvpe" },
-		{ "execvpe", c_execvpe, NULL },
-		{ "execl", c_execl, "execve" },
-		{ "execlp", c_execlp, "execvpe" },
-		{ "execle", c_execle, "execve" },
-		{ "execveat", c_execveat, NULL },
-		{ "fexecve", c_fexecve, NULL },
-		{ "posix_spawn", c_spawn, NULL },
-		{ "posix_spawnp", c_spawn, NULL },
+		{"nanosleep", c_sleep, NULL},
+		{"clock_nanosleep", c_sleep, NULL},
+		{"usleep", c_sleep, NULL},
+		{"sleep", c_sleep, NULL},
+		{"sched_yield", c_sleep, NULL},
+		{"pause", c_pause, NULL},
+		{"wait", c_wait, NULL},
+		{"waitpid", c_wait, NULL},
+		{"wait4", c_wait, NULL},
+		{"waitid", c_wait, NULL},
+		{"fork", c_wait, NULL},
+		{"daemon", c_daemon, NULL},
+		{"pthread_create", c_pthread_create, NULL},
+		{"signal", c_signal, NULL},
+		{"ssignal", c_signal, NULL},
+		{"bsd_signal", c_signal, NULL},
+		{"sysv_signal", c_signal, NULL},
+		{"__sysv_signal", c_signal, NULL},
+		{"sigset", c_signal, NULL},
+		{"sigaction", c_sigaction, NULL},
+		{"sigprocmask", c_sigmask, NULL},
+		{"pthread_sigmask", c_sigmask, NULL},
+		{"sigwait", c_sigwait, NULL},
+		{"sigwaitinfo", c_sigwait, NULL},
+		{"sigtimedwait", c_sigwait, NULL},
+		{"sigsuspend", c_sigwait, NULL},
+		{"signalfd", c_signalfd, NULL},
+		{"execve", c_execve, NULL},
+		{"execve", c_exec_errors, NULL},
+		{"execv", c_execv, "execve"},
+		{"execvp", c_execvp, "execvpe"},
+		{"execvpe", c_execvpe, NULL},
+		{"execl", c_execl, "execve"},
+		{"execlp", c_execlp, "execvpe"},
+		{"execle", c_execle, "execve"},
+		{"execveat", c_execveat, NULL},
+		{"fexecve", c_fexecve, NULL},
+		{"posix_spawn", c_spawn, NULL},
+		{"posix_spawnp", c_spawn, NULL},
 	};
 
 	return hook_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));

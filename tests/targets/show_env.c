@@ -5,7 +5,7 @@
 
 int main(int argc, char **argv)
 {
-	static const char *const names[] = { "LD_PRELOAD", "PYTHONPATH", "INFERSCOPE_SESSION", "KEPT" };
+	static const char *const names[] = {"LD_PRELOAD", "PYTHONPATH", "INFERSCOPE_SESSION", "KEPT"};
 	FILE *maps = fopen("/proc/self/maps", "r");
 	char line[4400];
 	int loaded = 0;

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char *const only[] = { (char *)"KEPT=yes", NULL };
+static char *const only[] = {(char *)"KEPT=yes", NULL};
 
 static long resident_pages(void)
 {

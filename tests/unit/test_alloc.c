@@ -19,8 +19,7 @@ void *isc_hook_real[ISC_HOOK_COUNT];
 
 static const char *const names[] = {
 #define NAME(group, fails, name, version) #name,
-	ISC_HOOKS(NAME)
-};
+	ISC_HOOKS(NAME)};
 
 /* What the lookup was given for its own needs.  Volatile: libc's headers say that
  * malloc does not come back into this file. */
@@ -28,7 +27,7 @@ static char *volatile taken, *volatile cleared, *volatile grown;
 static volatile bool too_much, clumsy;
 static volatile int lookups;
 static volatile size_t huge = SIZE_MAX / 2;
-static void *volatile kept;	/* so that no call is left out as useless */
+static void *volatile kept; /* so that no call is left out as useless */
 
 /* A lookup that itself allocates, grows and frees, as the one of older libcs does. */
 void *isc_hook_resolve(enum isc_hook_id id)

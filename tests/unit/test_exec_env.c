@@ -13,14 +13,14 @@
 
 #define INJECT "/opt/lib/inferscope/_inject"
 
-static char self[4096];		/* what the runtime takes for its own path: here, this program's */
+static char self[4096]; /* what the runtime takes for its own path: here, this program's */
 static char result[16384];
 
 /* Builds in memory of exactly the size that was asked for, so that a sanitizer
  * sees every byte too many, and joins the entries with '|'. */
 static const char *built(char *const env[], bool with)
 {
-	isc_exec_env e = { NULL, NULL, 0, 0, false };
+	isc_exec_env e = {NULL, NULL, 0, 0, false};
 	size_t entries, text_bytes;
 
 	isc_exec_env_build(&e, env, with);
@@ -60,12 +60,12 @@ static const char *with_self(const char *text)
 	return out;
 }
 
-#define ENV(...) ((char *const[]){ __VA_ARGS__, NULL })
+#define ENV(...) ((char *const[]){__VA_ARGS__, NULL})
 #define SESSION "INFERSCOPE_SESSION=/run/s"
 
 static char *entry(const char *text)
 {
-	return strdup(with_self(text));	/* small, and gone with the test */
+	return strdup(with_self(text)); /* small, and gone with the test */
 }
 
 static void check(char *const env[], bool with, const char *expected)
@@ -119,15 +119,15 @@ static void a_path_that_only_begins_like_ours_is_not_ours(void **state)
 static void taken_out_others_are_as_they_were(void **state)
 {
 	static const char *const cases[][2] = {
-		{ "LD_PRELOAD=@", "" },
-		{ "LD_PRELOAD=@:/x.so", "LD_PRELOAD=/x.so" },
-		{ "LD_PRELOAD=/x.so:@", "LD_PRELOAD=/x.so" },
-		{ "LD_PRELOAD=/x.so @ /y.so", "LD_PRELOAD=/x.so /y.so" },
-		{ "LD_PRELOAD=/x.so:@:/y.so", "LD_PRELOAD=/x.so:/y.so" },
-		{ "PYTHONPATH=" INJECT, "" },
-		{ "PYTHONPATH=" INJECT "::/a", "PYTHONPATH=:/a" },
-		{ "PYTHONPATH=/a:" INJECT, "PYTHONPATH=/a" },
-		{ SESSION, "" },
+		{"LD_PRELOAD=@", ""},
+		{"LD_PRELOAD=@:/x.so", "LD_PRELOAD=/x.so"},
+		{"LD_PRELOAD=/x.so:@", "LD_PRELOAD=/x.so"},
+		{"LD_PRELOAD=/x.so @ /y.so", "LD_PRELOAD=/x.so /y.so"},
+		{"LD_PRELOAD=/x.so:@:/y.so", "LD_PRELOAD=/x.so:/y.so"},
+		{"PYTHONPATH=" INJECT, ""},
+		{"PYTHONPATH=" INJECT "::/a", "PYTHONPATH=:/a"},
+		{"PYTHONPATH=/a:" INJECT, "PYTHONPATH=/a"},
+		{SESSION, ""},
 	};
 
 	(void)state;
@@ -146,8 +146,9 @@ static void every_double_of_a_variable_is_treated(void **state)
 {
 	(void)state;
 	/* The loader takes the last one, getenv the first. */
-	check(ENV((char *)"LD_PRELOAD=/x.so", (char *)"LD_PRELOAD=/y.so", (char *)SESSION, (char *)"PYTHONPATH=" INJECT), true,
-	      "LD_PRELOAD=@:/x.so|LD_PRELOAD=@:/y.so|" SESSION "|PYTHONPATH=" INJECT);
+	check(ENV((char *)"LD_PRELOAD=/x.so", (char *)"LD_PRELOAD=/y.so", (char *)SESSION,
+		  (char *)"PYTHONPATH=" INJECT),
+	      true, "LD_PRELOAD=@:/x.so|LD_PRELOAD=@:/y.so|" SESSION "|PYTHONPATH=" INJECT);
 }
 
 static void another_session_is_known_and_kept(void **state)
@@ -174,7 +175,7 @@ int main(void)
 		cmocka_unit_test(every_double_of_a_variable_is_treated),
 		cmocka_unit_test(another_session_is_known_and_kept),
 	};
-	isc_exec_env e = { NULL, NULL, 0, 0, false };
+	isc_exec_env e = {NULL, NULL, 0, 0, false};
 	char *text, *vector[8];
 
 	setenv("INFERSCOPE_SESSION", "/run/s", 1);

@@ -82,7 +82,7 @@ static void other_loaders_word_sizes_and_machines_do_not(void **state)
 	f.head.e_machine = EM_RISCV;
 	assert_int_equal(judged(&f, sizeof(f)), ISC_EXEC_TARGET_FOREIGN);
 	f = an_elf(LOADER);
-	f.part[1].p_type = PT_NOTE;	/* static */
+	f.part[1].p_type = PT_NOTE; /* static */
 	assert_int_equal(judged(&f, sizeof(f)), ISC_EXEC_TARGET_FOREIGN);
 }
 
@@ -114,7 +114,7 @@ static void a_file_that_lies_is_foreign(void **state)
 	f.part[1].p_offset = UINT64_MAX;
 	assert_int_equal(judged(&f, sizeof(f)), ISC_EXEC_TARGET_FOREIGN);
 	f = an_elf(LOADER);
-	f.part[1].p_filesz--;		/* no NUL at its end */
+	f.part[1].p_filesz--; /* no NUL at its end */
 	assert_int_equal(judged(&f, sizeof(f)), ISC_EXEC_TARGET_FOREIGN);
 	f = an_elf(LOADER);
 	f.head.e_phnum = 0xffff;
@@ -130,13 +130,13 @@ static void a_script_is_what_its_interpreter_is(void **state)
 		const char *text;
 		enum isc_exec_target expected;
 	} cases[] = {
-		{ "#!/bin/sh\n", ISC_EXEC_TARGET_LOADS_US },
-		{ "#! \t/bin/sh -e\nx", ISC_EXEC_TARGET_LOADS_US },
-		{ "#!/bin/sh", ISC_EXEC_TARGET_LOADS_US },
-		{ "#!/nowhere/sh\n", ISC_EXEC_TARGET_UNKNOWN },
-		{ "#!\n", ISC_EXEC_TARGET_UNKNOWN },
-		{ "#!", ISC_EXEC_TARGET_UNKNOWN },
-		{ "echo a shell runs this\n", ISC_EXEC_TARGET_LOADS_US },
+		{"#!/bin/sh\n", ISC_EXEC_TARGET_LOADS_US},
+		{"#! \t/bin/sh -e\nx", ISC_EXEC_TARGET_LOADS_US},
+		{"#!/bin/sh", ISC_EXEC_TARGET_LOADS_US},
+		{"#!/nowhere/sh\n", ISC_EXEC_TARGET_UNKNOWN},
+		{"#!\n", ISC_EXEC_TARGET_UNKNOWN},
+		{"#!", ISC_EXEC_TARGET_UNKNOWN},
+		{"echo a shell runs this\n", ISC_EXEC_TARGET_LOADS_US},
 	};
 
 	(void)state;
@@ -188,7 +188,7 @@ static void the_search_takes_the_first_that_can_be_run(void **state)
 	char value[300], name[256 + 2];
 
 	(void)state;
-	judged("#!/nowhere/sh\n", 14);			/* folder/file, to be run */
+	judged("#!/nowhere/sh\n", 14); /* folder/file, to be run */
 	snprintf(value, sizeof(value), "/nowhere:%s:/bin", folder);
 	setenv("PATH", value, 1);
 	assert_int_equal(isc_exec_target_search("file"), ISC_EXEC_TARGET_UNKNOWN);

@@ -21,9 +21,8 @@ AGENT, FOLLOW_PYTHON, FOLLOW_ALL = 1, 2, 4
 
 def clean_environment() -> dict[str, str]:
     """This process's, without what could load or steer anything of ours."""
-    return {
-        name: value for name, value in os.environ.items() if not name.startswith(("INFERSCOPE_", "LD_", "PYTHON", "CMOCKA"))
-    }
+    ours = ("INFERSCOPE_", "LD_", "PYTHON", "CMOCKA")
+    return {name: value for name, value in os.environ.items() if not name.startswith(ours)}
 
 
 @dataclass
@@ -97,7 +96,8 @@ def session(runtime: Path, tmp_path: Path) -> Callable[..., Preload]:
         folder = tmp_path / "session"
         folder.mkdir(mode=0o700)
         entries = 4096
-        head = struct.pack("<QII16sIIIIIIII", 0x314C544353494E49, 1, flags, b"s" * 16, 0, root_pid, 32, 64, 64, 4096, 65536, entries)
+        sizes = (32, 64, 64, 4096, 65536, entries)
+        head = struct.pack("<QII16s8I", 0x314C544353494E49, 1, flags, b"s" * 16, 0, root_pid, *sizes)
         control = folder / "control"
         control.write_bytes(head + bytes(4096 - len(head) + entries * 256))
         control.chmod(0o600)

@@ -12,15 +12,28 @@ from typing import Any
 import pytest
 
 AGENT, FOLLOW_PYTHON, FOLLOW_ALL = 1, 2, 4
-WAYS = "execve execv execvp execvpe execl execlp execle execveat fexecve null spawn spawnp vfork".split()
+WAYS = [
+    "execve",
+    "execv",
+    "execvp",
+    "execvpe",
+    "execl",
+    "execlp",
+    "execle",
+    "execveat",
+    "fexecve",
+    "null",
+    "spawn",
+    "spawnp",
+    "vfork",
+]
 
 
 def seen(text: str) -> dict[str, str]:
     """What show_env printed."""
     first, *rest = text.splitlines()
-    found = dict(part.split("=", 1) for part in first.split(" "))
-    found.update(line.split("=", 1) for line in rest)
-    return found
+    pairs = (part.partition("=") for part in [*first.split(" "), *rest])
+    return {name: value for name, _, value in pairs}
 
 
 def ours(preload: Any) -> dict[str, str]:
@@ -93,7 +106,8 @@ def test_programs_that_clean_the_environment_lose_us_not(
 def test_make_hands_us_on(session: Any, target: Callable[[str], str], tmp_path: Path) -> None:
     s = session()
     makefile = tmp_path / "Makefile"
-    makefile.write_text(f"unexport LD_PRELOAD INFERSCOPE_SESSION\nall:\n\t@{target('show_env.c')}\n\t@env -i {target('show_env.c')}\n")
+    show = target("show_env.c")
+    makefile.write_text(f"unexport LD_PRELOAD INFERSCOPE_SESSION\nall:\n\t@{show}\n\t@env -i {show}\n")
     said = s("make", "-s", "-f", makefile)
     lines = said.stdout.splitlines()
     assert len(lines) == 10
@@ -168,7 +182,9 @@ def test_the_interpreter_of_a_script_decides(
         assert has(seen(s("env", "-i", tmp_path / f"of-ours{tail}").stdout), ours(s))
 
 
-def test_a_library_that_is_gone_is_not_asked_for(session: Any, target: Callable[[str], str], tmp_path: Path, runtime: Path) -> None:
+def test_a_library_that_is_gone_is_not_asked_for(
+    session: Any, target: Callable[[str], str], tmp_path: Path, runtime: Path
+) -> None:
     """A preload that is missing would be a line on the stderr of every program."""
     copy = tmp_path / "copy" / "libinferscope_rt.so"
     copy.parent.mkdir()
@@ -192,7 +208,9 @@ def test_after_chroot_we_are_taken_out(session: Any, tmp_path: Path, target: Cal
     assert (said.returncode, said.stdout, said.stderr) == (0, "inside\n", "")
 
 
-def test_a_path_with_blanks_goes_through_a_link(session: Any, target: Callable[[str], str], tmp_path: Path, runtime: Path) -> None:
+def test_a_path_with_blanks_goes_through_a_link(
+    session: Any, target: Callable[[str], str], tmp_path: Path, runtime: Path
+) -> None:
     project = tmp_path / "My Project"
     project.mkdir()
     shutil.copy(runtime, project / "libinferscope_rt.so")

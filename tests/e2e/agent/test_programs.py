@@ -12,8 +12,16 @@ from typing import Any
 
 import pytest
 
-SQL = "create table t(a, b); with recursive n(i) as (select 1 union all select i + 1 from n where i < 20000) insert into t select i, i * i from n; select count(*), sum(b) from t;"
-PERL = 'my %h; $h{$_ % 997} .= chr(65 + $_ % 26) for 1..50000; print length(join "", map { $h{$_} } sort keys %h), "\\n"; print `echo from a child`; exit 3'
+SQL = (
+    "create table t(a, b);"
+    "with recursive n(i) as (select 1 union all select i + 1 from n where i < 20000)"
+    " insert into t select i, i * i from n;"
+    "select count(*), sum(b) from t;"
+)
+PERL = (
+    "my %h; $h{$_ % 997} .= chr(65 + $_ % 26) for 1..50000;"
+    'print length(join "", map { $h{$_} } sort keys %h), "\\n"; print `echo from a child`; exit 3'
+)
 
 PROGRAMS = {
     "true": ["/bin/true"],
@@ -60,7 +68,7 @@ def test_python_prints_and_exits_the_same(preload: Any, session: Any, python: st
 
 def test_gcc_makes_the_same_object(session: Any, tmp_path: Path) -> None:
     source = tmp_path / "a.c"
-    source.write_text("#include <stdio.h>\n#include <stdlib.h>\nint main(void) { puts(\"made\"); return 6; }\n")
+    source.write_text('#include <stdio.h>\n#include <stdlib.h>\nint main(void) { puts("made"); return 6; }\n')
     s, made = session(), []
     for run in (s.bare, s):
         said = run("cc", "-O2", "-o", tmp_path / "a", source, cwd=tmp_path)
@@ -81,7 +89,8 @@ def test_redis_serves_a_benchmark(session: Any, tmp_path: Path, count: Callable[
     s, port = session(), free_port()
     options = ["--port", str(port), "--save", "", "--appendonly", "yes", "--dir", str(tmp_path), "--daemonize", "no"]
     log = (tmp_path / "log").open("w+")
-    server = subprocess.Popen(["redis-server", *options], env={**s.environment, **s.variables()}, stdout=log, stderr=log)
+    environment = {**s.environment, **s.variables()}
+    server = subprocess.Popen(["redis-server", *options], env=environment, stdout=log, stderr=log)
     try:
         deadline = time.monotonic() + 20
         while s("redis-cli", "-p", str(port), "ping").stdout != "PONG\n":
