@@ -58,13 +58,6 @@ static int read_header(int fd, const struct stat *sb, uint32_t pid, uint64_t gen
 	return header_makes_sense(h, (uint64_t)sb->st_size, pid, gen) ? 1 : -1;
 }
 
-static void clear_pins(isc_drain_pool *p)
-{
-	for (uint32_t i = 0; i < p->nblocks; i++)
-		if (atomic_load_explicit(&p->states[i], memory_order_relaxed) & ISC_STATE_PIN)
-			atomic_fetch_and_explicit(&p->states[i], ~ISC_STATE_PIN, memory_order_release);
-}
-
 static uint32_t count_slots_in_use(const isc_drain_pool *p)
 {
 	uint32_t n = 0;
@@ -133,7 +126,6 @@ isc_drain_pool *isc_drain_pool_open(isc_drain *d, const char *name, uint32_t pid
 		uint64_t serials = atomic_load_explicit(&p->map->serial, memory_order_relaxed);
 		uint32_t in_use = count_slots_in_use(p);
 
-		clear_pins(p);
 		p->slots_freed = serials > in_use ? serials - in_use : 0;
 	}
 	isc_drain_defs_open(d, p);

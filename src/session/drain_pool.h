@@ -54,6 +54,7 @@ typedef struct isc_drain_stream {
 	uint64_t stored;
 	uint64_t lost;
 	uint64_t told;		/* lost, as last given to the sink */
+	uint64_t newest;	/* the highest take number met: an older open block was abandoned */
 	uint64_t block_seq;	/* the block read last ... */
 	uint64_t block_next;	/* ... the number behind what was read of it ... */
 	uint32_t block_slots;	/* ... and its slots */

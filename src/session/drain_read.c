@@ -46,6 +46,21 @@ static bool room_for(isc_drain *d, uint32_t n)
 	return true;
 }
 
+static isc_drain_stream *stream_of(isc_drain_pool *p, uint64_t word)
+{
+	return &p->threads[ISC_STATE_SLOT_OF(word)].stream[word & ISC_STATE_STREAM ? 1 : 0];
+}
+
+/*
+ * A stream takes a block only after it has let go of the one before.  So an
+ * older one that is still open was left by siglongjmp out of a handler, in the
+ * middle of a refill, and nobody will ever write to it.
+ */
+static bool abandoned(isc_drain_pool *p, uint64_t word)
+{
+	return ISC_STATE_SEQ(word) < stream_of(p, word)->newest;
+}
+
 /*
  * Blocks to look at, oldest first.  Those taken after the scan began are left
  * for the next one: an older block of the same stream may have been passed
@@ -73,14 +88,14 @@ static uint32_t scan(isc_drain *d, isc_drain_pool *p)
 			atomic_store_explicit(&p->states[i], ISC_BLOCK_FREE, memory_order_release);
 			continue;
 		}
-		if (phase == ISC_BLOCK_INIT && p->threads[slot].dead) {
+		if (phase == ISC_BLOCK_INIT && (p->threads[slot].dead || abandoned(p, word))) {
 			atomic_store_explicit(&p->states[i], ISC_BLOCK_FREE, memory_order_release);
 			continue;
 		}
-		/* We are the only recorder, so a pin here is a wild write. */
+		/* We are the only recorder: a pin here is a dead one's, or a wild write. */
 		if (word & ISC_STATE_PIN)
 			word = atomic_fetch_and_explicit(&p->states[i], ~ISC_STATE_PIN, memory_order_acq_rel) & ~ISC_STATE_PIN;
-		if ((phase == ISC_BLOCK_WRITING || phase == ISC_BLOCK_FULL) && ISC_STATE_SEQ(word) < limit)
+		if (phase >= ISC_BLOCK_WRITING && ISC_STATE_SEQ(word) < limit)
 			d->items[n++] = (isc_drain_item){word, i};
 	}
 	p->free_blocks = free_blocks;
@@ -159,6 +174,8 @@ static uint64_t copy_block(isc_drain *d, isc_drain_pool *p, const isc_drain_item
 	}
 	t = isc_drain_thread_of(d, p, ISC_STATE_SLOT_OF(item->word), serial, isc_drain_once32(&b->tid));
 	s = &t->stream[which];
+	if (s->newest < ISC_STATE_SEQ(item->word))
+		s->newest = ISC_STATE_SEQ(item->word);
 	if (t->dead)
 		close_for_the_dead(p, item, first + events);
 	if (s->block_seq == ISC_STATE_SEQ(item->word) && s->block_slots <= slots && s->block_next - first <= events) {
@@ -202,13 +219,13 @@ static uint64_t copy_block(isc_drain *d, isc_drain_pool *p, const isc_drain_item
 }
 
 /* An idle thread's open block: nothing new, so no need to pin it. */
-static bool unmoved(const isc_drain_pool *p, const isc_drain_item *item)
+static bool unmoved(isc_drain_pool *p, const isc_drain_item *item)
 {
 	const isc_drain_thread *t = &p->threads[ISC_STATE_SLOT_OF(item->word)];
-	const isc_drain_stream *s = &t->stream[item->word & ISC_STATE_STREAM ? 1 : 0];
+	const isc_drain_stream *s = stream_of(p, item->word);
 	isc_block *b = (isc_block *)(p->blocks + (size_t)item->index * ISC_BLOCK_SIZE);
 
-	return (item->word & ISC_BLOCK_PHASE) == ISC_BLOCK_WRITING && !t->dead &&
+	return (item->word & ISC_BLOCK_PHASE) == ISC_BLOCK_WRITING && !t->dead && !abandoned(p, item->word) &&
 	       s->block_seq == ISC_STATE_SEQ(item->word) &&
 	       (uint32_t)atomic_load_explicit(&b->committed, memory_order_relaxed) == s->block_slots &&
 	       atomic_load_explicit(&p->states[item->index], memory_order_relaxed) == item->word;
@@ -232,8 +249,9 @@ uint64_t isc_drain_pool_read(isc_drain *d, isc_drain_pool *p)
 		ISC_DRAIN_WINDOW(3);
 		events += copy_block(d, p, item);
 		/* FULL when it was pinned: one that was closed since may hold more. */
-		let_go(p, item->index, (word & ISC_BLOCK_PHASE) == ISC_BLOCK_FULL ||
-			       p->threads[ISC_STATE_SLOT_OF(word)].dead);
+		let_go(p, item->index,
+		       (word & ISC_BLOCK_PHASE) == ISC_BLOCK_FULL || p->threads[ISC_STATE_SLOT_OF(word)].dead ||
+			       abandoned(p, word));
 		if (d->n_runs == ISC_DRAIN_BATCH) {
 			p->slots_read += d->copy_slots;
 			give(d, p);

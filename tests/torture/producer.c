@@ -18,6 +18,8 @@
 #define THREADS_MAX 2048u
 
 static __thread oracle *volatile me;
+static __thread oracle own;			/* where handlers fork: a child must not count for its parent */
+static __thread oracle *shown;
 static __thread sigjmp_buf back;
 static __thread volatile sig_atomic_t may_jump;
 static __thread volatile sig_atomic_t child_events;	/* in a child of a handler: how many more */
@@ -36,12 +38,7 @@ static void emit(unsigned origin, unsigned n)
 			r[k] = (isc_record){number, payload(number, k), (uint8_t)origin, (uint8_t)(k ? 0 : n), (uint16_t)k};
 		isc_write(r, n);
 	}
-	/* A handler may have forked under us.  In the child this write went to
-	 * the child's own pool, if it had not begun yet, or nowhere. */
-	if (me == o)
-		atomic_fetch_add(&o->done[origin], 1);
-	else
-		atomic_fetch_add(&me->begun[origin], 1);
+	atomic_fetch_add(&o->done[origin], 1);
 }
 
 static void bind_oracle(void)
@@ -50,7 +47,11 @@ static void bind_oracle(void)
 
 	if (k >= ORACLES)
 		abort();
-	me = &the_stage->oracle[k];
+	me = shown = &the_stage->oracle[k];
+	if (the_stage->task.forks) {
+		memset(&own, 0, sizeof(own));
+		me = &own;
+	}
 }
 
 static void note_serial(void)
@@ -62,6 +63,8 @@ static void note_serial(void)
 		me->serial = t->slots[t->slot].serial;
 		me->gen = t->gen;
 	}
+	if (me == &own)
+		memcpy(shown, &own, sizeof(own));
 }
 
 /* The child writes, and then returns into whatever the signal interrupted. */
@@ -72,6 +75,9 @@ static void fork_in_handler(bool raw)
 	if (child != 0)
 		return;
 	bind_oracle();
+	/* The interrupted write goes to the child's own pool if it had not
+	 * begun, or nowhere; it may count as begun, done, both or neither. */
+	own.slack = 2 * ORIGINS;
 	emit(0, 1);
 	emit(0, 3);
 	child_events = 300;

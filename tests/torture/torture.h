@@ -21,6 +21,7 @@ typedef struct oracle {
 	uint64_t gen, serial;			/* gen 0: the thread got no slot */
 	_Atomic uint64_t begun[ORIGINS];	/* events that were going to be written */
 	_Atomic uint64_t done[ORIGINS];		/* events whose write has returned */
+	uint64_t slack;				/* either may be wrong by so much */
 } oracle;
 
 /* What a case asks for. */
