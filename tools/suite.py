@@ -19,7 +19,9 @@ TOOLS = Path(sys.executable).parent
 
 
 def tally(file: Path) -> tuple[int, int, int]:
-    """Passed, failed and skipped of a JUnit file."""
+    """Passed, failed and skipped of a JUnit file; none written is one failure."""
+    if not file.exists():
+        return 0, 1, 0
     cases = list(ElementTree.parse(file).getroot().iter("testcase"))
     failed = sum(1 for case in cases if case.find("failure") is not None or case.find("error") is not None)
     skipped = sum(1 for case in cases if case.find("skipped") is not None)
@@ -28,12 +30,15 @@ def tally(file: Path) -> tuple[int, int, int]:
 
 def unit(folder: Path, environment: dict[str, str], suite: str | None) -> tuple[int, Path]:
     command = [str(TOOLS / "meson"), "test", "-C", str(folder), "--no-rebuild", "--print-errorlogs"]
+    file = folder / "meson-logs" / "testlog.junit.xml"
+    file.unlink(missing_ok=True)
     done = subprocess.run([*command, *(["--suite", suite] if suite else [])], cwd=ROOT, env=environment, check=False)
-    return done.returncode, folder / "meson-logs" / "testlog.junit.xml"
+    return done.returncode, file
 
 
 def whole(folder: Path, environment: dict[str, str], arguments: list[str]) -> tuple[int, Path]:
     file = folder / "pytest.junit.xml"
+    file.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={file}", *arguments]
     done = subprocess.run(command, cwd=ROOT, env=environment, check=False)
     return 0 if done.returncode == 5 else done.returncode, file  # 5: nothing was selected
