@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
+import os
 import shutil
 import subprocess
 import sys
@@ -25,9 +25,11 @@ def main() -> int:
     subprocess.run(
         ["cc", "-O1", "-g", "-pthread", f"-I{tree.ROOT / 'include'}", source, "-o", folder / "demo", "-lm"], check=True
     )
-    child = f"{shlex.quote(sys.executable)} -c 'print(sum(i * i for i in range(300000)))'"
-    print(f"$ inferscope run -- ./demo {shlex.quote(child)}", flush=True)
-    done = subprocess.run([command, "run", "--", "./demo", child], cwd=folder, check=False)
+    shutil.copy(tree.ROOT / "tests" / "targets" / "demo_child.py", folder)
+    environment = dict(os.environ, PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    print("$ inferscope run -- ./demo python3 demo_child.py", flush=True)
+    program = [command, "run", "--", "./demo", "python3", "demo_child.py"]
+    done = subprocess.run(program, cwd=folder, env=environment, check=False)
     report = folder / "report.md"
     if done.returncode == 0:
         print(f"\nthe report, {report.relative_to(tree.ROOT)}:\n")

@@ -1,0 +1,3 @@
+"""The child of demo.c."""
+
+print("checked", sum(i * i for i in range(300000)))
