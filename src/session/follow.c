@@ -187,7 +187,7 @@ static void put_task(isc_follow *f, uint32_t thread)
 }
 
 /* A disk that is full is the writer's to report; here nothing depends on it. */
-static void flush(isc_follow *f)
+void isc_follow_flush(isc_follow *f)
 {
 	for (uint32_t i = 0; i < f->dirty_count; i++)
 		if (!(f->dirty[i] & TASK_BIT))
@@ -215,7 +215,7 @@ unsigned isc_follow_poll(isc_follow *f, uint64_t now_ns)
 		if (isc_image_of(f, process)->start_ns + ORPHAN_NS > now_ns)
 			isc_image_find_parent(f, process);	/* puts it back when there is none */
 	}
-	flush(f);
+	isc_follow_flush(f);
 	for (uint32_t i = 0; i < f->live_count; i++)
 		alive += isc_image_of(f, f->live[i])->host_pid != 0;	/* of others nobody can say */
 	return alive;

@@ -57,6 +57,10 @@ isc_status isc_follow_resume(isc_writer *writer, isc_control *control, uint32_t 
  * processes of the tree are alive. */
 unsigned isc_follow_poll(isc_follow *f, uint64_t now_ns);
 
+/* Gives what changed to the sink.  isc_follow_poll() ends with it; after a drain it
+ * is due before the trace is flushed, so that no event stands there without its thread. */
+void isc_follow_flush(isc_follow *f);
+
 /* News from perf. */
 void isc_follow_forked(isc_follow *f, uint32_t pid, uint32_t tid, uint32_t ppid, uint64_t time_ns);
 void isc_follow_execed(isc_follow *f, uint32_t pid, const char *comm, uint64_t time_ns);

@@ -208,6 +208,7 @@ static void collect(isc_recorder *r, bool last)
 	now = isc_clock_mono_ns();
 	isc_follow_poll(r->follow, now);
 	check_write(r, last ? isc_drain_finish(r->drain, &err) : isc_drain_run(r->drain, &r->cycle, &err), &err);
+	isc_follow_flush(r->follow);
 	check_write(r, r->sink.failed, &r->sink.err);
 	if (now >= r->next_clock_ns || last) {
 		isc_clock_pair pair = isc_clock_read_pair(r->clock_source);

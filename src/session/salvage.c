@@ -40,6 +40,8 @@ static isc_status drain_into(const isc_folder *folder, isc_writer *writer, isc_e
 	}
 	if (st == ISC_OK)
 		st = isc_drain_finish(drain, err);
+	if (sink.follow != NULL)
+		isc_follow_flush(sink.follow);
 	if (st == ISC_OK && sink.failed != ISC_OK) {
 		st = sink.failed;
 		if (err != NULL)
