@@ -18,6 +18,18 @@ def _boot():
         return  # somebody else's environment speaks to a privileged program
     if "t" in getattr(sys, "abiflags", ""):
         return  # the free-threaded build would switch its GIL on for us
+    before = set(sys.modules)
+    try:
+        _join()
+    finally:
+        # The program's own view: no module that it did not import, and none in the list of
+        # extension modules that a fatal error prints.
+        for name in set(sys.modules) - before:
+            if name.partition(".")[0] == "inferscope":
+                del sys.modules[name]
+
+
+def _join():
     from inferscope import _core
 
     if _core.inert:

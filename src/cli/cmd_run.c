@@ -41,31 +41,33 @@ static void say_salvaged(void *self, const char *folder, const char *trace, isc_
 			      trace);
 }
 
-/* The program's whole command line, and where our sitecustomize must be added
- * for a Python that has no package. */
-static isc_status prepare(const isc_settings *settings, const isc_target *target, char ***argv, char *inject,
-			  size_t room, isc_error *err)
+typedef struct plan {
+	char **argv;			/* the program's whole command line; borrows python */
+	char python[PATH_ROOM];		/* that runs it; "" when none does, as far as can be seen */
+	char inject[PATH_ROOM];		/* where our sitecustomize is, for a Python without the package */
+} plan;
+
+static isc_status prepare(const isc_settings *settings, const isc_target *target, plan *p, isc_error *err)
 {
-	char python[PATH_ROOM] = "";
 	isc_parts parts;
 	isc_status st;
 
-	inject[0] = 0;
 	if (target->kind != ISC_TARGET_COMMAND) {
-		st = isc_parts_python(settings->python, isc_cli_called_as, python, sizeof(python), err);
+		st = isc_parts_python(settings->python, isc_cli_called_as, p->python, sizeof(p->python), err);
 		if (st != ISC_OK)
 			return st;
 	} else {
-		isc_shebang_python(target->argv[0], python, sizeof(python));
+		isc_shebang_python(target->argv[0], p->python, sizeof(p->python));
 	}
-	if (python[0] != 0 && isc_parts_find(&parts, NULL) == ISC_OK && !isc_parts_python_has_package(python, &parts)) {
-		snprintf(inject, room, "%s", parts.inject);
-		if (inject[0] == 0)
+	if (p->python[0] != 0 && isc_parts_find(&parts, NULL) == ISC_OK &&
+	    !isc_parts_python_has_package(p->python, &parts)) {
+		snprintf(p->inject, sizeof(p->inject), "%s", parts.inject);
+		if (p->inject[0] == 0)
 			isc_log_write(&isc_cli_log, ISC_LOG_WARN,
 				      "%s has no InferScope: its Python code is not seen; %s -m pip install inferscope",
-				      python, python);
+				      p->python, p->python);
 	}
-	return isc_target_argv(target->kind, target->argv, python, argv, err);
+	return isc_target_argv(target->kind, target->argv, p->python, &p->argv, err);
 }
 
 /* Everything that would be an error after the program has run is one now. */
@@ -95,20 +97,22 @@ static int run(const isc_settings *settings, const isc_target *target)
 {
 	isc_session_options session = {.settings = settings, .trace_fd = -1, .say = say};
 	isc_session_result result = {.exit_code = ISC_EXIT_RUN_FAILED};
-	char trace[PATH_ROOM], inject[PATH_ROOM];
-	char **argv = NULL;
+	char trace[PATH_ROOM];
+	plan p = {0};
 	isc_error err;
 	isc_status st;
 
-	st = prepare(settings, target, &argv, inject, sizeof(inject), &err);
+	st = prepare(settings, target, &p, &err);
 	if (st == ISC_OK)
 		st = check_outputs(settings, trace, sizeof(trace), &session.trace_fd, &err);
-	if (st != ISC_OK)
+	if (st != ISC_OK) {
+		free(p.argv);
 		return isc_cli_fail(&err, ISC_EXIT_RUN_FAILED);
+	}
 	isc_session_salvage(trace, say_salvaged, NULL);
 	session.trace_path = trace;
-	st = isc_session_run(&session, argv, inject, &result, &err);
-	free(argv);
+	st = isc_session_run(&session, p.argv, p.inject, &result, &err);
+	free(p.argv);
 	if (result.launch == NULL) {	/* it never ran: no trace either */
 		unlink(trace);
 		return isc_cli_fail(&err, result.exit_code);

@@ -19,14 +19,19 @@ def _start(here):
     if not os.environ.get("INFERSCOPE_SESSION") or sys.version_info < (3, 9):
         return
     package = os.path.dirname(here)
+    ours = False
     try:
         from importlib.util import find_spec
 
-        if find_spec("inferscope") is None:  # an installed one wins: its _core fits
+        ours = find_spec("inferscope") is None  # an installed one wins: its _core fits
+        if ours:
             _load("inferscope", os.path.join(package, "__init__.py"), package)
         _load("_inferscope_boot", os.path.join(os.path.dirname(package), "_inferscope_boot.py"))
     except Exception:
-        sys.modules.pop("inferscope", None)
+        pass
+    if ours:  # importable here only if it is without us
+        for name in [n for n in sys.modules if n.partition(".")[0] == "inferscope"]:
+            del sys.modules[name]
 
 
 def _next():
