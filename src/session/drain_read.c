@@ -92,9 +92,6 @@ static uint32_t scan(isc_drain *d, isc_drain_pool *p)
 			atomic_store_explicit(&p->states[i], ISC_BLOCK_FREE, memory_order_release);
 			continue;
 		}
-		/* We are the only recorder: a pin here is a dead one's, or a wild write. */
-		if (word & ISC_STATE_PIN)
-			word = atomic_fetch_and_explicit(&p->states[i], ~ISC_STATE_PIN, memory_order_acq_rel) & ~ISC_STATE_PIN;
 		if (phase >= ISC_BLOCK_WRITING && ISC_STATE_SEQ(word) < limit)
 			d->items[n++] = (isc_drain_item){word, i};
 	}
@@ -103,7 +100,8 @@ static uint32_t scan(isc_drain *d, isc_drain_pool *p)
 	return n;
 }
 
-/* The word as pinned, or 0 when the block was retaken: then its loss shows as a gap. */
+/* The word as pinned, or 0 when the block was retaken: then its loss shows as a
+ * gap.  A pin that a dead recorder left becomes ours. */
 static uint64_t pin(_Atomic uint64_t *state, uint64_t word)
 {
 	uint64_t now = word;

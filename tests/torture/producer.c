@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runtime/runtime.h"
@@ -271,6 +272,28 @@ static void *short_thread(void *arg)
 	return NULL;
 }
 
+/* Its first event comes from a vfork child, whose id is not the thread's. */
+static void *borrowed_thread(void *arg)
+{
+	struct timespec pause = {0, 200000};
+	volatile pid_t child;
+
+	bind_oracle();
+	child = vfork();
+	if (child == 0) {
+		emit(0, 1);
+		_exit(0);
+	}
+	waitpid(child, NULL, 0);
+	for (unsigned j = 0; j < 100; j++) {
+		for (unsigned k = 0; k < 10; k++)
+			emit(0, 1);
+		nanosleep(&pause, NULL);
+	}
+	note_serial();
+	return arg;
+}
+
 static void tree(int depth);
 
 static void branch(int depth)
@@ -286,7 +309,7 @@ static void branch(int depth)
 	if (depth > 0)
 		tree(depth - 1);
 	for (unsigned k = 0; k < 2; k++)
-		start(&two[k], short_thread, NULL);
+		start(&two[k], k == 0 ? short_thread : borrowed_thread, NULL);
 	for (unsigned k = 0; k < 2; k++)
 		pthread_join(two[k], NULL);
 	me = mine;
