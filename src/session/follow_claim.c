@@ -382,6 +382,8 @@ uint32_t isc_claim_changed(isc_follow *f, uint32_t process, uint64_t time_ns)
 
 /* ---- pid namespaces --------------------------------------------------- */
 
+#define BEFORE_NS 20000000u	/* /proc counts start times in 10 ms */
+
 struct nested {
 	isc_follow *f;
 	uint32_t own;
@@ -443,7 +445,8 @@ uint32_t isc_claim_host(isc_follow *f, uint32_t own_pid, uint32_t own_ppid, uint
 	x = isc_image_of(f, direct);
 	if (x != NULL && x->pid == own_ppid && !over_before(x, time_ns))
 		return own_pid;
-	if (isc_proc_stat_read(own_pid, &st) && st.ppid == own_ppid && st.start_ns <= time_ns + ISC_FOLLOW_SLACK_NS)
+	bool there = isc_proc_stat_read(own_pid, &st);
+	if (there && st.ppid == own_ppid && st.start_ns <= time_ns + ISC_FOLLOW_SLACK_NS && of_the_tree(f, own_pid))
 		return own_pid;
 	if (f->ns_scans > 0) {
 		struct nested n = {f, own_pid, time_ns, 0, 0};
@@ -455,6 +458,9 @@ uint32_t isc_claim_host(isc_follow *f, uint32_t own_pid, uint32_t own_ppid, uint
 		if (n.matches > 1)
 			return 0;	/* two namespaces with the same number: unknown stays unknown */
 	}
-	/* Gone already.  Only the first process of a namespace has no parent. */
-	return own_ppid == 0 ? 0 : own_pid;
+	/* Gone already, or its parent is.  Only the first process of a namespace has
+	 * no parent; and what was there before the session is somebody else. */
+	if (own_ppid == 0 || (there && (st.start_ns + BEFORE_NS < f->first.mono_ns || st.start_ns > time_ns)))
+		return 0;
+	return own_pid;
 }

@@ -9,8 +9,11 @@
 
 #include <cmocka.h>
 #include <malloc.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -418,8 +421,16 @@ static void garbage_in_the_roster_is_not_believed(void **state)
 		for (size_t i = 0; i < 64 * sizeof(isc_roster_entry); i++)
 			((char *)t.control->roster)[i] = (char)rand_r(&seed);
 		uint64_t tail = atomic_load(&t.control->roster_tail) + (unsigned)rand_r(&seed) % 200;
-		for (uint64_t n = tail > 64 ? tail - 64 : 0; n < tail; n++)
-			atomic_store(&t.control->roster[n % 64].seq, n + (unsigned)rand_r(&seed) % 2);
+		for (uint64_t n = tail > 64 ? tail - 64 : 0; n < tail; n++) {
+			isc_roster_entry *e = &t.control->roster[n % 64];
+
+			/* Half of them are true but for the lengths. */
+			if (rand_r(&seed) % 2) {
+				e->pid = 1 + (unsigned)rand_r(&seed) % 1000;
+				e->birth = (uint16_t)(1 + rand_r(&seed) % 2);
+			}
+			atomic_store(&e->seq, n + (unsigned)rand_r(&seed) % 2);
+		}
 		atomic_store(&t.control->roster_tail, tail);
 		isc_follow_poll(t.follow, isc_clock_mono_ns());
 	}
@@ -555,6 +566,7 @@ static void without_any_news_proc_shows_children_and_their_ends(void **state)
 	assert_int_equal(pipe(go), 0);
 	pid_t root = fork();
 	if (root == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);	/* a failed test leaves nobody behind */
 		char *const args[] = {"sleep", "60", NULL};
 		pid_t child;
 
@@ -596,6 +608,110 @@ static void without_any_news_proc_shows_children_and_their_ends(void **state)
 	close(go[1]);
 }
 
+static void a_process_that_was_told_dead_but_lives_is_not_gone(void **state)
+{
+	tree t;
+	pid_t root = fork();
+
+	(void)state;
+	if (root == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pause();
+		_exit(0);
+	}
+	tree_open(&t, ISC_ROSTER_ENTRIES, false, root);
+	/* A thread that perf's lost records hid goes on: its memory must stay. */
+	isc_follow_exited(t.follow, (uint32_t)root, (uint32_t)root, isc_clock_mono_ns());
+	assert_false(isc_follow_image_gone(t.follow, 1));
+	kill(root, SIGKILL);
+	waitpid(root, NULL, 0);
+	assert_true(isc_follow_image_gone(t.follow, 1));
+	tree_close(&t);
+}
+
+/* A process that is number 1 in a pid namespace of its own, with a thread. */
+static void *idle(void *out)
+{
+	*(uint32_t *)out = (uint32_t)gettid();
+	pause();
+	return NULL;
+}
+
+static void a_process_in_its_own_pid_namespace_is_found_by_ours(void **state)
+{
+	tree t;
+	int told[2], go[2];
+	uint32_t own[2];
+	char c = 0;
+
+	(void)state;
+	assert_int_equal(pipe(told), 0);
+	assert_int_equal(pipe(go), 0);
+	pid_t root = fork();
+	if (root == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (read(go[0], &c, 1) != 1 || unshare(CLONE_NEWPID) != 0) {
+			memset(own, 0xff, sizeof(own));
+			_exit(write(told[1], own, sizeof(own)) != sizeof(own));
+		}
+		pid_t child = fork();
+		if (child == 0) {
+			pthread_t thread;
+
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			memset(own, 0, sizeof(own));
+			if (pthread_create(&thread, NULL, idle, &own[1]) != 0)
+				_exit(1);
+			while (*(volatile uint32_t *)&own[1] == 0)
+				usleep(100);
+			own[0] = (uint32_t)getpid();
+			if (write(told[1], own, sizeof(own)) != sizeof(own))
+				_exit(1);
+			pause();
+			_exit(0);
+		}
+		pause();
+		_exit(0);
+	}
+	tree_open(&t, ISC_ROSTER_ENTRIES, false, root);
+	announce(&t, (uint32_t)root, (uint32_t)getpid(), ISC_BIRTH_IMAGE, 899, "self");
+	assert_int_equal(write(go[1], &c, 1), 1);
+	assert_int_equal(read(told[0], own, sizeof(own)), sizeof(own));
+	if (own[0] == UINT32_MAX) {
+		waitpid(root, NULL, 0);
+		tree_close(&t);
+		print_message("# skipped: no right to make a pid namespace\n");
+		skip();
+	}
+	assert_int_equal(own[0], 1);
+	/* Before anybody has looked: the line in the roster says 1, as our own init does. */
+	t.zero_ns = isc_clock_mono_ns();
+	announce(&t, own[0], 0, ISC_BIRTH_FORK, 0, "");
+	isc_follow_poll(t.follow, isc_clock_mono_ns());
+	pid_t host = isc_follow_host_pid(t.follow, 2);
+	assert_true(host > 1);
+	assert_int_equal(t.kept->process[2].pid, host);
+	assert_int_equal(t.kept->process[2].ppid, root);
+	assert_int_equal(t.kept->process[2].parent, 1);
+	assert_true(reaches(&t, 2, 2));
+	/* Its threads have two numbers as well; switches know ours. */
+	uint32_t thread = isc_follow_thread(t.follow, 2, own[1], 1, isc_clock_mono_ns());
+	isc_follow_poll(t.follow, isc_clock_mono_ns());
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/task/%u", (int)host, t.kept->thread[thread].tid);
+	assert_int_equal(access(path, F_OK), 0);
+	assert_int_not_equal(t.kept->thread[thread].tid, host);
+	kill(host, SIGKILL);
+	assert_true(reaches(&t, 2, 1));
+	kill(root, SIGKILL);
+	waitpid(root, NULL, 0);
+	tree_close(&t);
+	for (int i = 0; i < 2; i++) {
+		close(told[i]);
+		close(go[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -615,6 +731,8 @@ int main(void)
 		cmocka_unit_test(a_fork_storm_stays_small),
 		cmocka_unit_test(what_proc_says_is_parsed_with_odd_names),
 		cmocka_unit_test(without_any_news_proc_shows_children_and_their_ends),
+		cmocka_unit_test(a_process_that_was_told_dead_but_lives_is_not_gone),
+		cmocka_unit_test(a_process_in_its_own_pid_namespace_is_found_by_ours),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

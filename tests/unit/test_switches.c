@@ -239,6 +239,7 @@ static target start(const char *what, long n)
 	assert_int_equal(pipe(out), 0);
 	t.pid = fork();
 	if (t.pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);	/* a failed test leaves nobody behind */
 		close(go[1]);
 		dup2(out[1], STDOUT_FILENO);
 		if (read(go[0], &c, 1) != 1)
