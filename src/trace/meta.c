@@ -1,5 +1,6 @@
 #include "trace/meta.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #define DEPTH_MAX 64
@@ -23,11 +24,12 @@ static size_t skip_string(const char *s, size_t len, size_t at)
 	return at < len ? at + 1 : 0;
 }
 
-/* Behind the value that begins at `at`; 0: it does not end.  Brackets are only
- * counted: whoever reads the value parses it. */
+/* Behind the value that begins at `at`; 0: it does not end.  Only brackets are
+ * looked at: whoever reads the value parses it. */
 static size_t skip_value(const char *s, size_t len, size_t at)
 {
 	size_t start = at;
+	uint64_t curly = 0;	/* one bit for each open bracket, the innermost lowest */
 	unsigned depth = 0;
 
 	while (at < len) {
@@ -43,11 +45,15 @@ static size_t skip_value(const char *s, size_t len, size_t at)
 		case '[':
 			if (++depth > DEPTH_MAX)
 				return 0;
+			curly = curly << 1 | (s[at] == '{');
 			break;
 		case '}':
 		case ']':
 			if (depth == 0)
 				return at > start ? at : 0;
+			if ((curly & 1) != (s[at] == '}'))
+				return 0;
+			curly >>= 1;
 			if (--depth == 0)
 				return at + 1;
 			break;
@@ -73,8 +79,7 @@ bool isc_meta_next(const char *json, size_t len, size_t *at, isc_meta_member *ou
 
 	if (p >= len || json[p] != (*at == 0 ? '{' : ',')) {
 		/* The closing bracket and white space may follow, and nothing else. */
-		if (*at != 0 && p < len && json[p] == '}')
-			*at = skip_space(json, len, p + 1);
+		*at = *at != 0 && p < len && json[p] == '}' ? skip_space(json, len, p + 1) : 0;
 		return false;
 	}
 	p = skip_space(json, len, p + 1);

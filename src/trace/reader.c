@@ -10,7 +10,7 @@
 #include "trace/opened.h"
 #include "trace/records.h"
 
-#define SCANS_MAX 6		/* of a file that is being written to, until one is consistent */
+#define SCANS_MAX 10		/* of a file that is being written to, until one is consistent */
 #define LOADS_MAX 4		/* likewise of what is kept */
 #define STATE_MAX (256u << 20)	/* of processes, threads and the like, as they weigh in the file */
 #define ANCESTORS_MAX 256	/* forks of forks whose definitions an image may use */
@@ -51,7 +51,9 @@ static isc_status read_table(isc_trace *tr, isc_source *source)
 		source->live = !tr->table.complete;
 		if (isc_checkpoint_find(&tr->table, tr->table.count, source, &tr->checkpoint) == ISC_SOURCE_NOMEM)
 			return ISC_ERR_NOMEM;
-		if (tr->table.complete || (!tr->table.truncated && !isc_table_has_holes(&tr->table, &tr->checkpoint)))
+		/* What looks broken may be a chunk on its way into the file. */
+		if (tr->table.complete || (!tr->table.truncated && tr->table.damaged == 0 &&
+					   !isc_table_has_holes(&tr->table, &tr->checkpoint)))
 			break;
 		/* Nothing moved since the last look: this is all there will be. */
 		sequence = tr->table.count > 0 ? tr->table.ref[tr->table.count - 1].sequence : 0;

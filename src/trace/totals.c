@@ -198,8 +198,8 @@ isc_totals_lane *isc_totals_lane_of(isc_totals *t, uint32_t process, uint32_t th
 			return lane;
 	}
 	total = thread_of(t, process, thread);
-	bigger = grow(t->lanes, t->lane_count, &t->lane_room, sizeof(*t->lanes));
-	if (bigger == NULL || total == NULL)
+	bigger = total != NULL ? grow(t->lanes, t->lane_count, &t->lane_room, sizeof(*t->lanes)) : NULL;
+	if (bigger == NULL)
 		return NULL;
 	t->lanes = bigger;
 	lane = calloc(1, sizeof(*lane));

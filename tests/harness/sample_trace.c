@@ -114,11 +114,12 @@ void sample_scopes(isc_writer *w, uint32_t process, uint32_t thread, uint64_t fi
 {
 	isc_record r[2 * 256];
 	isc_trace_run run = {.process = process, .thread = thread, .first = first, .events = 2 * pairs, .slots = 2 * pairs};
+	uint64_t seed = first;
 	isc_error err = {0};
 
 	for (uint32_t i = 0; i < pairs; i++) {
-		r[2 * i] = (isc_record){ticks + 100 * i, id, ISC_KIND_SCOPE_ENTER, 1, 0};
-		r[2 * i + 1] = (isc_record){ticks + 100 * i + 10 + i % 50, id, ISC_KIND_SCOPE_EXIT, 1, 0};
+		r[2 * i] = (isc_record){ticks + 1000 * i + sample_draw(&seed) % 400, id, ISC_KIND_SCOPE_ENTER, 1, 0};
+		r[2 * i + 1] = (isc_record){ticks + 1000 * i + 500 + sample_draw(&seed) % 400, id, ISC_KIND_SCOPE_EXIT, 1, 0};
 	}
 	if (pairs > 256 || isc_writer_events(w, &run, r, &err) != ISC_OK) {
 		fprintf(stderr, "%s\n", err.what);
