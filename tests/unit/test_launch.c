@@ -238,6 +238,23 @@ static void closed_descriptors_stay_closed_for_the_program(void **state)
 					   close_standard)), 7);
 }
 
+static void no_file_of_ours_becomes_a_standard_descriptor(void **state)
+{
+	pid_t pid;
+
+	(void)state;
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		close_standard();
+		isc_launch_hold_standard();
+		if (fcntl(0, F_GETFD) != FD_CLOEXEC || fcntl(1, F_GETFD) != FD_CLOEXEC)
+			_exit(1);
+		_exit(open("/dev/null", O_RDONLY) > 2 ? 0 : 2);
+	}
+	assert_int_equal(WEXITSTATUS(wait_for(pid)), 0);
+}
+
 /* ---- what happens to the recorder -------------------------------------- */
 
 static void a_launch_given_up_ends_the_waiting_child(void **state)
@@ -452,6 +469,7 @@ int main(void)
 		cmocka_unit_test(an_ignored_sigchld_stays_ignored_and_we_wait_all_the_same),
 		cmocka_unit_test(mask_and_dispositions_reach_the_program_as_we_got_them),
 		cmocka_unit_test(closed_descriptors_stay_closed_for_the_program),
+		cmocka_unit_test(no_file_of_ours_becomes_a_standard_descriptor),
 		cmocka_unit_test(a_launch_given_up_ends_the_waiting_child),
 		cmocka_unit_test(a_program_whose_recorder_dies_before_go_runs_all_the_same),
 		cmocka_unit_test(without_its_watcher_signals_are_still_passed_on),
