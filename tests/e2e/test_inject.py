@@ -25,13 +25,15 @@ def run(python: str | Path, code: str, stage: Path, *more: Path, **variables: st
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30, check=False)
 
 
-def test_the_package_is_loaded_and_nothing_beside_it(python: str, stage: Path, tmp_path: Path) -> None:
+def test_the_process_is_joined_and_nothing_becomes_importable(python: str, stage: Path) -> None:
     (site,) = stage.glob("lib/python*/site-packages")
     (site / "beside_us.py").write_text("")
-    code = "import os, sys, inferscope as i; print(sys._inferscope_boot == os.getpid(), 'stage' in str(sys.path))\n"
-    code += "try: import beside_us\nexcept ImportError: print('not there')"
+    code = "import os, sys; print(sys._inferscope_boot == os.getpid(), '_core.cpython' in open('/proc/self/maps').read())\n"
+    code += "print([m for m in sys.modules if 'inferscope' in m], 'stage' in str(sys.path))\n"
+    code += "for name in 'inferscope', 'beside_us':\n  try: __import__(name)\n  except ImportError: print('no', name)"
     said = run(python, code, stage)
-    assert (said.returncode, said.stdout, said.stderr) == (0, "True False\nnot there\n", "")
+    assert (said.returncode, said.stderr) == (0, "")
+    assert said.stdout.splitlines() == ["True True", "[] False", "no inferscope", "no beside_us"]
 
 
 def test_without_a_session_nothing_is_loaded(python: str, stage: Path) -> None:
