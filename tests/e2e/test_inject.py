@@ -28,7 +28,8 @@ def run(python: str | Path, code: str, stage: Path, *more: Path, **variables: st
 def test_the_process_is_joined_and_nothing_becomes_importable(python: str, stage: Path) -> None:
     (site,) = stage.glob("lib/python*/site-packages")
     (site / "beside_us.py").write_text("")
-    code = "import os, sys; print(sys._inferscope_boot == os.getpid(), '_core.cpython' in open('/proc/self/maps').read())\n"
+    code = "import os, sys\nmaps = open('/proc/self/maps').read()\n"
+    code += "print(sys._inferscope_boot == os.getpid(), '_core.cpython' in maps)\n"
     code += "print([m for m in sys.modules if 'inferscope' in m], 'stage' in str(sys.path))\n"
     code += "for name in 'inferscope', 'beside_us':\n  try: __import__(name)\n  except ImportError: print('no', name)"
     said = run(python, code, stage)
