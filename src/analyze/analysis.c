@@ -32,15 +32,14 @@ double isc_build_inside_us(const isc_build *b, uint64_t from_ns, uint64_t to_ns)
 void isc_build_accounts(isc_build *b)
 {
 	const isc_trace_account *account;
-	const isc_total_thread *total;
 	isc_analysis *a = b->a;
 
 	for (size_t i = 0; (account = isc_trace_account_at(b->trace, i)) != NULL; i++) {
 		a->lost += account->lost;
 		b->accounted += account->stored;
 	}
-	for (size_t i = 0; (total = isc_totals_thread_at(b->totals, i)) != NULL; i++)
-		a->events += total->events;
+	a->events = isc_totals_events(b->totals);
+	b->folded = isc_totals_folded(b->totals);
 	a->retired = b->stats->retired_events;
 }
 

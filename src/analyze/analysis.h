@@ -24,21 +24,21 @@ typedef struct isc_text {
 
 typedef struct isc_analysis_process {
 	uint32_t pid;
-	uint32_t ppid;		/* 0: not known */
-	isc_text *argv;		/* of its last image */
+	uint32_t ppid;	/* 0: not known */
+	isc_text *argv; /* of its last image */
 	size_t argc;
 	bool argv_cut;
 	double start_us;
 	double wall_us;
-	bool wall_known;	/* false: the end was not seen; wall_us is up to the end of the trace */
+	bool wall_known; /* false: the end was not seen; wall_us is up to the end of the trace */
 	bool traced;
-	bool failed;		/* not traced because its pool could not be opened */
+	bool failed; /* not traced because its pool could not be opened */
 	bool python;
 	bool exit_known;
-	int exit_code;		/* -1 when a signal ended it */
-	int signal;		/* 0: none */
-	uint32_t images;	/* 1, and one more for every exec */
-	uint64_t events;	/* of all its threads */
+	int exit_code;	 /* -1 when a signal ended it */
+	int signal;	 /* 0: none */
+	uint32_t images; /* 1, and one more for every exec */
+	uint64_t events; /* of all its threads */
 } isc_analysis_process;
 
 typedef struct isc_analysis_thread {
@@ -47,17 +47,17 @@ typedef struct isc_analysis_thread {
 	isc_text name;
 	bool main;
 	double start_us;
-	double wall_us;		/* = on_cpu + run_queue + waiting + unwatched, where those are known */
-	double on_cpu_us;	/* negative: not known */
-	double run_queue_us;	/* wanted to run and did not; negative: not known */
-	double waiting_us;	/* negative: not known */
-	double unwatched_us;	/* no switch told what it did; negative: not known */
+	double wall_us;	     /* = on_cpu + run_queue + waiting + unwatched, where those are known */
+	double on_cpu_us;    /* negative: not known */
+	double run_queue_us; /* wanted to run and did not; negative: not known */
+	double waiting_us;   /* negative: not known */
+	double unwatched_us; /* no switch told what it did; negative: not known */
 	uint64_t switches;
 	uint64_t events;
 } isc_analysis_thread;
 
 typedef struct isc_analysis_bin {
-	double from_us, to_us;	/* durations from, and below */
+	double from_us, to_us; /* durations from, and below */
 	uint64_t count;
 } isc_analysis_bin;
 
@@ -65,11 +65,11 @@ typedef struct isc_analysis_bin {
  * has no clock to tell them. */
 typedef struct isc_analysis_scope {
 	isc_text name;
-	uint64_t count;		/* entered and left */
-	uint64_t open;		/* never left */
-	uint64_t unmatched;	/* left, but the entering was lost */
+	uint64_t count;	    /* entered and left */
+	uint64_t open;	    /* never left */
+	uint64_t unmatched; /* left, but the entering was lost */
 	double total_us, mean_us, p50_us, p90_us, p99_us, max_us;
-	isc_analysis_bin *bins;	/* by duration, empty ones left out */
+	isc_analysis_bin *bins; /* by duration, empty ones left out */
 	size_t bin_count;
 } isc_analysis_scope;
 
@@ -81,31 +81,31 @@ typedef struct isc_analysis_mark {
 typedef struct isc_analysis_counter {
 	isc_text name;
 	uint64_t count;
-	double min, max, mean, last;	/* last: of the process seen last */
+	double min, max, mean, last; /* last: of the process seen last */
 } isc_analysis_counter;
 
 typedef struct isc_analysis_warning {
-	const char *id;		/* "lost_events": the same in every version */
-	char *text;		/* one sentence */
-	char *remedy;		/* what to do about it, or NULL */
-	bool grave;		/* numbers of this report may be wrong or missing because of it */
+	const char *id; /* "lost_events": the same in every version */
+	char *text;	/* one sentence */
+	char *remedy;	/* what to do about it, or NULL */
+	bool grave;	/* numbers of this report may be wrong or missing because of it */
 } isc_analysis_warning;
 
 typedef struct isc_analysis {
-	isc_text *argv;		/* of the root */
+	isc_text *argv; /* of the root */
 	size_t argc;
 	bool exit_known;
-	int exit_code;		/* -1 when a signal ended it */
+	int exit_code; /* -1 when a signal ended it */
 	int signal;
 	double wall_us;
 	isc_text host;
-	isc_text python;	/* version of the interpreter; empty: none or unknown */
+	isc_text python; /* version of the interpreter; empty: none or unknown */
 	isc_text *label_keys, *label_values;
 	size_t labels;
 
-	double from_us, to_us;	/* what the figures below are about */
-	const char *why;	/* "the whole run", ... */
-	const char *withheld;	/* why no verdict is given */
+	double from_us, to_us; /* what the figures below are about */
+	const char *why;       /* "the whole run", ... */
+	const char *withheld;  /* why no verdict is given */
 
 	isc_analysis_process *processes;
 	size_t process_count;
@@ -118,19 +118,19 @@ typedef struct isc_analysis {
 	isc_analysis_counter *counters;
 	size_t counter_count;
 
-	double budget_pct;	/* negative: off or not known */
+	double budget_pct; /* negative: off or not known */
 	bool budget_known;
-	double measured_pct;	/* negative: not known */
-	double recorder_cpu_pct;	/* negative: not known */
-	double switches_pct;	/* what watching switches cost; negative: not known */
-	uint64_t events;	/* stored, retired ones included; produced = events + lost */
+	double measured_pct;	 /* negative: not known */
+	double recorder_cpu_pct; /* negative: not known */
+	double switches_pct;	 /* what watching switches cost; negative: not known */
+	uint64_t events;	 /* stored, retired ones included; produced = events + lost */
 	uint64_t lost, retired, skipped;
-	const char *clock_source;	/* "tsc" or "monotonic" */
+	const char *clock_source; /* "tsc" or "monotonic" */
 	bool switches_seen;
 
-	bool complete;		/* the recorder finished the trace */
-	bool live;		/* it is still being written */
-	bool damaged;		/* a part of it could not be read, or its last chunk is cut */
+	bool complete; /* the recorder finished the trace */
+	bool live;     /* it is still being written */
+	bool damaged;  /* a part of it could not be read, or its last chunk is cut */
 
 	isc_analysis_warning *warnings;
 	size_t warning_count;
@@ -138,10 +138,10 @@ typedef struct isc_analysis {
 } isc_analysis;
 
 typedef struct isc_analysis_options {
-	const char *scope;	/* only this scope and what happened inside it; NULL: all */
-	double from_us, to_us;	/* of the session; to_us 0: the end */
-	bool live;		/* a recorder is still writing it: that it has no end is no damage */
-	void (*progress)(void *self, uint64_t done, uint64_t total);	/* may be NULL */
+	const char *scope;     /* only this scope and what happened inside it; NULL: all */
+	double from_us, to_us; /* of the session; to_us 0: the end */
+	bool live;	       /* a recorder is still writing it: that it has no end is no damage */
+	void (*progress)(void *self, uint64_t done, uint64_t total); /* may be NULL */
 	void *progress_self;
 } isc_analysis_options;
 
@@ -153,6 +153,6 @@ typedef struct isc_analysis_options {
  * ISC_ERR_INVALID: there is no such scope, or nothing in that time.
  */
 isc_status isc_analysis_new(isc_trace *trace, const isc_analysis_options *options, isc_analysis **out, isc_error *err);
-void isc_analysis_free(isc_analysis *a);	/* NULL is fine */
+void isc_analysis_free(isc_analysis *a); /* NULL is fine */
 
 #endif

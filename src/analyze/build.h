@@ -9,51 +9,52 @@
 #include "base/arena.h"
 #include "base/hashmap.h"
 
-typedef struct isc_facts {		/* the session's own words, from the trace's meta */
+typedef struct isc_facts { /* the session's own words, from the trace's meta */
 	bool present;
-	bool broken;			/* there, but not JSON, or not an object */
+	bool broken; /* there, but not JSON, or not an object */
 	bool perf_known, perf_ok;
 	isc_text perf, perf_remedy;
-	double wall_us;			/* negative: not said; so are all below */
+	double wall_us; /* negative: not said; so are all below */
 	double recorder_cpu_us, recorder_cpu_pct, measured_pct, switch_cost_pct;
 	uint64_t roster_lost, attach_failed, switches_lost;
 	bool session_on_disk;
-	uint64_t switches;		/* stored */
+	uint64_t switches; /* stored */
 	isc_text follow;
 	isc_text version;
 } isc_facts;
 
 typedef struct isc_build {
 	isc_trace *trace;
-	const isc_analysis_options *options;	/* may be NULL */
+	const isc_analysis_options *options; /* may be NULL */
 	const isc_trace_stats *stats;
-	const isc_trace_end *end;	/* NULL: not there */
+	const isc_trace_end *end; /* NULL: not there */
 	isc_analysis *a;
 	isc_arena *arena;
 	isc_facts facts;
 
-	bool cut;			/* a scope or a time was asked for */
-	isc_text only;			/* the scope's name; at NULL: none */
+	bool cut;      /* a scope or a time was asked for */
+	isc_text only; /* the scope's name; at NULL: none */
 	bool only_found;
-	uint64_t start_ns;		/* of the session, CLOCK_MONOTONIC */
-	uint64_t end_ns;		/* last thing known of */
-	uint64_t from_ns, to_ns;	/* the window */
+	uint64_t start_ns;	 /* of the session, CLOCK_MONOTONIC */
+	uint64_t end_ns;	 /* last thing known of */
+	uint64_t from_ns, to_ns; /* the window */
 
-	isc_totals *totals;		/* of the window, or of everything */
-	double us_per_tick;		/* of totals; 0: not known */
+	isc_totals *totals; /* of the window, or of everything */
+	double us_per_tick; /* of totals; 0: not known */
 
-	isc_hashmap entry_of;		/* process index -> rank in a->processes + 1 */
-	size_t root;			/* rank of the program that was started, or SIZE_MAX */
+	isc_hashmap entry_of; /* process index -> rank in a->processes + 1 */
+	size_t root;	      /* rank of the program that was started, or SIZE_MAX */
 	size_t warning_room;
-	uint64_t bare_switches;		/* of threads that nothing else told of */
-	uint64_t gap_ns;		/* switches not watched */
-	uint64_t accounted;		/* events that the accounts call stored */
+	uint64_t bare_switches; /* of threads that nothing else told of */
+	uint64_t gap_ns;	/* switches not watched */
+	uint64_t folded;	/* what the totals had no room for, one by one */
+	uint64_t accounted;	/* events that the accounts call stored */
 } isc_build;
 
 /* Every part: ISC_OK or ISC_ERR_NOMEM, but for what is said. */
 isc_status isc_build_facts(isc_build *b, isc_error *err);
-isc_status isc_build_window(isc_build *b, isc_error *err);	/* ISC_ERR_INVALID too */
-isc_status isc_build_totals(isc_build *b, isc_error *err);	/* ISC_ERR_INVALID: no such scope */
+isc_status isc_build_window(isc_build *b, isc_error *err); /* ISC_ERR_INVALID too */
+isc_status isc_build_totals(isc_build *b, isc_error *err); /* ISC_ERR_INVALID: no such scope */
 isc_status isc_build_processes(isc_build *b, isc_error *err);
 isc_status isc_build_threads(isc_build *b, isc_error *err);
 isc_status isc_build_scopes(isc_build *b, isc_error *err);

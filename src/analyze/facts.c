@@ -49,7 +49,8 @@ static bool take_argv(isc_build *b, yyjson_val *list)
 	b->a->argv = isc_arena_array(b->arena, yyjson_arr_size(list), sizeof(isc_text));
 	if (b->a->argv == NULL)
 		return false;
-	yyjson_arr_foreach(list, at, n, value) {
+	yyjson_arr_foreach(list, at, n, value)
+	{
 		if (!yyjson_is_str(value))
 			continue;
 		if (!take_text(b, value, &b->a->argv[taken++]))
@@ -71,7 +72,8 @@ static bool take_labels(isc_build *b, yyjson_val *map)
 	a->label_values = isc_arena_array(b->arena, yyjson_obj_size(map), sizeof(isc_text));
 	if (a->label_keys == NULL || a->label_values == NULL)
 		return false;
-	yyjson_obj_foreach(map, at, n, key, value) {
+	yyjson_obj_foreach(map, at, n, key, value)
+	{
 		if (!yyjson_is_str(value))
 			continue;
 		if (!take_text(b, key, &a->label_keys[a->labels]) || !take_text(b, value, &a->label_values[a->labels]))
@@ -87,7 +89,8 @@ static bool take_warnings(isc_build *b, yyjson_val *list)
 	size_t at, n;
 	yyjson_val *value;
 
-	yyjson_arr_foreach(list, at, n, value) {
+	yyjson_arr_foreach(list, at, n, value)
+	{
 		isc_text text = {0}, remedy = {0};
 		isc_analysis_warning *w;
 
@@ -100,7 +103,8 @@ static bool take_warnings(isc_build *b, yyjson_val *list)
 		if (w == NULL)
 			return false;
 		/* A NUL inside ends the sentence: nothing that we write has one. */
-		*w = (isc_analysis_warning){"recorder", (char *)text.at, remedy.len > 0 ? (char *)remedy.at : NULL, true};
+		*w = (isc_analysis_warning){"recorder", (char *)text.at, remedy.len > 0 ? (char *)remedy.at : NULL,
+					    true};
 	}
 	return true;
 }

@@ -39,7 +39,8 @@ static bool fill_marks(isc_build *b, isc_names *names)
 
 		if (n == SIZE_MAX)
 			return false;
-		if (n == a->mark_count && isc_arena_push(b->arena, &a->marks, &a->mark_count, &room, sizeof(*a->marks)) == NULL)
+		if (n == a->mark_count &&
+		    isc_arena_push(b->arena, &a->marks, &a->mark_count, &room, sizeof(*a->marks)) == NULL)
 			return false;
 		a->marks[n].name = names->text[n];
 		a->marks[n].count += total->count;
@@ -53,7 +54,7 @@ static bool fill_counters(isc_build *b, isc_names *names)
 {
 	isc_analysis *a = b->a;
 	const isc_total_counter *total;
-	uint32_t *last = NULL;		/* the process that c->last is from */
+	uint32_t *last = NULL; /* the process that c->last is from */
 	size_t room = 0, last_count = 0, last_room = 0;
 
 	for (size_t i = 0; (total = isc_totals_counter_at(b->totals, i)) != NULL; i++) {
@@ -70,7 +71,7 @@ static bool fill_counters(isc_build *b, isc_names *names)
 		c->name = names->text[n];
 		c->min = c->count == 0 || total->min < c->min ? total->min : c->min;
 		c->max = c->count == 0 || total->max > c->max ? total->max : c->max;
-		c->mean += total->sum;	/* until all are there */
+		c->mean += total->sum; /* until all are there */
 		c->count += total->count;
 		if (total->process >= last[n]) {
 			last[n] = total->process;

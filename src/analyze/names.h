@@ -13,11 +13,11 @@
 #include "base/hashmap.h"
 
 typedef struct isc_names {
-	isc_text *text;		/* by number; copies in the arena */
+	isc_text *text; /* by number; copies in the arena */
 	size_t count, room;
-	size_t *next;		/* of the same hash: number + 1 */
+	size_t *next; /* of the same hash: number + 1 */
 	size_t next_count, next_room;
-	isc_hashmap first;	/* hash -> number + 1 */
+	isc_hashmap first; /* hash -> number + 1 */
 } isc_names;
 
 /* A zeroed struct is empty. */

@@ -13,12 +13,12 @@
 /* Beside a->threads, by the same rank. */
 struct tracks {
 	isc_track *track;
-	size_t *next;		/* another thread with this tid, later: rank + 1 */
-	isc_hashmap by_tid;	/* tid -> rank + 1 of the one that lives now */
-	isc_hashmap by_index;	/* thread index -> rank + 1 */
-	isc_hashmap main_of;	/* process rank -> rank + 1 of its main thread */
+	size_t *next;	      /* another thread with this tid, later: rank + 1 */
+	isc_hashmap by_tid;   /* tid -> rank + 1 of the one that lives now */
+	isc_hashmap by_index; /* thread index -> rank + 1 */
+	isc_hashmap main_of;  /* process rank -> rank + 1 of its main thread */
 	isc_gaps gaps;
-	bool launched;		/* by us: nothing ran before we watched */
+	bool launched; /* by us: nothing ran before we watched */
 	uint64_t first_switch_ns;
 	bool any;
 };

@@ -12,7 +12,7 @@
 #include "analyze/build.h"
 
 enum isc_track_state {
-	ISC_TRACK_UNSEEN = 0,	/* no switch yet */
+	ISC_TRACK_UNSEEN = 0, /* no switch yet */
 	ISC_TRACK_RUNNING,
 	ISC_TRACK_QUEUED,
 	ISC_TRACK_WAITING,
@@ -21,14 +21,14 @@ enum isc_track_state {
 };
 
 typedef struct isc_track {
-	uint64_t start_ns, end_ns;	/* of the thread */
+	uint64_t start_ns, end_ns; /* of the thread */
 	bool end_known;
-	bool fresh;			/* it began under our eyes: runnable from the start */
-	int state;			/* enum isc_track_state */
+	bool fresh; /* it began under our eyes: runnable from the start */
+	int state;  /* enum isc_track_state */
 	uint64_t since_ns;
-	size_t gaps;			/* that were there at the last switch */
-	uint64_t in_ns[ISC_TRACK_STATES];	/* inside the window */
-	uint64_t switches;		/* inside the window */
+	size_t gaps;			  /* that were there at the last switch */
+	uint64_t in_ns[ISC_TRACK_STATES]; /* inside the window */
+	uint64_t switches;		  /* inside the window */
 } isc_track;
 
 typedef struct isc_gap {
@@ -38,7 +38,7 @@ typedef struct isc_gap {
 typedef struct isc_gaps {
 	isc_gap *gap;
 	size_t count, room;
-	bool open;		/* the last has not ended yet */
+	bool open; /* the last has not ended yet */
 } isc_gaps;
 
 /* A gap begins or ends; false: no memory. */

@@ -15,6 +15,7 @@
 #define NAME_MAX_LEN 48u
 
 #define RERECORD "record again; what could be read is shown"
+#define ROOM "make room in /dev/shm, or lower --trace-size-mb"
 #define DOCTOR "inferscope doctor says what is missing here and how to get it"
 
 enum { NOTE = 0, GRAVE = 1 };
@@ -24,12 +25,13 @@ static void warn(isc_build *b, int grave, const char *id, const char *remedy, co
 
 static void warn(isc_build *b, int grave, const char *id, const char *remedy, const char *format, ...)
 {
-	isc_analysis_warning *w = isc_arena_push(b->arena, &b->a->warnings, &b->a->warning_count, &b->warning_room, sizeof(*w));
+	isc_analysis_warning *w =
+		isc_arena_push(b->arena, &b->a->warnings, &b->a->warning_count, &b->warning_room, sizeof(*w));
 	va_list args;
 	int len;
 
 	if (w == NULL)
-		return;		/* the arena remembers */
+		return; /* the arena remembers */
 	w->id = id;
 	w->grave = grave;
 	w->remedy = remedy != NULL ? isc_arena_copy(b->arena, remedy, strlen(remedy)) : NULL;
@@ -53,7 +55,8 @@ static void about_file(isc_build *b)
 
 	if (s->damaged_chunks > 0 || s->lost_bytes > 0)
 		warn(b, GRAVE, "damaged", RERECORD,
-		     "the trace is damaged: %s chunks could not be read and %s bytes were stepped over, the first at byte %s",
+		     "the trace is damaged: %s chunks could not be read and %s bytes were stepped over, the first at "
+		     "byte %s",
 		     isc_units_count(&n, s->damaged_chunks), isc_units_count(&bytes, s->lost_bytes),
 		     isc_units_count(&at, s->first_damage));
 	if (!s->complete && b->a->live)
@@ -69,7 +72,8 @@ static void about_file(isc_build *b)
 		warn(b, GRAVE, "no_facts", RERECORD, "what the recorder says about the session is %s",
 		     b->facts.present ? "damaged" : "missing");
 	if (b->us_per_tick <= 0 && b->a->scope_count > 0)
-		warn(b, GRAVE, "no_clock", RERECORD, "the clock of this trace was never calibrated: durations are not known");
+		warn(b, GRAVE, "no_clock", RERECORD,
+		     "the clock of this trace was never calibrated: durations are not known");
 }
 
 static void about_events(isc_build *b)
@@ -84,9 +88,16 @@ static void about_events(isc_build *b)
 		     isc_units_percent(&pct, (double)a->lost / ((double)a->events + (double)a->lost) * 100));
 	if (a->retired > 0)
 		warn(b, b->cut ? GRAVE : NOTE, "retired_events", "raise --trace-size-mb, or set it to 0 for no limit",
-		     "the %s oldest of %s events were dropped to hold the trace to its size: totals still count them, %s",
+		     "the %s oldest of %s events were dropped to hold the trace to its size: totals still count them, "
+		     "%s",
 		     isc_units_count(&n, a->retired), isc_units_count(&of, a->events),
 		     b->cut ? "this report does not" : "a report with --scope or --from will not");
+	if (b->folded > 0)
+		warn(b, GRAVE, "too_many_names", "use fewer different names: put what varies into metadata",
+		     "the trace has more names, threads or open scopes than its totals can hold: %s of them are "
+		     "counted "
+		     "together as \"?\" or not matched",
+		     isc_units_count(&n, b->folded));
 	if (a->complete && !a->damaged && b->accounted != a->events)
 		warn(b, GRAVE, "accounts_differ", RERECORD, "%s events are said to be stored, and %s are",
 		     isc_units_count(&n, b->accounted), isc_units_count(&of, a->events));
@@ -100,11 +111,13 @@ static void about_end(isc_build *b)
 
 	if (a->exit_known && a->signal != 0)
 		warn(b, NOTE, "killed",
-		     a->signal == 9 ? "if you did not end it yourself, look for the out-of-memory killer in dmesg" : NULL,
-		     "the program was ended by signal %d (%s): what it did in its last moments may be missing", a->signal,
-		     strsignal(a->signal) != NULL ? strsignal(a->signal) : "unknown");
+		     a->signal == 9 ? "if you did not end it yourself, look for the out-of-memory killer in dmesg"
+				    : NULL,
+		     "the program was ended by signal %d (%s): what it did in its last moments may be missing",
+		     a->signal, strsignal(a->signal) != NULL ? strsignal(a->signal) : "unknown");
 	else if (!a->exit_known && a->complete)
-		warn(b, NOTE, "exit_unknown", NULL, "how the program ended is not known: it was still running, or was not ours to wait for");
+		warn(b, NOTE, "exit_unknown", NULL,
+		     "how the program ended is not known: it was still running, or was not ours to wait for");
 }
 
 static void add_name(isc_buffer *out, const isc_analysis_process *p)
@@ -119,8 +132,8 @@ static void add_name(isc_buffer *out, const isc_analysis_process *p)
 	isc_buffer_format(out, " %u", p->pid);
 }
 
-/* One warning for the processes that were not traced for one reason. */
-static void about_untraced(isc_build *b, bool failed, const char *id, const char *remedy, const char *why)
+/* One warning for the processes that were not traced for one reason; how many. */
+static uint64_t about_untraced(isc_build *b, bool failed, const char *id, const char *remedy, const char *why)
 {
 	isc_buffer names = {0};
 	uint64_t n = 0;
@@ -142,27 +155,33 @@ static void about_untraced(isc_build *b, bool failed, const char *id, const char
 	if (names.failed)
 		b->arena->failed = true;
 	else if (n > 0)
-		warn(b, failed ? GRAVE : NOTE, id, remedy, "%s of %s processes were not traced, %s: %s", isc_units_count(&some, n),
-		     isc_units_count(&all, b->a->process_count), why, names.data);
+		warn(b, failed ? GRAVE : NOTE, id, remedy, "%s of %s processes were not traced, %s: %s",
+		     isc_units_count(&some, n), isc_units_count(&all, b->a->process_count), why, names.data);
 	isc_buffer_fini(&names);
+	return n;
 }
 
 static void about_processes(isc_build *b)
 {
 	const char *follow = b->facts.follow.at;
 	bool none = follow != NULL && strcmp(follow, "none") == 0, all = follow != NULL && strcmp(follow, "all") == 0;
+	uint64_t failed;
 	isc_units n;
 
-	about_untraced(b, true, "attach_failed", "make room in /dev/shm, or lower --trace-size-mb",
-		       "as no shared memory could be opened for them");
+	failed = about_untraced(b, true, "attach_failed", ROOM, "as no shared memory could be opened for them");
 	about_untraced(b, false, "untraced",
-		       none ? "trace children with --follow python or --follow all"
-			    : all ? "the runtime reaches dynamically linked 64-bit glibc programs only"
-				  : "trace every program that can be with --follow all",
-		       none ? "as --follow none was asked for" : all ? "as the runtime is not in them"
-								     : "as only Python programs are followed or the runtime is not in them");
+		       none  ? "trace children with --follow python or --follow all"
+		       : all ? "the runtime reaches dynamically linked 64-bit glibc programs only"
+			     : "trace every program that can be with --follow all",
+		       none  ? "as --follow none was asked for"
+		       : all ? "as the runtime is not in them"
+			     : "as only Python programs are followed or the runtime is not in them");
+	if (b->facts.attach_failed > 0 && failed == 0)
+		warn(b, GRAVE, "attach_failed", ROOM,
+		     "processes for which no shared memory could be opened: %s; they were not traced",
+		     isc_units_count(&n, b->facts.attach_failed));
 	if (b->facts.roster_lost > 0)
-		warn(b, GRAVE, "roster_lost", NULL, "%s short-lived processes came and went too fast to be listed",
+		warn(b, GRAVE, "roster_lost", NULL, "processes that came and went too fast to be listed: %s",
 		     isc_units_count(&n, b->facts.roster_lost));
 	if (b->facts.session_on_disk)
 		warn(b, NOTE, "session_on_disk", "make room in /dev/shm",
@@ -196,8 +215,10 @@ static void about_switches(isc_build *b)
 		     isc_units_count(&n, b->facts.switches_lost));
 	if (b->gap_ns > 0)
 		warn(b, GRAVE, "switch_gaps", "allow tracing to cost more with --budget",
-		     "context switches were not watched for %s (%s of the time), to stay inside the budget: times of threads "
-		     "leave those moments out", isc_units_time(&n, (double)b->gap_ns / 1e3),
+		     "context switches were not watched for %s (%s of the time), to stay inside the budget: times of "
+		     "threads "
+		     "leave those moments out",
+		     isc_units_time(&n, (double)b->gap_ns / 1e3),
 		     isc_units_percent(&pct, window_us > 0 ? (double)b->gap_ns / 10 / window_us : 0));
 	if (b->bare_switches > 0)
 		warn(b, NOTE, "unlisted_threads", NULL, "%s context switches are of threads that nothing else told of",
@@ -206,7 +227,8 @@ static void about_switches(isc_build *b)
 		unseen += a->threads[i].on_cpu_us < 0;
 	if (unseen > 0)
 		warn(b, NOTE, "unseen_threads", NULL,
-		     "%s threads were never seen to switch: whether they ran or slept is not known", isc_units_count(&n, unseen));
+		     "threads that were never seen to switch: %s; whether they ran or slept is not known",
+		     isc_units_count(&n, unseen));
 }
 
 /* ---- scopes, and what this trace does not have ---- */
@@ -221,20 +243,23 @@ static void about_scopes(isc_build *b)
 		unmatched += b->a->scopes[i].unmatched;
 	}
 	if (open > 0)
-		warn(b, NOTE, "open_scopes", NULL, "%s scopes were entered and not left%s: they are not in the times",
-		     isc_units_count(&n, open), b->cut ? " in the part looked at" : "");
+		warn(b, NOTE, "open_scopes", NULL,
+		     "scopes that were entered and not left%s: %s; they are not in the times",
+		     b->cut ? " in the part looked at" : "", isc_units_count(&n, open));
 	if (unmatched > 0)
-		warn(b, NOTE, "unmatched_scopes", NULL, "%s scopes were left and not entered%s: they are not in the times",
-		     isc_units_count(&n, unmatched), b->cut ? " in the part looked at" : ", or the entering was lost");
+		warn(b, NOTE, "unmatched_scopes", NULL,
+		     "scopes that were left and not entered%s: %s; they are not in the times",
+		     b->cut ? " in the part looked at" : ", or the entering was lost", isc_units_count(&n, unmatched));
 }
 
 static void about_parts(isc_build *b)
 {
 	if (b->a->measured_pct < 0)
 		warn(b, NOTE, "no_overhead", NULL,
-		     "what tracing cost the program (overhead.measured_pct) is not known: the recorder did not finish");
+		     "what tracing cost the program (overhead.measured_pct) is not known: the trace does not say");
 	warn(b, NOTE, "no_calls", "mark the parts of interest as scopes (inferscope/mark.h): their times are exact",
-	     "no calls, samples or system calls were recorded: verdict, suggestions, breakdown, slow_because, functions, lines, "
+	     "no calls, samples or system calls were recorded: verdict, suggestions, breakdown, slow_because, "
+	     "functions, lines, "
 	     "stacks and syscalls are empty");
 	warn(b, NOTE, "no_memory", NULL, "memory was not recorded: memory and numa are empty");
 	warn(b, NOTE, "no_gpu", NULL, "GPU activity was not recorded: gpus, kernels, copies and clock.sync are empty");

@@ -100,9 +100,9 @@ isc_status isc_build_window(isc_build *b, isc_error *err)
 /* ---- events of the window ---- */
 
 struct inside {
-	isc_hashmap is_only;	/* process and id -> 1 the scope, 2 another name */
-	isc_hashmap depth;	/* thread and stream -> how deep in the scope */
-	isc_hashmap expected;	/* thread and stream -> number of the next event */
+	isc_hashmap is_only;  /* process and id -> 1 the scope, 2 another name */
+	isc_hashmap depth;    /* thread and stream -> how deep in the scope */
+	isc_hashmap expected; /* thread and stream -> number of the next event */
 	uint64_t first_ns, last_ns;
 };
 

@@ -12,13 +12,13 @@
 #include <stddef.h>
 
 typedef struct isc_arena {
-	struct isc_arena_block *block;	/* newest first */
-	size_t total_bytes;		/* asked of the system so far */
+	struct isc_arena_block *block; /* newest first */
+	size_t total_bytes;	       /* asked of the system so far */
 	bool failed;
 } isc_arena;
 
-isc_arena *isc_arena_new(void);		/* NULL: no memory */
-void isc_arena_free(isc_arena *a);	/* NULL is fine */
+isc_arena *isc_arena_new(void);	   /* NULL: no memory */
+void isc_arena_free(isc_arena *a); /* NULL is fine */
 
 /* Zeroed and aligned for anything; NULL when there is no memory. */
 void *isc_arena_alloc(isc_arena *a, size_t bytes);

@@ -1,6 +1,7 @@
 #include "base/text.h"
 
 #include <string.h>
+#include <strings.h>
 
 size_t isc_text_decode(const char *at, size_t len, uint32_t *codepoint)
 {
@@ -44,13 +45,13 @@ size_t isc_text_decode(const char *at, size_t len, uint32_t *codepoint)
 
 bool isc_text_is_control(uint32_t c)
 {
-	return c < 0x20 || (c >= 0x7f && c < 0xa0)	/* C0, DEL, C1: terminals obey them */
-	       || c == 0xad || c == 0x61c || c == 0x180e	/* soft hyphen, Arabic mark, vowel separator */
-	       || (c >= 0x200b && c <= 0x200f)		/* no width, direction marks */
-	       || (c >= 0x2028 && c <= 0x202e)		/* separators, direction overrides */
-	       || (c >= 0x2060 && c <= 0x206f)		/* invisible operators, isolates */
-	       || c == 0xfeff || (c >= 0xfff0 && c <= 0xfffb)
-	       || (c >= 0xe0000 && c <= 0xe0fff)	/* tags: text that nobody sees */
+	return c < 0x20 || (c >= 0x7f && c < 0xa0)	 /* C0, DEL, C1: terminals obey them */
+	       || c == 0xad || c == 0x61c || c == 0x180e /* soft hyphen, Arabic mark, vowel separator */
+	       || (c >= 0x200b && c <= 0x200f)		 /* no width, direction marks */
+	       || (c >= 0x2028 && c <= 0x202e)		 /* separators, direction overrides */
+	       || (c >= 0x2060 && c <= 0x206f)		 /* invisible operators, isolates */
+	       || c == 0xfeff || (c >= 0xfff0 && c <= 0xfffb) ||
+	       (c >= 0xe0000 && c <= 0xe0fff) /* tags: text that nobody sees */
 	       || (c & 0xfffe) == 0xfffe;
 }
 
@@ -58,8 +59,8 @@ bool isc_text_is_control(uint32_t c)
 struct piece {
 	char text[12];
 	size_t len;
-	size_t taken;		/* bytes of the source */
-	uint32_t codepoint;	/* 0: text is an escape */
+	size_t taken;	    /* bytes of the source */
+	uint32_t codepoint; /* 0: text is an escape */
 };
 
 static void put_hex(struct piece *p, const char *lead, uint32_t value, int digits)
@@ -135,8 +136,8 @@ static void write_escaped(isc_buffer *out, const struct piece *p, const char *ha
 	for (size_t i = 0; i < p->len; i++) {
 		unsigned char c = (unsigned char)p->text[i];
 
-		if (c >= 0x80 || c == ' ' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-		    strchr(harmless, c) != NULL)
+		if (c >= 0x80 || c == ' ' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+		    (c >= 'A' && c <= 'Z') || strchr(harmless, c) != NULL)
 			isc_buffer_add(out, &p->text[i], 1);
 		else
 			isc_buffer_format(out, c == '@' || c == '#' ? "&#%u;<!-- -->" : "&#%u;", c);
@@ -162,7 +163,7 @@ static bool fits_code_span(const char *text, size_t len)
 		return false;
 	for (; len > 0; text += p.taken, len -= p.taken) {
 		next_piece(text, len, &p);
-		if (p.codepoint == 0 || (p.codepoint < 0x80 && strchr("`|\\<>&", (int)p.codepoint) != NULL))
+		if (p.codepoint == 0 || (p.codepoint < 0x80 && strchr("`|\\<>", (int)p.codepoint) != NULL))
 			return false;
 	}
 	return true;
@@ -183,17 +184,36 @@ void isc_text_markdown(isc_buffer *out, const char *text, size_t len, size_t max
 	}
 }
 
-/* Colons and full stops are everywhere in a sentence, and part of an address
- * when the next character is not a blank. */
+static bool is_word(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Punctuation that a sentence is full of, where it is neither part of an address
+ * nor emphasis. */
+static bool is_punctuation(const char *text, size_t len, size_t at)
+{
+	bool blank_next = at + 1 == len || text[at + 1] == ' ';
+
+	switch (text[at]) {
+	case ':':
+		return blank_next;
+	case '.':
+		return blank_next || !(at >= 3 && strncasecmp(text + at - 3, "www", 3) == 0);
+	case '_':
+		return at > 0 && !blank_next && is_word(text[at - 1]) && is_word(text[at + 1]);
+	default:
+		return false;
+	}
+}
+
 void isc_text_prose(isc_buffer *out, const char *text, size_t len)
 {
 	for (size_t i = 0, done = 0; i <= len; i++) {
-		bool stop = i < len && (text[i] == '.' || text[i] == ':') && (i + 1 == len || text[i + 1] == ' ');
-
-		if (i < len && !stop)
+		if (i < len && !is_punctuation(text, len, i))
 			continue;
 		write_pieces(out, text + done, i - done, 0, write_prose);
-		if (stop)
+		if (i < len)
 			isc_buffer_add(out, text + i, 1);
 		done = i + 1;
 	}

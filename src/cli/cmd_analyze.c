@@ -113,13 +113,14 @@ int cmd_analyze(int argc, char **argv)
 		{"force", NULL, "replace a file that is not a report of ours", 0, false},
 		{"quiet", NULL, "print no summary", 0, false},
 	};
-	const isc_options options = {.command = "analyze",
-				     .arguments = "TRACE",
-				     .about = "Read a trace, also one that is still being written, and write its report.",
-				     .table = table,
-				     .count = sizeof(table) / sizeof(table[0]),
-				     .option = take_option,
-				     .argument = take_argument};
+	const isc_options options = {
+		.command = "analyze",
+		.arguments = "TRACE",
+		.about = "Read a trace, also one that is still being written, and write its report.",
+		.table = table,
+		.count = sizeof(table) / sizeof(table[0]),
+		.option = take_option,
+		.argument = take_argument};
 	struct arguments args = {0};
 	bool helped = false;
 	isc_error err;

@@ -135,8 +135,13 @@ out:
 
 static isc_report_request request_of(const isc_settings *s, const char *trace)
 {
-	return (isc_report_request){.trace = trace, .paths = s->reports.item, .count = s->report ? s->reports.count : 0,
-				    .format = s->format, .force = s->force, .quiet = s->quiet, .show_trace = true};
+	return (isc_report_request){.trace = trace,
+				    .paths = s->reports.item,
+				    .count = s->report ? s->reports.count : 0,
+				    .format = s->format,
+				    .force = s->force,
+				    .quiet = s->quiet,
+				    .show_trace = true};
 }
 
 isc_status isc_report_files_check(const isc_settings *settings, isc_error *err)

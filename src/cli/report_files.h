@@ -13,13 +13,13 @@
 #include "session/settings.h"
 
 typedef struct isc_report_request {
-	const char *trace;		/* read from here */
-	char *const *paths;		/* one report each */
+	const char *trace;  /* read from here */
+	char *const *paths; /* one report each */
 	size_t count;
-	const char *format;		/* of all of them; NULL: by their endings */
-	bool force;			/* replace files that are not ours */
-	bool quiet;			/* no summary, no progress */
-	bool show_trace;		/* name the trace in the summary */
+	const char *format; /* of all of them; NULL: by their endings */
+	bool force;	    /* replace files that are not ours */
+	bool quiet;	    /* no summary, no progress */
+	bool show_trace;    /* name the trace in the summary */
 	isc_analysis_options options;
 } isc_report_request;
 

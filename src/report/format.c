@@ -42,7 +42,8 @@ isc_status isc_report_choose(const char *path, const char *name, int *format, is
 	if (name != NULL)
 		st = isc_fail(err, ISC_ERR_INVALID, "\"%.60s\" is not a report format that this build writes", name);
 	else
-		st = isc_fail(err, ISC_ERR_INVALID, "the ending of \"%.150s\" names no report format that this build writes", path);
+		st = isc_fail(err, ISC_ERR_INVALID,
+			      "the ending of \"%.150s\" names no report format that this build writes", path);
 	isc_hint(err, "give a path ending in .md or .json, or --format markdown or json");
 	return st;
 }

@@ -13,8 +13,9 @@
 
 /* Every state of a breakdown, in the order in which they win over each other
  * when several hold. */
-static const char *const states[] = {"python", "native", "spin", "gil_wait", "lock_wait", "io_wait", "sleep", "idle",
-				     "syscall", "gc", "page_fault", "gpu_wait", "run_queue", "throttled", "other"};
+static const char *const states[] = {"python",	   "native",   "spin",	    "gil_wait",	 "lock_wait",
+				     "io_wait",	   "sleep",    "idle",	    "syscall",	 "gc",
+				     "page_fault", "gpu_wait", "run_queue", "throttled", "other"};
 
 typedef yyjson_mut_val val;
 
@@ -328,7 +329,8 @@ void isc_json_write(const isc_analysis *a, isc_buffer *out)
 	if (j.doc != NULL) {
 		write_all(&j, a);
 		if (!j.failed)
-			text = yyjson_mut_write(j.doc, YYJSON_WRITE_PRETTY_TWO_SPACES | YYJSON_WRITE_NEWLINE_AT_END, &len);
+			text = yyjson_mut_write(j.doc, YYJSON_WRITE_PRETTY_TWO_SPACES | YYJSON_WRITE_NEWLINE_AT_END,
+						&len);
 	}
 	if (text != NULL)
 		isc_buffer_add(out, text, len);

@@ -7,6 +7,6 @@
 
 #define ISC_JSON_SCHEMA "inferscope-report-1"
 
-void isc_json_write(const isc_analysis *a, isc_buffer *out);	/* out->failed: no memory */
+void isc_json_write(const isc_analysis *a, isc_buffer *out); /* out->failed: no memory */
 
 #endif

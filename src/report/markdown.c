@@ -9,12 +9,12 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "report/table.h"
+#include "report/grid.h"
 #include "report/words.h"
 
-#define COMMAND_MAX 200u	/* characters of a command line */
-#define NAME_MAX_LEN 100u	/* of a name in a table */
-#define ROWS_MAX 25u		/* of a table */
+#define COMMAND_MAX 200u  /* characters of a command line */
+#define NAME_MAX_LEN 100u /* of a name in a table */
+#define ROWS_MAX 25u	  /* of a table */
 
 static void add_name(isc_buffer *out, const isc_text *name)
 {
@@ -33,33 +33,33 @@ static void add_command(isc_buffer *out, const isc_text *argv, size_t argc, bool
 	isc_buffer_fini(&raw);
 }
 
-static void add_time(isc_table *t, double us)
+static void add_time(isc_grid *t, double us)
 {
 	isc_units u;
 
-	isc_table_cell(t, isc_units_time(&u, us));
+	isc_grid_cell(t, isc_units_time(&u, us));
 }
 
-static void add_count(isc_table *t, uint64_t n)
+static void add_count(isc_grid *t, uint64_t n)
 {
 	isc_units u;
 
-	isc_table_cell(t, isc_units_count(&u, n));
+	isc_grid_cell(t, isc_units_count(&u, n));
 }
 
-static void add_share(isc_table *t, double part_us, double whole_us)
+static void add_share(isc_grid *t, double part_us, double whole_us)
 {
 	isc_units u;
 
-	isc_table_cell(t, isc_units_percent(&u, part_us >= 0 && whole_us > 0 ? part_us / whole_us * 100 : -1));
+	isc_grid_cell(t, isc_units_percent(&u, part_us >= 0 && whole_us > 0 ? part_us / whole_us * 100 : -1));
 }
 
-static void end_table(isc_table *t, isc_buffer *out, size_t shown, size_t all)
+static void end_table(isc_grid *t, isc_buffer *out, size_t shown, size_t all)
 {
 	isc_units u;
 
-	isc_table_write(t, out);
-	isc_table_fini(t);
+	isc_grid_write(t, out);
+	isc_grid_fini(t);
 	if (all > shown)
 		isc_buffer_format(out, "\n%s more are in the JSON report.\n", isc_units_count(&u, all - shown));
 }
@@ -87,16 +87,18 @@ static void write_headline(const isc_analysis *a, isc_buffer *out)
 
 		isc_buffer_text(out, "The busiest thread, ");
 		add_name(out, &busiest->name);
-		isc_buffer_format(out, " (%u), was on a CPU for **%s** of its %s, ready but not running for %s and waiting for %s.\n",
-				  busiest->tid, isc_units_percent(&u, busiest->on_cpu_us / all), isc_units_time(&v, busiest->wall_us),
-				  isc_units_percent(&w, busiest->run_queue_us / all),
-				  isc_units_percent(&(isc_units){0}, busiest->waiting_us / all));
+		isc_buffer_format(
+			out,
+			" (%u), was on a CPU for **%s** of its %s, ready but not running for %s and waiting for %s.\n",
+			busiest->tid, isc_units_percent(&u, busiest->on_cpu_us / all),
+			isc_units_time(&v, busiest->wall_us), isc_units_percent(&w, busiest->run_queue_us / all),
+			isc_units_percent(&(isc_units){0}, busiest->waiting_us / all));
 	}
 	if (slowest != NULL) {
 		isc_buffer_text(out, "The slowest scope, ");
 		add_name(out, &slowest->name);
-		isc_buffer_format(out, ", took **%s** at its worst and %s at its median.\n", isc_units_time(&u, slowest->max_us),
-				  isc_units_time(&v, slowest->p50_us));
+		isc_buffer_format(out, ", took **%s** at its worst and %s at its median.\n",
+				  isc_units_time(&u, slowest->max_us), isc_units_time(&v, slowest->p50_us));
 	}
 	isc_buffer_text(out, "No verdict: ");
 	isc_text_prose(out, a->withheld, strlen(a->withheld));
@@ -107,28 +109,29 @@ static void write_facts(const isc_analysis *a, isc_buffer *out)
 {
 	static const char *const titles[] = {"session", "", NULL};
 	isc_units u, v;
-	isc_table t;
+	isc_grid t;
 
-	isc_table_init(&t, titles);
-	isc_table_cell(&t, "looked at");
-	isc_buffer_format(&t.text, "%s, %s to %s", a->why, isc_units_time(&u, a->from_us), isc_units_time(&v, a->to_us));
-	isc_table_end(&t);
+	isc_grid_init(&t, titles);
+	isc_grid_cell(&t, "looked at");
+	isc_buffer_format(&t.text, "%s, %s to %s", a->why, isc_units_time(&u, a->from_us),
+			  isc_units_time(&v, a->to_us));
+	isc_grid_end(&t);
 	if (a->host.len > 0) {
-		isc_table_cell(&t, "host");
+		isc_grid_cell(&t, "host");
 		add_name(&t.text, &a->host);
-		isc_table_end(&t);
+		isc_grid_end(&t);
 	}
 	if (a->python.len > 0) {
-		isc_table_cell(&t, "Python");
+		isc_grid_cell(&t, "Python");
 		add_name(&t.text, &a->python);
-		isc_table_end(&t);
+		isc_grid_end(&t);
 	}
 	for (size_t i = 0; i < rows(a->labels); i++) {
 		isc_buffer_text(&t.text, "label ");
 		add_name(&t.text, &a->label_keys[i]);
-		isc_table_end(&t);
+		isc_grid_end(&t);
 		add_name(&t.text, &a->label_values[i]);
-		isc_table_end(&t);
+		isc_grid_end(&t);
 	}
 	isc_buffer_text(out, "\n");
 	end_table(&t, out, rows(a->labels), a->labels);
@@ -136,20 +139,21 @@ static void write_facts(const isc_analysis *a, isc_buffer *out)
 
 static void write_processes(const isc_analysis *a, isc_buffer *out)
 {
-	static const char *const titles[] = {">process", ">parent", "command", ">wall", "end", "traced", ">events", NULL};
-	isc_table t;
+	static const char *const titles[] = {">process", ">parent", "command", ">wall",
+					     "end",	 "traced",  ">events", NULL};
+	isc_grid t;
 
-	isc_table_init(&t, titles);
+	isc_grid_init(&t, titles);
 	isc_buffer_text(out, "\n## What ran\n\n");
 	for (size_t i = 0; i < rows(a->process_count); i++) {
 		const isc_analysis_process *p = &a->processes[i];
 
 		isc_buffer_format(&t.text, "%u", p->pid);
-		isc_table_end(&t);
+		isc_grid_end(&t);
 		isc_buffer_format(&t.text, p->ppid != 0 ? "%u" : "?", p->ppid);
-		isc_table_end(&t);
+		isc_grid_end(&t);
 		add_command(&t.text, p->argv, p->argc, p->argv_cut);
-		isc_table_end(&t);
+		isc_grid_end(&t);
 		add_time(&t, p->wall_us);
 		if (!p->wall_known)
 			isc_buffer_text(&t.text, "still running");
@@ -157,8 +161,8 @@ static void write_processes(const isc_analysis *a, isc_buffer *out)
 			isc_words_end(&t.text, true, p->exit_code, p->signal);
 		else
 			isc_buffer_text(&t.text, "ended");
-		isc_table_end(&t);
-		isc_table_cell(&t, p->traced ? "yes" : p->failed ? "failed" : "no");
+		isc_grid_end(&t);
+		isc_grid_cell(&t, p->traced ? "yes" : p->failed ? "failed" : "no");
 		add_count(&t, p->events);
 	}
 	end_table(&t, out, rows(a->process_count), a->process_count);
@@ -168,21 +172,21 @@ static void write_processes(const isc_analysis *a, isc_buffer *out)
 
 static void write_threads(const isc_analysis *a, isc_buffer *out)
 {
-	static const char *const titles[] = {">process", ">thread", "name", ">wall", ">on CPU", ">share", ">run queue",
-					     ">waiting", ">unwatched", ">switches", ">events", NULL};
-	isc_table t;
+	static const char *const titles[] = {">process",   ">thread",  "name",	     ">wall",	  ">on CPU", ">share",
+					     ">run queue", ">waiting", ">unwatched", ">switches", ">events", NULL};
+	isc_grid t;
 
-	isc_table_init(&t, titles);
+	isc_grid_init(&t, titles);
 	isc_buffer_text(out, "\n## Where the time went\n\n");
 	for (size_t i = 0; i < rows(a->thread_count); i++) {
 		const isc_analysis_thread *th = &a->threads[i];
 
 		isc_buffer_format(&t.text, "%u", th->pid);
-		isc_table_end(&t);
+		isc_grid_end(&t);
 		isc_buffer_format(&t.text, "%u", th->tid);
-		isc_table_end(&t);
+		isc_grid_end(&t);
 		add_name(&t.text, &th->name);
-		isc_table_end(&t);
+		isc_grid_end(&t);
 		add_time(&t, th->wall_us);
 		add_time(&t, th->on_cpu_us);
 		add_share(&t, th->on_cpu_us, th->wall_us);
@@ -197,18 +201,19 @@ static void write_threads(const isc_analysis *a, isc_buffer *out)
 
 static void write_scopes(const isc_analysis *a, isc_buffer *out)
 {
-	static const char *const titles[] = {"scope", ">count", ">total", ">mean", ">p50", ">p90", ">p99", ">max", NULL};
-	isc_table t;
+	static const char *const titles[] = {"scope", ">count", ">total", ">mean", ">p50",
+					     ">p90",  ">p99",	">max",	  NULL};
+	isc_grid t;
 
 	if (a->scope_count == 0)
 		return;
-	isc_table_init(&t, titles);
+	isc_grid_init(&t, titles);
 	isc_buffer_text(out, "\n## Scopes\n\n");
 	for (size_t i = 0; i < rows(a->scope_count); i++) {
 		const isc_analysis_scope *s = &a->scopes[i];
 
 		add_name(&t.text, &s->name);
-		isc_table_end(&t);
+		isc_grid_end(&t);
 		add_count(&t, s->count);
 		add_time(&t, s->total_us);
 		add_time(&t, s->mean_us);
@@ -223,15 +228,15 @@ static void write_scopes(const isc_analysis *a, isc_buffer *out)
 static void write_marks(const isc_analysis *a, isc_buffer *out)
 {
 	static const char *const titles[] = {"mark", ">count", NULL};
-	isc_table t;
+	isc_grid t;
 
 	if (a->mark_count == 0)
 		return;
-	isc_table_init(&t, titles);
+	isc_grid_init(&t, titles);
 	isc_buffer_text(out, "\n## Marks\n\n");
 	for (size_t i = 0; i < rows(a->mark_count); i++) {
 		add_name(&t.text, &a->marks[i].name);
-		isc_table_end(&t);
+		isc_grid_end(&t);
 		add_count(&t, a->marks[i].count);
 	}
 	end_table(&t, out, rows(a->mark_count), a->mark_count);
@@ -241,22 +246,22 @@ static void write_counters(const isc_analysis *a, isc_buffer *out)
 {
 	static const char *const titles[] = {"counter", ">samples", ">min", ">mean", ">max", ">last", NULL};
 	isc_units u;
-	isc_table t;
+	isc_grid t;
 
 	if (a->counter_count == 0)
 		return;
-	isc_table_init(&t, titles);
+	isc_grid_init(&t, titles);
 	isc_buffer_text(out, "\n## Counters\n\n");
 	for (size_t i = 0; i < rows(a->counter_count); i++) {
 		const isc_analysis_counter *c = &a->counters[i];
 
 		add_name(&t.text, &c->name);
-		isc_table_end(&t);
+		isc_grid_end(&t);
 		add_count(&t, c->count);
-		isc_table_cell(&t, isc_units_number(&u, c->min));
-		isc_table_cell(&t, isc_units_number(&u, c->mean));
-		isc_table_cell(&t, isc_units_number(&u, c->max));
-		isc_table_cell(&t, isc_units_number(&u, c->last));
+		isc_grid_cell(&t, isc_units_number(&u, c->min));
+		isc_grid_cell(&t, isc_units_number(&u, c->mean));
+		isc_grid_cell(&t, isc_units_number(&u, c->max));
+		isc_grid_cell(&t, isc_units_number(&u, c->last));
 	}
 	end_table(&t, out, rows(a->counter_count), a->counter_count);
 }
@@ -265,44 +270,40 @@ static void write_counters(const isc_analysis *a, isc_buffer *out)
 
 static void write_overhead(const isc_analysis *a, isc_buffer *out)
 {
-	static const char *const titles[] = {">budget", ">program slowed by", ">recorder CPU", ">events stored", ">lost",
-					     ">dropped for size", "clock", NULL};
+	static const char *const titles[] = {">budget", ">program slowed by", ">recorder CPU", ">events stored",
+					     ">lost",	">dropped for size",  "clock",	       NULL};
 	isc_units u;
-	isc_table t;
+	isc_grid t;
 
-	isc_table_init(&t, titles);
+	isc_grid_init(&t, titles);
 	isc_buffer_text(out, "\n## What tracing cost\n\n");
-	isc_table_cell(&t, a->budget_known && a->budget_pct < 0 ? "off" : isc_units_percent(&u, a->budget_pct));
-	isc_table_cell(&t, isc_units_percent(&u, a->measured_pct));
-	isc_table_cell(&t, isc_units_percent(&u, a->recorder_cpu_pct));
+	isc_grid_cell(&t, a->budget_known && a->budget_pct < 0 ? "off" : isc_units_percent(&u, a->budget_pct));
+	isc_grid_cell(&t, isc_units_percent(&u, a->measured_pct));
+	isc_grid_cell(&t, isc_units_percent(&u, a->recorder_cpu_pct));
 	add_count(&t, a->events);
 	add_count(&t, a->lost);
 	add_count(&t, a->retired);
-	isc_table_cell(&t, a->clock_source);
+	isc_grid_cell(&t, a->clock_source);
 	end_table(&t, out, 0, 0);
 }
 
 static void write_warnings(const isc_analysis *a, isc_buffer *out)
 {
-	static const char *const titles[] = {"what to doubt", "what to do", NULL};
-	isc_table t;
-
-	if (a->warning_count == 0)
-		return;
-	isc_table_init(&t, titles);
-	isc_buffer_text(out, "\n## Warnings\n\n");
+	isc_buffer_text(out, a->warning_count > 0 ? "\n## What to doubt\n\n" : "");
 	for (size_t i = 0; i < a->warning_count; i++) {
 		const isc_analysis_warning *w = &a->warnings[i];
 
-		isc_buffer_text(&t.text, w->grave ? "**" : "");
-		isc_text_prose(&t.text, w->text, strlen(w->text));
-		isc_buffer_text(&t.text, w->grave ? "**" : "");
-		isc_table_end(&t);
-		if (w->remedy != NULL)
-			isc_text_prose(&t.text, w->remedy, strlen(w->remedy));
-		isc_table_end(&t);
+		/* The id comes first: nothing that follows can then begin a list or a heading. */
+		isc_buffer_format(out, w->grave ? "- **`%s`**: " : "- `%s`: ", w->id);
+		isc_text_prose(out, w->text, strlen(w->text));
+		isc_buffer_text(out, ".");
+		if (w->remedy != NULL) {
+			isc_buffer_text(out, " *What to do:* ");
+			isc_text_prose(out, w->remedy, strlen(w->remedy));
+			isc_buffer_text(out, ".");
+		}
+		isc_buffer_text(out, "\n");
 	}
-	end_table(&t, out, 0, 0);
 }
 
 void isc_markdown_write(const isc_analysis *a, isc_buffer *out)

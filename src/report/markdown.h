@@ -7,6 +7,6 @@
 
 #define ISC_MARKDOWN_MARK "<!-- inferscope-report-"
 
-void isc_markdown_write(const isc_analysis *a, isc_buffer *out);	/* out->failed: no memory */
+void isc_markdown_write(const isc_analysis *a, isc_buffer *out); /* out->failed: no memory */
 
 #endif

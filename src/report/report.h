@@ -29,7 +29,8 @@ isc_status isc_report_write(const isc_analysis *a, int format, isc_buffer *out, 
 
 /* The summary on stderr: at most 12 lines, each beginning "inferscope: ";
  * report may be NULL. */
-isc_status isc_report_summary(const isc_analysis *a, const char *report, const char *trace, isc_buffer *out, isc_error *err);
+isc_status isc_report_summary(const isc_analysis *a, const char *report, const char *trace, isc_buffer *out,
+			      isc_error *err);
 
 /* What a file that we wrote begins with or holds near its start: may a file
  * with these first bytes be replaced without --force? */

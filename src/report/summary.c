@@ -72,8 +72,8 @@ static void write_scope(const isc_analysis *a, isc_buffer *out)
 	add_text(out, &s->name);
 	isc_buffer_text(out, ": ");
 	isc_words_plural(out, s->count, "time", "times");
-	isc_buffer_format(out, ", p50 %s, p99 %s, max %s\n", isc_units_time(&u, s->p50_us), isc_units_time(&v, s->p99_us),
-			  isc_units_time(&w, s->max_us));
+	isc_buffer_format(out, ", p50 %s, p99 %s, max %s\n", isc_units_time(&u, s->p50_us),
+			  isc_units_time(&v, s->p99_us), isc_units_time(&w, s->max_us));
 }
 
 static void write_events(const isc_analysis *a, isc_buffer *out)
@@ -113,7 +113,8 @@ static void write_warnings(const isc_analysis *a, isc_buffer *out)
 	}
 }
 
-isc_status isc_report_summary(const isc_analysis *a, const char *report, const char *trace, isc_buffer *out, isc_error *err)
+isc_status isc_report_summary(const isc_analysis *a, const char *report, const char *trace, isc_buffer *out,
+			      isc_error *err)
 {
 	write_program(a, out);
 	write_time(a, out);

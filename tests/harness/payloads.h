@@ -58,7 +58,8 @@ static const payload payloads[] = {
 	PAYLOAD("over\rwritten"),
 	PAYLOAD("back\b\b\b\bfront"),
 	PAYLOAD("\177\001\002"),
-	PAYLOAD("\302\233" "31m C1 control"),
+	PAYLOAD("\302\233"
+		"31m C1 control"),
 	PAYLOAD("\302\205next line"),
 	PAYLOAD("nul\0inside"),
 	/* direction, separators, invisible */

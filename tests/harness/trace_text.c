@@ -21,7 +21,7 @@ struct word {
 struct thread {
 	uint32_t process;
 	uint32_t tid;
-	uint64_t next;		/* number of the next event */
+	uint64_t next; /* number of the next event */
 	uint64_t stored;
 	bool known;
 };
@@ -32,7 +32,7 @@ struct maker {
 	unsigned line;
 	struct word word[WORDS_MAX];
 	size_t words;
-	uint32_t pid[THINGS_MAX];	/* by process index */
+	uint32_t pid[THINGS_MAX]; /* by process index */
 	struct thread thread[THINGS_MAX];
 	struct {
 		uint32_t process;
@@ -66,8 +66,11 @@ static bool parse_time(const char *text, uint64_t *ns)
 {
 	char *end;
 	double number = strtod(text, &end);
-	double unit = strcmp(end, "ns") == 0 ? 1 : strcmp(end, "us") == 0 ? 1e3 : strcmp(end, "ms") == 0 ? 1e6
-		      : strcmp(end, "s") == 0 ? 1e9 : 0;
+	double unit = strcmp(end, "ns") == 0   ? 1
+		      : strcmp(end, "us") == 0 ? 1e3
+		      : strcmp(end, "ms") == 0 ? 1e6
+		      : strcmp(end, "s") == 0  ? 1e9
+					       : 0;
 
 	*ns = START_NS + (uint64_t)(number * unit + 0.5);
 	return end != text && (unit > 0 || strcmp(end, "0") == 0 || number == 0);
@@ -111,7 +114,7 @@ static void split(struct maker *m, char *at)
 			return;
 		m->words++;
 		w->at = to = at;
-		if (*at == '{') {	/* JSON, to the end of the line */
+		if (*at == '{') { /* JSON, to the end of the line */
 			w->len = strlen(at);
 			return;
 		}
@@ -136,7 +139,8 @@ static void split(struct maker *m, char *at)
 static uint32_t define(struct maker *m, uint32_t process, const struct word *w, isc_status *st)
 {
 	for (uint32_t i = 0; i < m->names; i++) {
-		if (m->name[i].process == process && m->name[i].len == w->len && memcmp(m->name[i].text, w->at, w->len) == 0)
+		if (m->name[i].process == process && m->name[i].len == w->len &&
+		    memcmp(m->name[i].text, w->at, w->len) == 0)
 			return (i + 1) * 2;
 	}
 	if (m->names == NAMES_MAX || w->len > sizeof(m->name[0].text)) {
@@ -156,8 +160,11 @@ static isc_status add_process(struct maker *m)
 	static const struct {
 		const char *name;
 		uint32_t flag;
-	} flags[] = {{"root", ISC_PROCESS_ROOT}, {"traced", ISC_PROCESS_TRACED}, {"exec", ISC_PROCESS_EXEC},
-		     {"python", ISC_PROCESS_PYTHON}, {"failed", ISC_PROCESS_FAILED}};
+	} flags[] = {{"root", ISC_PROCESS_ROOT},
+		     {"traced", ISC_PROCESS_TRACED},
+		     {"exec", ISC_PROCESS_EXEC},
+		     {"python", ISC_PROCESS_PYTHON},
+		     {"failed", ISC_PROCESS_FAILED}};
 	isc_trace_process p = {.process = index_of(m->word[0].at), .start_ns = START_NS};
 	char argv[1024];
 
@@ -197,7 +204,8 @@ static isc_status add_process(struct maker *m)
 
 static isc_status add_thread(struct maker *m, uint32_t index)
 {
-	isc_trace_thread t = {.thread = index, .process = index_of(m->word[1].at), .start_ns = START_NS, .serial = index};
+	isc_trace_thread t = {
+		.thread = index, .process = index_of(m->word[1].at), .start_ns = START_NS, .serial = index};
 
 	for (size_t i = 2; i < m->words; i++) {
 		const struct word *w = &m->word[i];
@@ -266,9 +274,13 @@ static isc_status add_thread_line(struct maker *m)
 	static const struct {
 		const char *word;
 		int event, change;
-	} kinds[] = {{"scope_enter", ISC_KIND_SCOPE_ENTER, 0}, {"scope_exit", ISC_KIND_SCOPE_EXIT, 0},
-		     {"instant", ISC_KIND_INSTANT, 0}, {"counter", ISC_KIND_COUNTER, 0},
-		     {"in", 0, ISC_SWITCH_IN}, {"out", 0, ISC_SWITCH_OUT}, {"preempt", 0, ISC_SWITCH_OUT_PREEMPT}};
+	} kinds[] = {{"scope_enter", ISC_KIND_SCOPE_ENTER, 0},
+		     {"scope_exit", ISC_KIND_SCOPE_EXIT, 0},
+		     {"instant", ISC_KIND_INSTANT, 0},
+		     {"counter", ISC_KIND_COUNTER, 0},
+		     {"in", 0, ISC_SWITCH_IN},
+		     {"out", 0, ISC_SWITCH_OUT},
+		     {"preempt", 0, ISC_SWITCH_OUT_PREEMPT}};
 	unsigned index = index_of(m->word[0].at);
 	uint64_t ns;
 
@@ -286,7 +298,8 @@ static isc_status add_thread_line(struct maker *m)
 		return bad(m, "no time");
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (is(&m->word[2], kinds[i].word))
-			return kinds[i].event ? add_event(m, index, ns, kinds[i].event) : add_switch(m, ns, index, kinds[i].change);
+			return kinds[i].event ? add_event(m, index, ns, kinds[i].event)
+					      : add_switch(m, ns, index, kinds[i].change);
 	}
 	return bad(m, "an unknown event");
 }
@@ -300,7 +313,9 @@ static isc_status take_end(struct maker *m)
 		const char *status = value_of(&m->word[i], "status"), *signal = value_of(&m->word[i], "signal");
 
 		m->end.known |= status != NULL || signal != NULL;
-		m->end.wait_status = status != NULL ? atoi(status) << 8 : signal != NULL ? atoi(signal) : m->end.wait_status;
+		m->end.wait_status = status != NULL   ? atoi(status) << 8
+				     : signal != NULL ? atoi(signal)
+						      : m->end.wait_status;
 	}
 	return ISC_OK;
 }
@@ -331,7 +346,10 @@ static isc_status add_accounts(struct maker *m)
 
 	for (uint32_t i = 1; i < THINGS_MAX && st == ISC_OK; i++) {
 		const struct thread *t = &m->thread[i];
-		isc_trace_account account = {.process = t->process, .thread = i, .produced = t->next, .stored = t->stored,
+		isc_trace_account account = {.process = t->process,
+					     .thread = i,
+					     .produced = t->next,
+					     .stored = t->stored,
 					     .lost = t->next - t->stored};
 
 		if (t->next > 0)
@@ -355,6 +373,8 @@ isc_status trace_text_write(const char *text, int fd, uint64_t limit_bytes, isc_
 	}
 	m->err = err;
 	st = isc_writer_open(fd, &options, &m->writer, err);
+	if (st != ISC_OK)
+		close(fd);
 	while (st == ISC_OK && next != NULL) {
 		char *line = strsep(&next, "\n");
 
@@ -366,7 +386,8 @@ isc_status trace_text_write(const char *text, int fd, uint64_t limit_bytes, isc_
 	if (st == ISC_OK)
 		st = isc_writer_flush(m->writer, err);
 	if (m->writer != NULL) {
-		closed = isc_writer_close(m->writer, st == ISC_OK && m->ended ? &m->end : NULL, st == ISC_OK ? err : NULL);
+		closed = isc_writer_close(m->writer, st == ISC_OK && m->ended ? &m->end : NULL,
+					  st == ISC_OK ? err : NULL);
 		st = st == ISC_OK ? closed : st;
 	}
 	free(copy);

@@ -35,26 +35,74 @@ static void fill(struct model *m, const char *at, size_t len)
 {
 	memset(m, 0, sizeof(*m));
 	m->text[0] = m->text[1] = (isc_text){at, len};
-	m->process = (isc_analysis_process){.pid = 7, .ppid = 1, .argv = m->text, .argc = 2, .wall_us = 1e6, .wall_known = true,
-					    .traced = true, .exit_known = true, .images = 1, .events = 4};
-	m->thread = (isc_analysis_thread){.tid = 7, .pid = 7, .name = m->text[0], .wall_us = 1e6, .on_cpu_us = 5e5,
-					  .run_queue_us = 1e5, .waiting_us = 4e5, .switches = 3, .events = 4};
+	m->process = (isc_analysis_process){.pid = 7,
+					    .ppid = 1,
+					    .argv = m->text,
+					    .argc = 2,
+					    .wall_us = 1e6,
+					    .wall_known = true,
+					    .traced = true,
+					    .exit_known = true,
+					    .images = 1,
+					    .events = 4};
+	m->thread = (isc_analysis_thread){.tid = 7,
+					  .pid = 7,
+					  .name = m->text[0],
+					  .wall_us = 1e6,
+					  .on_cpu_us = 5e5,
+					  .run_queue_us = 1e5,
+					  .waiting_us = 4e5,
+					  .switches = 3,
+					  .events = 4};
 	m->bin = (isc_analysis_bin){10, 20, 2};
-	m->scope = (isc_analysis_scope){.name = m->text[0], .count = 2, .total_us = 30, .mean_us = 15, .p50_us = 14,
-					.p90_us = 16, .p99_us = 16, .max_us = 16, .bins = &m->bin, .bin_count = 1};
+	m->scope = (isc_analysis_scope){.name = m->text[0],
+					.count = 2,
+					.total_us = 30,
+					.mean_us = 15,
+					.p50_us = 14,
+					.p90_us = 16,
+					.p99_us = 16,
+					.max_us = 16,
+					.bins = &m->bin,
+					.bin_count = 1};
 	m->mark = (isc_analysis_mark){m->text[0], 1};
 	m->counter = (isc_analysis_counter){m->text[0], 1, 1, 2, 1.5, 2};
 	/* A warning is text of ours that may quote a name; a NUL ends it. */
 	memcpy(m->sentence, at, strnlen(at, len) < 100 ? strnlen(at, len) : 100);
 	m->warning[0] = (isc_analysis_warning){"recorder", m->sentence, m->sentence, true};
 	m->warning[1] = (isc_analysis_warning){"note", m->sentence, NULL, false};
-	m->a = (isc_analysis){.argv = m->text, .argc = 2, .exit_known = true, .wall_us = 1e6, .host = m->text[0],
-			      .python = m->text[0], .label_keys = m->text, .label_values = m->text, .labels = 1, .to_us = 1e6,
-			      .why = "the whole run", .withheld = "nothing was judged", .processes = &m->process,
-			      .process_count = 1, .threads = &m->thread, .thread_count = 1, .scopes = &m->scope, .scope_count = 1,
-			      .marks = &m->mark, .mark_count = 1, .counters = &m->counter, .counter_count = 1, .budget_pct = 5,
-			      .budget_known = true, .measured_pct = 1, .recorder_cpu_pct = 2, .switches_pct = 0.5, .events = 4,
-			      .clock_source = "tsc", .switches_seen = true, .complete = true, .warnings = m->warning,
+	m->a = (isc_analysis){.argv = m->text,
+			      .argc = 2,
+			      .exit_known = true,
+			      .wall_us = 1e6,
+			      .host = m->text[0],
+			      .python = m->text[0],
+			      .label_keys = m->text,
+			      .label_values = m->text,
+			      .labels = 1,
+			      .to_us = 1e6,
+			      .why = "the whole run",
+			      .withheld = "nothing was judged",
+			      .processes = &m->process,
+			      .process_count = 1,
+			      .threads = &m->thread,
+			      .thread_count = 1,
+			      .scopes = &m->scope,
+			      .scope_count = 1,
+			      .marks = &m->mark,
+			      .mark_count = 1,
+			      .counters = &m->counter,
+			      .counter_count = 1,
+			      .budget_pct = 5,
+			      .budget_known = true,
+			      .measured_pct = 1,
+			      .recorder_cpu_pct = 2,
+			      .switches_pct = 0.5,
+			      .events = 4,
+			      .clock_source = "tsc",
+			      .switches_seen = true,
+			      .complete = true,
+			      .warnings = m->warning,
 			      .warning_count = 2};
 }
 
@@ -79,7 +127,8 @@ static void skeleton(const isc_buffer *in, isc_buffer *out)
 			isc_buffer_text(out, span ? "N" : "");
 		} else if (strncmp(in->data + i, "<code>", 6) == 0) {
 			isc_buffer_text(out, "N");
-		} else if (c == '<' && strncmp(in->data + i, "</code>", 7) != 0 && strncmp(in->data + i, "<!-- -->", 8) != 0) {
+		} else if (c == '<' && strncmp(in->data + i, "</code>", 7) != 0 &&
+			   strncmp(in->data + i, "<!-- -->", 8) != 0) {
 			isc_buffer_text(out, "<");
 		} else if (strchr("|\n#[]*", c) != NULL && !span && !(c == '#' && i > 0 && in->data[i - 1] == '&')) {
 			isc_buffer_add(out, &c, 1);
@@ -130,7 +179,8 @@ static void payloads_reach_json_readers_as_data(void **state)
 		isc_text_utf8(&name, payloads[i].text, payloads[i].len);
 		assert_int_equal(yyjson_get_len(scope), name.len);
 		assert_memory_equal(yyjson_get_str(scope), name.data, name.len);
-		assert_true(yyjson_equals_strn(yyjson_ptr_get(root, "/program/processes/0/argv/1"), name.data, name.len));
+		assert_true(
+			yyjson_equals_strn(yyjson_ptr_get(root, "/program/processes/0/argv/1"), name.data, name.len));
 		assert_true(yyjson_equals_strn(yyjson_ptr_get(root, "/threads/0/name"), name.data, name.len));
 		assert_int_equal(yyjson_obj_size(yyjson_ptr_get(root, "/program/labels")), 1);
 		yyjson_doc_free(doc);

@@ -41,7 +41,7 @@ static const char *markdown_fault(const char *at, size_t len)
 	if (at[0] == '`') {
 		if (len < 3 || at[len - 1] != '`' || memchr(at + 1, '`', len - 2) != NULL)
 			return "a code span that ends early";
-		return strpbrk(at, "|<>&\\") != NULL ? "a pipe, tag or escape in a code span" : NULL;
+		return strpbrk(at, "|<>\\") != NULL ? "a pipe, tag or escape in a code span" : NULL;
 	}
 	if (strncmp(at, "<code>", 6) != 0 || len < 13 || strcmp(at + len - 7, "</code>") != 0)
 		return "neither a code span nor <code>";
@@ -125,6 +125,23 @@ static void plain_names_stay_as_they_are(void **state)
 	isc_buffer_fini(&out);
 }
 
+static void a_sentence_reads_as_it_is(void **state)
+{
+	isc_buffer out = {0};
+	static const char plain[] =
+		"3 of 5 events (60.0%) were lost: see mark.h, clock.sync and slow_because; it's so.";
+	static const char links[] = "www.a.b http://c.d e@f.g #1 _h_ WWW.i";
+
+	(void)state;
+	isc_text_prose(&out, plain, strlen(plain));
+	assert_string_equal(out.data, plain);
+	isc_buffer_clear(&out);
+	isc_text_prose(&out, links, strlen(links));
+	assert_string_equal(out.data,
+			    "www&#46;a.b http&#58;//c.d e&#64;<!-- -->f.g &#35;<!-- -->1 &#95;h&#95; WWW&#46;i");
+	isc_buffer_fini(&out);
+}
+
 static void what_cannot_be_shown_is_spelled_out(void **state)
 {
 	isc_buffer out = {0};
@@ -167,6 +184,7 @@ int main(void)
 		cmocka_unit_test(no_payload_means_anything_to_markdown),
 		cmocka_unit_test(a_strict_json_parser_reads_every_payload),
 		cmocka_unit_test(plain_names_stay_as_they_are),
+		cmocka_unit_test(a_sentence_reads_as_it_is),
 		cmocka_unit_test(what_cannot_be_shown_is_spelled_out),
 		cmocka_unit_test(a_long_name_is_cut_between_characters),
 	};

@@ -1,4 +1,4 @@
-#include "report/table.h"
+#include "report/grid.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -7,45 +7,45 @@
 
 /* A column is padded no further: one long name must not push all numbers away. */
 #define PAD_MAX 44u
-#define PAD_MIN 3u	/* --- */
+#define PAD_MIN 3u /* --- */
 
-void isc_table_init(isc_table *t, const char *const *titles)
+void isc_grid_init(isc_grid *t, const char *const *titles)
 {
 	memset(t, 0, sizeof(*t));
-	while (titles[t->columns] != NULL && t->columns < ISC_TABLE_COLUMNS) {
+	while (titles[t->columns] != NULL && t->columns < ISC_GRID_COLUMNS) {
 		t->title[t->columns] = titles[t->columns];
 		t->columns++;
 	}
 }
 
-void isc_table_fini(isc_table *t)
+void isc_grid_fini(isc_grid *t)
 {
 	isc_buffer_fini(&t->text);
 	isc_buffer_fini(&t->ends);
 }
 
-void isc_table_end(isc_table *t)
+void isc_grid_end(isc_grid *t)
 {
 	isc_buffer_add(&t->ends, &t->text.len, sizeof(t->text.len));
 }
 
-void isc_table_cell(isc_table *t, const char *text)
+void isc_grid_cell(isc_grid *t, const char *text)
 {
 	isc_buffer_text(&t->text, text);
-	isc_table_end(t);
+	isc_grid_end(t);
 }
 
-static bool numeric(const isc_table *t, size_t column)
+static bool numeric(const isc_grid *t, size_t column)
 {
 	return t->title[column][0] == '>';
 }
 
-static const char *title(const isc_table *t, size_t column)
+static const char *title(const isc_grid *t, size_t column)
 {
 	return t->title[column] + numeric(t, column);
 }
 
-static size_t end_of(const isc_table *t, size_t cell)
+static size_t end_of(const isc_grid *t, size_t cell)
 {
 	size_t end;
 
@@ -70,7 +70,7 @@ static void put(isc_buffer *out, const char *text, size_t len, size_t width, boo
 	isc_buffer_text(out, " ");
 }
 
-static void measure(const isc_table *t, size_t cells, size_t *width)
+static void measure(const isc_grid *t, size_t cells, size_t *width)
 {
 	size_t begin = 0;
 
@@ -88,9 +88,9 @@ static void measure(const isc_table *t, size_t cells, size_t *width)
 	}
 }
 
-void isc_table_write(const isc_table *t, isc_buffer *out)
+void isc_grid_write(const isc_grid *t, isc_buffer *out)
 {
-	size_t width[ISC_TABLE_COLUMNS], cells = t->ends.len / sizeof(size_t), begin = 0;
+	size_t width[ISC_GRID_COLUMNS], cells = t->ends.len / sizeof(size_t), begin = 0;
 
 	if (t->text.failed || t->ends.failed) {
 		out->failed = true;

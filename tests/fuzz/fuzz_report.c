@@ -1,0 +1,190 @@
+/*
+ * fuzz_report.c - facts and records of any content, through the analysis into
+ * every report.  What comes out must parse, and must not steer a terminal.
+ *
+ * Input: two bytes length of the facts, the facts, then records of 24 bytes.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <yyjson.h>
+
+#include "base/text.h"
+#include "report/report.h"
+#include "trace/writer.h"
+
+#define START_NS 1000000000ull
+#define RECORDS_MAX 200u
+#define THREADS 8u
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct step {
+	uint8_t what, process, thread, kind;
+	uint32_t small;
+	uint64_t time, wide;
+};
+_Static_assert(sizeof(struct step) == 24, "step");
+
+static void write_name(isc_writer *w, const struct step *s)
+{
+	isc_writer_define(w, s->process % 4, s->small % 16, ISC_DEF_STRING, &s->time, s->kind % 17, NULL);
+}
+
+static void write_event(isc_writer *w, const struct step *s, uint64_t *next)
+{
+	isc_trace_run run = {.process = s->process % 4, .thread = s->thread % THREADS, .events = 1, .slots = 1};
+	isc_record slot[2] = {
+		{.ticks = START_NS + s->time % 1000000, .id = s->small % 16, .kind = s->kind % 8, .slots = 1}};
+
+	if (slot[0].kind == ISC_KIND_COUNTER) {
+		memcpy(&slot[1], &s->wide, sizeof(s->wide));
+		slot[0].slots = 2;
+		run.slots = 2;
+	}
+	run.first = next[run.thread] += 1 + (s->wide % 7 == 0 ? s->wide % 1000 : 0);
+	isc_writer_events(w, &run, slot, NULL);
+}
+
+static void take_step(isc_writer *w, const struct step *s, uint64_t *next)
+{
+	isc_trace_process p = {.process = s->process % 8,
+			       .parent = s->thread % 8,
+			       .pid = s->kind % 4,
+			       .flags = s->small,
+			       .wait_status = (int32_t)s->wide,
+			       .start_ns = s->time,
+			       .end_ns = s->wide,
+			       .argv = (const char *)&s->time,
+			       .argv_len = s->small % 17};
+	isc_trace_thread t = {.thread = s->thread % THREADS,
+			      .process = s->process % 8,
+			      .tid = s->kind % 8,
+			      .flags = s->small,
+			      .start_ns = s->time,
+			      .end_ns = s->wide};
+	isc_trace_switch sw = {
+		.time_ns = START_NS + s->time, .pid = s->process % 4, .tid = s->thread % 8, .kind = s->kind % 7};
+	isc_trace_account account = {.process = s->process % 4,
+				     .thread = s->thread % THREADS,
+				     .produced = s->time,
+				     .stored = s->wide,
+				     .lost = s->small};
+
+	memcpy(t.name, &s->wide, sizeof(s->wide));
+	switch (s->what % 8) {
+	case 0:
+		isc_writer_process(w, &p, NULL);
+		break;
+	case 1:
+		isc_writer_thread(w, &t, NULL);
+		break;
+	case 2:
+		write_name(w, s);
+		break;
+	case 3:
+		isc_writer_account(w, &account, NULL);
+		break;
+	case 4:
+	case 5:
+		isc_writer_switches(w, &sw, 1, NULL);
+		break;
+	default:
+		write_event(w, s, next);
+	}
+}
+
+static bool write_trace(const uint8_t *data, size_t size, int fd)
+{
+	isc_writer_options options = {.start_ns = START_NS, .start_ticks = START_NS};
+	size_t meta = size >= 2 ? data[0] | (size_t)data[1] << 8 : 0, at;
+	isc_trace_end end = {.end_ns = START_NS + 1000000, .known = size % 2, .wait_status = (int32_t)size};
+	uint64_t next[THREADS] = {0};
+	isc_writer *w = NULL;
+	struct step s;
+
+	if (isc_writer_open(fd, &options, &w, NULL) != ISC_OK) {
+		close(fd);
+		return false;
+	}
+	meta = meta > size - 2 || size < 2 ? 0 : meta;
+	if (meta > 0)
+		isc_writer_meta(w, (const char *)data + 2, meta, NULL);
+	for (at = 2 + meta; at + sizeof(s) <= size && at < RECORDS_MAX * sizeof(s); at += sizeof(s)) {
+		memcpy(&s, data + at, sizeof(s));
+		take_step(w, &s, next);
+	}
+	return isc_writer_close(w, meta % 3 != 0 ? &end : NULL, NULL) == ISC_OK;
+}
+
+static void require(bool holds, const char *what, const isc_buffer *text)
+{
+	if (holds)
+		return;
+	fprintf(stderr, "%s:\n%s\n", what, text->data);
+	abort();
+}
+
+static void check_text(const isc_buffer *text)
+{
+	uint32_t c = 0;
+	size_t n;
+
+	for (size_t i = 0; i < text->len; i += n) {
+		n = isc_text_decode(text->data + i, text->len - i, &c);
+		require(n > 0 && (c == '\n' || !isc_text_is_control(c)), "a control in a text", text);
+	}
+}
+
+static void check_reports(const isc_analysis *a)
+{
+	isc_buffer text = {0};
+	yyjson_doc *doc;
+	size_t lines = 0;
+
+	require(isc_report_write(a, ISC_REPORT_JSON, &text, NULL) == ISC_OK, "no JSON", &text);
+	doc = yyjson_read(text.data, text.len, 0);
+	require(doc != NULL, "not JSON", &text);
+	yyjson_doc_free(doc);
+	isc_buffer_clear(&text);
+	require(isc_report_write(a, ISC_REPORT_MARKDOWN, &text, NULL) == ISC_OK, "no Markdown", &text);
+	check_text(&text);
+	isc_buffer_clear(&text);
+	require(isc_report_summary(a, "r", "t", &text, NULL) == ISC_OK, "no summary", &text);
+	check_text(&text);
+	for (size_t i = 0; i < text.len; i++)
+		lines += text.data[i] == '\n';
+	require(lines <= 12, "a long summary", &text);
+	isc_buffer_fini(&text);
+}
+
+static void look(const char *path, const isc_analysis_options *options)
+{
+	isc_trace *trace = NULL;
+	isc_analysis *a = NULL;
+
+	if (isc_trace_open(path, &trace, NULL) == ISC_OK && isc_analysis_new(trace, options, &a, NULL) == ISC_OK)
+		check_reports(a);
+	isc_analysis_free(a);
+	isc_trace_close(trace);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	int fd = memfd_create("trace", MFD_CLOEXEC), kept = dup(fd);
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", kept);
+	if (write_trace(data, size, fd)) {
+		look(path, NULL);
+		if (size % 4 == 0)
+			look(path, &(isc_analysis_options){.from_us = (double)(size % 100)});
+		if (size % 4 == 1)
+			look(path, &(isc_analysis_options){.scope = "?"});
+	}
+	close(kept);
+	return 0;
+}

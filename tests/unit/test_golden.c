@@ -1,0 +1,110 @@
+/*
+ * golden: tests/golden/NAME.events gives exactly NAME.report.md, NAME.report.json
+ * and NAME.summary, byte for byte.  ISC_GOLDEN_UPDATE=1 writes them anew: then
+ * read the difference.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <glob.h>
+
+#include "report/report.h"
+#include "trace_text.h"
+
+static char *read_all(const char *path, size_t *len)
+{
+	isc_buffer b = {0};
+	FILE *f = fopen(path, "rb");
+	char part[4096];
+	size_t n;
+
+	if (f == NULL)
+		return NULL;
+	while ((n = fread(part, 1, sizeof(part), f)) > 0)
+		isc_buffer_add(&b, part, n);
+	fclose(f);
+	isc_buffer_add(&b, "", 0);
+	*len = b.len;
+	return b.data;
+}
+
+static void compare(const char *events, const char *ending, const isc_buffer *got)
+{
+	char path[4096];
+	size_t len = 0, line = 1;
+	char *wanted;
+
+	snprintf(path, sizeof(path), "%.*s%s", (int)(strlen(events) - strlen(".events")), events, ending);
+	if (getenv("ISC_GOLDEN_UPDATE") != NULL) {
+		FILE *f = fopen(path, "wb");
+
+		assert_non_null(f);
+		assert_int_equal(fwrite(got->data, 1, got->len, f), got->len);
+		assert_int_equal(fclose(f), 0);
+		return;
+	}
+	wanted = read_all(path, &len);
+	if (wanted == NULL)
+		fail_msg("%s is missing", path);
+	for (size_t i = 0; i < len && i < got->len && wanted[i] == got->data[i]; i++)
+		line += wanted[i] == '\n';
+	if (len != got->len || memcmp(wanted, got->data, len) != 0)
+		fail_msg("%s differs from line %zu on; now it is:\n%s", path, line, got->data);
+	free(wanted);
+}
+
+static void one_case(const char *events)
+{
+	isc_buffer out = {0};
+	isc_trace *trace = NULL;
+	isc_analysis *a = NULL;
+	isc_error err = {0};
+	size_t len;
+	char *text = read_all(events, &len);
+
+	assert_non_null(text);
+	if (trace_text_open(text, &trace, &err) != ISC_OK || isc_analysis_new(trace, NULL, &a, &err) != ISC_OK)
+		fail_msg("%s: %s", events, err.what);
+	isc_trace_close(trace);
+	assert_int_equal(isc_report_write(a, ISC_REPORT_MARKDOWN, &out, &err), ISC_OK);
+	compare(events, ".report.md", &out);
+	isc_buffer_clear(&out);
+	assert_int_equal(isc_report_write(a, ISC_REPORT_JSON, &out, &err), ISC_OK);
+	compare(events, ".report.json", &out);
+	isc_buffer_clear(&out);
+	assert_int_equal(isc_report_summary(a, "report.md", "inferscope.isc", &out, &err), ISC_OK);
+	compare(events, ".summary", &out);
+	isc_analysis_free(a);
+	isc_buffer_fini(&out);
+	free(text);
+}
+
+static void every_case_gives_its_reports_to_the_byte(void **state)
+{
+	char pattern[4096];
+	glob_t found;
+
+	(void)state;
+	assert_non_null(getenv("ISC_GOLDEN"));
+	snprintf(pattern, sizeof(pattern), "%s/*.events", getenv("ISC_GOLDEN"));
+	assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+	assert_true(found.gl_pathc >= 4);
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		one_case(found.gl_pathv[i]);
+	globfree(&found);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_case_gives_its_reports_to_the_byte),
+	};
+
+	return cmocka_run_group_tests_name("golden", tests, NULL, NULL);
+}

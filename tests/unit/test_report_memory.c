@@ -1,0 +1,110 @@
+/*
+ * report_memory: whichever allocation fails, an analysis and its reports give a
+ * clean status and leak nothing (TRUST H8).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "failing_alloc.h"
+#include "report/report.h"
+#include "trace_text.h"
+
+static const char trace_as_text[] =
+	"meta {\"argv\": [\"serve\", \"x\"], \"host\": \"h\", \"python\": \"3\", \"labels\": {\"a\": \"b\"}, \"perf\": "
+	"\"ok\","
+	" \"warnings\": [{\"text\": \"t\", \"remedy\": \"r\"}], \"follow\": \"all\", \"version\": \"0\"}\n"
+	"p1 pid=100 root traced end=2ms argv sh\n"
+	"p2 pid=100 parent=p1 exec traced start=2ms end=9ms status=0 argv python x.py\n"
+	"p3 pid=101 parent=p2 argv ls -l\n"
+	"t1 p1 tid=100 main name=sh\nt2 p2 tid=100 main name=python\nt3 p2 tid=102 name=worker\n"
+	"t2 1ms scope_enter request\nt2 2ms scope_enter step\nt2 3ms scope_exit step\nt2 4ms scope_exit request\n"
+	"t3 1ms scope_enter request\nt3 7ms scope_exit request\n"
+	"t3 2ms instant tokens {\"n\": 1}\nt3 3ms counter queue 2\n"
+	"t2 1ms out\ngap_begin 2ms\ngap_end 3ms\nt2 4ms in\nt3 5ms in\n"
+	"end 9ms status=0\n";
+
+/* All reports, one behind the other, into out. */
+static isc_status everything(isc_trace *trace, const isc_analysis_options *options, isc_buffer *out, bool *damaged)
+{
+	isc_analysis *a = NULL;
+	isc_error err = {0};
+	isc_status st = isc_analysis_new(trace, options, &a, &err);
+
+	if (st == ISC_OK)
+		st = isc_report_write(a, ISC_REPORT_MARKDOWN, out, &err);
+	if (st == ISC_OK)
+		st = isc_report_write(a, ISC_REPORT_JSON, out, &err);
+	if (st == ISC_OK)
+		st = isc_report_summary(a, "report.md", "x.isc", out, &err);
+	*damaged = a != NULL && a->damaged;
+	isc_analysis_free(a);
+	assert_true(st == ISC_OK || err.what[0] != 0);
+	return st;
+}
+
+/* The reader may do without some memory: then the reports are the very same, or
+ * they say that a part could not be read. */
+static void fail_each(const isc_analysis_options *options, bool all)
+{
+	isc_buffer whole = {0}, out = {0};
+	isc_trace *trace = NULL;
+	unsigned long n;
+	isc_status st;
+	bool hit = true, damaged;
+
+	assert_int_equal(trace_text_open(trace_as_text, &trace, NULL), ISC_OK);
+	assert_int_equal(everything(trace, options, &whole, &damaged), ISC_OK);
+	assert_false(damaged);
+	for (n = 1; hit && n < 100000; n++) {
+		isc_buffer_fini(&out);
+		isc_trace_close(trace);
+		assert_int_equal(trace_text_open(trace_as_text, &trace, NULL), ISC_OK);
+		failing_alloc_set(n, all);
+		st = everything(trace, options, &out, &damaged);
+		hit = failing_alloc_hit();
+		failing_alloc_set(0, false);
+		if (st == ISC_OK && !damaged && (out.len != whole.len || memcmp(out.data, whole.data, out.len) != 0))
+			fail_msg("allocation %lu failed, and the report is another one:\n%s", n, out.data);
+		assert_true(st == ISC_OK || st == ISC_ERR_NOMEM);
+		assert_true(hit || (st == ISC_OK && !damaged));
+	}
+	assert_true(n > 50);
+	isc_buffer_fini(&whole);
+	isc_buffer_fini(&out);
+	isc_trace_close(trace);
+}
+
+static void one_failed_allocation_is_a_clean_status(void **state)
+{
+	(void)state;
+	fail_each(NULL, false);
+}
+
+static void no_memory_at_all_is_a_clean_status(void **state)
+{
+	(void)state;
+	fail_each(NULL, true);
+}
+
+static void so_it_is_for_a_part_of_the_run(void **state)
+{
+	(void)state;
+	fail_each(&(isc_analysis_options){.scope = "request", .from_us = 10}, false);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_failed_allocation_is_a_clean_status),
+		cmocka_unit_test(no_memory_at_all_is_a_clean_status),
+		cmocka_unit_test(so_it_is_for_a_part_of_the_run),
+	};
+
+	return cmocka_run_group_tests_name("report_memory", tests, NULL, NULL);
+}
