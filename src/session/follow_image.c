@@ -194,13 +194,13 @@ void isc_image_inherit(isc_follow *f, uint32_t process)
 	isc_image *x = isc_image_of(f, process);
 	const isc_image *p = isc_image_of(f, x->parent);
 
-	if (x->argv_rank != ISC_ARGV_NONE || p == NULL || p->argv_len == 0)
+	if (x->argv_rank > ISC_ARGV_INHERITED || p == NULL || p->argv_len == 0)
 		return;
 	x->argv = p->argv;
 	x->argv_len = p->argv_len;
 	x->argv_cut = p->argv_cut;
 	x->argv_rank = ISC_ARGV_INHERITED;
-	x->flags |= p->flags & ISC_PROCESS_PYTHON;
+	x->flags = (x->flags & ~(uint32_t)ISC_PROCESS_PYTHON) | (p->flags & ISC_PROCESS_PYTHON);
 }
 
 /* The host pid of an image became known: it joins the chain of that pid. */

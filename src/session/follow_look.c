@@ -49,7 +49,9 @@ bool isc_follow_is_dead(isc_follow *f, uint32_t process)
 
 static void notice_death(isc_follow *f, uint32_t process)
 {
-	isc_image_end(f, process, f->now_ns, false);
+	/* Now, not when this poll began: what it announced before it died is in the
+	 * roster with an earlier time. */
+	isc_image_end(f, process, isc_clock_mono_ns(), false);
 	isc_image_of(f, process)->seen |= ISC_SEEN_DEAD;
 }
 
