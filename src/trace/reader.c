@@ -39,7 +39,7 @@ static isc_status read_table(isc_trace *tr, isc_source *source)
 	size_t last_count = 0;
 	uint64_t last_bytes = 0;
 
-	for (int i = 0; i < SCANS_MAX; i++) {
+	for (unsigned i = 0; i < SCANS_MAX; i++) {
 		struct stat sb;
 		uint32_t sequence;
 
@@ -55,9 +55,10 @@ static isc_status read_table(isc_trace *tr, isc_source *source)
 		if (tr->table.complete || (!tr->table.truncated && tr->table.damaged == 0 &&
 					   !isc_table_has_holes(&tr->table, &tr->checkpoint)))
 			break;
-		/* Nothing moved since the last look: this is all there will be. */
+		/* Nothing moved since the last look, and nobody is at work: this is all there will be. */
 		sequence = tr->table.count > 0 ? tr->table.ref[tr->table.count - 1].sequence : 0;
-		if (i > 0 && sequence == last_sequence && tr->table.count == last_count && tr->table.file_bytes == last_bytes)
+		if (i > 0 && sequence == last_sequence && tr->table.count == last_count &&
+		    tr->table.file_bytes == last_bytes && !isc_source_wait(source, 1u << i))
 			break;
 		last_sequence = sequence;
 		last_count = tr->table.count;

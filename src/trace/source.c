@@ -2,10 +2,15 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
-#define LIVE_TRIES 4	/* a chunk that is being written is whole a moment later */
-#define WAITS_MAX 32	/* in all: a broken file is not worth more */
+/* A chunk that is being written is whole a moment later, or much later when its
+ * writer lost the CPU in the middle.  In all a broken file is not worth more. */
+#define WAIT_FIRST_MS 1u
+#define WAIT_CHUNK_MS 128u
+#define WAIT_ALL_MS 400u
+#define FRESH_S 2	/* who writes does so at least four times a second */
 
 void isc_source_fini(isc_source *s)
 {
@@ -61,14 +66,28 @@ static int read_once(isc_source *s, const isc_chunk_ref *ref)
 	}
 }
 
+static bool is_fresh(int fd)
+{
+	struct timespec now;
+	struct stat sb;
+
+	return fstat(fd, &sb) == 0 && clock_gettime(CLOCK_REALTIME, &now) == 0 && sb.st_mtim.tv_sec + FRESH_S >= now.tv_sec;
+}
+
+bool isc_source_wait(isc_source *s, unsigned ms)
+{
+	if (!s->live || s->waited_ms + ms > WAIT_ALL_MS || !is_fresh(s->fd))
+		return false;
+	s->waited_ms += ms;
+	nanosleep(&(struct timespec){.tv_nsec = ms * 1000000L}, NULL);
+	return true;
+}
+
 int isc_source_read(isc_source *s, const isc_chunk_ref *ref)
 {
 	int result = read_once(s, ref);
 
-	for (int i = 1; i < LIVE_TRIES && s->live && result == ISC_SOURCE_BAD && s->waited < WAITS_MAX; i++) {
-		s->waited++;
-		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	for (unsigned ms = WAIT_FIRST_MS; result == ISC_SOURCE_BAD && ms <= WAIT_CHUNK_MS && isc_source_wait(s, ms); ms *= 2)
 		result = read_once(s, ref);
-	}
 	return result;
 }

@@ -19,7 +19,7 @@ enum isc_source_result {
 typedef struct isc_source {
 	int fd;			/* not owned */
 	bool live;		/* somebody may be writing */
-	unsigned waited;	/* times that we waited for a chunk to become whole */
+	unsigned waited_ms;	/* for chunks to become whole, so far */
 	isc_codec_state codec;
 	uint8_t *stored, *raw;
 	size_t stored_room, raw_room;
@@ -27,6 +27,9 @@ typedef struct isc_source {
 } isc_source;
 
 void isc_source_fini(isc_source *s);
+
+/* Gives whoever is writing a moment; false: nobody is, or it was long enough. */
+bool isc_source_wait(isc_source *s, unsigned ms);
 
 /* On ISC_SOURCE_OK header and raw are those of the chunk. */
 int isc_source_read(isc_source *s, const isc_chunk_ref *ref);
