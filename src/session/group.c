@@ -150,7 +150,7 @@ static _Noreturn void watch(int fd, pid_t recorder, char *const *argv)
 		_exit(0);
 	close_all_from(1);
 	if (chdir("/") < 0)
-		_exit(0);	/* never seen, and a folder held busy is worse than no watcher */
+		_exit(0); /* never seen, and a folder held busy is worse than no watcher */
 	sigfillset(&all);
 	for (;;) {
 		isc_group_news news = {0};

@@ -18,12 +18,12 @@
 #include "base/status.h"
 
 typedef struct isc_group {
-	pid_t pid;		/* 0: there is none */
-	int fd;			/* becomes readable with news; -1 */
+	pid_t pid; /* 0: there is none */
+	int fd;	   /* becomes readable with news; -1 */
 } isc_group;
 
 typedef struct isc_group_news {
-	uint32_t question;	/* 0: a signal was seen; else the answer to this one */
+	uint32_t question; /* 0: a signal was seen; else the answer to this one */
 	int32_t signo;
 	int32_t from;
 	uint32_t pad;

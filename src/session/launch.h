@@ -21,8 +21,8 @@
 typedef struct isc_launch isc_launch;
 
 typedef struct isc_launch_options {
-	char *const *argv;	/* argv[0] is looked up in PATH when it has no slash */
-	char *const *env;	/* the whole environment of the program */
+	char *const *argv; /* argv[0] is looked up in PATH when it has no slash */
+	char *const *env;  /* the whole environment of the program */
 } isc_launch_options;
 
 /* Fills closed standard descriptors with /dev/null, closed again by exec, so that

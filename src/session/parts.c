@@ -33,9 +33,8 @@ static void consider(isc_parts *parts, const char *folder, struct timespec *newe
 		return;
 	if (snprintf(runtime, sizeof(runtime), "%s/" RUNTIME, folder) >= (int)sizeof(runtime) || !is_file(runtime, &sb))
 		return;
-	if (parts->folder[0] != 0 &&
-	    (sb.st_mtim.tv_sec < newest->tv_sec ||
-	     (sb.st_mtim.tv_sec == newest->tv_sec && sb.st_mtim.tv_nsec <= newest->tv_nsec)))
+	if (parts->folder[0] != 0 && (sb.st_mtim.tv_sec < newest->tv_sec ||
+				      (sb.st_mtim.tv_sec == newest->tv_sec && sb.st_mtim.tv_nsec <= newest->tv_nsec)))
 		return;
 	*newest = sb.st_mtim;
 	strcpy(parts->folder, folder);
@@ -56,7 +55,8 @@ static void consider_pythons(isc_parts *parts, const char *lib, const char *kind
 	while ((entry = readdir(dir)) != NULL) {
 		if (strncmp(entry->d_name, "python", 6) != 0)
 			continue;
-		if (snprintf(folder, sizeof(folder), "%s/%s/%s/inferscope", lib, entry->d_name, kind) < (int)sizeof(folder))
+		if (snprintf(folder, sizeof(folder), "%s/%s/%s/inferscope", lib, entry->d_name, kind) <
+		    (int)sizeof(folder))
 			consider(parts, folder, &newest);
 	}
 	closedir(dir);
@@ -66,11 +66,12 @@ static void consider_pythons(isc_parts *parts, const char *lib, const char *kind
 static void look_from(isc_parts *parts, const char *bin)
 {
 	static const struct {
-		const char *folder;	/* relative to bin */
-		const char *kind;	/* with a pythonX.Y and this between; NULL: as it is */
+		const char *folder; /* relative to bin */
+		const char *kind;   /* with a pythonX.Y and this between; NULL: as it is */
 	} places[] = {
-		{"../lib", "site-packages"}, {"../lib", "dist-packages"}, {"../lib64", "site-packages"},
-		{"../inferscope", NULL}, {"../lib/inferscope", NULL}, {"../lib/" TRIPLET "/inferscope", NULL},
+		{"../lib", "site-packages"},   {"../lib", "dist-packages"},
+		{"../lib64", "site-packages"}, {"../inferscope", NULL},
+		{"../lib/inferscope", NULL},   {"../lib/" TRIPLET "/inferscope", NULL},
 		{"../lib64/inferscope", NULL}, {".", NULL},
 	};
 	char joined[PATH_MAX], folder[PATH_MAX];
@@ -146,7 +147,8 @@ isc_status isc_parts_preload_path(const isc_parts *parts, const char *session_fo
 	if (plain)
 		return ISC_OK;
 	if (strpbrk(session_folder, " \t\n\r\f\v:;$") != NULL)
-		return isc_fail(err, ISC_ERR_UNSUPPORTED, "neither %s nor %s can be preloaded: their names hold a blank or a colon",
+		return isc_fail(err, ISC_ERR_UNSUPPORTED,
+				"neither %s nor %s can be preloaded: their names hold a blank or a colon",
 				parts->runtime, session_folder);
 	if (symlink(parts->runtime, out) < 0)
 		return isc_fail_errno(err, "cannot make %s", out);

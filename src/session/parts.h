@@ -11,9 +11,9 @@
 #include "base/status.h"
 
 typedef struct isc_parts {
-	char folder[1024];	/* has libinferscope_rt.so; "" when not found */
-	char runtime[1100];	/* path of libinferscope_rt.so, "" when not found */
-	char inject[1100];	/* folder with our sitecustomize, "" when not there */
+	char folder[1024];  /* has libinferscope_rt.so; "" when not found */
+	char runtime[1100]; /* path of libinferscope_rt.so, "" when not found */
+	char inject[1100];  /* folder with our sitecustomize, "" when not there */
 } isc_parts;
 
 /* From /proc/self/exe, by the list in docs/install-layout.md. */

@@ -32,24 +32,24 @@
 
 typedef struct isc_signal {
 	int signo;
-	int code;		/* si_code */
+	int code; /* si_code */
 	pid_t from;
 	uid_t uid;
-	uint64_t value;		/* of sigqueue */
+	uint64_t value; /* of sigqueue */
 } isc_signal;
 
 typedef struct isc_relay {
-	pid_t own;		/* signals from ourselves (SIGPIPE, SIGXFSZ) are ours */
-	pid_t watcher;		/* 0: there is none */
-	bool leader;		/* of the session: the terminal's SIGHUP comes to us alone */
-	bool (*busy)(pid_t pid);	/* is this process running?  NULL: never */
-	uint32_t asked;		/* number of the last question */
+	pid_t own;		 /* signals from ourselves (SIGPIPE, SIGXFSZ) are ours */
+	pid_t watcher;		 /* 0: there is none */
+	bool leader;		 /* of the session: the terminal's SIGHUP comes to us alone */
+	bool (*busy)(pid_t pid); /* is this process running?  NULL: never */
+	uint32_t asked;		 /* number of the last question */
 	size_t waiting_count, seen_count;
 	struct {
 		isc_signal signal;
 		uint64_t since_ns;
-		uint64_t due_ns;	/* to be asked about, or given up on */
-		uint32_t question;	/* 0: not asked yet */
+		uint64_t due_ns;   /* to be asked about, or given up on */
+		uint32_t question; /* 0: not asked yet */
 		bool ready;
 	} waiting[ISC_RELAY_ROOM];
 	struct {

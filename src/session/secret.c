@@ -49,8 +49,8 @@ static size_t split(const char *name, size_t len, char *lower, word *words)
 /* Does a secret's word lie in this one (apikey, authtoken, mypassword)? */
 static bool suspicious(const word *w)
 {
-	static const char *const stems[] = {"key", "token", "secret", "passw", "passphrase", "credential",
-					    "auth", "bearer", "signature", NULL};
+	static const char *const stems[] = {"key",	  "token", "secret", "passw",	  "passphrase",
+					    "credential", "auth",  "bearer", "signature", NULL};
 	static const char *const whole[] = {"pass", "pwd", "pw", "pat", "sig", "cookie", "cookies", "jwt", "dsn", NULL};
 
 	if (is(w, whole))
@@ -71,8 +71,9 @@ static bool begins(const word *w, const char *with)
 /* Words that only look alike. */
 static bool innocent(const word *w)
 {
-	static const char *const words[] = {"keyframe", "keyframes", "keyword", "keywords", "keyboard", "keypoint",
-					    "keypoints", "monkey", "turkey", "author", "authors", "authored", NULL};
+	static const char *const words[] = {"keyframe", "keyframes", "keyword", "keywords", "keyboard",
+					    "keypoint", "keypoints", "monkey",	"turkey",   "author",
+					    "authors",	"authored",  NULL};
 
 	return begins(w, "tokeniz") || begins(w, "tokenis") || begins(w, "detokeniz") || is(w, words);
 }
@@ -84,8 +85,8 @@ bool isc_secret_name(const char *name, size_t len)
 	/* The marks of a language model: --pad-token, eos_token_id. */
 	static const char *const marks[] = {"pad", "eos", "bos", "unk", "mask", "cls", "sep", "image", "stop", NULL};
 	/* With one of these before it even "tokens" is a list of secrets. */
-	static const char *const owners[] = {"api", "access", "refresh", "session", "user", "hub", "hf", "github",
-					     "gitlab", NULL};
+	static const char *const owners[] = {"api", "access", "refresh", "session", "user",
+					     "hub", "hf",     "github",	 "gitlab",  NULL};
 	char lower[NAME_MAX_BYTES];
 	word words[WORDS_MAX];
 	size_t count;
@@ -96,7 +97,8 @@ bool isc_secret_name(const char *name, size_t len)
 	if (count > 0 && is(&words[0], counts))
 		return false;
 	for (size_t i = 0; i < count; i++) {
-		const word *w = &words[i], *before = i > 0 ? &words[i - 1] : NULL, *after = i + 1 < count ? &words[i + 1] : NULL;
+		const word *w = &words[i], *before = i > 0 ? &words[i - 1] : NULL,
+			   *after = i + 1 < count ? &words[i + 1] : NULL;
 		static const char *const tokens[] = {"tokens", NULL}, *const token[] = {"token", NULL};
 		static const char *const key[] = {"key", NULL}, *const value[] = {"value", NULL};
 
@@ -115,10 +117,10 @@ bool isc_secret_name(const char *name, size_t len)
 
 size_t isc_secret_value(const char *text, size_t len)
 {
-	static const char *const prefixes[] = {"hf_", "sk-", "sk_", "pk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_",
-					       "github_pat_", "glpat-", "xoxb-", "xoxp-", "xoxa-", "xapp-", "AKIA",
-					       "ASIA", "AIza", "nvapi-", "npm_", "pypi-", "eyJ", "r8_", "gsk_",
-					       "wandb_", NULL};
+	static const char *const prefixes[] = {"hf_",	"sk-",	"sk_",	       "pk-",	 "ghp_",   "gho_",  "ghu_",
+					       "ghs_",	"ghr_", "github_pat_", "glpat-", "xoxb-",  "xoxp-", "xoxa-",
+					       "xapp-", "AKIA", "ASIA",	       "AIza",	 "nvapi-", "npm_",  "pypi-",
+					       "eyJ",	"r8_",	"gsk_",	       "wandb_", NULL};
 	size_t n = 0, digits = 0;
 
 	for (size_t i = 0; prefixes[i] != NULL; i++) {
@@ -126,7 +128,8 @@ size_t isc_secret_value(const char *text, size_t len)
 
 		if (len < prefix || memcmp(text, prefixes[i], prefix) != 0)
 			continue;
-		while (n < len && (isalnum((unsigned char)text[n]) || strchr("_-.=+/", text[n]) != NULL) && text[n] != 0) {
+		while (n < len && (isalnum((unsigned char)text[n]) || strchr("_-.=+/", text[n]) != NULL) &&
+		       text[n] != 0) {
 			digits += isdigit((unsigned char)text[n]) != 0;
 			n++;
 		}

@@ -16,11 +16,11 @@
 #define MARK "inferscope.pth"
 
 typedef struct python {
-	char prefix[PATH_MAX];	/* of its packages */
-	char base[PATH_MAX];	/* of its own library; in an environment that of the Python it was made from */
-	char version[16];	/* "3.11", or "" when unknown */
+	char prefix[PATH_MAX]; /* of its packages */
+	char base[PATH_MAX];   /* of its own library; in an environment that of the Python it was made from */
+	char version[16];      /* "3.11", or "" when unknown */
 	bool environment;
-	bool sees_base;		/* an environment that shows the base's packages */
+	bool sees_base; /* an environment that shows the base's packages */
 } python;
 
 static bool set_text(char *to, size_t room, const char *from, size_t len)
@@ -81,7 +81,8 @@ static bool read_environment(python *p)
 			continue;
 		value += 1 + strspn(value + 1, " \t");
 		value[strcspn(value, "\r\n")] = 0;
-		if ((key == 7 && memcmp(line, "version", 7) == 0) || (key == 12 && memcmp(line, "version_info", 12) == 0)) {
+		if ((key == 7 && memcmp(line, "version", 7) == 0) ||
+		    (key == 12 && memcmp(line, "version_info", 12) == 0)) {
 			set_version(p, value);
 		} else if (key == 28 && memcmp(line, "include-system-site-packages", 28) == 0) {
 			p->sees_base = strcasecmp(value, "true") == 0;
@@ -168,19 +169,22 @@ static bool in_base(const char *base, const char *version)
 	if (in_prefix(base, version))
 		return true;
 	/* Debian keeps what pip installs apart from what its packages install. */
-	return strcmp(base, "/usr") == 0 && (in_prefix("/usr/local", version) || has_mark("/usr/lib/python3/dist-packages"));
+	return strcmp(base, "/usr") == 0 &&
+	       (in_prefix("/usr/local", version) || has_mark("/usr/lib/python3/dist-packages"));
 }
 
 static bool in_user_site(const char *version)
 {
-	const char *base = secure_getenv("PYTHONUSERBASE"), *home = secure_getenv("HOME"), *off = getenv("PYTHONNOUSERSITE");
+	const char *base = secure_getenv("PYTHONUSERBASE"), *home = secure_getenv("HOME"),
+		   *off = getenv("PYTHONNOUSERSITE");
 	char prefix[PATH_MAX];
 
 	if (off != NULL && off[0] != 0)
 		return false;
 	if (base != NULL && base[0] != 0)
 		return in_lib(base, "lib", version, "site-packages");
-	return home != NULL && home[0] != 0 && snprintf(prefix, sizeof(prefix), "%s/.local", home) < (int)sizeof(prefix) &&
+	return home != NULL && home[0] != 0 &&
+	       snprintf(prefix, sizeof(prefix), "%s/.local", home) < (int)sizeof(prefix) &&
 	       in_lib(prefix, "lib", version, "site-packages");
 }
 

@@ -32,7 +32,9 @@ static void log_one(int signo, siginfo_t *si, void *context)
 		return;
 	}
 	say(line, (size_t)snprintf(line, sizeof(line), "got %d %s %d\n", signo,
-				   si->si_code == SI_QUEUE ? "queue" : si->si_code == SI_KERNEL ? "kernel" : "user",
+				   si->si_code == SI_QUEUE    ? "queue"
+				   : si->si_code == SI_KERNEL ? "kernel"
+							      : "user",
 				   si->si_code == SI_QUEUE ? si->si_value.sival_int : 0));
 }
 
@@ -48,7 +50,8 @@ int main(int argc, char **argv)
 {
 	struct sigaction action = {.sa_sigaction = log_one, .sa_flags = SA_SIGINFO | SA_RESTART};
 	struct sigaction polite = {.sa_handler = tidy_up_and_stop, .sa_flags = SA_RESTART};
-	const char *manner = argc > 1 && (strcmp(argv[1], "polite") == 0 || strcmp(argv[1], "deaf") == 0) ? argv[1] : "";
+	const char *manner =
+		argc > 1 && (strcmp(argv[1], "polite") == 0 || strcmp(argv[1], "deaf") == 0) ? argv[1] : "";
 	sigset_t all, before;
 	char line[32];
 

@@ -27,14 +27,14 @@
 typedef void (*before_launch)(void);
 
 /* Looks again until it is true or the deadline has passed. */
-#define EVENTUALLY(what)								\
-	do {										\
-		bool is_so = what;							\
-		for (int left = DEADLINE_MS / 5; !is_so && left > 0; left--) {		\
-			poll(NULL, 0, 5);						\
-			is_so = what;							\
-		}									\
-		assert_true(is_so);							\
+#define EVENTUALLY(what) \
+	do { \
+		bool is_so = what; \
+		for (int left = DEADLINE_MS / 5; !is_so && left > 0; left--) { \
+			poll(NULL, 0, 5); \
+			is_so = what; \
+		} \
+		assert_true(is_so); \
 	} while (0)
 
 /* A recorder of its own around argv; never returns. */
@@ -112,8 +112,8 @@ static void the_exit_code_is_the_programs(void **state)
 
 static void death_by_a_signal_is_ours_too(void **state)
 {
-	static const int signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGILL, SIGABRT, SIGFPE, SIGKILL, SIGSEGV, SIGPIPE, SIGALRM,
-				      SIGTERM, SIGUSR1, SIGBUS, SIGXCPU, SIGSYS, SIGTRAP, 40};
+	static const int signals[] = {SIGHUP,  SIGINT,	SIGQUIT, SIGILL, SIGABRT, SIGFPE, SIGKILL, SIGSEGV, SIGPIPE,
+				      SIGALRM, SIGTERM, SIGUSR1, SIGBUS, SIGXCPU, SIGSYS, SIGTRAP, 40};
 	char script[32];
 
 	(void)state;
@@ -235,7 +235,8 @@ static void closed_descriptors_stay_closed_for_the_program(void **state)
 {
 	(void)state;
 	assert_int_equal(WEXITSTATUS(shell("[ -e /proc/self/fd/1 ] && exit 1; [ -e /proc/self/fd/0 ] && exit 2; exit 7",
-					   close_standard)), 7);
+					   close_standard)),
+			 7);
 }
 
 static void no_file_of_ours_becomes_a_standard_descriptor(void **state)
@@ -343,7 +344,7 @@ static void without_its_watcher_signals_are_still_passed_on(void **state)
 	EVENTUALLY(child_named(recorder, "sleep") != 0);
 	EVENTUALLY((watcher = child_named(recorder, "isc-group")) != 0);
 	kill(watcher, SIGKILL);
-	EVENTUALLY(kill(watcher, 0) < 0);	/* reaped */
+	EVENTUALLY(kill(watcher, 0) < 0); /* reaped */
 	kill(recorder, SIGTERM);
 	status = wait_for(recorder);
 	assert_true(WIFSIGNALED(status));
@@ -423,8 +424,11 @@ static void a_program_that_dies_while_stopped_takes_us_along(void **state)
 static void as_pid_1_we_reap_for_all_and_exit_with_128_and_the_signal(void **state)
 {
 	/* An orphan ends while the program runs; the program sees whether it stays. */
-	char *orphan[] = {"sh", "-c", "(sh -c 'sleep 0.01 & echo $! >&3' &) 3>&1 | { read p; i=0; "
-			  "while [ -d /proc/$p ] && [ $i -lt 400 ]; do sleep 0.02; i=$((i+1)); done; [ ! -d /proc/$p ]; }", NULL};
+	char *orphan[] = {
+		"sh", "-c",
+		"(sh -c 'sleep 0.01 & echo $! >&3' &) 3>&1 | { read p; i=0; "
+		"while [ -d /proc/$p ] && [ $i -lt 400 ]; do sleep 0.02; i=$((i+1)); done; [ ! -d /proc/$p ]; }",
+		NULL};
 	char *dies[] = {"sh", "-c", "kill -TERM $$", NULL};
 	char **argvs[] = {orphan, dies};
 	static const int expected[] = {0, 128 + SIGTERM};
@@ -454,7 +458,7 @@ static void as_pid_1_we_reap_for_all_and_exit_with_128_and_the_signal(void **sta
 		status = wait_for(pid);
 		assert_true(WIFEXITED(status));
 		if (WEXITSTATUS(status) == 77)
-			skip();		/* needs the right to make a pid namespace */
+			skip(); /* needs the right to make a pid namespace */
 		assert_int_equal(WEXITSTATUS(status), expected[i]);
 	}
 }

@@ -17,8 +17,9 @@
 #include "session/parts.h"
 
 static char root[64];
-static const char *const touched[] = {"PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "HOME", "PYTHONUSERBASE",
-				      "PYTHONNOUSERSITE", "LD_PRELOAD", "PYTHONPATH", "INFERSCOPE_SESSION"};
+static const char *const touched[] = {"PATH",	    "VIRTUAL_ENV",    "CONDA_PREFIX",
+				      "HOME",	    "PYTHONUSERBASE", "PYTHONNOUSERSITE",
+				      "LD_PRELOAD", "PYTHONPATH",     "INFERSCOPE_SESSION"};
 
 static const char *at(const char *path)
 {

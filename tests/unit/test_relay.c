@@ -65,11 +65,11 @@ static void a_signal_that_the_watcher_got_too_is_not(void **state)
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
 		isc_signal s = sent(signals[i], SHELL);
 
-		isc_relay_init(&r, OWN, WATCHER, false);	/* the watcher's word first */
+		isc_relay_init(&r, OWN, WATCHER, false); /* the watcher's word first */
 		isc_relay_seen(&r, signals[i], SHELL, 1 * MS);
 		isc_relay_got(&r, &s, 2 * MS);
 		assert_int_equal(passed_on(&r, 2 * MS, 2000 * MS), 0);
-		isc_relay_got(&r, &s, 3000 * MS);		/* ours first */
+		isc_relay_got(&r, &s, 3000 * MS); /* ours first */
 		isc_relay_seen(&r, signals[i], SHELL, 3015 * MS);
 		assert_int_equal(passed_on(&r, 3015 * MS, 5000 * MS), 0);
 		/* However late it answers, what it says before its answer counts. */
@@ -117,15 +117,15 @@ static void an_end_told_to_process_and_group_is_told_once(void **state)
 
 	(void)state;
 	isc_relay_init(&r, OWN, WATCHER, false);
-	isc_relay_got(&r, &s, 1 * MS);			/* to us */
-	isc_relay_got(&r, &s, 2 * MS);			/* to the group */
+	isc_relay_got(&r, &s, 1 * MS); /* to us */
+	isc_relay_got(&r, &s, 2 * MS); /* to the group */
 	isc_relay_seen(&r, SIGTERM, SHELL, 2 * MS);
 	assert_int_equal(passed_on(&r, 2 * MS, 100 * MS), 0);
 	isc_relay_seen(&r, SIGTERM, SHELL, 200 * MS);
 	isc_relay_got(&r, &s, 200 * MS);
 	isc_relay_got(&r, &s, 210 * MS);
 	assert_int_equal(passed_on(&r, 210 * MS, 220 * MS), 0);
-	isc_relay_got(&r, &s, 300 * MS);		/* a second one by hand */
+	isc_relay_got(&r, &s, 300 * MS); /* a second one by hand */
 	assert_int_equal(passed_on(&r, 300 * MS, 400 * MS), 1);
 }
 

@@ -38,7 +38,7 @@ def stat_fields(pid: int) -> list[str]:
 
 def members(session: int) -> list[int]:
     """The processes of a session."""
-    pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+    pids = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
     return sorted(pid for pid in pids if stat_fields(pid)[3:4] == [str(session)])
 
 
@@ -116,7 +116,7 @@ class Terminal:
             ready, _, _ = select.select([self.fd], [], [], 0.05)
             if ready:
                 self.text += os.read(self.fd, 4096).decode(errors="replace").replace("\r", "")
-            assert time.monotonic() < end, f"no {pattern!r} in {self.text[self.at:]!r}"
+            assert time.monotonic() < end, f"no {pattern!r} in {self.text[self.at :]!r}"
         self.at = found.end()
 
     def type(self, line: str, pattern: str | None = None) -> None:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from launching import Terminal, eventually, stat_fields, terminal
+if TYPE_CHECKING:
+    from tests.e2e.launch.launching import Terminal, eventually, stat_fields, terminal
+else:
+    from launching import Terminal, eventually, stat_fields, terminal
 
 Wrap = list[str]
 Scene = Callable[[Terminal], None]
