@@ -239,6 +239,7 @@ void isc_follow_root_status(isc_follow *f, int wait_status, uint64_t time_ns)
 	x->seen |= ISC_SEEN_DEAD;
 	isc_image_end(f, process, time_ns, false);
 	isc_image_touch(f, process);
+	f->next_look_ns = f->next_ask_ns = 0;	/* whoever ended with it is noticed now */
 }
 
 bool isc_follow_image_gone(isc_follow *f, uint32_t process)

@@ -16,6 +16,7 @@
 #include "session/follow_table.h"
 
 #define LOOK_NS 100000000u
+#define ASK_NS 20000000u
 #define LOOK_SLOW_NS 1000000000u
 #define LOOK_SHARE 50u		/* at most 1/50 of the time */
 #define START_SLACK_NS 20000000u	/* /proc counts start times in 10 ms */
@@ -128,11 +129,21 @@ static void reap(isc_follow *f)
 		fds[n] = (struct pollfd){x->pidfd, POLLIN, 0};
 		whose[n++] = f->live[i];
 	}
-	if (n == 0 || poll(fds, n, 0) <= 0)
+	if (n > 0 && poll(fds, n, 0) > 0)
+		for (uint32_t i = 0; i < n; i++)
+			if (fds[i].revents != 0)
+				notice_death(f, whose[i]);
+	/* Those without a descriptor are asked for by number; whether the number
+	 * means another process by now is for the next look. */
+	if (f->live_count <= f->pidfds || f->now_ns < f->next_ask_ns)
 		return;
-	for (uint32_t i = 0; i < n; i++)
-		if (fds[i].revents != 0)
-			notice_death(f, whose[i]);
+	f->next_ask_ns = f->now_ns + ASK_NS;
+	for (uint32_t i = f->live_count; i-- > 0;) {
+		const isc_image *x = isc_image_of(f, f->live[i]);
+
+		if (x->pidfd < 0 && x->host_pid != 0 && kill((pid_t)x->host_pid, 0) < 0 && errno == ESRCH)
+			notice_death(f, f->live[i]);
+	}
 }
 
 /* ---- threads ---------------------------------------------------------- */

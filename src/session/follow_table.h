@@ -136,6 +136,7 @@ struct isc_follow_table {
 	uint32_t holes;
 	uint32_t pidfds, pidfds_max;
 	uint64_t next_look_ns;
+	uint64_t next_ask_ns;
 	uint32_t looks;
 	uint32_t ns_scans;	/* left in this call */
 
