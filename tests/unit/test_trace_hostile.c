@@ -1,0 +1,416 @@
+/* trace: files that are cut, damaged or made to mislead. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/varint.h"
+#include "sample_trace.h"
+#include "trace/chunk.h"
+#include "trace/definitions.h"
+#include "trace/records.h"
+
+static uint8_t *reference;	/* a whole trace */
+static size_t reference_len;
+static int scratch = -1;
+static char scratch_path[64];
+
+static int make_reference(void **state)
+{
+	char path[64];
+	int fd = sample_file(path);
+	struct stat sb;
+
+	(void)state;
+	/* Without an end, as a killed recorder leaves it: the reader has to scan. */
+	if (sample_write(dup(fd), 1 << 20, 400, false) != ISC_OK || fstat(fd, &sb) != 0)
+		return 1;
+	reference_len = (size_t)sb.st_size;
+	reference = malloc(reference_len);
+	if (reference == NULL || pread(fd, reference, reference_len, 0) != (ssize_t)reference_len)
+		return 1;
+	close(fd);
+	scratch = sample_file(scratch_path);
+	return scratch < 0;
+}
+
+static int drop_reference(void **state)
+{
+	(void)state;
+	free(reference);
+	return close(scratch);
+}
+
+static void put(const void *bytes, size_t len)
+{
+	/* Not written to any more, as it seems: nobody to wait for. */
+	const struct timespec old[2] = {{1, 0}, {1, 0}};
+
+	assert_int_equal(ftruncate(scratch, 0), 0);
+	assert_int_equal(pwrite(scratch, bytes, len, 0), len);
+	assert_int_equal(futimens(scratch, old), 0);
+}
+
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Reads everything that there is; the events, or -1 when it does not open. */
+static long read_all(isc_trace_stats *stats)
+{
+	isc_trace_switch sw;
+	isc_totals *totals;
+	uint32_t name_len;
+	isc_trace *tr;
+	isc_event ev;
+	long seen = 0;
+	isc_status st = isc_trace_open(scratch_path, &tr, NULL);
+
+	if (st != ISC_OK) {
+		assert_true(st == ISC_ERR_CORRUPT || st == ISC_ERR_INVALID || st == ISC_ERR_VERSION);
+		return -1;
+	}
+	while (isc_trace_next(tr, &ev)) {
+		assert_non_null(isc_trace_name(tr, ev.process, ev.id, &name_len));
+		for (uint32_t i = 0; i < ev.extra_len; i++)
+			name_len += ((const uint8_t *)ev.extra)[i];
+		seen++;
+	}
+	while (isc_trace_next_switch(tr, &sw))
+		;
+	if (isc_trace_totals(tr, &totals, NULL) == ISC_OK)
+		isc_totals_free(totals);
+	*stats = *isc_trace_stats_get(tr);
+	isc_trace_close(tr);
+	return seen;
+}
+
+/* Events in whole chunks before the cut, by the places of all chunks. */
+static long whole_before(size_t cut)
+{
+	long events = 0;
+
+	for (size_t at = 4096; at + sizeof(isc_chunk_header) <= cut; at += 8) {
+		isc_chunk_header h;
+
+		memcpy(&h, reference + at, sizeof(h));
+		if (isc_chunk_header_holds(&h) && at + sizeof(h) + h.stored_size <= cut && h.type == ISC_CHUNK_EVENTS)
+			events += h.events;
+	}
+	return events;
+}
+
+static void check_cut(size_t cut, long want)
+{
+	isc_trace_stats stats;
+	double start = now_s();
+	long seen;
+
+	put(reference, cut);
+	seen = read_all(&stats);
+	assert_true(now_s() - start < 1);
+	if (cut < sizeof(isc_file_header)) {
+		assert_int_equal(seen, -1);
+		return;
+	}
+	assert_int_equal(seen, want);
+	assert_int_equal(stats.damaged_chunks, 0);
+	assert_false(stats.complete);
+}
+
+/* S2: cut at every byte of the first 64 KiB, and at random places. */
+static void a_cut_trace_gives_every_whole_chunk_before_the_cut(void **state)
+{
+	size_t step = getenv("ISC_LONG") ? 1 : 7, n = getenv("ISC_LONG") ? 10000 : 400;
+	uint64_t seed = 1;
+
+	(void)state;
+	for (size_t cut = 0; cut <= 65536 && cut < reference_len; cut += cut < 5120 ? 1 : step)
+		check_cut(cut, whole_before(cut));
+	for (size_t i = 0; i < n; i++) {
+		size_t cut = sample_draw(&seed) % reference_len;
+
+		check_cut(cut, whole_before(cut));
+	}
+}
+
+/* S3: bits flipped and fields moved about; under the sanitizers no report. */
+static void damage_is_stepped_over(void **state)
+{
+	const char *runs = getenv("ISC_RUNS");
+	long n = runs ? atol(runs) : getenv("ISC_LONG") ? 100000 : 3000, damaged = 0, opened = 0;
+	uint8_t *copy = malloc(reference_len);
+	uint64_t seed = 99;
+	/* Where something is: the rest of the file is holes. */
+	size_t *places = malloc(reference_len * sizeof(*places)), count = 0;
+
+	(void)state;
+	for (size_t i = 0; i < reference_len; i++) {
+		if (reference[i] != 0)
+			places[count++] = i;
+	}
+	for (long i = 0; i < n; i++) {
+		unsigned faults = 1 + sample_draw(&seed) % 3;
+		isc_trace_stats stats = {0};
+
+		memcpy(copy, reference, reference_len);
+		for (unsigned k = 0; k < faults; k++) {
+			size_t at = places[sample_draw(&seed) % count], from = places[sample_draw(&seed) % count];
+			size_t len = (size_t)8 << sample_draw(&seed) % 6;
+
+			switch (sample_draw(&seed) % 4) {
+			case 0:
+				copy[at] ^= (uint8_t)(1u << sample_draw(&seed) % 8);
+				break;
+			case 1:		/* one field over another */
+				at &= ~(size_t)7;
+				from &= ~(size_t)7;
+				len = len < reference_len - at ? len : reference_len - at;
+				len = len < reference_len - from ? len : reference_len - from;
+				memmove(copy + at, copy + from, len);
+				break;
+			case 2:		/* a page that never reached the disk */
+				at &= ~(size_t)4095;
+				memset(copy + at, 0, reference_len - at < 4096 ? reference_len - at : 4096);
+				break;
+			default:
+				memset(copy + at, sample_draw(&seed) % 2 ? 0xff : 0, len < reference_len - at ? len : reference_len - at);
+				break;
+			}
+		}
+		put(copy, reference_len);
+		if (read_all(&stats) >= 0) {
+			opened++;
+			damaged += stats.damaged_chunks > 0;
+			assert_true(stats.lost_bytes <= reference_len * 2);
+		}
+	}
+	/* The header is a small part of it; most damage is seen and said. */
+	assert_true(opened > n * 8 / 10);
+	assert_true(damaged > n / 2);
+	free(places);
+	free(copy);
+}
+
+/* A file with these chunks, each with its payload, all hashes right. */
+struct forged {
+	uint8_t *bytes;
+	size_t len, at;
+	uint32_t sequence;
+};
+
+static struct forged forge(uint64_t limit)
+{
+	struct forged f = {.bytes = calloc(1, 4096 + (size_t)(4u << 20)), .at = 4096};
+	isc_file_header h = {.version = 1, .header_size = sizeof(h), .segment_size = 4u << 20, .segment_start = 4096, .limit_bytes = limit};
+
+	isc_file_header_seal(&h);
+	memcpy(f.bytes, &h, sizeof(h));
+	return f;
+}
+
+static void add_chunk(struct forged *f, isc_chunk_header h, const void *payload, size_t len)
+{
+	isc_codec_state codec = {0};
+	const void *stored = isc_codec_pack(&codec, &h, payload, len);
+
+	h.sequence = ++f->sequence;
+	isc_chunk_seal(&h);
+	memcpy(f->bytes + f->at, &h, sizeof(h));
+	memcpy(f->bytes + f->at + sizeof(h), stored, h.stored_size);
+	f->at += isc_chunk_extent(h.stored_size);
+	isc_codec_fini(&codec);
+}
+
+/* Runs in a child, to see what it takes at most: seconds and bytes. */
+static void read_within(double max_s, long max_kib)
+{
+	struct rusage before, after;
+	double start = now_s();
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		isc_trace_stats stats;
+
+		getrusage(RUSAGE_SELF, &before);
+		read_all(&stats);
+		getrusage(RUSAGE_SELF, &after);
+		/* The child begins with what the test itself holds. */
+		_exit(after.ru_maxrss - before.ru_maxrss > max_kib);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_true(now_s() - start < max_s);
+}
+
+/* S5: small files that claim everything. */
+static void small_files_with_huge_claims_cost_nothing(void **state)
+{
+	static const uint32_t huge[] = {0xffffffff, 0x7fffffff, 1u << 20, 0};
+	uint8_t head[100];
+	isc_trace *tr;
+
+	(void)state;
+	/* 100 bytes are less than a header. */
+	for (int i = 0; i < 4; i++) {
+		memset(head, 0xff, sizeof(head));
+		memcpy(head, ISC_FILE_MAGIC, 8);
+		memcpy(head + 8, &(uint32_t){1}, 4);
+		memcpy(head + 12 + i * 4, &huge[i], 4);
+		put(head, sizeof(head));
+		assert_int_equal(isc_trace_open(scratch_path, &tr, NULL), ISC_ERR_CORRUPT);
+		assert_null(tr);
+	}
+	/* A right header, and chunks of every type that claim the most and hold 10 bytes. */
+	for (uint16_t type = 0; type < 16; type++) {
+		for (int i = 0; i < 4; i++) {
+			struct forged f = forge(0);
+			isc_chunk_header h = {.type = type, .events = huge[i], .slots = huge[(i + 1) % 4], .number = huge[i], .process = huge[i]};
+
+			add_chunk(&f, h, "\xff\xff\xff\xff\x0f\xff\xff\xff\xff\x0f", 10);
+			add_chunk(&f, h, "", 0);
+			put(f.bytes, f.at);
+			read_within(1, 64 << 10);
+			/* The same with sizes that lie, its check being right. */
+			h = (isc_chunk_header){.type = type, .events = huge[i], .raw_size = huge[i], .stored_size = huge[(i + 1) % 4], .codec = 1};
+			isc_chunk_seal(&h);
+			memcpy(f.bytes + 4096, &h, sizeof(h));
+			put(f.bytes, 4096 + 100);
+			assert_true(isc_trace_open(scratch_path, &tr, NULL) != ISC_OK || isc_trace_stats_get(tr)->chunks <= 1);
+			isc_trace_close(tr);
+			read_within(1, 64 << 10);
+			free(f.bytes);
+		}
+	}
+	/* Nothing but garbage behind the header is no trace that could be read. */
+	struct forged f = forge(0);
+
+	memset(f.bytes + 4096, 0xa5, 1000);
+	put(f.bytes, 4096 + 1000);
+	assert_int_equal(isc_trace_open(scratch_path, &tr, NULL), ISC_ERR_CORRUPT);
+	free(f.bytes);
+}
+
+/* S5: processes that are each other's parents, definitions that are their own. */
+static void circles_end(void **state)
+{
+	struct forged f = forge(0);
+	isc_buffer b = {0};
+	uint32_t len;
+	isc_trace *tr;
+
+	(void)state;
+	for (uint32_t i = 1; i <= 1000; i++) {
+		isc_trace_process p = {.process = i, .parent = i % 1000 + 1, .gen = i, .defs_parent_gen = i % 1000 + 1, .defs_base_id = UINT64_MAX};
+
+		isc_record_put_process(&b, &p);
+	}
+	add_chunk(&f, (isc_chunk_header){.type = ISC_CHUNK_PROCESS, .events = 1000}, b.data, b.len);
+	put(f.bytes, f.at);
+	assert_int_equal(isc_trace_open(scratch_path, &tr, NULL), ISC_OK);
+	assert_non_null(isc_trace_process_find(tr, 1000));
+	assert_null(isc_trace_define(tr, 1, 5, ISC_DEF_STRING, &len));
+	isc_trace_close(tr);
+	isc_buffer_fini(&b);
+	free(f.bytes);
+}
+
+/* S6: a chunk unpacks to at most 1 MiB and 1,024 times its bytes; all that is kept to 512 MiB. */
+static void a_bomb_is_bounded(void **state)
+{
+	struct forged f = forge(0);
+	uint8_t *zeros = calloc(1, 1 << 20);
+	isc_chunk_header h;
+	isc_trace *tr;
+
+	(void)state;
+	/* Our own packing stays within the ratio, whatever it is given. */
+	add_chunk(&f, (isc_chunk_header){.type = ISC_CHUNK_DEFS, .process = 1}, zeros, 60000);
+	memcpy(&h, f.bytes + 4096, sizeof(h));
+	assert_true(isc_chunk_header_holds(&h));
+	/* A header that claims more than the ratio does not hold. */
+	h.raw_size = ISC_CHUNK_RATIO_MAX * (h.stored_size + 65);
+	isc_chunk_seal(&h);
+	assert_false(isc_chunk_header_holds(&h));
+	h.raw_size = ISC_CHUNK_RAW_MAX + 1;
+	h.stored_size = h.raw_size;
+	h.codec = ISC_CODEC_RAW;
+	isc_chunk_seal(&h);
+	assert_false(isc_chunk_header_holds(&h));
+	/* Definitions of nothing, as many as fit: 3 bytes each in the file. */
+	f.at = 4096;
+	for (int i = 0; i < 600 && f.at < (3u << 20); i++) {
+		isc_buffer b = {0};
+
+		for (uint32_t id = 0; id < 16000; id++)
+			isc_record_put_define(&b, (uint32_t)i * 16000 + id, 1, "", 0);
+		add_chunk(&f, (isc_chunk_header){.type = ISC_CHUNK_DEFS, .process = 1, .events = 16000}, b.data, b.len);
+		isc_buffer_fini(&b);
+	}
+	put(f.bytes, f.at);
+	/* Not more than stated, twice over for maps that grow. */
+	read_within(60, 2 * (ISC_DEFINITIONS_MAX >> 10));
+	assert_int_equal(isc_trace_open(scratch_path, &tr, NULL), ISC_OK);
+	isc_trace_close(tr);
+	free(zeros);
+	free(f.bytes);
+}
+
+/* What an earlier use of a segment left behind its new chunks is not read again. */
+static void remains_of_an_earlier_use_stay_unread(void **state)
+{
+	struct forged f = forge(0);
+	size_t second;
+	isc_trace *tr;
+
+	(void)state;
+	f.sequence = 50;
+	add_chunk(&f, (isc_chunk_header){.type = ISC_CHUNK_SEGMENT, .slots = ISC_SEGMENT_TOTALS}, "", 0);
+	second = f.at;
+	add_chunk(&f, (isc_chunk_header){.type = ISC_CHUNK_META}, "{\"a\":1}", 7);
+	f.sequence = 20;
+	add_chunk(&f, (isc_chunk_header){.type = ISC_CHUNK_META}, "{\"a\":2}", 7);
+	put(f.bytes, f.at);
+	assert_int_equal(isc_trace_open(scratch_path, &tr, NULL), ISC_OK);
+	assert_int_equal(isc_trace_stats_get(tr)->chunks, 2);
+	assert_int_equal(isc_trace_stats_get(tr)->damaged_chunks, 0);
+	isc_trace_close(tr);
+	/* Also not when the chunk before them is broken. */
+	f.bytes[second + 70] ^= 1;
+	f.bytes[second + 3] ^= 1;
+	put(f.bytes, f.at);
+	assert_int_equal(isc_trace_open(scratch_path, &tr, NULL), ISC_OK);
+	assert_int_equal(isc_trace_stats_get(tr)->chunks, 1);
+	assert_int_equal(isc_trace_stats_get(tr)->damaged_chunks, 1);
+	isc_trace_close(tr);
+	free(f.bytes);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_cut_trace_gives_every_whole_chunk_before_the_cut),
+		cmocka_unit_test(damage_is_stepped_over),
+		cmocka_unit_test(small_files_with_huge_claims_cost_nothing),
+		cmocka_unit_test(circles_end),
+		cmocka_unit_test(a_bomb_is_bounded),
+		cmocka_unit_test(remains_of_an_earlier_use_stay_unread),
+	};
+
+	return cmocka_run_group_tests_name("trace_hostile", tests, make_reference, drop_reference);
+}
