@@ -87,6 +87,11 @@ void isc_codec_fini(isc_codec_state *c)
 	*c = (isc_codec_state){0};
 }
 
+uint64_t isc_codec_hash(const void *stored, size_t len)
+{
+	return XXH3_64bits(stored, len);
+}
+
 static size_t pack(isc_codec_state *c, const void *raw, size_t len)
 {
 	size_t room = ZSTD_compressBound(len), n;
@@ -120,13 +125,13 @@ const void *isc_codec_pack(isc_codec_state *c, isc_chunk_header *h, const void *
 		h->stored_size = (uint32_t)n;
 		stored = c->packed;
 	}
-	h->hash = XXH3_64bits(stored, h->stored_size);
+	h->hash = isc_codec_hash(stored, h->stored_size);
 	return stored;
 }
 
 isc_status isc_codec_unpack(isc_codec_state *c, const isc_chunk_header *h, const void *stored, void *out)
 {
-	if (h->hash != XXH3_64bits(stored, h->stored_size))
+	if (h->hash != isc_codec_hash(stored, h->stored_size))
 		return ISC_ERR_CORRUPT;
 	if (h->codec == ISC_CODEC_RAW) {
 		if (h->raw_size > 0)

@@ -50,6 +50,7 @@ typedef struct isc_codec_state {
 } isc_codec_state;
 
 void isc_codec_fini(isc_codec_state *c);
+uint64_t isc_codec_hash(const void *stored, size_t len);
 
 /* Packs len bytes and sets codec, raw_size, stored_size and hash of *h.  Returns
  * the bytes to store: those given when packing does not pay or there is no

@@ -14,7 +14,7 @@
 /* Weights are what an entry takes in a snapshot at most, before packing. */
 enum {
 	ISC_WEIGHT_SCOPE = 80,
-	ISC_WEIGHT_BUCKET = 8,
+	ISC_WEIGHT_BUCKET = 5,		/* packed it is 2, even where counts are large */
 	ISC_WEIGHT_MARK = 24,
 	ISC_WEIGHT_COUNTER = 64,
 	ISC_WEIGHT_THREAD = 44,
