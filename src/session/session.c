@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -74,8 +75,12 @@ static void wait_children(isc_recorder *r, double seconds)
 {
 	uint64_t until = isc_clock_mono_ns() + (uint64_t)(seconds * 1e9);
 
-	while (isc_clock_mono_ns() < until && isc_recorder_alive(r) > 0 && !isc_recorder_over(r) && !told_to_stop())
+	while (isc_clock_mono_ns() < until && isc_recorder_alive(r) > 0 && !isc_recorder_over(r) && !told_to_stop()) {
 		isc_recorder_turn(r, -1);
+		/* As PID 1 every orphan is ours to reap. */
+		while (getpid() == 1 && waitpid(-1, NULL, WNOHANG) > 0)
+			continue;
+	}
 }
 
 isc_status isc_session_run(const isc_session_options *options, char *const *argv, const char *inject,
