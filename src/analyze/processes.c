@@ -123,8 +123,13 @@ static void take_root(isc_build *b, const isc_trace_process *const *image, size_
 		a->wall_us = isc_build_us(b, b->end_ns);
 	b->root = root;
 	if (root != SIZE_MAX) {
-		const isc_analysis_process *p = &a->processes[root];
+		isc_analysis_process *p = &a->processes[root];
 
+		/* The end of the session says it when nothing else did. */
+		if (b->end != NULL && b->end->known && !p->exit_known) {
+			take_status(b->end->wait_status, &p->exit_known, &p->exit_code, &p->signal);
+			p->wall_known = true;
+		}
 		a->exit_known = p->exit_known;
 		a->exit_code = p->exit_code;
 		a->signal = p->signal;
@@ -134,9 +139,9 @@ static void take_root(isc_build *b, const isc_trace_process *const *image, size_
 			a->argv = p->argv;
 			a->argc = p->argc;
 		}
-	}
-	if (b->end != NULL && b->end->known)
+	} else if (b->end != NULL && b->end->known) {
 		take_status(b->end->wait_status, &a->exit_known, &a->exit_code, &a->signal);
+	}
 }
 
 isc_status isc_build_processes(isc_build *b, isc_error *err)

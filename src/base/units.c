@@ -61,6 +61,8 @@ const char *isc_units_percent(isc_units *u, double percent)
 {
 	if (!isfinite(percent) || percent < 0)
 		snprintf(u->text, sizeof(u->text), "?");
+	else if (percent > 0 && percent < 0.005)
+		snprintf(u->text, sizeof(u->text), "<0.01%%");
 	else if (percent > 0 && percent < 0.095)
 		snprintf(u->text, sizeof(u->text), "%.2f%%", percent);
 	else

@@ -88,18 +88,19 @@ static void choose_path(struct arguments *args)
 
 static int analyze(const isc_report_request *r)
 {
-	bool damaged, read;
+	bool damaged, opened;
 	isc_error err;
 	isc_status st = isc_report_request_check(r, &err);
 
 	if (st != ISC_OK)
 		return isc_cli_fail(&err, st == ISC_ERR_INVALID ? ISC_EXIT_USAGE : ISC_EXIT_FAILED);
-	st = isc_report_request_write(r, &damaged, &read, &err);
+	st = isc_report_request_write(r, &damaged, &opened, &err);
 	if (st == ISC_OK)
 		return damaged ? ISC_EXIT_INPUT : ISC_EXIT_OK;
-	if (read || st == ISC_ERR_NOMEM)
-		return isc_cli_fail(&err, ISC_EXIT_FAILED);
-	return isc_cli_fail(&err, st == ISC_ERR_INVALID ? ISC_EXIT_USAGE : ISC_EXIT_INPUT);
+	if (!opened && st != ISC_ERR_NOMEM)
+		return isc_cli_fail(&err, ISC_EXIT_INPUT);
+	/* The scope or the time that was asked for is not there. */
+	return isc_cli_fail(&err, st == ISC_ERR_INVALID ? ISC_EXIT_USAGE : ISC_EXIT_FAILED);
 }
 
 int cmd_analyze(int argc, char **argv)

@@ -100,7 +100,7 @@ static isc_status analyse(const isc_report_request *r, isc_trace **trace, isc_an
 	return st;
 }
 
-isc_status isc_report_request_write(const isc_report_request *r, bool *damaged, bool *read, isc_error *err)
+isc_status isc_report_request_write(const isc_report_request *r, bool *damaged, bool *opened, isc_error *err)
 {
 	isc_trace *trace = NULL;
 	isc_analysis *a = NULL;
@@ -108,11 +108,11 @@ isc_status isc_report_request_write(const isc_report_request *r, bool *damaged, 
 	isc_error failed;
 	isc_status st, first = ISC_OK;
 
-	*damaged = *read = false;
+	*damaged = false;
 	st = analyse(r, &trace, &a, err);
+	*opened = trace != NULL;
 	if (st != ISC_OK)
 		goto out;
-	*read = true;
 	*damaged = a->damaged;
 	for (size_t i = 0; i < r->count; i++) {
 		st = save(r, a, r->paths[i], &failed);
@@ -154,7 +154,7 @@ isc_status isc_report_files_check(const isc_settings *settings, isc_error *err)
 isc_status isc_report_files(const isc_settings *settings, const char *trace, isc_error *err)
 {
 	isc_report_request r = request_of(settings, trace);
-	bool damaged, read;
+	bool damaged, opened;
 
-	return isc_report_request_write(&r, &damaged, &read, err);
+	return isc_report_request_write(&r, &damaged, &opened, err);
 }

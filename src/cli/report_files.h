@@ -27,9 +27,9 @@ typedef struct isc_report_request {
 isc_status isc_report_request_check(const isc_report_request *r, isc_error *err);
 
 /* Writes every report that can be and prints the summary to stderr.  *damaged:
- * a part of the trace could not be read; the reports say which.  On failure
- * *read tells whether the trace was the reason (false) or the writing (true). */
-isc_status isc_report_request_write(const isc_report_request *r, bool *damaged, bool *read, isc_error *err);
+ * a part of the trace could not be read; the reports say which.  *opened: it is a
+ * trace; on failure that was not the reason. */
+isc_status isc_report_request_write(const isc_report_request *r, bool *damaged, bool *opened, isc_error *err);
 
 /* The same for the settings of a run. */
 isc_status isc_report_files_check(const isc_settings *settings, isc_error *err);

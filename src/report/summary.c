@@ -90,6 +90,20 @@ static void write_events(const isc_analysis *a, isc_buffer *out)
 	isc_buffer_text(out, "\n");
 }
 
+/* Sources that gave nothing have a warning each, "no_" and their name. */
+static void write_unseen(const isc_analysis *a, isc_buffer *out)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < a->warning_count; i++) {
+		if (strncmp(a->warnings[i].id, "no_", 3) != 0)
+			continue;
+		isc_buffer_format(out, "%s%s", any ? ", " : "not seen: ", a->warnings[i].id + 3);
+		any = true;
+	}
+	isc_buffer_text(out, any ? "; " : "");
+}
+
 static void write_warnings(const isc_analysis *a, isc_buffer *out)
 {
 	size_t shown = 0;
@@ -106,11 +120,13 @@ static void write_warnings(const isc_analysis *a, isc_buffer *out)
 		}
 		isc_buffer_text(out, "\n");
 	}
-	if (a->warning_count > shown) {
-		begin(out);
-		isc_words_plural(out, a->warning_count - shown, "more warning", "more warnings");
-		isc_buffer_text(out, " in the report, with what to do about them\n");
-	}
+	if (a->warning_count == shown)
+		return;
+	begin(out);
+	write_unseen(a, out);
+	isc_words_plural(out, a->warning_count - shown, shown > 0 ? "more warning is" : "warning is",
+			 shown > 0 ? "more warnings are" : "warnings are");
+	isc_buffer_text(out, " in the report, with what to do\n");
 }
 
 isc_status isc_report_summary(const isc_analysis *a, const char *report, const char *trace, isc_buffer *out,

@@ -260,7 +260,7 @@ static void the_summary_of_a_bad_day_has_twelve_lines_at_most(void **state)
 	for (size_t i = 0; i < text.len; i++)
 		lines += text.data[i] == '\n';
 	assert_int_equal(lines, 11);
-	assert_non_null(strstr(text.data, "inferscope: 36 more warnings in the report"));
+	assert_non_null(strstr(text.data, "inferscope: 36 more warnings are in the report"));
 	isc_buffer_fini(&text);
 }
 
@@ -359,6 +359,7 @@ static void numbers_come_in_units_for_people(void **state)
 	assert_string_equal(isc_units_time(&u, 1e300), "2.78e+290 h");
 	assert_string_equal(isc_units_percent(&u, 12.34), "12.3%");
 	assert_string_equal(isc_units_percent(&u, 0.034), "0.03%");
+	assert_string_equal(isc_units_percent(&u, 0.004), "<0.01%");
 	assert_string_equal(isc_units_percent(&u, 0), "0.0%");
 	assert_string_equal(isc_units_number(&u, 3.5), "3.5");
 	assert_string_equal(isc_units_number(&u, -1024), "-1,024");
