@@ -17,7 +17,7 @@
 
 isc_image isc_image_self;
 
-static isc_wiped nowhere;		/* until there is a session */
+static isc_wiped nowhere; /* until there is a session */
 isc_wiped *isc_wiped_page = &nowhere;
 
 /* Of the main program or of a library it is linked with; absent elsewhere. */
