@@ -256,6 +256,11 @@ static void states_over_slots(forged *f)
 	f->pool->off_slot = f->pool->off_state;
 }
 
+static void blocks_over_slots(forged *f)
+{
+	f->pool->off_block = f->pool->off_slot;
+}
+
 static void other_blocks(forged *f)
 {
 	f->pool->block_size = 16;
@@ -288,6 +293,7 @@ static void a_header_that_does_not_fit_its_file_is_refused(void **state)
 	expect_refused(huge_blocks);
 	expect_refused(huge_size);
 	expect_refused(states_over_slots);
+	expect_refused(blocks_over_slots);
 	expect_refused(other_blocks);
 	expect_refused(other_pid);
 	expect_refused(own_parent);
