@@ -41,9 +41,9 @@ fuzz-smoke:		## 50,000 runs of each fuzz target
 	@tools/setup fuzz
 	@$(PY) tools/fuzz.py --runs 50000
 
-bench: setup		## what tracing costs, measured here
+bench: setup		## what tracing costs, measured here; LONG=1: more runs
 	@$(PY) tools/tree.py build-release -Dbuildtype=release
-	@$(PY) tools/bench.py build-release
+	@$(PY) tools/bench.py build-release $(if $(LONG),--long)
 
 matrix:			## installation and end-to-end tests on every Python found
 	@tools/setup test
