@@ -124,6 +124,7 @@ bool isc_image_open(void)
 		atomic_store(&w->opening, ISC_OPENING_FAILED);
 		atomic_store(&w->following, ISC_FOLLOWING_NO);
 		atomic_fetch_add_explicit(&control->attach_failed, 1, memory_order_relaxed);
+		isc_roster_add(control, ISC_BIRTH_BARREN, false);
 	}
 	isc_guard_leave(&guard);
 	return open;

@@ -52,7 +52,8 @@ enum isc_clock_source {
 /* How a process image came to be, in the roster. */
 enum isc_birth {
 	ISC_BIRTH_IMAGE = 1, /* a program was loaded: first start or exec */
-	ISC_BIRTH_FORK = 2   /* a fork child, seen by the fork hook or at its first event */
+	ISC_BIRTH_FORK = 2,  /* a fork child, seen by the fork hook or at its first event */
+	ISC_BIRTH_BARREN = 3 /* no birth: an image told of before could not open its pool */
 };
 
 /*
