@@ -203,6 +203,7 @@ static pid_t start_producer(int how)
 	pid = fork();
 	if (pid != 0)
 		return pid;
+	setpgid(0, 0);
 	setenv(ISC_SESSION_VARIABLE, the_stage->task.folder, 1);
 	if (isc_rt_attach(the_stage->task.folder) != 0 || !isc_rt_active())
 		_exit(7);
@@ -272,7 +273,10 @@ static void run(const trial *what, const task *wish, sums *sum)
 	if (wish->absent)
 		recorder = start_recorder(false);
 	waitpid(recorder, &status, 0);
-	if (status != 0)
+	if (WIFEXITED(status) && WEXITSTATUS(status) == RECORD_LEFT) {
+		FAIL("a child of the writer did not end");
+		kill(-writer, SIGKILL);
+	} else if (status != 0)
 		FAIL("the recorder ended with status %x", (unsigned)status);
 	check(what->kill_writer_us != 0, sum);
 	check_folder(&session);

@@ -89,7 +89,9 @@ void produce_with_churn(void);
 void produce_with_tree(void);
 void produce_after_exec(int depth);
 
-/* recorder.c: exit status. */
+/* recorder.c: exit status; RECORD_LEFT when a process has not ended in time. */
+#define RECORD_LEFT 3
+#define RECORD_PATIENCE_S 60
 int record(bool takeover);
 
 #endif
