@@ -55,6 +55,8 @@ extern isc_wiped *isc_wiped_page; /* never NULL */
 bool isc_wiped_make(void);		   /* false: no such page here, stay untraced */
 uint32_t isc_image_arrive(uint16_t birth); /* enum isc_following; first thing in a new image or child */
 bool isc_image_open(void);		   /* is there a pool, made now if need be? */
+bool isc_image_open_for_event(void);	   /* and if another thread is making it, an event is missed */
+void isc_image_miss(void);		   /* an event that is left out, as it has no name */
 
 static inline uint32_t isc_image_following(void)
 {

@@ -281,7 +281,7 @@ __attribute__((noinline)) void isc_stream_slow(const isc_parcel *parcel, uintptr
 	isc_producer *t = isc_producer_self;
 	uint64_t gen;
 
-	if (!isc_image_open())
+	if (!isc_image_open_for_event())
 		return;
 	gen = atomic_load_explicit(&isc_wiped_page->gen, memory_order_acquire);
 	if (t == NULL || t->gen != gen)
