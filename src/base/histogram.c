@@ -14,7 +14,8 @@ static unsigned bucket_of(uint64_t value)
 	if (value < ISC_HISTOGRAM_STEPS)
 		return (unsigned)value;
 	top = 63u - (unsigned)__builtin_clzll(value);
-	return (top - STEP_BITS + 1) * ISC_HISTOGRAM_STEPS + (unsigned)(value >> (top - STEP_BITS)) - ISC_HISTOGRAM_STEPS;
+	return (top - STEP_BITS + 1) * ISC_HISTOGRAM_STEPS + (unsigned)(value >> (top - STEP_BITS)) -
+	       ISC_HISTOGRAM_STEPS;
 }
 
 static void range_of(unsigned bucket, uint64_t *low, uint64_t *high)
@@ -56,7 +57,8 @@ static uint64_t *cell_put(isc_histogram *h, unsigned bucket)
 		if (bigger == NULL)
 			return NULL;
 		h->rows = bigger;
-		memmove(bigger + (rank + 1) * ISC_HISTOGRAM_STEPS, bigger + rank * ISC_HISTOGRAM_STEPS, (rows - rank) * row);
+		memmove(bigger + (rank + 1) * ISC_HISTOGRAM_STEPS, bigger + rank * ISC_HISTOGRAM_STEPS,
+			(rows - rank) * row);
 		memset(bigger + rank * ISC_HISTOGRAM_STEPS, 0, row);
 		h->octaves |= 1ull << octave;
 	}

@@ -37,8 +37,12 @@ static bool get_bytes(isc_bytes *b, const void **data, uint32_t *len)
 
 void isc_record_put_process(isc_buffer *b, const isc_trace_process *p)
 {
-	const uint64_t fields[] = {p->process, p->parent, p->pid, p->ppid, p->flags, (uint32_t)p->wait_status,
-				   p->start_ns, p->end_ns, p->gen, p->defs_parent_gen, p->defs_base_id, p->argv_cut};
+	const uint64_t fields[] = {p->process,	    p->parent,
+				   p->pid,	    p->ppid,
+				   p->flags,	    (uint32_t)p->wait_status,
+				   p->start_ns,	    p->end_ns,
+				   p->gen,	    p->defs_parent_gen,
+				   p->defs_base_id, p->argv_cut};
 
 	put_all(b, fields, sizeof(fields) / sizeof(fields[0]));
 	put_bytes(b, p->argv, p->argv_len);

@@ -9,7 +9,7 @@
 /* A leave looks this far down for its enter: deeper than any stack that did not
  * lose leaves, and short enough for one that lost thousands. */
 #define SEARCH_MAX 1024u
-#define OPEN_MAX 65536u		/* of one lane: above, the oldest was lost long ago */
+#define OPEN_MAX 65536u /* of one lane: above, the oldest was lost long ago */
 
 enum { SCOPES, MARKS, COUNTERS };
 
@@ -126,7 +126,9 @@ isc_total_thread *isc_totals_add_thread(isc_totals *t, uint32_t process, uint32_
 static bool has_room(const isc_totals *t, unsigned weight)
 {
 	uint64_t spared = weight == ISC_WEIGHT_BUCKET ? t->weight_max / 4
-			: weight == ISC_WEIGHT_SCOPE || weight == ISC_WEIGHT_MARK || weight == ISC_WEIGHT_COUNTER ? t->weight_max / 8 : 0;
+			  : weight == ISC_WEIGHT_SCOPE || weight == ISC_WEIGHT_MARK || weight == ISC_WEIGHT_COUNTER
+				  ? t->weight_max / 8
+				  : 0;
 
 	return t->weight + weight <= t->weight_max - spared && (spared == 0 || t->memory < ISC_TOTALS_MEMORY_MAX);
 }
@@ -212,8 +214,8 @@ isc_totals_lane *isc_totals_lane_of(isc_totals *t, uint32_t process, uint32_t th
 	lane = calloc(1, sizeof(*lane));
 	if (lane == NULL)
 		return NULL;
-	*lane = (isc_totals_lane){.process = process, .thread = thread, .stream = stream,
-				  .total = (size_t)(total - t->threads)};
+	*lane = (isc_totals_lane){
+		.process = process, .thread = thread, .stream = stream, .total = (size_t)(total - t->threads)};
 	if (!enter(&t->by_lane, lane_key(process, thread, stream), t->lane_count)) {
 		free(lane);
 		return NULL;
@@ -320,11 +322,13 @@ static bool count_mark(isc_totals *t, uint32_t process, uint32_t name)
 	return m != NULL;
 }
 
-bool isc_totals_lane_feed(isc_totals *t, isc_totals_lane *lane, const isc_record *first, const void *extra, uint32_t extra_len)
+bool isc_totals_lane_feed(isc_totals *t, isc_totals_lane *lane, const isc_record *first, const void *extra,
+			  uint32_t extra_len)
 {
 	isc_total_thread *thread = &t->threads[lane->total];
 
-	thread->first_ticks = thread->events == 0 || first->ticks < thread->first_ticks ? first->ticks : thread->first_ticks;
+	thread->first_ticks =
+		thread->events == 0 || first->ticks < thread->first_ticks ? first->ticks : thread->first_ticks;
 	thread->last_ticks = first->ticks > thread->last_ticks ? first->ticks : thread->last_ticks;
 	thread->events++;
 	lane->events++;
@@ -346,8 +350,8 @@ bool isc_totals_lane_feed(isc_totals *t, isc_totals_lane *lane, const isc_record
 	}
 }
 
-isc_status isc_totals_feed(isc_totals *t, uint32_t process, uint32_t thread, uint8_t stream,
-			   const isc_record *first, const void *extra, uint32_t extra_len, isc_error *err)
+isc_status isc_totals_feed(isc_totals *t, uint32_t process, uint32_t thread, uint8_t stream, const isc_record *first,
+			   const void *extra, uint32_t extra_len, isc_error *err)
 {
 	isc_totals_lane *lane = isc_totals_lane_of(t, process, thread, stream);
 

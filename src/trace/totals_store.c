@@ -47,7 +47,8 @@ static void add_double(isc_buffer *b, double value)
 static void write_scope(struct parts *p, const struct isc_totals_scope_entry *e)
 {
 	const isc_total_scope *s = &e->scope;
-	const uint64_t fields[] = {s->process, s->name, s->count, s->open, s->unmatched, s->total_ticks, s->min_ticks, s->max_ticks};
+	const uint64_t fields[] = {s->process,	 s->name,	 s->count,     s->open,
+				   s->unmatched, s->total_ticks, s->min_ticks, s->max_ticks};
 
 	begin_entry(p, SCOPE);
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
@@ -224,8 +225,7 @@ static isc_status read_lane(isc_totals *t, struct reading *r)
 	isc_totals_lane *lane;
 
 	if (!get_pair(r, &process, &thread) || !isc_varint_get_max(&r->at, r->end, 3, &stream) || !get(r, &next) ||
-	    !get(r, &events) ||
-	    !isc_varint_get_max(&r->at, r->end, (uint64_t)(r->end - r->at), &n))
+	    !get(r, &events) || !isc_varint_get_max(&r->at, r->end, (uint64_t)(r->end - r->at), &n))
 		return ISC_ERR_CORRUPT;
 	lane = isc_totals_lane_of(t, process, thread, (uint8_t)stream);
 	if (lane == NULL)
@@ -264,7 +264,7 @@ bool isc_totals_read_cover(const uint8_t **at, const uint8_t *end, isc_totals_co
 isc_status isc_totals_read(isc_totals *t, const uint8_t *raw, size_t len)
 {
 	isc_status (*const readers[])(isc_totals *, struct reading *) = {
-		[SCOPE] = read_scope, [MARK] = read_mark, [COUNTER] = read_counter,
+		[SCOPE] = read_scope,	[MARK] = read_mark, [COUNTER] = read_counter,
 		[THREAD] = read_thread, [LANE] = read_lane, [FACTS] = read_facts};
 	struct reading r = {raw, raw + len};
 	isc_totals_cover cover;
