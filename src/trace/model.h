@@ -38,15 +38,25 @@ typedef struct isc_trace_process {
 	uint32_t argv_cut; /* 1: not all of it */
 } isc_trace_process;
 
+enum isc_thread_flag {
+	ISC_THREAD_MAIN = 1u << 0,
+	ISC_THREAD_ENDED = 1u << 1,   /* end_ns is known */
+	ISC_THREAD_COUNTED = 1u << 2, /* what the scheduler counted was read now and then */
+};
+
 typedef struct isc_trace_thread {
 	uint32_t thread; /* index, from 1; over all processes */
 	uint32_t process;
 	uint32_t tid;
-	uint32_t flags;	 /* 1: main thread; 2: end_ns is known */
+	uint32_t flags;	 /* enum isc_thread_flag */
 	uint64_t serial; /* in the pool, 0: wrote nothing yet */
 	uint64_t start_ns;
 	uint64_t end_ns;
 	char name[32]; /* the kernel's, or what the program called it */
+	/* Of ISC_THREAD_COUNTED, at the last reading: */
+	uint64_t counted_ns; /* when that was */
+	uint64_t on_cpu_ns;
+	uint64_t run_queue_ns;
 } isc_trace_thread;
 
 /* A run of events of one thread and stream, in order, without a gap inside. */
