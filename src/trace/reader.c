@@ -134,6 +134,8 @@ static void fill_stats(isc_trace *tr)
 				      .first_damage = tr->table.first_damage,
 				      .truncated = tr->table.truncated,
 				      .complete = tr->table.complete};
+	/* Numbers are missing that nobody gave up: whole segments were cut off. */
+	tr->stats.truncated |= tr->table.damaged == 0 && isc_table_has_holes(&tr->table, &tr->checkpoint);
 	if (!tr->checkpoint.found)
 		return;
 	for (size_t i = 0; i < tr->table.count && tr->table.ref[i].sequence <= tr->checkpoint.cover.sequence; i++)

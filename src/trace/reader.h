@@ -29,7 +29,7 @@ typedef struct isc_trace_stats {
 	uint64_t damaged_chunks; /* hash, size or content did not hold */
 	uint64_t lost_bytes;	 /* stepped over to find the next whole chunk */
 	uint64_t first_damage;	 /* file offset of the first, when there is one */
-	bool truncated;		 /* the file ends inside a chunk */
+	bool truncated;		 /* the file ends inside a chunk, or chunks at its end are missing */
 	bool complete;		 /* it has its end chunk: the recorder finished */
 	uint64_t retired_events; /* written over to stay under the limit */
 } isc_trace_stats;

@@ -508,6 +508,28 @@ static void a_full_disk_leaves_a_trace_that_reads(void **state)
 	rmdir(folder);
 }
 
+static void a_finished_trace_that_was_cut_says_so(void **state)
+{
+	char path[64];
+	int fd = sample_file(path);
+	struct stat sb;
+	isc_trace *tr;
+
+	(void)state;
+	assert_int_equal(sample_write(dup(fd), 1 << 20, 3, true), ISC_OK);
+	assert_int_equal(fstat(fd, &sb), 0);
+	tr = opened(path);
+	assert_false(isc_trace_stats_get(tr)->truncated);
+	isc_trace_close(tr);
+	/* Its last segment is gone, and the end chunk lies before it. */
+	assert_int_equal(ftruncate(fd, 4096 + (sb.st_size - 4096) / 65536 * 65536), 0);
+	tr = opened(path);
+	assert_true(isc_trace_stats_get(tr)->truncated);
+	assert_int_equal(isc_trace_stats_get(tr)->damaged_chunks, 0);
+	isc_trace_close(tr);
+	close(fd);
+}
+
 static void an_index_that_lies_is_found_out(void **state)
 {
 	char path[64];
@@ -547,6 +569,7 @@ int main(void)
 		cmocka_unit_test(a_trace_is_read_while_it_is_written),
 		cmocka_unit_test(a_file_size_limit_leaves_a_trace_that_reads),
 		cmocka_unit_test(a_full_disk_leaves_a_trace_that_reads),
+		cmocka_unit_test(a_finished_trace_that_was_cut_says_so),
 		cmocka_unit_test(an_index_that_lies_is_found_out),
 	};
 
