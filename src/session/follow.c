@@ -179,6 +179,7 @@ static void put_task(isc_follow *f, uint32_t thread)
 	isc_trace_thread out = {
 		.thread = thread, .process = t->process, .tid = t->tid, .flags = t->flags, .serial = t->serial,
 		.start_ns = t->start_ns, .end_ns = t->end_ns,
+		.counted_ns = t->counted_ns, .on_cpu_ns = t->on_cpu_ns, .run_queue_ns = t->run_queue_ns,
 	};
 
 	memcpy(out.name, t->name, sizeof(t->name));

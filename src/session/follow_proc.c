@@ -170,6 +170,24 @@ bool isc_proc_thread_name(uint32_t pid, uint32_t tid, char out[16])
 	return true;
 }
 
+bool isc_proc_thread_times(uint32_t pid, uint32_t tid, uint64_t *on_cpu_ns, uint64_t *run_queue_ns)
+{
+	char path[64], text[96];
+	unsigned long long on_cpu, queued;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/schedstat", pid, tid);
+	n = read_file(path, text, sizeof(text) - 1);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	if (sscanf(text, "%llu %llu", &on_cpu, &queued) != 2)
+		return false;
+	*on_cpu_ns = on_cpu;
+	*run_queue_ns = queued;
+	return true;
+}
+
 static bool each_number(const char *path, isc_proc_visit visit, void *self)
 {
 	DIR *dir = opendir(path);

@@ -92,6 +92,7 @@ typedef struct isc_task {	/* a thread */
 	uint8_t flags;		/* as in isc_trace_thread */
 	uint8_t seen;		/* enum isc_task_seen */
 	char name[16];
+	uint64_t counted_ns, on_cpu_ns, run_queue_ns; /* of ISC_THREAD_COUNTED */
 } isc_task;
 
 typedef struct isc_follow_hole {

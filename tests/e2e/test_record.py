@@ -289,3 +289,20 @@ def test_a_salvaged_session_counts_what_its_dead_recorder_had_lost(inferscope, t
     overhead = json.loads((inferscope.folder / "r.json").read_text())["overhead"]
     assert overhead["lost"] > 0
     assert overhead["events"] + overhead["lost"] == int(out)
+
+
+def test_without_perf_times_come_from_the_scheduler_and_say_so(inferscope, tmp_path) -> None:
+    """The fallback: on-CPU and waiting times are estimated, and the report says why and what to do."""
+    sandbox = Path(os.environ.get("INFERSCOPE_BUILD", "build")).resolve() / "tests" / "unit" / "sandbox"
+    code = "import time\nwhile time.process_time() < 0.6: pass\ntime.sleep(0.4)\n"
+    command = inferscope.arguments(("run", "--python", sys.executable, "-c", code))
+    denied = [str(sandbox), "--deny", "perf_event_open", "--", *command]
+    done = subprocess.run(denied, env=inferscope.environment, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    report = json.loads((tmp_path / "report.json").read_text())
+    main = max(report["threads"], key=lambda t: t["on_cpu_us"] or 0)
+    assert main["estimated"]
+    assert 400_000 < main["on_cpu_us"] < 700_000
+    assert main["waiting_us"] > 250_000
+    warning = next(w for w in report["warnings"] if w["id"] == "no_switches")
+    assert "estimated" in warning["text"] and warning["remedy"]

@@ -52,7 +52,7 @@ static void percentiles_of_a_known_row_come_out_right(void **state)
 	assert_int_equal(isc_histogram_percentile(&h, 0), 1);
 	assert_int_equal(isc_histogram_percentile(&h, 1), 100000);
 	/* 100,000 numbers in 17 rows of 512 bytes. */
-	assert_true(h.row_count <= 17);
+	assert_true(__builtin_popcountll(h.octaves) <= 17);
 	isc_histogram_fini(&h);
 }
 
