@@ -18,8 +18,17 @@ import pytest
 SESSIONS = Path("/dev/shm")
 
 
-def sessions() -> set[str]:
-    return {p.name for p in SESSIONS.glob(f"inferscope-{os.getuid()}-*")}
+def sessions(folder: Path) -> set[str]:
+    """Session folders whose trace lies in this folder: others belong to somebody else."""
+    found = set()
+    for session in SESSIONS.glob(f"inferscope-{os.getuid()}-*"):
+        try:
+            control = (session / "control").read_bytes()[:4096]
+        except OSError:
+            continue
+        if os.fsencode(folder) in control:
+            found.add(session.name)
+    return found
 
 
 def until(condition, seconds: float = 20.0, what: str = "condition"):
@@ -52,9 +61,8 @@ def test_a_storm_is_accounted_for_to_the_last_event(inferscope, target, count) -
 
 
 def test_nothing_is_left_behind(inferscope, target) -> None:
-    before = sessions()
     inferscope("run", "--", target("marks.c"), "10")
-    assert sessions() == before
+    assert not sessions(inferscope.folder)
     assert sorted(p.name for p in inferscope.folder.iterdir()) == ["inferscope.isc", "report.json"]
 
 
@@ -120,7 +128,6 @@ def child_of(pid: int) -> int:
 
 def test_a_killed_recorder_leaves_the_program_running_and_the_session_to_salvage(inferscope, target) -> None:
     """H6, and what comes after: the next command reads the rest."""
-    before = sessions()
     running = inferscope.start("run", "--", target("marks.c"), "400", "1", "1000")
     pid = until(lambda: child_of(running.pid), what="the program")
     time.sleep(0.1)
@@ -131,9 +138,9 @@ def test_a_killed_recorder_leaves_the_program_running_and_the_session_to_salvage
     assert state != "T"
     out, _ = running.communicate(timeout=30)  # the program holds stdout until it has ended
     assert out.strip() == "1201"
-    assert sessions() - before
+    assert sessions(inferscope.folder)
     done = inferscope("doctor", plain=True)
-    assert sessions() == before, done.stdout + done.stderr
+    assert not sessions(inferscope.folder), done.stdout + done.stderr
     report = inferscope("analyze", inferscope.folder / "inferscope.isc", "--output", "r.json", plain=True)
     facts = json.loads((inferscope.folder / "r.json").read_text())
     assert report.returncode in (0, 3)
@@ -156,7 +163,7 @@ def test_s4_a_full_disk_harms_neither_the_program_nor_what_was_written(inferscop
         assert dump.returncode in (0, 3)
         errors = [line for line in run.ours if "No space left" in line]
         assert len(errors) <= 1
-        if kb <= 200:
+        if kb <= 64:
             assert len(errors) == 1
     finally:
         subprocess.run(["umount", small], check=True)
