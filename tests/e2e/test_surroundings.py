@@ -316,7 +316,7 @@ def test_x12_the_other_commands_touch_nothing_but_their_output(
 
 
 def test_a_program_that_never_waits_is_not_told_that_its_times_are_unknown(inferscope: Command) -> None:
+    if "ok       context switches" not in inferscope("doctor").stdout:
+        pytest.skip("context switches are not seen here")
     run = inferscope("run", "--", "/bin/true")
-    known = any(thread.on_cpu_us is not None for thread in run.report.threads)
-    doubted = any(w.id == "no_switches" for w in run.report.warnings)
-    assert known != doubted
+    assert not any(warning.id == "no_switches" for warning in run.report.warnings)
