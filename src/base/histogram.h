@@ -24,6 +24,7 @@ typedef struct isc_histogram {
 	uint64_t min, max; /* exact; 0 when there is nothing */
 	uint64_t octaves;  /* one bit for each that has a row below */
 	uint64_t *rows;	   /* ISC_HISTOGRAM_STEPS counts for each bit, low octave first */
+	uint8_t rank[64];  /* of an octave's row among the rows */
 	uint32_t buckets;  /* that are not 0 */
 } isc_histogram;
 

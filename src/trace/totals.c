@@ -158,9 +158,24 @@ static uint64_t key_within(isc_totals *t, const isc_hashmap *map, uint32_t proce
 		return &(array)[*at_]; \
 	} while (0)
 
-static struct isc_totals_scope_entry *scope_of(isc_totals *t, uint32_t process, uint32_t name)
+static struct isc_totals_scope_entry *scope_find_or_add(isc_totals *t, uint32_t process, uint32_t name)
 {
 	FIND_OR_ADD(t, &t->by_name[SCOPES], process, name, ISC_WEIGHT_SCOPE, isc_totals_add_scope, t->scopes);
+}
+
+/* Entries never move in their order, so a place once found stays good. */
+static struct isc_totals_scope_entry *scope_of(isc_totals *t, uint32_t process, uint32_t name)
+{
+	isc_totals_recent *recent = &t->recent[(name ^ process * 61) % ISC_TOTALS_RECENT];
+	uint64_t key = isc_hashmap_key(process, name);
+	struct isc_totals_scope_entry *e;
+
+	if (recent->at_plus_1 != 0 && recent->key == key)
+		return &t->scopes[recent->at_plus_1 - 1];
+	e = scope_find_or_add(t, process, name);
+	if (e != NULL)
+		*recent = (isc_totals_recent){key, (size_t)(e - t->scopes) + 1};
+	return e;
 }
 
 static isc_total_mark *mark_of(isc_totals *t, uint32_t process, uint32_t name)

@@ -47,11 +47,19 @@ struct isc_totals_scope_entry {
 	isc_histogram histogram;
 };
 
+#define ISC_TOTALS_RECENT 256u
+
+typedef struct isc_totals_recent {
+	uint64_t key;	  /* process and name */
+	size_t at_plus_1; /* 0: empty */
+} isc_totals_recent;
+
 struct isc_totals {
 	uint64_t weight, weight_max;
 	uint64_t memory; /* rows of all histograms */
 	uint64_t events, folded;
-	isc_hashmap by_name[3]; /* process and name to index; one for each of the next three */
+	isc_totals_recent recent[ISC_TOTALS_RECENT]; /* scopes used lately, by a few bits of their name */
+	isc_hashmap by_name[3];			     /* process and name to index; one for each of the next three */
 	struct isc_totals_scope_entry *scopes;
 	isc_total_mark *marks;
 	isc_total_counter *counters;

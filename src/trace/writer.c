@@ -375,6 +375,16 @@ static bool reserve(isc_writer *w, isc_writer_stream *s, uint32_t slots)
 	return true;
 }
 
+/* One slot each?  Without a chain of loads, as most blocks are. */
+static bool all_single(const isc_record *slots, uint32_t n)
+{
+	uint8_t other = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		other |= slots[i].slots ^ 1;
+	return other == 0;
+}
+
 /* Whole events from the front that fit into so many slots. */
 static uint32_t whole_events(const isc_record *slots, uint32_t n, uint32_t max_slots, uint32_t max_events,
 			     uint32_t *taken)
@@ -396,12 +406,15 @@ isc_status isc_writer_events(isc_writer *w, const isc_trace_run *run, const isc_
 	isc_writer_stream *s;
 	uint64_t number = run->first;
 	uint32_t left = run->events, at = 0, max = w->space.plan.chunk_slots, n;
+	bool single;
 
 	if (st != ISC_OK) {
 		w->stats.refused_events += run->events;
 		return st;
 	}
-	if (whole_events(slots, run->slots, UINT32_MAX, run->events, &n) != run->events || n != run->slots ||
+	single = run->events == run->slots && all_single(slots, run->slots);
+	if ((!single &&
+	     (whole_events(slots, run->slots, UINT32_MAX, run->events, &n) != run->events || n != run->slots)) ||
 	    run->stream > 1 || run->thread >= INDEX_MAX || run->process >= INDEX_MAX) {
 		w->stats.refused_events += run->events;
 		return isc_fail(err, ISC_ERR_INVALID, "a run of %u events does not fill its %u slots", run->events,
@@ -418,8 +431,10 @@ isc_status isc_writer_events(isc_writer *w, const isc_trace_run *run, const isc_
 	if (s != NULL && s->events > 0 && number != s->next)
 		result = write_stream(w, s, err);
 	while (s != NULL && left > 0) {
-		uint32_t events = whole_events(slots + at, run->slots - at, max - s->slots, left, &n);
+		uint32_t events = n = max - s->slots < left ? max - s->slots : left;
 
+		if (!single)
+			events = whole_events(slots + at, run->slots - at, max - s->slots, left, &n);
 		if (events == 0) {
 			st = write_stream(w, s, err);
 			result = result != ISC_OK ? result : st;
