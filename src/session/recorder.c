@@ -135,6 +135,7 @@ isc_status isc_recorder_new(const isc_recorder_options *options, isc_recorder **
 	r->sink.clock_source = r->clock_source;
 	isc_sink_clock(&r->sink, pair);
 	r->sink.writer = r->writer;
+	isc_sink_begin(&r->sink, NULL);
 	*out = r;
 	return ISC_OK;
 }
