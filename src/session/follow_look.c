@@ -18,14 +18,14 @@
 #define LOOK_NS 100000000u
 #define ASK_NS 20000000u
 #define LOOK_SLOW_NS 1000000000u
-#define LOOK_SHARE 50u		/* at most 1/50 of the time */
-#define START_SLACK_NS 20000000u	/* /proc counts start times in 10 ms */
+#define LOOK_SHARE 50u		 /* at most 1/50 of the time */
+#define START_SLACK_NS 20000000u /* /proc counts start times in 10 ms */
 
 /* Does this pid still belong to the image's process? */
 static bool alive(const isc_image *x, isc_proc_stat *st)
 {
 	if (!isc_proc_stat_read(x->host_pid, st))
-		return kill((pid_t)x->host_pid, 0) == 0 || errno == EPERM;	/* no /proc: believe the kernel */
+		return kill((pid_t)x->host_pid, 0) == 0 || errno == EPERM; /* no /proc: believe the kernel */
 	if (st->state == 'Z' || st->state == 'X')
 		return false;
 	return st->start_ns <= x->start_ns + START_SLACK_NS;

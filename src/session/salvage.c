@@ -74,7 +74,7 @@ static isc_status salvage_one(const char *path, char *trace, size_t room)
 	int fd;
 
 	trace[0] = 0;
-	if (st == ISC_ERR_CORRUPT) {	/* never begun, or of another version: nothing to read */
+	if (st == ISC_ERR_CORRUPT) { /* never begun, or of another version: nothing to read */
 		isc_folder_remove(&folder, false);
 		return ISC_OK;
 	}

@@ -54,7 +54,9 @@ def test_marks_and_scopes_of_all_threads_are_stored_exactly(inferscope, target) 
 
 def test_a_storm_is_accounted_for_to_the_last_event(inferscope, target, count) -> None:
     """D1 from end to end: produced = stored + lost."""
-    run = inferscope("run", "--trace-size-mb", "8", "--", target("marks.c"), str(count(300_000, 5_000_000)), "3", timeout=300)
+    run = inferscope(
+        "run", "--trace-size-mb", "8", "--", target("marks.c"), str(count(300_000, 5_000_000)), "3", timeout=300
+    )
     overhead = run.report.overhead
     assert overhead.events + overhead.lost == int(run.stdout)
     assert run.trace.stat().st_size <= 8 << 20
@@ -102,14 +104,16 @@ def test_s1_a_killed_program_leaves_a_whole_trace(inferscope, target, count) -> 
     for _ in range(count(6, 100)):
         running = inferscope.start("run", "--", target("marks.c"), "10000000", "2", "20")
         trace = inferscope.folder / "inferscope.isc"
-        pid = until(lambda: child_of(running.pid), what="the program")
+        pid = until(lambda recorder=running.pid: child_of(recorder), what="the program")
         time.sleep(rng.random() * 0.4)
         os.kill(pid, signal.SIGKILL)
         running.communicate(timeout=30)
         assert running.returncode == -signal.SIGKILL
         report = json.loads((inferscope.folder / "report.json").read_text())
         assert report["program"]["signal"] == 9
-        assert any("kill" in w["text"].lower() if isinstance(w, dict) else "kill" in w.lower() for w in report["warnings"])
+        assert any(
+            "kill" in w["text"].lower() if isinstance(w, dict) else "kill" in w.lower() for w in report["warnings"]
+        )
         trace.unlink()
 
 
@@ -118,7 +122,7 @@ def child_of(pid: int) -> int:
     for task in Path("/proc").glob("[0-9]*"):
         try:
             stat = (task / "stat").read_text()
-            program = os.readlink(task / "exe")
+            program = str((task / "exe").readlink())
         except OSError:
             continue
         if int(stat.rpartition(")")[2].split()[1]) == pid and "/marks" in program:
@@ -156,7 +160,9 @@ def test_s4_a_full_disk_harms_neither_the_program_nor_what_was_written(inferscop
     small.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kb}k", "none", small], check=True)
     try:
-        run = inferscope("run", "--trace", small / "t.isc", "--no-report", "--", target("marks.c"), "200000", "2", timeout=120)
+        run = inferscope(
+            "run", "--trace", small / "t.isc", "--no-report", "--", target("marks.c"), "200000", "2", timeout=120
+        )
         assert run.returncode == 0
         assert run.stdout.strip() == "1200001"
         dump = inferscope("dump", small / "t.isc", plain=True)
@@ -173,10 +179,18 @@ def test_s4_a_full_shared_memory_falls_back_and_says_so(inferscope, target, tmp_
     """S4: no room in /dev/shm."""
     if os.getuid() != 0 or shutil.which("unshare") is None:
         pytest.skip("needs root and unshare")
-    script = f"mount -t tmpfs -o size=1m none /dev/shm && exec {inferscope.path} run --trace {tmp_path}/t.isc " \
-             f"--report {tmp_path}/r.json -- {target('marks.c')} 1000"
-    done = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True, timeout=60,
-                          env={k: v for k, v in inferscope.environment.items() if k != "XDG_RUNTIME_DIR"}, cwd=tmp_path)
+    script = (
+        f"mount -t tmpfs -o size=1m none /dev/shm && exec {inferscope.path} run --trace {tmp_path}/t.isc "
+        f"--report {tmp_path}/r.json -- {target('marks.c')} 1000"
+    )
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={k: v for k, v in inferscope.environment.items() if k != "XDG_RUNTIME_DIR"},
+        cwd=tmp_path,
+    )
     assert done.returncode == 0
     assert done.stdout.strip() == "3001"
     facts = json.loads((tmp_path / "r.json").read_text())
@@ -242,8 +256,14 @@ def test_x12_a_run_opens_no_socket_and_only_its_own_files(inferscope, target, tm
         pytest.fail("strace is not installed; run make setup")
     log = tmp_path / "calls"
     command = inferscope.arguments(("run", "--", target("marks.c"), "100"))
-    subprocess.run(["strace", "-f", "-qq", "-e", "trace=network,openat,open,creat", "-o", log, *command], check=True,
-                   capture_output=True, cwd=tmp_path, env=inferscope.environment, timeout=60)
+    subprocess.run(
+        ["strace", "-f", "-qq", "-e", "trace=network,openat,open,creat", "-o", log, *command],
+        check=True,
+        capture_output=True,
+        cwd=tmp_path,
+        env=inferscope.environment,
+        timeout=60,
+    )
     text = log.read_text()
     assert not re.findall(r"\b(socket|connect|bind|sendto)\(", text)
     written = re.findall(r'open(?:at)?\([^"]*"([^"]+)", [^)]*(?:O_WRONLY|O_RDWR)', text)
@@ -256,9 +276,16 @@ def test_enabled_by_the_environment_a_python_traces_itself(inferscope, stage, tm
     """INFERSCOPE_ENABLED=1 without the command."""
     site = next(stage.glob("lib/python3*/site-packages"))
     code = "import os, subprocess, sys, inferscope; subprocess.run([sys.executable, '-c', 'pass']); print(os.getpid())"
-    env = {**inferscope.environment, "INFERSCOPE_ENABLED": "1", "PYTHONPATH": str(site), "PATH": f"{stage}/bin:{os.environ['PATH']}"}
+    env = {
+        **inferscope.environment,
+        "INFERSCOPE_ENABLED": "1",
+        "PYTHONPATH": str(site),
+        "PATH": f"{stage}/bin:{os.environ['PATH']}",
+    }
     boot = f"import site; site.addsitedir({str(site)!r}); "
-    done = subprocess.run([sys.executable, "-c", boot + code], env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", boot + code], env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     trace = until(lambda: [p for p in tmp_path.glob("inferscope-*.isc")], what="the trace")[0]

@@ -231,10 +231,8 @@ static void marks_become_the_records_they_should(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		JOINED(a_name_keeps_its_id_and_every_id_its_text),
-		JOINED(threads_agree_on_the_id_of_a_name),
-		JOINED(ids_from_before_a_fork_stay_true_in_the_child),
-		JOINED(a_definition_without_room_is_counted),
+		JOINED(a_name_keeps_its_id_and_every_id_its_text),     JOINED(threads_agree_on_the_id_of_a_name),
+		JOINED(ids_from_before_a_fork_stay_true_in_the_child), JOINED(a_definition_without_room_is_counted),
 		JOINED(marks_become_the_records_they_should),
 	};
 
