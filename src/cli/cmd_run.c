@@ -111,11 +111,13 @@ static int run(const isc_settings *settings, const isc_target *target)
 	if (st == ISC_OK)
 		st = isc_path_absolute(settings->trace, trace, sizeof(trace), &err);
 	if (st == ISC_OK)
+		st = isc_launch_check(p.argv[0], &result.exit_code, &err);
+	if (st == ISC_OK)
 		st = open_outputs(settings, trace, &reports, &session.trace_fd, &err);
 	if (st != ISC_OK) {
 		isc_report_request_close(&reports);
 		free(p.argv);
-		return isc_cli_fail(&err, ISC_EXIT_RUN_FAILED);
+		return isc_cli_fail(&err, result.exit_code);
 	}
 	isc_session_salvage(trace, say_salvaged, NULL);
 	session.trace_path = trace;

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define LOCK_NAME "lock"
-#define PRELOAD_NAME "rt.so"	/* the link that session/parts.c makes for awkward paths */
+#define PRELOAD_NAME "rt.so" /* the link that session/parts.c makes for awkward paths */
 
 /* From its first moment to its publication a session takes milliseconds. */
 #define MAKING_S 10
