@@ -158,6 +158,7 @@ isc_status isc_launch_start(const isc_launch_options *options, isc_launch **out,
 	st = watch_fds(l, err);
 	if (st == ISC_OK)
 		st = fork_program(l, options, err);
+	l->relay.program = l->child;
 out:
 	if (st != ISC_OK) {
 		if (err != NULL && err->sys == EMFILE)
