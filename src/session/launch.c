@@ -187,6 +187,11 @@ int isc_launch_status(const isc_launch *l)
 
 static void end(isc_launch *l, int status)
 {
+	const struct itimerspec now = {.it_value.tv_nsec = 1};
+
+	/* From now on the descriptor is ready: whoever polls it next may not have
+	 * seen this, and nothing else will come. */
+	timerfd_settime(l->timer_fd, 0, &now, NULL);
 	l->status = status;
 	l->ended = true;
 	isc_group_stop(&l->group);

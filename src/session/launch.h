@@ -45,7 +45,8 @@ pid_t isc_launch_pid(const isc_launch *l);
 isc_status isc_launch_go(isc_launch *l, int *exit_code, isc_error *err);
 
 /* A descriptor to poll for reading; when it is ready call isc_launch_dispatch(),
- * which passes signals on and reaps; false once the program has ended. */
+ * which passes signals on and reaps; false once the program has ended.  From then
+ * on the descriptor stays ready. */
 int isc_launch_fd(const isc_launch *l);
 bool isc_launch_dispatch(isc_launch *l);
 
