@@ -177,8 +177,8 @@ def test_s4_a_full_disk_harms_neither_the_program_nor_what_was_written(inferscop
 
 def test_s4_a_full_shared_memory_falls_back_and_says_so(inferscope, target, tmp_path) -> None:
     """S4: no room in /dev/shm."""
-    if os.getuid() != 0 or shutil.which("unshare") is None:
-        pytest.skip("needs root and unshare")
+    if subprocess.run(["unshare", "-m", "true"], stderr=subprocess.DEVNULL).returncode:
+        pytest.skip("needs the right to make a mount namespace")
     script = (
         f"mount -t tmpfs -o size=1m none /dev/shm && exec {inferscope.path} run --trace {tmp_path}/t.isc "
         f"--report {tmp_path}/r.json -- {target('marks.c')} 1000"
