@@ -113,3 +113,19 @@ def test_x5_a_session_that_names_another_file_writes_nothing_there(
     assert victim.read_bytes() == kept
     assert not (tmp_path / "missing.isc").exists()
     assert not dead_session.exists()
+
+
+def test_t2_a_program_that_cuts_its_shared_memory_short_harms_itself_alone(inferscope: Command, target: Target) -> None:
+    """T2: the recorder goes on, and knows how the program ended."""
+    script = """
+"$0" 100000000 2 &
+until ls "$INFERSCOPE_SESSION"/p* >/dev/null 2>&1; do sleep 0.01; done
+sleep 0.1
+for file in "$INFERSCOPE_SESSION"/[cdp]*; do : > "$file"; done
+wait
+sleep 0.2
+exit 5
+"""
+    run = inferscope("run", "--follow", "all", "--", "bash", "-c", script, target("marks.c"))
+    assert run.returncode == 5
+    assert run.report.program.exit_code == 5
