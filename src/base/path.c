@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 bool isc_path_join(char *out, size_t room, const char *folder, const char *name)
@@ -55,6 +56,17 @@ const char *isc_path_extension(const char *path)
 	const char *dot = strrchr(name, '.');
 
 	return dot && dot != name ? dot : "";
+}
+
+bool isc_path_same(const char *one, const char *other)
+{
+	char folder[2][PATH_MAX];
+	struct stat sb[2];
+
+	return strcmp(isc_path_name(one), isc_path_name(other)) == 0 &&
+	       isc_path_folder(one, folder[0], sizeof(folder[0])) &&
+	       isc_path_folder(other, folder[1], sizeof(folder[1])) && stat(folder[0], &sb[0]) == 0 &&
+	       stat(folder[1], &sb[1]) == 0 && sb[0].st_dev == sb[1].st_dev && sb[0].st_ino == sb[1].st_ino;
 }
 
 bool isc_path_is_below(const char *path)

@@ -25,6 +25,10 @@ const char *isc_path_name(const char *path);
 /* ".md", with its dot; "" when the name has none or begins with its only dot.  Borrowed from path. */
 const char *isc_path_extension(const char *path);
 
+/* Do both mean the same name in the same folder, however they are spelt?  The
+ * folder must be there, the file need not. */
+bool isc_path_same(const char *one, const char *other);
+
 /* Relative, and without a ".." that could leave the folder it starts from. */
 bool isc_path_is_below(const char *path);
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/output.h"
+#include "base/path.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "report/report.h"
@@ -30,7 +31,7 @@ isc_status isc_report_request_open(isc_report_request *r, isc_error *err)
 
 	for (size_t i = 0; st == ISC_OK && i < r->count; i++) {
 		st = isc_report_choose(r->paths[i], r->format, &format, err);
-		if (st == ISC_OK && strcmp(r->paths[i], r->trace) == 0)
+		if (st == ISC_OK && isc_path_same(r->paths[i], r->trace))
 			st = isc_fail(err, ISC_ERR_INVALID, "the report and the trace are both to be %.150s", r->trace);
 		if (st == ISC_OK)
 			st = isc_output_open(r->paths[i], r->force, isc_report_is_ours, &r->output[i], err);

@@ -102,3 +102,12 @@ def test_a_program_that_cannot_start_costs_no_earlier_trace(inferscope: Command,
     earlier = trace.read_bytes()
     assert inferscope("run", "--no-report", "--", program).returncode in (126, 127)
     assert trace.read_bytes() == earlier
+
+
+@pytest.mark.parametrize("spelt", ["both.json", "./both.json", "sub/../both.json"])
+def test_a_report_cannot_take_the_place_of_its_trace(inferscope: Command, spelt: str) -> None:
+    (inferscope.folder / "sub").mkdir()
+    started = inferscope.folder / "started"
+    run = inferscope("run", "--force", "--trace", "both.json", "--report", spelt, "--", "touch", started)
+    assert (run.returncode, started.exists()) == (125, False)
+    assert "the report and the trace are both to be " in run.stderr
