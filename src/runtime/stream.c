@@ -12,7 +12,7 @@
 #include "runtime/kernel.h"
 #include "runtime/write.h"
 
-/* After a block could not be had this many events are dropped without trying. */
+/* After a block, or a slot, could not be had this many events are dropped without trying. */
 #define SKIP 63u
 
 __thread isc_producer *isc_producer_self __attribute__((tls_model("initial-exec")));
@@ -48,6 +48,7 @@ static isc_producer *register_thread(uint64_t gen)
 {
 	static _Atomic uint64_t cursor_gen;
 	static _Atomic uint32_t cursor;
+	static _Atomic int32_t skip; /* events of any thread without a slot; below 0 when two take the last */
 	isc_pool *p = isc_image_self.pool;
 	isc_slot *slots = ISC_POOL_SLOTS(p);
 	const isc_producer *old = isc_producer_self;
@@ -56,13 +57,22 @@ static isc_producer *register_thread(uint64_t gen)
 	isc_producer *t = NULL;
 	uint32_t at;
 
+	/* A search of all slots takes 9 us, and in vain it would be paid with every event. */
+	if (atomic_load_explicit(&cursor_gen, memory_order_relaxed) == gen &&
+	    atomic_load_explicit(&skip, memory_order_relaxed) > 0) {
+		atomic_fetch_sub_explicit(&skip, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&p->noslot, 1, memory_order_relaxed);
+		return NULL;
+	}
 	isc_guard_enter(&guard);
 	/* A vfork child borrows its parent's thread, whose id it does not know.
 	 * Registered under its own, the slot would be freed below a live thread. */
 	if (isc_kernel_pid() != isc_image_self.pid)
 		goto out;
-	if (atomic_exchange_explicit(&cursor_gen, gen, memory_order_relaxed) != gen)
+	if (atomic_exchange_explicit(&cursor_gen, gen, memory_order_relaxed) != gen) {
 		atomic_store_explicit(&cursor, 0, memory_order_relaxed);
+		atomic_store_explicit(&skip, 0, memory_order_relaxed);
+	}
 	at = atomic_load_explicit(&cursor, memory_order_relaxed);
 	for (uint32_t k = 0; k < max && t == NULL; k++) {
 		uint32_t i = (at + k) % max;
@@ -94,6 +104,8 @@ static isc_producer *register_thread(uint64_t gen)
 		atomic_store_explicit(&slots[i].phase, ISC_SLOT_LIVE, memory_order_release);
 		isc_producer_self = t;
 	}
+	if (t == NULL)
+		atomic_store_explicit(&skip, SKIP, memory_order_relaxed);
 out:
 	if (t == NULL)
 		atomic_fetch_add_explicit(&p->noslot, 1, memory_order_relaxed);

@@ -1,10 +1,12 @@
 /* transport: joining a session, what a process leaves in its folder, and who is traced. */
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "runtime/image.h"
 #include "transport_process.h"
 
 static void control_path(char *to, size_t room)
@@ -395,6 +397,42 @@ static void events_are_wanted_between_start_and_end(void **state)
 	assert_int_equal(sink->events, 1);
 }
 
+/* ---- more threads than slots ------------------------------------------- */
+
+static void *write_without_a_slot(void *unused)
+{
+	isc_pool *pool = isc_image_self.pool;
+	isc_slot *slot = ISC_POOL_SLOTS(pool);
+
+	event();
+	HOLDS(atomic_load(&pool->noslot) == 1);
+	atomic_store(&slot->phase, ISC_SLOT_FREE); /* as the recorder does for a dead thread */
+	for (int i = 0; i < 63; i++)
+		event();
+	HOLDS(atomic_load(&pool->noslot) == 64);
+	event();
+	HOLDS(atomic_load(&pool->noslot) == 64);
+	HOLDS(atomic_load(&slot->phase) == ISC_SLOT_LIVE);
+	return unused;
+}
+
+static void outnumber_the_slots(void)
+{
+	pthread_t thread;
+
+	session.control->max_slots = 1;
+	join();
+	event();
+	HOLDS(pthread_create(&thread, NULL, write_without_a_slot, NULL) == 0);
+	pthread_join(thread, NULL);
+}
+
+static void a_slot_is_not_looked_for_at_every_event(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(outnumber_the_slots), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -414,6 +452,7 @@ int main(void)
 		JOINED(follow_none_traces_the_root_alone),
 		JOINED(follow_python_traces_python_and_its_forks),
 		JOINED(events_are_wanted_between_start_and_end),
+		JOINED(a_slot_is_not_looked_for_at_every_event),
 	};
 
 	return cmocka_run_group_tests_name("transport", tests, NULL, NULL);
