@@ -81,6 +81,12 @@ static uint32_t flags_of(const isc_settings *s, bool agent)
 		flags |= ISC_CONTROL_FOLLOW_PYTHON;
 	if (s->follow == ISC_FOLLOW_ALL)
 		flags |= ISC_CONTROL_FOLLOW_ALL;
+	if (s->python_calls)
+		flags |= ISC_CONTROL_CALLS;
+	if (s->all_frames)
+		flags |= ISC_CONTROL_ALL_FRAMES;
+	if (s->c_calls)
+		flags |= ISC_CONTROL_C_CALLS;
 	return flags;
 }
 
@@ -112,6 +118,8 @@ isc_status isc_recorder_new(const isc_recorder_options *options, isc_recorder **
 		return isc_fail_errno(err, "no random number for the session");
 	}
 	folder.flags = flags_of(s, options->agent);
+	/* Half of it: the other half is for watching from outside. */
+	folder.budget_pct = (float)(s->budget_pct > 0 ? s->budget_pct / 2 : s->budget_pct);
 	folder.clock_source = r->clock_source;
 	folder.start_ns = pair.mono_ns;
 	/* --trace-size-mb bounds the shared memory as well. */
