@@ -1,0 +1,75 @@
+"""Every Python call is recorded, and the program does not notice."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import programs
+import pytest
+
+HERE = Path(__file__).parent
+EVENT = re.compile(r'^[+-]\S+ p(\d+) t(\d+) (?:nested )?#\d+ (call_\w+) "((?:[^"\\]|\\.)*)" "((?:[^"\\]|\\.)*)":(\d+)(?: arg (\d+))?$')
+
+
+def events(run: Any) -> list[tuple[str, str, str, str, int]]:
+    """Thread, kind, plain name, file and what the argument says, of every call event, in order."""
+    found = []
+    for line in run.dump():
+        got = EVENT.match(line)
+        if got:
+            process, thread, kind, name, file, first, arg = got.groups()
+            plain = f"{name.rpartition('.')[2]}:{first}"
+            found.append((f"{process}.{thread}", kind, plain, file, int(arg or 0)))
+    return found
+
+
+def calls(run: Any, file: str | Path) -> Counter[str]:
+    """How often each function of that file was entered or went on."""
+    return Counter(
+        name for _, kind, name, where, _ in events(run) if where == str(file) and kind in ("call_enter", "call_resume")
+    )
+
+
+def truth(python: str, program: Path, mode: str) -> tuple[dict[str, int], int]:
+    out = program.with_suffix(".json")
+    command = [python, HERE / "oracle.py", program, out, mode]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert out.exists(), done.stderr
+    return json.loads(out.read_text()), done.returncode
+
+
+def traced(inferscope: Any, python: str, program: Path, *options: str) -> Any:
+    return inferscope("run", "--budget", "off", "--all-frames", "--no-report", "--python", python, *options, program)
+
+
+@pytest.mark.parametrize("shape", [*programs.ALONE, *programs.THREADS])
+def test_calls_are_counted_as_python_counts_them(inferscope: Any, tmp_path: Path, python: str, shape: str) -> None:
+    alone = shape in programs.ALONE
+    program = tmp_path / f"calls_{shape}.py"
+    program.write_text((programs.ALONE if alone else programs.THREADS)[shape])
+    expected, status = truth(python, program, "alone" if alone else "threads")
+    run = traced(inferscope, python, program)
+    assert run.returncode == status, run.stderr
+    assert dict(calls(run, program)) == expected
+
+
+@pytest.mark.parametrize("shape", [*programs.ALONE, *programs.THREADS])
+def test_what_is_entered_is_left(inferscope: Any, tmp_path: Path, python: str, shape: str) -> None:
+    program = tmp_path / f"calls_{shape}.py"
+    program.write_text({**programs.ALONE, **programs.THREADS}[shape])
+    run = traced(inferscope, python, program)
+    open_calls: dict[str, list[str]] = {}
+    for thread, kind, name, file, _ in events(run):
+        stack = open_calls.setdefault(thread, [])
+        if file != str(program):
+            continue
+        if kind == "call_exit":
+            assert stack and stack.pop() == name
+        else:
+            stack.append(name)
+    assert not any(open_calls.values()), open_calls
