@@ -52,6 +52,9 @@ static inline void isc_governor_count(uint64_t ticks)
 /* By the mechanism, after each look; may be called in any callback. */
 void isc_hook_settle(uint64_t ticks);
 
+/* Asks for the events of a code object that has not started yet. */
+void isc_hook_arm(isc_code *entry);
+
 /* The code of this entry dies. */
 void isc_governor_forget(isc_code *entry);
 

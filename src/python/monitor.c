@@ -111,6 +111,11 @@ static bool set_events_of(PyCodeObject *code, PyObject *events)
 	return done != NULL;
 }
 
+void isc_hook_arm(isc_code *entry)
+{
+	set_events_of(entry->code, local_events);
+}
+
 static void govern(isc_code *entry, uint64_t ticks)
 {
 	entry->state = ISC_CODE_GOVERNED;
@@ -197,7 +202,7 @@ static __attribute__((noinline, cold)) isc_code *first_start(PyCodeObject *code,
 	entry = isc_code_see(code);
 	if (entry == NULL || entry->state != ISC_CODE_TRACED)
 		return NULL;
-	set_events_of(code, local_events);
+	isc_hook_arm(entry);
 	isc_governor_spend(isc_calls_ticks() - from);
 	return entry;
 }
