@@ -21,7 +21,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ISC_SHARED __attribute__((visibility("default")))	/* theirs: we are linked to it */
+/* Theirs: we are linked to it.  Weak, as all that a runtime of another version may
+ * lack: we must get as far as comparing the ABI numbers. */
+#define ISC_SHARED __attribute__((visibility("default"), weak))
+#pragma weak isc_rt_control
+#pragma weak isc_rt_define
+#pragma weak isc_rt_name
+#pragma weak isc_rt_ticks
 
 #include "runtime/runtime.h"
 #include "runtime/write.h"

@@ -210,14 +210,14 @@ static inline PyObject *go_on(PyThreadState *ts, frame *f, int thrown)
 static __attribute__((noinline)) PyObject *evaluate_generator(PyThreadState *ts, frame *f, int thrown, uint32_t id)
 {
 	const void *generator;
-	uint32_t task;
 	PyObject *result;
+	bool step;
 	uint64_t ticks;
 
 	if (makes_generator(f))
 		return go_on(ts, f, thrown);
 	generator = generator_of(f);
-	task = isc_task_enter(ts, f->f_code->co_flags);
+	step = (f->f_code->co_flags & CO_COROUTINE) != 0 && isc_task_enter(ts);
 	ticks = isc_calls_ticks();
 	if (thrown)
 		isc_calls_write(ticks, id, ISC_KIND_CALL_RESUME, ISC_CALL_THROWN);
@@ -230,7 +230,8 @@ static __attribute__((noinline)) PyObject *evaluate_generator(PyThreadState *ts,
 			result == NULL		? ISC_CALL_RAISED
 			: has_yielded(generator) ? ISC_CALL_YIELDED
 						 : ISC_CALL_RETURNED);
-	isc_task_exit(task);
+	if (ISC_UNLIKELY(step))
+		isc_task_exit(ticks);
 	isc_governor_count(ticks);
 	return result;
 }

@@ -222,7 +222,7 @@ static PyObject *on_start(PyObject *self, PyObject *const *args, size_t n, PyObj
 	if (ISC_UNLIKELY(!isc_calls_live()))
 		return not_live();
 	if (ISC_UNLIKELY(code->co_flags & CO_COROUTINE))
-		isc_task_enter(PyThreadState_Get(), code->co_flags);
+		isc_task_enter(PyThreadState_Get());
 	ticks = isc_calls_ticks();
 	if (ISC_UNLIKELY(isc_governor_self.watching)) {
 		if (is_too_dear(entry)) {
@@ -244,7 +244,7 @@ static inline PyObject *on_resume_by(PyCodeObject *code, uint32_t arg)
 	if (ISC_UNLIKELY(entry == NULL || entry->state != ISC_CODE_TRACED || !isc_calls_live()))
 		return nothing();
 	if (ISC_UNLIKELY(code->co_flags & CO_COROUTINE))
-		isc_task_enter(PyThreadState_Get(), code->co_flags);
+		isc_task_enter(PyThreadState_Get());
 	ticks = isc_calls_ticks();
 	if (ISC_UNLIKELY(isc_governor_self.watching)) {
 		if (is_too_dear(entry)) {
@@ -297,6 +297,8 @@ static inline PyObject *on_exit_by(PyCodeObject *code, uint32_t arg)
 	if (ISC_UNLIKELY(isc_governor_self.watching))
 		watch_exit(entry, ticks);
 	isc_calls_write(ticks, isc_code_id(entry), ISC_KIND_CALL_EXIT, arg);
+	if (ISC_UNLIKELY(code->co_flags & CO_COROUTINE) && isc_task_is_step(PyThreadState_Get()))
+		isc_task_exit(ticks);
 	isc_governor_count(ticks);
 	return nothing();
 }
