@@ -222,7 +222,17 @@ static void add_id(struct dump *d, const isc_event *ev)
 	case ISC_KIND_CPU:
 	case ISC_KIND_MISSED:
 		return;
+	case ISC_KIND_TASK:
+		if (ev->id == 0)
+			isc_buffer_text(&d->line, " none");
+		else
+			add_name(d, ev->process, ev->id);
+		return;
 	case ISC_KIND_GOVERNED:
+		if (ev->id == 0 && ev->arg != ISC_GOVERNED_COST) {
+			isc_buffer_text(&d->line, " all");
+			return;
+		}
 		if (ev->arg == ISC_GOVERNED_COST) {
 			isc_buffer_format(&d->line, " cost_ns %u.%02u", ev->id / 16, ev->id % 16 * 100 / 16);
 			return;
