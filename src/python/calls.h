@@ -25,7 +25,7 @@
  * lack: we must get as far as comparing the ABI numbers. */
 #define ISC_SHARED __attribute__((visibility("default"), weak))
 #pragma weak isc_rt_control
-#pragma weak isc_rt_define
+#pragma weak isc_rt_intern
 #pragma weak isc_rt_name
 #pragma weak isc_rt_ticks
 

@@ -13,6 +13,7 @@ from counting import calls, events
 
 HERE = Path(__file__).parent
 
+
 def truth(python: str, program: Path, mode: str) -> tuple[dict[str, int], int]:
     out = program.with_suffix(".json")
     command = [python, HERE / "oracle.py", program, out, mode]

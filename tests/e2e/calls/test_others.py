@@ -70,12 +70,15 @@ PROGRAMS = {
     "for i in range(3):\n    t = threading.Thread(target=run); t.start(); t.join()",
     "tracemalloc": BODY + "import tracemalloc\ntracemalloc.start(); work(); x = leaf([1] * 1000)\n"
     "s = tracemalloc.take_snapshot().filter_traces([tracemalloc.Filter(True, __file__)]); print(len(s.traces) > 0)",
-    "code_extra": BODY + "import sys\nprint(sys.getsizeof(work.__code__) > 0, work.__code__ == work.__code__.replace())",
+    "code_extra": BODY
+    + "import sys\nprint(sys.getsizeof(work.__code__) > 0, work.__code__ == work.__code__.replace())",
     "modules": "import sys; print([m for m in sys.modules if 'inferscope' in m and m != '_inferscope_boot'])",
     "thread_names": "import threading; print([t.name for t in threading.enumerate()])",
-    "fork_warns_of_nothing": BODY + "import os, warnings\nwarnings.simplefilter('error')\nwork()\nfor i in range(30000): leaf(i)\n"
+    "fork_warns_of_nothing": BODY
+    + "import os, warnings\nwarnings.simplefilter('error')\nwork()\nfor i in range(30000): leaf(i)\n"
     "pid = os.fork()\nif pid == 0: work(); os._exit(7)\nprint(os.WEXITSTATUS(os.waitpid(pid, 0)[1]))",
-    "fork_in_a_thread": BODY + "import os, threading, warnings\nwarnings.simplefilter('ignore')\ndef child():\n    pid = os.fork()\n"
+    "fork_in_a_thread": BODY
+    + "import os, threading, warnings\nwarnings.simplefilter('ignore')\ndef child():\n    pid = os.fork()\n"
     "    if pid == 0:\n        for i in range(1000): work()\n        os._exit(5)\n    print(os.WEXITSTATUS(os.waitpid(pid, 0)[1]))\n"
     "ts = [threading.Thread(target=child) for _ in range(4)]\nfor t in ts: t.start()\nfor t in ts: t.join()",
     "daemon_threads": BODY + "import threading, time\ndef spin():\n    while True: work()\n"
@@ -83,10 +86,12 @@ PROGRAMS = {
     "daemon_threads_and_atexit": BODY + "import atexit, threading\natexit.register(work)\n"
     "class D:\n    def __del__(self): work()\nd = D()\n"
     "threading.Thread(target=lambda: [work() for _ in iter(int, 1)], daemon=True).start(); print('end')",
-    "subinterpreters": BODY + "import sys\ntry:\n    import _interpreters as i\nexcept ImportError:\n    import _xxsubinterpreters as i\n"
+    "subinterpreters": BODY
+    + "import sys\ntry:\n    import _interpreters as i\nexcept ImportError:\n    import _xxsubinterpreters as i\n"
     "x = i.create()\nrun = getattr(i, 'exec', None) or i.run_string\n"
     "run(x, 'def f(n): return n if n < 2 else f(n - 1) + f(n - 2)\\nf(10)'); i.destroy(x); work(); print('end')",
-    "signals": BODY + "import signal\nn = 0\ndef on(*a):\n    global n\n    n += 1; work()\nsignal.signal(signal.SIGALRM, on)\n"
+    "signals": BODY
+    + "import signal\nn = 0\ndef on(*a):\n    global n\n    n += 1; work()\nsignal.signal(signal.SIGALRM, on)\n"
     "signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)\nwhile n < 30: work()\nsignal.setitimer(signal.ITIMER_REAL, 0)\nprint('end')",
     "warnings_of_coroutines": "import asyncio, gc\nasync def f(): pass\nf()\ngc.collect()\nprint('end')",
     "uncaught": BODY + "work()\nfails()",
@@ -147,7 +152,13 @@ print('end')
 def both(inferscope: Any, python: str, program: Path, *options: str) -> Any:
     """Runs it alone and traced; nobody but us can tell."""
     alone = subprocess.run(
-        [python, program], capture_output=True, text=True, env=inferscope.environment, cwd=inferscope.folder, timeout=60, check=False
+        [python, program],
+        capture_output=True,
+        text=True,
+        env=inferscope.environment,
+        cwd=inferscope.folder,
+        timeout=60,
+        check=False,
     )
     run = inferscope("run", "--no-report", "--python", python, *options, program)
     assert (run.stdout, run.theirs, run.returncode) == (alone.stdout, alone.stderr, alone.returncode)
@@ -159,7 +170,9 @@ def both(inferscope: Any, python: str, program: Path, *options: str) -> Any:
 NOT_WITH_C_CALLS = ("setprofile", "raising_tracer")
 
 
-@pytest.mark.parametrize("options", [[], ["--budget", "off", "--all-frames"], ["--budget", "off", "--c-calls"]], ids=["", "all", "c"])
+@pytest.mark.parametrize(
+    "options", [[], ["--budget", "off", "--all-frames"], ["--budget", "off", "--c-calls"]], ids=["", "all", "c"]
+)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_sees_what_it_would_see_alone(
     inferscope: Any, tmp_path: Path, python: str, name: str, options: list[str]
@@ -192,7 +205,10 @@ def test_users_of_monitoring_see_what_they_would_see_alone(
 def evaluator(python: str, folder: Path) -> Path:
     """The frame evaluation hook, for this Python."""
     said = subprocess.run(
-        [python, "-c", "import sysconfig; print(sysconfig.get_path('include'))"], capture_output=True, text=True, check=True
+        [python, "-c", "import sysconfig; print(sysconfig.get_path('include'))"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     out = folder / "eval_hook.so"
     source = ROOT / "tests" / "targets" / "eval_hook.c"
@@ -227,7 +243,9 @@ def test_a_frame_evaluation_hook_that_comes_later_works(
     assert counted == (300 if install == "install" or version(python) >= (3, 12) else 100)
 
 
-def test_a_frame_evaluation_hook_that_was_there_is_called(inferscope: Any, tmp_path: Path, python: str, stage: Path) -> None:
+def test_a_frame_evaluation_hook_that_was_there_is_called(
+    inferscope: Any, tmp_path: Path, python: str, stage: Path
+) -> None:
     program = tmp_path / "first.py"
     package = stage / "lib" / f"python{sysconfig.get_python_version()}" / "site-packages"
     start = f"""
