@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-WORK = '''
+WORK = """
 import json, sys, time
 
 def leaf(): pass
@@ -44,7 +44,7 @@ def quickest(run, calls):
 
 with open(sys.argv[1], "w") as out:
     json.dump({"leaf": quickest(leaves, 5001), "fib": quickest(fibs, 1974), "object": quickest(points, 4002)}, out)
-'''
+"""
 
 
 def measure(command: list[str], work: Path, out: Path, options: list[str]) -> dict[str, float] | None:

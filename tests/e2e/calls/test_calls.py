@@ -5,18 +5,23 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import programs
 import pytest
-from counting import calls, events
+
+if TYPE_CHECKING:
+    from tests.e2e.calls import programs
+    from tests.e2e.calls.counting import calls, events
+else:
+    import programs
+    from counting import calls, events
 
 HERE = Path(__file__).parent
 
 
 def truth(python: str, program: Path, mode: str) -> tuple[dict[str, int], int]:
     out = program.with_suffix(".json")
-    command = [python, HERE / "oracle.py", program, out, mode]
+    command = [python, str(HERE / "oracle.py"), str(program), str(out), mode]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert out.exists(), done.stderr
     return json.loads(out.read_text()), done.returncode

@@ -5,10 +5,14 @@ from __future__ import annotations
 import subprocess
 import sysconfig
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from counting import calls, version
+
+if TYPE_CHECKING:
+    from tests.e2e.calls.counting import calls, version
+else:
+    from counting import calls, version
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -66,7 +70,8 @@ PROGRAMS = {
     "deep": "import sys\nsys.setrecursionlimit(10**6)\ndef down(n): return n if n == 0 else down(n - 1)\n"
     "print(down(9000 if sys.version_info < (3, 11) else 60000))",
     "small_stacks": "import sys, threading\nthreading.stack_size(256 * 1024)\nsys.setrecursionlimit(100000)\n"
-    "def down(n): return n if n == 0 else down(n - 1)\ndef run(): print(down(300 if sys.version_info < (3, 11) else 3000))\n"
+    "def down(n): return n if n == 0 else down(n - 1)\n"
+    "def run(): print(down(300 if sys.version_info < (3, 11) else 3000))\n"
     "for i in range(3):\n    t = threading.Thread(target=run); t.start(); t.join()",
     "tracemalloc": BODY + "import tracemalloc\ntracemalloc.start(); work(); x = leaf([1] * 1000)\n"
     "s = tracemalloc.take_snapshot().filter_traces([tracemalloc.Filter(True, __file__)]); print(len(s.traces) > 0)",
@@ -79,7 +84,8 @@ PROGRAMS = {
     "pid = os.fork()\nif pid == 0: work(); os._exit(7)\nprint(os.WEXITSTATUS(os.waitpid(pid, 0)[1]))",
     "fork_in_a_thread": BODY
     + "import os, threading, warnings\nwarnings.simplefilter('ignore')\ndef child():\n    pid = os.fork()\n"
-    "    if pid == 0:\n        for i in range(1000): work()\n        os._exit(5)\n    print(os.WEXITSTATUS(os.waitpid(pid, 0)[1]))\n"
+    "    if pid == 0:\n        for i in range(1000): work()\n        os._exit(5)\n"
+    "    print(os.WEXITSTATUS(os.waitpid(pid, 0)[1]))\n"
     "ts = [threading.Thread(target=child) for _ in range(4)]\nfor t in ts: t.start()\nfor t in ts: t.join()",
     "daemon_threads": BODY + "import threading, time\ndef spin():\n    while True: work()\n"
     "for i in range(4): threading.Thread(target=spin, daemon=True).start()\ntime.sleep(0.05); print('end')",
@@ -92,7 +98,8 @@ PROGRAMS = {
     "run(x, 'def f(n): return n if n < 2 else f(n - 1) + f(n - 2)\\nf(10)'); i.destroy(x); work(); print('end')",
     "signals": BODY
     + "import signal\nn = 0\ndef on(*a):\n    global n\n    n += 1; work()\nsignal.signal(signal.SIGALRM, on)\n"
-    "signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)\nwhile n < 30: work()\nsignal.setitimer(signal.ITIMER_REAL, 0)\nprint('end')",
+    "signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)\nwhile n < 30: work()\n"
+    "signal.setitimer(signal.ITIMER_REAL, 0)\nprint('end')",
     "warnings_of_coroutines": "import asyncio, gc\nasync def f(): pass\nf()\ngc.collect()\nprint('end')",
     "uncaught": BODY + "work()\nfails()",
 }
