@@ -14,9 +14,9 @@
 
 #define Py_BUILD_CORE 1
 #undef _PyGC_FINALIZED		/* the public headers have another one */
-#include "internal/pycore_interp.h"
+#include <internal/pycore_interp.h>
 #if PY_VERSION_HEX >= 0x030b0000
-#include "internal/pycore_frame.h"
+#include <internal/pycore_frame.h>
 #else
 #include <frameobject.h>
 #endif

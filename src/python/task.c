@@ -3,7 +3,7 @@
 #define Py_BUILD_CORE 1
 #undef _PyGC_FINALIZED
 #if PY_VERSION_HEX >= 0x030b0000
-#include "internal/pycore_frame.h"
+#include <internal/pycore_frame.h>
 #else
 #include <frameobject.h>
 #endif
