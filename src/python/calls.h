@@ -36,11 +36,11 @@
 #define ISC_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 typedef struct isc_calls {
-	const isc_control *control;	/* NULL: not tracing */
+	const isc_control *control; /* NULL: not tracing */
 	bool tsc;
 	bool all_frames;
 	bool c_calls;
-	Py_ssize_t extra;		/* our index in co_extra */
+	Py_ssize_t extra; /* our index in co_extra */
 } isc_calls;
 
 extern isc_calls isc_calls_self;

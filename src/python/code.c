@@ -6,7 +6,7 @@
 #include "python/governor.h"
 
 #define SLAB 256u
-#define TRIES_MAX 1000u		/* to define a code object; then it stays "?" */
+#define TRIES_MAX 1000u /* to define a code object; then it stays "?" */
 
 #if PY_VERSION_HEX >= 0x030c0000
 #define REQUEST_INDEX PyUnstable_Eval_RequestCodeExtraIndex
@@ -59,9 +59,9 @@ static bool begins(const text *t, const char *with)
 /* The special methods that are traced all the same. */
 static bool is_kept(const text *name)
 {
-	static const char *const kept[] = {"__init__", "__new__", "__call__", "__getitem__", "__iter__", "__next__",
-					   "__anext__", "__await__", "__enter__", "__exit__", "__aenter__", "__aexit__",
-					   "__torch_function__"};
+	static const char *const kept[] = {"__init__",	 "__new__",   "__call__",	   "__getitem__", "__iter__",
+					   "__next__",	 "__anext__", "__await__",	   "__enter__",	  "__exit__",
+					   "__aenter__", "__aexit__", "__torch_function__"};
 
 	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
 		if ((size_t)name->len == strlen(kept[i]) && memcmp(name->at, kept[i], (size_t)name->len) == 0)

@@ -13,7 +13,7 @@
 #if PY_VERSION_HEX < 0x030c0000
 
 #define Py_BUILD_CORE 1
-#undef _PyGC_FINALIZED		/* the public headers have another one */
+#undef _PyGC_FINALIZED /* the public headers have another one */
 #include <internal/pycore_interp.h>
 #if PY_VERSION_HEX >= 0x030b0000
 #include <internal/pycore_frame.h>
@@ -50,12 +50,12 @@ static PyObject *evaluate(PyThreadState *ts, frame *f, int thrown);
 static _PyFrameEvalFunction previous;
 /* The interpreter's own pointer, changed by CAS: the helper thread has no GIL. */
 static _Atomic(_PyFrameEvalFunction) *pointer;
-static _PyFrameEvalFunction absent;	/* what stands there for the default function */
+static _PyFrameEvalFunction absent; /* what stands there for the default function */
 
-static uint32_t holders;		/* frames that ask for the hook to be away */
-static _Atomic uint32_t paused;		/* by the governor */
+static uint32_t holders;	/* frames that ask for the hook to be away */
+static _Atomic uint32_t paused; /* by the governor */
 static bool told_pause;
-static uint32_t burst;			/* events of this burst, in strides */
+static uint32_t burst; /* events of this burst, in strides */
 
 static __thread uintptr_t floor_of_stack;
 
@@ -146,7 +146,7 @@ static __attribute__((noinline, cold)) PyObject *evaluate_at_floor(PyThreadState
 
 #if PY_VERSION_HEX >= 0x030b0000
 
-#define RETURN_GENERATOR_OPCODE 75	/* of 3.11; the opcodes are in no header that can be had here */
+#define RETURN_GENERATOR_OPCODE 75 /* of 3.11; the opcodes are in no header that can be had here */
 
 /* Does this evaluation make the generator and no more?  It is no call of its body. */
 static inline bool makes_generator(const frame *f)
@@ -227,7 +227,7 @@ static __attribute__((noinline)) PyObject *evaluate_generator(PyThreadState *ts,
 	result = go_on(ts, f, thrown);
 	ticks = isc_calls_ticks();
 	isc_calls_write(ticks, id, ISC_KIND_CALL_EXIT,
-			result == NULL		? ISC_CALL_RAISED
+			result == NULL		 ? ISC_CALL_RAISED
 			: has_yielded(generator) ? ISC_CALL_YIELDED
 						 : ISC_CALL_RETURNED);
 	if (ISC_UNLIKELY(step))

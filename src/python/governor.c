@@ -5,21 +5,21 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#define BUCKET_NS 50e6		/* the budget of so much time may be spent at once */
-#define COST_NS_LEAST 8.0	/* of one event: what no machine goes below */
-#define COST_NS_MOST 400.0	/* what is measured above this was somebody else's time slice */
+#define BUCKET_NS 50e6	   /* the budget of so much time may be spent at once */
+#define COST_NS_LEAST 8.0  /* of one event: what no machine goes below */
+#define COST_NS_MOST 400.0 /* what is measured above this was somebody else's time slice */
 /* What an event costs later and no measurement of calls shows: a page touched first or a
  * line gone cold, and the recorder, which may share the core. */
 #define LATER_NS 12.0
 #define LONG_GAP_NS 200e3
 #define RUNS 12
-#define CALLS 100		/* a run; its events fit into one block */
+#define CALLS 100 /* a run; its events fit into one block */
 
 isc_governor isc_governor_self = {.countdown = ISC_GOVERNOR_STRIDE};
 
-static PyObject *run;		/* calls f CALLS times; only while measuring */
-static isc_code *called;	/* f */
-static uint64_t plain_ticks;	/* the quickest run without hooks */
+static PyObject *run;	     /* calls f CALLS times; only while measuring */
+static isc_code *called;     /* f */
+static uint64_t plain_ticks; /* the quickest run without hooks */
 static uint64_t begun_ticks;
 static struct timespec begun;
 
@@ -80,7 +80,7 @@ static isc_code *see(PyObject *function, enum isc_code_state state)
 	if (function != NULL && PyFunction_Check(function))
 		entry = isc_code_see((PyCodeObject *)PyFunction_GET_CODE(function));
 	if (entry != NULL) {
-		entry->id = UINT32_MAX;		/* never written to the trace */
+		entry->id = UINT32_MAX; /* never written to the trace */
 		entry->state = (uint8_t)state;
 	}
 	return entry;
@@ -168,8 +168,8 @@ void isc_governor_begin(void)
  */
 static uint64_t passed(uint64_t ticks)
 {
-	static const void *thread;	/* whose figures these are */
-	static double cpu_ns;		/* at the last long gap, and what was counted since */
+	static const void *thread; /* whose figures these are */
+	static double cpu_ns;	   /* at the last long gap, and what was counted since */
 	static double counted_ns;
 	static long waits;
 	isc_governor *g = &isc_governor_self;

@@ -15,16 +15,16 @@
 #define ISC_GOVERNOR_STRIDE 64
 
 typedef struct isc_governor {
-	int32_t countdown;		/* events to the next look */
-	bool on;			/* there is a budget */
-	bool watching;			/* the bucket is not half full: who costs what? */
+	int32_t countdown; /* events to the next look */
+	bool on;	   /* there is a budget */
+	bool watching;	   /* the bucket is not half full: who costs what? */
 	bool empty;
-	double share;			/* of the time */
+	double share; /* of the time */
 	double ticks_per_ns;
-	int64_t cost;			/* of one event, in ticks */
+	int64_t cost; /* of one event, in ticks */
 	int64_t tokens;
 	int64_t most;
-	uint64_t looked;		/* ticks at the last look */
+	uint64_t looked; /* ticks at the last look */
 } isc_governor;
 
 extern isc_governor isc_governor_self;

@@ -23,18 +23,17 @@
 #define SELF_EVENTS_IN_DEBT 320
 
 #define BURST_EXITS 512u
-#define BURST_PAUSE_NS 5e6	/* from one burst to the next */
-#define SWITCH_EVENTS 60	/* what set_local_events() costs, in events */
+#define BURST_PAUSE_NS 5e6 /* from one burst to the next */
+#define SWITCH_EVENTS 60   /* what set_local_events() costs, in events */
 
 enum { START, RESUME, RETURN, YIELD, THROW, UNWIND, CALL, C_RETURN, C_RAISE, EVENTS };
 
 typedef struct callback {
-	PyObject_HEAD
-	vectorcallfunc call;
+	PyObject_HEAD vectorcallfunc call;
 } callback;
 
-static PyObject *disable;		/* sys.monitoring.DISABLE */
-static PyObject *set_local;		/* sys.monitoring.set_local_events */
+static PyObject *disable;   /* sys.monitoring.DISABLE */
+static PyObject *set_local; /* sys.monitoring.set_local_events */
 static PyObject *tool, *no_events, *local_events, *exit_events;
 
 /* ---- who costs what --------------------------------------------------- */
@@ -43,12 +42,12 @@ static PyObject *tool, *no_events, *local_events, *exit_events;
 #define DEPTH 256u
 static struct {
 	const void *thread;
-	uint64_t ticks;			/* of its last event */
+	uint64_t ticks; /* of its last event */
 	uint32_t depth;
 	isc_code *open[DEPTH];
 } seen;
 
-static isc_code *governed;		/* ring, or NULL */
+static isc_code *governed; /* ring, or NULL */
 static isc_code *in_burst;
 static uint64_t burst_ticks;
 
@@ -104,7 +103,7 @@ static bool set_events_of(PyCodeObject *code, PyObject *events)
 	PyErr_Fetch(&type, &value, &traceback);
 	done = PyObject_Vectorcall(set_local, args, 3, NULL);
 	if (done == NULL)
-		PyErr_Clear();		/* somebody freed our tool: events have ended */
+		PyErr_Clear(); /* somebody freed our tool: events have ended */
 	Py_XDECREF(done);
 	PyErr_Restore(type, value, traceback);
 	isc_governor_spend((uint64_t)isc_governor_self.cost * SWITCH_EVENTS);
@@ -362,8 +361,7 @@ static PyObject *on_c_raise(PyObject *self, PyObject *const *args, size_t n, PyO
 
 /* A type of our own: builtin functions check the recursion depth at each call. */
 static PyTypeObject callback_type = {
-	PyVarObject_HEAD_INIT(NULL, 0)
-	.tp_name = "inferscope._core.callback",
+	PyVarObject_HEAD_INIT(NULL, 0).tp_name = "inferscope._core.callback",
 	.tp_basicsize = sizeof(callback),
 	.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
 	.tp_call = PyVectorcall_Call,
@@ -376,14 +374,10 @@ static const struct {
 	bool local;
 	bool native;
 } events[EVENTS] = {
-	[START] = {"PY_START", on_start, false, false},
-	[RESUME] = {"PY_RESUME", on_resume, true, false},
-	[RETURN] = {"PY_RETURN", on_return, true, false},
-	[YIELD] = {"PY_YIELD", on_yield, true, false},
-	[THROW] = {"PY_THROW", on_throw, false, false},
-	[UNWIND] = {"PY_UNWIND", on_unwind, false, false},
-	[CALL] = {"CALL", on_call, true, true},
-	[C_RETURN] = {"C_RETURN", on_c_return, false, true},
+	[START] = {"PY_START", on_start, false, false},	  [RESUME] = {"PY_RESUME", on_resume, true, false},
+	[RETURN] = {"PY_RETURN", on_return, true, false}, [YIELD] = {"PY_YIELD", on_yield, true, false},
+	[THROW] = {"PY_THROW", on_throw, false, false},	  [UNWIND] = {"PY_UNWIND", on_unwind, false, false},
+	[CALL] = {"CALL", on_call, true, true},		  [C_RETURN] = {"C_RETURN", on_c_return, false, true},
 	[C_RAISE] = {"C_RAISE", on_c_raise, false, true},
 };
 
@@ -448,7 +442,7 @@ static bool begin(PyObject *monitoring, PyObject *numbers)
 
 bool isc_hook_begin(void)
 {
-	PyObject *monitoring = PySys_GetObject("monitoring");	/* borrowed */
+	PyObject *monitoring = PySys_GetObject("monitoring"); /* borrowed */
 	PyObject *numbers = monitoring != NULL ? PyObject_GetAttrString(monitoring, "events") : NULL;
 	bool good = false;
 

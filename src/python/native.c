@@ -6,7 +6,7 @@
 #include "python/code.h"
 #include "python/governor.h"
 
-#define CACHE 1024u		/* a power of two */
+#define CACHE 1024u /* a power of two */
 #define NAME_MAX_BYTES 512
 
 /* By what the name is made of.  Tables of methods that die and come again elsewhere
@@ -70,7 +70,7 @@ uint32_t isc_native_name(PyObject *callable)
 
 #if PY_VERSION_HEX < 0x030c0000
 
-static __thread Py_tracefunc below;	/* the program's, or NULL */
+static __thread Py_tracefunc below; /* the program's, or NULL */
 
 static int profile(PyObject *self, PyFrameObject *frame, int what, PyObject *arg)
 {

@@ -13,12 +13,12 @@
 
 #define ASYNCHRONOUS (CO_COROUTINE | CO_ASYNC_GENERATOR)
 
-static PyObject *tasks;			/* _asyncio._current_tasks, loop to task; NULL: not imported yet */
-static PyObject *running_loop;		/* _asyncio._get_running_loop */
-static PyObject *name_of;		/* _asyncio.Task.get_name */
+static PyObject *tasks;	       /* _asyncio._current_tasks, loop to task; NULL: not imported yet */
+static PyObject *running_loop; /* _asyncio._get_running_loop */
+static PyObject *name_of;      /* _asyncio.Task.get_name */
 static PyTypeObject *task_type;
 
-static __thread uint32_t current;	/* what TASK said last on this thread */
+static __thread uint32_t current; /* what TASK said last on this thread */
 
 /* Without importing it: a program without asyncio keeps to be one. */
 static bool find_asyncio(void)

@@ -8,10 +8,10 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#define STACK_BYTES (128u << 10)	/* with room for the thread-local storage of large programs */
+#define STACK_BYTES (128u << 10) /* with room for the thread-local storage of large programs */
 
 #define SLEEP_NS_LEAST 200000u
-#define PATIENCE 4u			/* times the time asked for, by the clock on the wall */
+#define PATIENCE 4u /* times the time asked for, by the clock on the wall */
 
 static sem_t asked;
 static bool running;

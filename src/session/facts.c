@@ -108,12 +108,29 @@ void isc_facts_perf(isc_buffer *out, const isc_error *why_not)
 	render(out, doc);
 }
 
+void isc_facts_missing(isc_buffer *out, const isc_error *why_not, size_t count)
+{
+	yyjson_mut_val *root;
+	yyjson_mut_doc *doc = new_object(&root);
+	yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, root, "warnings");
+
+	for (size_t i = 0; i < count; i++) {
+		yyjson_mut_val *one = yyjson_mut_arr_add_obj(doc, list);
+
+		yyjson_mut_obj_add_strcpy(doc, one, "text", why_not[i].what);
+		if (why_not[i].hint[0] != 0)
+			yyjson_mut_obj_add_strcpy(doc, one, "remedy", why_not[i].hint);
+	}
+	render(out, doc);
+}
+
 static double cpu_us(void)
 {
 	struct rusage u;
 
 	getrusage(RUSAGE_SELF, &u);
-	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e6 + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e6 +
+	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 
 /* One event's cost here: the clock, read as the program reads it, and the record. */
@@ -138,8 +155,7 @@ void isc_facts_last(isc_buffer *out, const isc_facts_end *end)
 	yyjson_mut_obj_add_real(doc, root, "recorder_cpu_us", recorder_us);
 	if (wall_us > 0) {
 		yyjson_mut_obj_add_real(doc, root, "recorder_cpu_pct", recorder_us / wall_us * 100);
-		yyjson_mut_obj_add_real(doc, root, "measured_pct",
-					events_us / wall_us * 100 + end->switches.cost_pct);
+		yyjson_mut_obj_add_real(doc, root, "measured_pct", events_us / wall_us * 100 + end->switches.cost_pct);
 	}
 	yyjson_mut_obj_add_uint(doc, root, "switches", end->switches.switches);
 	yyjson_mut_obj_add_uint(doc, root, "switches_lost", end->switches.lost);

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "session/environment.h"
 #include "session/facts.h"
+#include "session/follow_proc.h"
 #include "session/parts.h"
 
 #define EXIT_OURS 125
@@ -27,20 +28,50 @@ static void add_facts(isc_recorder *r, const isc_settings *settings, char *const
 }
 
 /* The runtime as the program is to preload it; "" when it is not wanted or not there. */
-static void find_preload(const isc_session_options *options, const isc_folder *folder, char *out, size_t room)
+static isc_status find_preload(const isc_session_options *options, const isc_folder *folder, char *out, size_t room,
+			       isc_error *err)
 {
 	isc_parts parts;
-	isc_error err;
+	isc_status st = ISC_OK;
 
 	out[0] = 0;
 	if (!options->settings->agent)
+		return ISC_OK;
+	st = isc_parts_find(&parts, err);
+	if (st == ISC_OK)
+		st = isc_parts_preload_path(&parts, folder->path, out, room, err);
+	if (st != ISC_OK)
+		out[0] = 0;
+	return st;
+}
+
+static isc_status find_proc(isc_error *err)
+{
+	isc_proc_stat own;
+
+	if (isc_proc_stat_read((uint32_t)getpid(), &own))
+		return ISC_OK;
+	isc_fail(err, ISC_ERR_ABSENT, "/proc cannot be read: of processes without the runtime little is known");
+	isc_hint(err, "mount -t proc proc /proc");
+	return ISC_ERR_ABSENT;
+}
+
+/* What is not there to be used is told in the report; now if there is to be none. */
+static void find_sources(isc_recorder *r, const isc_session_options *options, char *preload, size_t room)
+{
+	isc_error missing[2];
+	isc_buffer facts = {0};
+	size_t n = 0;
+
+	n += find_preload(options, isc_recorder_folder(r), preload, room, &missing[n]) != ISC_OK;
+	n += find_proc(&missing[n]) != ISC_OK;
+	if (n == 0)
 		return;
-	if (isc_parts_find(&parts, &err) == ISC_OK &&
-	    isc_parts_preload_path(&parts, folder->path, out, room, &err) == ISC_OK)
-		return;
-	out[0] = 0;
-	if (options->say != NULL)
-		options->say(options->say_self, ISC_LOG_WARN, err.what, err.hint);
+	for (size_t i = 0; i < n && options->say != NULL && !options->settings->report; i++)
+		options->say(options->say_self, ISC_LOG_WARN, missing[i].what, missing[i].hint);
+	isc_facts_missing(&facts, missing, n);
+	isc_recorder_facts(r, facts.data, facts.len);
+	isc_buffer_fini(&facts);
 }
 
 /* Until the program has ended or --duration has passed: true when it ended. */
@@ -70,12 +101,21 @@ static bool told_to_stop(void)
 	return sigtimedwait(&set, NULL, &now) > 0;
 }
 
+/* News of a process that was born just now comes a few milliseconds late: nobody
+ * is believed to be alone before this has passed. */
+#define NEWS_NS 100000000u
+
+static bool anybody_left(isc_recorder *r, uint64_t ended_ns)
+{
+	return isc_recorder_alive(r) > 0 || isc_clock_mono_ns() < ended_ns + NEWS_NS;
+}
+
 /* Children that outlive the program are recorded for --wait-children seconds. */
 static void wait_children(isc_recorder *r, double seconds)
 {
-	uint64_t until = isc_clock_mono_ns() + (uint64_t)(seconds * 1e9);
+	uint64_t ended = isc_clock_mono_ns(), until = ended + (uint64_t)(seconds * 1e9);
 
-	while (isc_clock_mono_ns() < until && isc_recorder_alive(r) > 0 && !isc_recorder_over(r) && !told_to_stop()) {
+	while (isc_clock_mono_ns() < until && anybody_left(r, ended) && !isc_recorder_over(r) && !told_to_stop()) {
 		isc_recorder_turn(r, -1);
 		/* As PID 1 every orphan is ours to reap. */
 		while (getpid() == 1 && waitpid(-1, NULL, WNOHANG) > 0)
@@ -103,7 +143,7 @@ isc_status isc_session_run(const isc_session_options *options, char *const *argv
 	if (st != ISC_OK)
 		return st;
 	add_facts(r, options->settings, argv);
-	find_preload(options, isc_recorder_folder(r), preload, sizeof(preload));
+	find_sources(r, options, preload, sizeof(preload));
 	env = isc_parts_environment(isc_recorder_folder(r)->path, preload, inject);
 	if (env == NULL) {
 		st = isc_fail(err, ISC_ERR_NOMEM, "no memory for the program's environment");
@@ -146,6 +186,7 @@ isc_status isc_session_watch(const isc_session_options *options, pid_t pid, isc_
 					 .say_self = options->say_self};
 	char name[64], preload[1200];
 	char *argv[2] = {name, NULL};
+	uint64_t ended;
 	isc_recorder *r;
 	isc_status st;
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -161,7 +202,7 @@ isc_status isc_session_watch(const isc_session_options *options, pid_t pid, isc_
 	}
 	snprintf(name, sizeof(name), "pid %d", (int)pid);
 	add_facts(r, options->settings, argv);
-	find_preload(options, isc_recorder_folder(r), preload, sizeof(preload));
+	find_sources(r, options, preload, sizeof(preload));
 	st = isc_recorder_begin(r, pid, preload, true, err);
 	if (st != ISC_OK) {
 		isc_recorder_abandon(r);
@@ -172,7 +213,8 @@ isc_status isc_session_watch(const isc_session_options *options, pid_t pid, isc_
 	/* The descriptor becomes readable when the process ends; its children may go on. */
 	while (!isc_recorder_turn(r, fd) && !isc_recorder_over(r))
 		continue;
-	while (isc_recorder_alive(r) > 0 && !isc_recorder_over(r))
+	ended = isc_clock_mono_ns();
+	while (anybody_left(r, ended) && !isc_recorder_over(r))
 		isc_recorder_turn(r, -1);
 	close(fd);
 	return isc_recorder_finish(r, err);

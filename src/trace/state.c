@@ -162,31 +162,39 @@ isc_status isc_state_put_account(isc_state *s, const isc_trace_account *a)
 	return ISC_OK;
 }
 
-/* Every second one goes, but never the first or the last: times between the
- * others come from a line anyway. */
+/* Every second one goes.  From then on only every second of those that come is
+ * kept, so that all of the run has pairs at the same distance. */
 static void thin_out(isc_state *s)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < s->pair_count; i++) {
-		if (i % 2 == 0 || i == s->pair_count - 1)
-			s->pairs[kept++] = s->pairs[i];
-	}
+	for (size_t i = 0; i < s->pair_count; i += 2)
+		s->pairs[kept++] = s->pairs[i];
 	s->weight -= (s->pair_count - kept) * PAIR_WEIGHT;
 	s->pair_count = kept;
-	/* The last one may be new; the others are in the file until the next
-	 * checkpoint, or fall between two that are. */
-	s->pairs_clean = s->pairs_clean < kept - 1 ? s->pairs_clean : kept - 1;
+	s->pair_stride *= 2;
+	/* All that came so far are in the file until the next checkpoint, or will be
+	 * replaced by the one that is coming. */
+	s->pairs_clean = s->pairs_clean < kept ? s->pairs_clean : kept;
 }
 
 isc_status isc_state_put_pair(isc_state *s, isc_clock_pair pair)
 {
-	if (s->pair_count >= s->pairs_max && s->pairs_max > 2)
+	bool passing;
+
+	if (s->pair_stride == 0)
+		s->pair_stride = 1;
+	/* The last one is only kept until the next comes, unless its turn is now. */
+	passing = s->pair_count > 1 && (s->pairs_given - 1) % s->pair_stride != 0;
+	if (!passing && s->pair_count >= s->pairs_max && s->pairs_max > 2)
 		thin_out(s);
-	if (!grow(&s->pairs, NULL, s->pair_count, &s->pair_room, sizeof(*s->pairs)))
+	if (!passing && !grow(&s->pairs, NULL, s->pair_count, &s->pair_room, sizeof(*s->pairs)))
 		return ISC_ERR_NOMEM;
-	s->pairs[s->pair_count++] = pair;
-	s->weight += PAIR_WEIGHT;
+	s->pair_count += !passing;
+	s->weight += passing ? 0 : PAIR_WEIGHT;
+	s->pairs[s->pair_count - 1] = pair;
+	s->pairs_clean = s->pairs_clean < s->pair_count - 1 ? s->pairs_clean : s->pair_count - 1;
+	s->pairs_given++;
 	return ISC_OK;
 }
 
@@ -235,7 +243,8 @@ isc_status isc_state_load(isc_state *s, int chunk_type, const uint8_t *raw, size
 	isc_status st = ISC_OK;
 
 	if (chunk_type == ISC_CHUNK_META)
-		return isc_meta_holds((const char *)raw, len) ? isc_state_put_meta(s, (const char *)raw, len) : ISC_ERR_CORRUPT;
+		return isc_meta_holds((const char *)raw, len) ? isc_state_put_meta(s, (const char *)raw, len)
+							      : ISC_ERR_CORRUPT;
 	while (st == ISC_OK && b.at < b.end)
 		st = load_one(s, chunk_type, &b);
 	return st;
@@ -243,7 +252,8 @@ isc_status isc_state_load(isc_state *s, int chunk_type, const uint8_t *raw, size
 
 bool isc_state_is_dirty(const isc_state *s)
 {
-	return s->dirty_processes || s->dirty_threads || s->dirty_accounts || s->meta_dirty || s->pairs_clean < s->pair_count;
+	return s->dirty_processes || s->dirty_threads || s->dirty_accounts || s->meta_dirty ||
+	       s->pairs_clean < s->pair_count;
 }
 
 void isc_state_clean(isc_state *s)
@@ -305,7 +315,8 @@ static int by_index_of_thread(const void *a, const void *b)
 static int by_key_of_account(const void *a, const void *b)
 {
 	const isc_trace_account *p = a, *q = b;
-	uint64_t x = isc_stream_key(p->process, p->thread, p->stream), y = isc_stream_key(q->process, q->thread, q->stream);
+	uint64_t x = isc_stream_key(p->process, p->thread, p->stream),
+		 y = isc_stream_key(q->process, q->thread, q->stream);
 
 	return (x > y) - (x < y);
 }
@@ -336,10 +347,11 @@ isc_status isc_state_sort(isc_state *s)
 		*isc_hashmap_find(&s->by_thread, s->threads[i].thread) = i;
 	for (size_t i = 0; i < s->account_count; i++)
 		*isc_hashmap_find(&s->by_account, isc_stream_key(s->accounts[i].process, s->accounts[i].thread,
-								  s->accounts[i].stream)) = i;
+								 s->accounts[i].stream)) = i;
 	/* Checkpoints repeat pairs; and time that goes back is no time. */
 	for (size_t i = 0; i < s->pair_count; i++) {
-		if (kept == 0 || (s->pairs[i].ticks > s->pairs[kept - 1].ticks && s->pairs[i].mono_ns >= s->pairs[kept - 1].mono_ns))
+		if (kept == 0 ||
+		    (s->pairs[i].ticks > s->pairs[kept - 1].ticks && s->pairs[i].mono_ns >= s->pairs[kept - 1].mono_ns))
 			s->pairs[kept++] = s->pairs[i];
 	}
 	s->pair_count = kept;
@@ -351,8 +363,10 @@ enum { STEP_META, STEP_PROCESS, STEP_THREAD, STEP_ACCOUNT, STEP_CLOCK, STEPS };
 /* Adds records from *at on until the chunk is full; how many. */
 static uint32_t fill(const isc_state *s, int step, size_t *at, bool all, isc_buffer *out)
 {
-	const size_t count[] = {[STEP_META] = s->meta.len > 0, [STEP_PROCESS] = s->process_count,
-				[STEP_THREAD] = s->thread_count, [STEP_ACCOUNT] = s->account_count,
+	const size_t count[] = {[STEP_META] = s->meta.len > 0,
+				[STEP_PROCESS] = s->process_count,
+				[STEP_THREAD] = s->thread_count,
+				[STEP_ACCOUNT] = s->account_count,
 				[STEP_CLOCK] = s->pair_count};
 	uint32_t records = 0;
 
@@ -392,10 +406,13 @@ static uint32_t fill(const isc_state *s, int step, size_t *at, bool all, isc_buf
 	return records;
 }
 
-bool isc_state_next_chunk(const isc_state *s, isc_state_cursor *c, bool all, int *chunk_type, uint32_t *records, isc_buffer *out)
+bool isc_state_next_chunk(const isc_state *s, isc_state_cursor *c, bool all, int *chunk_type, uint32_t *records,
+			  isc_buffer *out)
 {
-	static const int types[] = {[STEP_META] = ISC_CHUNK_META, [STEP_PROCESS] = ISC_CHUNK_PROCESS,
-				    [STEP_THREAD] = ISC_CHUNK_THREAD, [STEP_ACCOUNT] = ISC_CHUNK_ACCOUNT,
+	static const int types[] = {[STEP_META] = ISC_CHUNK_META,
+				    [STEP_PROCESS] = ISC_CHUNK_PROCESS,
+				    [STEP_THREAD] = ISC_CHUNK_THREAD,
+				    [STEP_ACCOUNT] = ISC_CHUNK_ACCOUNT,
 				    [STEP_CLOCK] = ISC_CHUNK_CLOCK};
 
 	isc_buffer_clear(out);

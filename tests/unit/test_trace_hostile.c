@@ -17,13 +17,46 @@
 #include "base/varint.h"
 #include "sample_trace.h"
 #include "trace/chunk.h"
-#include "trace/definitions.h"
+#include "trace/opened.h"
 #include "trace/records.h"
 
-static uint8_t *reference;	/* a whole trace */
+static uint8_t *reference; /* a whole trace */
 static size_t reference_len;
 static int scratch = -1;
 static char scratch_path[64];
+
+/* What the reference says of each event: damage may hide some of it, and never
+ * makes anything else of it. */
+static struct truth {
+	uint32_t id;
+	uint16_t arg;
+	uint8_t kind;
+	bool known;
+} truth[3][2][4096];
+static bool check_truth;
+
+static bool is_true(const isc_event *ev)
+{
+	const struct truth *t = ev->thread < 3 && ev->stream < 2 && ev->number < 4096
+					? &truth[ev->thread][ev->stream][ev->number]
+					: NULL;
+
+	return t != NULL && t->known && t->id == ev->id && t->arg == ev->arg && t->kind == ev->kind &&
+	       ev->process == ev->thread;
+}
+
+static int learn_truth(const char *path)
+{
+	isc_trace *tr;
+	isc_event ev;
+
+	if (isc_trace_open(path, &tr, NULL) != ISC_OK)
+		return 1;
+	while (isc_trace_next(tr, &ev))
+		truth[ev.thread][ev.stream][ev.number] = (struct truth){ev.id, ev.arg, ev.kind, true};
+	isc_trace_close(tr);
+	return 0;
+}
 
 static int make_reference(void **state)
 {
@@ -34,6 +67,8 @@ static int make_reference(void **state)
 	(void)state;
 	/* Without an end, as a killed recorder leaves it: the reader has to scan. */
 	if (sample_write(dup(fd), 1 << 20, 400, false) != ISC_OK || fstat(fd, &sb) != 0)
+		return 1;
+	if (learn_truth(path) != 0)
 		return 1;
 	reference_len = (size_t)sb.st_size;
 	reference = malloc(reference_len);
@@ -61,11 +96,12 @@ static void put(const void *bytes, size_t len)
 	assert_int_equal(futimens(scratch, old), 0);
 }
 
+/* Of the CPU, since the machine may be busy with other things. */
 static double now_s(void)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
@@ -86,6 +122,7 @@ static long read_all(isc_trace_stats *stats)
 	}
 	while (isc_trace_next(tr, &ev)) {
 		assert_non_null(isc_trace_name(tr, ev.process, ev.id, &name_len));
+		assert_true(!check_truth || is_true(&ev));
 		for (uint32_t i = 0; i < ev.extra_len; i++)
 			name_len += ((const uint8_t *)ev.extra)[i];
 		seen++;
@@ -135,7 +172,7 @@ static void check_cut(size_t cut, long want)
 /* S2: cut at every byte of the first 64 KiB, and at random places. */
 static void a_cut_trace_gives_every_whole_chunk_before_the_cut(void **state)
 {
-	size_t step = getenv("ISC_LONG") ? 1 : 7, n = getenv("ISC_LONG") ? 10000 : 400;
+	size_t step = getenv("INFERSCOPE_LONG") ? 1 : 7, n = getenv("INFERSCOPE_LONG") ? 10000 : 400;
 	uint64_t seed = 1;
 
 	(void)state;
@@ -152,13 +189,14 @@ static void a_cut_trace_gives_every_whole_chunk_before_the_cut(void **state)
 static void damage_is_stepped_over(void **state)
 {
 	const char *runs = getenv("ISC_RUNS");
-	long n = runs ? atol(runs) : getenv("ISC_LONG") ? 100000 : 3000, damaged = 0, opened = 0;
+	long n = runs ? atol(runs) : getenv("INFERSCOPE_LONG") ? 100000 : 3000, damaged = 0, opened = 0;
 	uint8_t *copy = malloc(reference_len);
 	uint64_t seed = 99;
 	/* Where something is: the rest of the file is holes. */
 	size_t *places = malloc(reference_len * sizeof(*places)), count = 0;
 
 	(void)state;
+	check_truth = true;
 	for (size_t i = 0; i < reference_len; i++) {
 		if (reference[i] != 0)
 			places[count++] = i;
@@ -176,19 +214,20 @@ static void damage_is_stepped_over(void **state)
 			case 0:
 				copy[at] ^= (uint8_t)(1u << sample_draw(&seed) % 8);
 				break;
-			case 1:		/* one field over another */
+			case 1: /* one field over another */
 				at &= ~(size_t)7;
 				from &= ~(size_t)7;
 				len = len < reference_len - at ? len : reference_len - at;
 				len = len < reference_len - from ? len : reference_len - from;
 				memmove(copy + at, copy + from, len);
 				break;
-			case 2:		/* a page that never reached the disk */
+			case 2: /* a page that never reached the disk */
 				at &= ~(size_t)4095;
 				memset(copy + at, 0, reference_len - at < 4096 ? reference_len - at : 4096);
 				break;
 			default:
-				memset(copy + at, sample_draw(&seed) % 2 ? 0xff : 0, len < reference_len - at ? len : reference_len - at);
+				memset(copy + at, sample_draw(&seed) % 2 ? 0xff : 0,
+				       len < reference_len - at ? len : reference_len - at);
 				break;
 			}
 		}
@@ -200,6 +239,7 @@ static void damage_is_stepped_over(void **state)
 		}
 	}
 	/* The header is a small part of it; most damage is seen and said. */
+	check_truth = false;
 	assert_true(opened > n * 8 / 10);
 	assert_true(damaged > n / 2);
 	free(places);
@@ -216,7 +256,11 @@ struct forged {
 static struct forged forge(uint64_t limit)
 {
 	struct forged f = {.bytes = calloc(1, 4096 + (size_t)(4u << 20)), .at = 4096};
-	isc_file_header h = {.version = 1, .header_size = sizeof(h), .segment_size = 4u << 20, .segment_start = 4096, .limit_bytes = limit};
+	isc_file_header h = {.version = 1,
+			     .header_size = sizeof(h),
+			     .segment_size = 4u << 20,
+			     .segment_start = 4096,
+			     .limit_bytes = limit};
 
 	isc_file_header_seal(&h);
 	memcpy(f.bytes, &h, sizeof(h));
@@ -240,22 +284,21 @@ static void add_chunk(struct forged *f, isc_chunk_header h, const void *payload,
 static void read_within(double max_s, long max_kib)
 {
 	struct rusage before, after;
-	double start = now_s();
 	pid_t pid = fork();
 	int status;
 
 	if (pid == 0) {
 		isc_trace_stats stats;
+		double start = now_s();
 
 		getrusage(RUSAGE_SELF, &before);
 		read_all(&stats);
 		getrusage(RUSAGE_SELF, &after);
 		/* The child begins with what the test itself holds. */
-		_exit(after.ru_maxrss - before.ru_maxrss > max_kib);
+		_exit((after.ru_maxrss - before.ru_maxrss > max_kib) | (now_s() - start > max_s) << 1);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
-	assert_true(now_s() - start < max_s);
 }
 
 /* S5: small files that claim everything. */
@@ -280,18 +323,27 @@ static void small_files_with_huge_claims_cost_nothing(void **state)
 	for (uint16_t type = 0; type < 16; type++) {
 		for (int i = 0; i < 4; i++) {
 			struct forged f = forge(0);
-			isc_chunk_header h = {.type = type, .events = huge[i], .slots = huge[(i + 1) % 4], .number = huge[i], .process = huge[i]};
+			isc_chunk_header h = {.type = type,
+					      .events = huge[i],
+					      .slots = huge[(i + 1) % 4],
+					      .number = huge[i],
+					      .process = huge[i]};
 
 			add_chunk(&f, h, "\xff\xff\xff\xff\x0f\xff\xff\xff\xff\x0f", 10);
 			add_chunk(&f, h, "", 0);
 			put(f.bytes, f.at);
 			read_within(1, 64 << 10);
 			/* The same with sizes that lie, its check being right. */
-			h = (isc_chunk_header){.type = type, .events = huge[i], .raw_size = huge[i], .stored_size = huge[(i + 1) % 4], .codec = 1};
+			h = (isc_chunk_header){.type = type,
+					       .events = huge[i],
+					       .raw_size = huge[i],
+					       .stored_size = huge[(i + 1) % 4],
+					       .codec = 1};
 			isc_chunk_seal(&h);
 			memcpy(f.bytes + 4096, &h, sizeof(h));
 			put(f.bytes, 4096 + 100);
-			assert_true(isc_trace_open(scratch_path, &tr, NULL) != ISC_OK || isc_trace_stats_get(tr)->chunks <= 1);
+			assert_true(isc_trace_open(scratch_path, &tr, NULL) != ISC_OK ||
+				    isc_trace_stats_get(tr)->chunks <= 1);
 			isc_trace_close(tr);
 			read_within(1, 64 << 10);
 			free(f.bytes);
@@ -316,7 +368,11 @@ static void circles_end(void **state)
 
 	(void)state;
 	for (uint32_t i = 1; i <= 1000; i++) {
-		isc_trace_process p = {.process = i, .parent = i % 1000 + 1, .gen = i, .defs_parent_gen = i % 1000 + 1, .defs_base_id = UINT64_MAX};
+		isc_trace_process p = {.process = i,
+				       .parent = i % 1000 + 1,
+				       .gen = i,
+				       .defs_parent_gen = i % 1000 + 1,
+				       .defs_base_id = UINT64_MAX};
 
 		isc_record_put_process(&b, &p);
 	}
@@ -352,20 +408,22 @@ static void a_bomb_is_bounded(void **state)
 	h.codec = ISC_CODEC_RAW;
 	isc_chunk_seal(&h);
 	assert_false(isc_chunk_header_holds(&h));
-	/* Definitions of nothing, as many as fit: 3 bytes each in the file. */
+	/* Definitions of nothing, 18 million in a file of 200 KB. */
 	f.at = 4096;
-	for (int i = 0; i < 600 && f.at < (3u << 20); i++) {
+	for (int i = 0; i < 900; i++) {
 		isc_buffer b = {0};
 
-		for (uint32_t id = 0; id < 16000; id++)
-			isc_record_put_define(&b, (uint32_t)i * 16000 + id, 1, "", 0);
-		add_chunk(&f, (isc_chunk_header){.type = ISC_CHUNK_DEFS, .process = 1, .events = 16000}, b.data, b.len);
+		for (uint32_t k = 0; k < 20000; k++)
+			isc_record_put_define(&b, 1, 1, "", 0);
+		add_chunk(&f, (isc_chunk_header){.type = ISC_CHUNK_DEFS, .process = 1, .events = 20000}, b.data, b.len);
 		isc_buffer_fini(&b);
 	}
+	assert_true(f.at < 200000);
 	put(f.bytes, f.at);
-	/* Not more than stated, twice over for maps that grow. */
-	read_within(60, 2 * (ISC_DEFINITIONS_MAX >> 10));
+	read_within(20, ISC_DEFINITIONS_MAX >> 10);
 	assert_int_equal(isc_trace_open(scratch_path, &tr, NULL), ISC_OK);
+	assert_in_range(tr->definitions.count, 1000000, 9000000);
+	assert_true(isc_trace_stats_get(tr)->damaged_chunks > 0); /* what was left out */
 	isc_trace_close(tr);
 	free(zeros);
 	free(f.bytes);
