@@ -5,12 +5,10 @@
  * another installation that was preloaded.  It compares the ABI number before
  * anything else and stays inert when that differs.
  *
- * The runtime is one per process and thread-safe; the module keeps no state.
+ * The runtime is one per process and thread-safe; the module object keeps no
+ * state, and may go as soon as it has attached.
  */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-
-#include "runtime/runtime.h"
+#include "python/calls.h"
 
 static bool fits(void)
 {
@@ -22,13 +20,14 @@ static PyObject *core_attach(PyObject *module, PyObject *folder)
 	PyObject *path = NULL;
 	int failed = -1;
 
-	(void)module;
 	if (!PyUnicode_FSConverter(folder, &path))
 		return NULL;
 	if (fits()) {
 		failed = isc_rt_attach(PyBytes_AS_STRING(path));
-		if (!failed)
+		if (!failed) {
 			isc_rt_is_python();
+			isc_calls_begin(module);
+		}
 	}
 	Py_DECREF(path);
 	return PyBool_FromLong(!failed);
@@ -100,7 +99,7 @@ static struct PyModuleDef core_module = {
 	.m_slots = core_slots,
 };
 
-PyMODINIT_FUNC PyInit__core(void);	/* called by the interpreter alone */
+PyMODINIT_FUNC PyInit__core(void); /* called by the interpreter alone */
 
 PyMODINIT_FUNC PyInit__core(void)
 {

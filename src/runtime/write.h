@@ -1,7 +1,8 @@
 /*
  * write.h - the hot path: an event into the thread's open block.
  *
- * For collectors inside this library.  About 3 ns; no lock, no system call.
+ * For collectors inside this library, and for _core, which is linked to it.  About
+ * 3 ns; no lock, no system call.
  * Ask isc_rt_active() first.  Signal-safe, like everything here.
  *
  * busy holds the frame address of the writer, so that a frame abandoned by
@@ -64,14 +65,14 @@ typedef struct isc_parcel {
 	bool length_first;
 } isc_parcel;
 
-extern __thread isc_producer *isc_producer_self __attribute__((tls_model("initial-exec")));
+ISC_SHARED extern __thread isc_producer *isc_producer_self __attribute__((tls_model("initial-exec")));
 
 /* stream.c: no producer yet, fork child, or nested. */
 void isc_stream_slow(const isc_parcel *parcel, uintptr_t frame);
-void isc_stream_slow1(uint64_t ticks, uint64_t word, uintptr_t frame);
+ISC_SHARED void isc_stream_slow1(uint64_t ticks, uint64_t word, uintptr_t frame);
 /* busy is held by the caller. */
 void isc_stream_refill(isc_producer *t, isc_stream *s, const isc_parcel *parcel);
-void isc_stream_refill1(isc_producer *t, isc_stream *s, uint64_t ticks, uint64_t word);
+ISC_SHARED void isc_stream_refill1(isc_producer *t, isc_stream *s, uint64_t ticks, uint64_t word);
 void isc_parcel_copy(isc_record *to, const isc_parcel *parcel);
 
 static inline uint64_t isc_ticks(void)

@@ -76,6 +76,7 @@ static bool make_control(isc_folder *f, int dir, const isc_folder_options *optio
 	c->flags = options->flags;
 	memcpy(c->session_id, options->session_id, sizeof(c->session_id));
 	c->clock_source = options->clock_source;
+	c->budget_pct = options->budget_pct;
 	c->first_blocks = FIRST_BLOCKS;
 	c->max_blocks = MAX_BLOCKS;
 	c->max_slots = MAX_SLOTS;

@@ -28,19 +28,19 @@ struct isc_recorder {
 	void *say_self;
 	uint32_t clock_source;
 	uint64_t start_ns;
-	uint64_t begin_ns;		/* the program was let go */
-	uint64_t collect_ns;		/* --delay has passed here */
+	uint64_t begin_ns;   /* the program was let go */
+	uint64_t collect_ns; /* --delay has passed here */
 	uint64_t next_clock_ns;
 	uint64_t next_flush_ns;
 	isc_folder folder;
 	isc_writer *writer;
 	isc_follow *follow;
-	isc_switches *switches;		/* NULL: refused */
+	isc_switches *switches; /* NULL: refused */
 	isc_drain *drain;
 	isc_sink sink;
 	isc_drain_cycle cycle;
 	isc_trace_end end;
-	bool write_failed;		/* said once */
+	bool write_failed; /* said once */
 	uint64_t ended_ns;
 };
 
@@ -81,6 +81,12 @@ static uint32_t flags_of(const isc_settings *s, bool agent)
 		flags |= ISC_CONTROL_FOLLOW_PYTHON;
 	if (s->follow == ISC_FOLLOW_ALL)
 		flags |= ISC_CONTROL_FOLLOW_ALL;
+	if (s->python_calls)
+		flags |= ISC_CONTROL_CALLS;
+	if (s->all_frames)
+		flags |= ISC_CONTROL_ALL_FRAMES;
+	if (s->c_calls)
+		flags |= ISC_CONTROL_C_CALLS;
 	return flags;
 }
 
@@ -112,6 +118,8 @@ isc_status isc_recorder_new(const isc_recorder_options *options, isc_recorder **
 		return isc_fail_errno(err, "no random number for the session");
 	}
 	folder.flags = flags_of(s, options->agent);
+	/* Half of it: the other half is for watching from outside. */
+	folder.budget_pct = (float)(s->budget_pct > 0 ? s->budget_pct / 2 : s->budget_pct);
 	folder.clock_source = r->clock_source;
 	folder.start_ns = pair.mono_ns;
 	/* --trace-size-mb bounds the shared memory as well. */
@@ -228,8 +236,7 @@ static void collect(isc_recorder *r, bool last)
 static uint64_t sleep_ns(const isc_recorder *r, uint64_t now)
 {
 	uint64_t sleep = (uint64_t)isc_drain_sleep_us(r->drain, &r->cycle) * 1000;
-	uint64_t due[] = {r->next_flush_ns, r->collect_ns,
-			  r->collect_ns + (uint64_t)(r->settings->duration_s * 1e9)};
+	uint64_t due[] = {r->next_flush_ns, r->collect_ns, r->collect_ns + (uint64_t)(r->settings->duration_s * 1e9)};
 
 	for (size_t i = 0; i < sizeof(due) / sizeof(due[0]); i++) {
 		if (due[i] > now && due[i] - now < sleep)
@@ -307,7 +314,7 @@ isc_status isc_recorder_finish(isc_recorder *r, isc_error *err)
 	r->end.end_ns = isc_clock_mono_ns();
 	st = isc_writer_close(r->writer, &r->end, err);
 	if (r->write_failed)
-		st = ISC_OK;	/* told already */
+		st = ISC_OK; /* told already */
 	r->writer = NULL;
 	isc_folder_remove(&r->folder, alive);
 	release(r);

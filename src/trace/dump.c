@@ -40,6 +40,26 @@ static void add_quoted(struct dump *d, const char *text, size_t len)
 	isc_buffer_text(&d->line, "\"");
 }
 
+/* "name" "file":line; "?" when what was read under this id is no code object. */
+static void add_code(struct dump *d, const void *data, uint32_t len)
+{
+	const char *text = (const char *)data + sizeof(isc_def_code);
+	isc_def_code code;
+
+	if (data == NULL || len < sizeof(code)) {
+		isc_buffer_text(&d->line, "\"?\"");
+		return;
+	}
+	memcpy(&code, data, sizeof(code));
+	len -= (uint32_t)sizeof(code);
+	code.name_len = code.name_len < len ? code.name_len : len;
+	code.file_len = code.file_len < len - code.name_len ? code.file_len : len - code.name_len;
+	add_quoted(d, text, code.name_len);
+	isc_buffer_text(&d->line, " ");
+	add_quoted(d, text + code.name_len, code.file_len);
+	isc_buffer_format(&d->line, ":%u", code.line);
+}
+
 static void add_name(struct dump *d, uint32_t process, uint32_t id)
 {
 	uint32_t len;
@@ -172,9 +192,14 @@ static void dump_definitions(struct dump *d)
 
 		if (e->type == ISC_DEF_STRING)
 			isc_buffer_format(&d->line, "define p%u %u string ", e->process, e->id);
+		else if (e->type == ISC_DEF_CODE)
+			isc_buffer_format(&d->line, "define p%u %u code ", e->process, e->id);
 		else
 			isc_buffer_format(&d->line, "define p%u %u type%u ", e->process, e->id, e->type);
-		add_quoted(d, e->data, e->len);
+		if (e->type == ISC_DEF_CODE)
+			add_code(d, e->data, e->len);
+		else
+			add_quoted(d, e->data, e->len);
 		finish(d);
 	}
 }
@@ -184,12 +209,54 @@ static void add_kind(struct dump *d, unsigned kind)
 	static const char *const names[] = {
 		[ISC_KIND_INSTANT] = "instant",		[ISC_KIND_SCOPE_ENTER] = "scope_enter",
 		[ISC_KIND_SCOPE_EXIT] = "scope_exit",	[ISC_KIND_COUNTER] = "counter",
-		[ISC_KIND_THREAD_NAME] = "thread_name", [ISC_KIND_CPU] = "cpu"};
+		[ISC_KIND_THREAD_NAME] = "thread_name", [ISC_KIND_CPU] = "cpu",
+		[ISC_KIND_CALL_ENTER] = "call_enter",	[ISC_KIND_CALL_RESUME] = "call_resume",
+		[ISC_KIND_CALL_EXIT] = "call_exit",	[ISC_KIND_C_ENTER] = "c_enter",
+		[ISC_KIND_C_EXIT] = "c_exit",		[ISC_KIND_TASK] = "task",
+		[ISC_KIND_GOVERNED] = "governed",	[ISC_KIND_MISSED] = "missed"};
 
 	if (kind < sizeof(names) / sizeof(names[0]) && names[kind] != NULL)
 		isc_buffer_format(&d->line, " %s", names[kind]);
 	else
 		isc_buffer_format(&d->line, " kind%u", kind);
+}
+
+/* What the id of an event names. */
+static void add_id(struct dump *d, const isc_event *ev)
+{
+	const void *data;
+	uint32_t len = 0;
+
+	switch (ev->kind) {
+	case ISC_KIND_CPU:
+	case ISC_KIND_MISSED:
+		return;
+	case ISC_KIND_TASK:
+		if (ev->id == 0)
+			isc_buffer_text(&d->line, " none");
+		else
+			add_name(d, ev->process, ev->id);
+		return;
+	case ISC_KIND_GOVERNED:
+		if (ev->id == 0 && ev->arg != ISC_GOVERNED_COST) {
+			isc_buffer_text(&d->line, " all");
+			return;
+		}
+		if (ev->arg == ISC_GOVERNED_COST) {
+			isc_buffer_format(&d->line, " cost_ns %u.%02u", ev->id / 16, ev->id % 16 * 100 / 16);
+			return;
+		}
+		/* fall through */
+	case ISC_KIND_CALL_ENTER:
+	case ISC_KIND_CALL_RESUME:
+	case ISC_KIND_CALL_EXIT:
+		data = isc_trace_define(d->trace, ev->process, ev->id, ISC_DEF_CODE, &len);
+		isc_buffer_text(&d->line, " ");
+		add_code(d, data, len);
+		return;
+	default:
+		add_name(d, ev->process, ev->id);
+	}
 }
 
 static void add_extra(struct dump *d, const isc_event *ev)
@@ -221,8 +288,7 @@ static void dump_event(struct dump *d, const isc_event *ev)
 	isc_buffer_format(&d->line, " p%u t%u %s#%" PRIu64, ev->process, ev->thread, ev->stream ? "nested " : "",
 			  ev->number);
 	add_kind(d, ev->kind);
-	if (ev->kind != ISC_KIND_CPU)
-		add_name(d, ev->process, ev->id);
+	add_id(d, ev);
 	if (ev->arg != 0 || ev->kind == ISC_KIND_CPU)
 		isc_buffer_format(&d->line, " arg %u", ev->arg);
 	add_extra(d, ev);

@@ -1,0 +1,85 @@
+/*
+ * calls.h - tracing of Python calls: what its parts share.
+ *
+ *	code.c		code objects, their ids and which of them are left out
+ *	monitor.c	calls through sys.monitoring, Python 3.12 and later
+ *	evaluate.c	calls through frame evaluation (PEP 523), before 3.12
+ *	governor.c	keeps the cost of tracing inside the budget
+ *	task.c		the asyncio task that runs
+ *	native.c	names of C functions
+ *
+ * Everything here runs with the GIL held, which is the only lock there is; the
+ * exceptions say so.  Only the main interpreter is traced.  Nothing here may
+ * leave an exception behind: whatever fails, the program goes on untraced.
+ */
+#ifndef ISC_PYTHON_CALLS_H
+#define ISC_PYTHON_CALLS_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Theirs: we are linked to it.  Weak, as all that a runtime of another version may
+ * lack: we must get as far as comparing the ABI numbers. */
+#define ISC_SHARED __attribute__((visibility("default"), weak))
+#pragma weak isc_rt_control
+#pragma weak isc_rt_intern
+#pragma weak isc_rt_name
+#pragma weak isc_rt_ticks
+
+#include "runtime/runtime.h"
+#include "runtime/write.h"
+
+#define ISC_LIKELY(x) __builtin_expect(!!(x), 1)
+#define ISC_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+typedef struct isc_calls {
+	const isc_control *control; /* NULL: not tracing */
+	bool tsc;
+	bool all_frames;
+	bool c_calls;
+	Py_ssize_t extra; /* our index in co_extra */
+} isc_calls;
+
+extern isc_calls isc_calls_self;
+
+/* Begins to trace what the session asks for; once per process. */
+void isc_calls_begin(PyObject *module);
+
+/* The mechanism of this Python: begins; false when it cannot be had. */
+bool isc_hook_begin(void);
+
+static inline uint64_t isc_calls_ticks(void)
+{
+#ifdef __x86_64__
+	if (ISC_LIKELY(isc_calls_self.tsc))
+		return __builtin_ia32_rdtsc();
+#endif
+	return isc_rt_ticks();
+}
+
+/* Are events wanted now?  A fork child that is not sure of itself says no until
+ * the runtime has looked. */
+static inline bool isc_calls_live(void)
+{
+	return ISC_LIKELY(atomic_load_explicit(&isc_wiped_page->following, memory_order_relaxed) ==
+			  ISC_FOLLOWING_YES) &&
+	       ISC_LIKELY(atomic_load_explicit(&isc_calls_self.control->phase, memory_order_relaxed) ==
+			  ISC_PHASE_COLLECTING);
+}
+
+/* Will they never be again, here? */
+static inline bool isc_calls_over(void)
+{
+	return atomic_load_explicit(&isc_wiped_page->following, memory_order_relaxed) == ISC_FOLLOWING_NO ||
+	       atomic_load_explicit(&isc_calls_self.control->phase, memory_order_relaxed) == ISC_PHASE_DONE;
+}
+
+static inline void isc_calls_write(uint64_t ticks, uint32_t id, uint32_t kind, uint32_t arg)
+{
+	isc_write1(ticks, ISC_RECORD_WORD(id, kind, arg));
+}
+
+#endif

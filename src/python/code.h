@@ -1,0 +1,67 @@
+/*
+ * code.h - what is known of a code object, found through its co_extra.
+ *
+ * An entry is made when the code is first seen and given back when it dies; no
+ * reference is held.  Its memory is used again but never released, so a stale
+ * pointer to one reads and counts nonsense at worst.
+ */
+#ifndef ISC_PYTHON_CODE_H
+#define ISC_PYTHON_CODE_H
+
+#include "python/calls.h"
+
+enum isc_code_state {
+	ISC_CODE_TRACED = 1,
+	ISC_CODE_SKIPPED = 2, /* left out, for good */
+	ISC_CODE_GOVERNED = 3 /* not traced, to stay inside the budget */
+};
+
+typedef struct isc_code {
+	PyCodeObject *code; /* borrowed; NULL: the entry is free */
+	uint32_t id;	    /* of its definition; 0: there was no room yet */
+	uint8_t state;	    /* enum isc_code_state */
+	uint8_t counted;    /* governed, but exits are recorded at the moment */
+	uint16_t tries;	    /* to define it */
+	uint32_t calls;	    /* while the governor watches */
+	uint32_t burst;	    /* exits left of a burst */
+	uint64_t self_ticks;
+	struct isc_code *next; /* in the list of free or of governed entries */
+} isc_code;
+
+bool isc_code_begin(PyObject *module); /* false: no memory, no index */
+
+/* A new entry for code; NULL: no memory.  Keeps a pending exception. */
+isc_code *isc_code_see(PyCodeObject *code);
+
+/* Tries to define it, now that there may be room; its id or 0. */
+uint32_t isc_code_define(isc_code *entry);
+
+/* Where the interpreter keeps it: {count, values...}, unchanged from 3.6 on. */
+struct isc_code_extra {
+	Py_ssize_t count;
+	void *value[];
+};
+
+/* The entry of code, NULL when it was not seen yet. */
+static inline isc_code *isc_code_get(const PyCodeObject *code)
+{
+	const struct isc_code_extra *extra = code->co_extra;
+
+	if (ISC_UNLIKELY(extra == NULL) || ISC_UNLIKELY(extra->count <= isc_calls_self.extra))
+		return NULL;
+	return extra->value[isc_calls_self.extra];
+}
+
+static inline isc_code *isc_code_of(PyCodeObject *code)
+{
+	isc_code *entry = isc_code_get(code);
+
+	return ISC_LIKELY(entry != NULL) ? entry : isc_code_see(code);
+}
+
+static inline uint32_t isc_code_id(isc_code *entry)
+{
+	return ISC_LIKELY(entry->id != 0) ? entry->id : isc_code_define(entry);
+}
+
+#endif

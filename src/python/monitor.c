@@ -1,0 +1,470 @@
+/*
+ * monitor.c - calls through sys.monitoring, Python 3.12 and later.
+ *
+ * Starts are asked for everywhere, the other events of a code object when it
+ * has started once and is not left out.  So what is left out costs nothing
+ * after its first call, and a governed code object can be watched again for a
+ * while: a start that was disabled stays so, but its exits come and go with
+ * set_local_events(), and each stands for a call.  restart_events() would bring
+ * back everything everywhere.
+ */
+#include "python/calls.h"
+
+#if PY_VERSION_HEX >= 0x030c0000
+
+#include "python/governor.h"
+#include "python/native.h"
+#include "python/task.h"
+
+/* A code object that is called more often than this while the bucket is empty,
+ * and whose calls cost less than so many events themselves, is governed. */
+#define CALLS_LEAST 64u
+#define SELF_EVENTS 40
+#define SELF_EVENTS_IN_DEBT 320
+
+#define BURST_EXITS 512u
+#define BURST_PAUSE_NS 5e6 /* from one burst to the next */
+#define SWITCH_EVENTS 60   /* what set_local_events() costs, in events */
+
+enum { START, RESUME, RETURN, YIELD, THROW, UNWIND, CALL, C_RETURN, C_RAISE, EVENTS };
+
+typedef struct callback {
+	PyObject_HEAD vectorcallfunc call;
+} callback;
+
+static PyObject *disable;   /* sys.monitoring.DISABLE */
+static PyObject *set_local; /* sys.monitoring.set_local_events */
+static PyObject *tool, *no_events, *local_events, *exit_events;
+
+/* ---- who costs what --------------------------------------------------- */
+
+/* Of the thread that ran last: threads change seldom beside events. */
+#define DEPTH 256u
+static struct {
+	const void *thread;
+	uint64_t ticks; /* of its last event */
+	uint32_t depth;
+	isc_code *open[DEPTH];
+} seen;
+
+static isc_code *governed; /* ring, or NULL */
+static isc_code *in_burst;
+static uint64_t burst_ticks;
+
+static void watch_enter(isc_code *entry, uint64_t ticks)
+{
+	if (seen.thread != &isc_producer_self || seen.depth == DEPTH) {
+		seen.thread = &isc_producer_self;
+		seen.depth = 0;
+	}
+	if (seen.depth > 0)
+		seen.open[seen.depth - 1]->self_ticks += ticks - seen.ticks;
+	seen.open[seen.depth++] = entry;
+	seen.ticks = ticks;
+	entry->calls++;
+}
+
+static void watch_exit(isc_code *entry, uint64_t ticks)
+{
+	uint32_t depth = seen.depth;
+
+	if (seen.thread != &isc_producer_self)
+		return;
+	if (depth > 0)
+		seen.open[depth - 1]->self_ticks += ticks - seen.ticks;
+	/* What lies above was governed while it ran. */
+	while (depth > 0 && seen.open[depth - 1] != entry)
+		depth--;
+	seen.depth = depth > 0 ? depth - 1 : 0;
+	seen.ticks = ticks;
+}
+
+static bool is_too_dear(const isc_code *entry)
+{
+	const isc_governor *g = &isc_governor_self;
+	uint64_t bound = SELF_EVENTS;
+
+	if (!g->empty || entry->calls < CALLS_LEAST)
+		return false;
+	if (g->tokens < -4 * g->most)
+		return true;
+	if (g->tokens < -g->most)
+		bound = SELF_EVENTS_IN_DEBT;
+	return entry->self_ticks < bound * (uint64_t)g->cost * entry->calls;
+}
+
+/* ---- switching -------------------------------------------------------- */
+
+static bool set_events_of(PyCodeObject *code, PyObject *events)
+{
+	PyObject *args[] = {tool, (PyObject *)code, events};
+	PyObject *type, *value, *traceback, *done;
+
+	PyErr_Fetch(&type, &value, &traceback);
+	done = PyObject_Vectorcall(set_local, args, 3, NULL);
+	if (done == NULL)
+		PyErr_Clear(); /* somebody freed our tool: events have ended */
+	Py_XDECREF(done);
+	PyErr_Restore(type, value, traceback);
+	isc_governor_spend((uint64_t)isc_governor_self.cost * SWITCH_EVENTS);
+	return done != NULL;
+}
+
+void isc_hook_arm(isc_code *entry)
+{
+	set_events_of(entry->code, local_events);
+}
+
+static void govern(isc_code *entry, uint64_t ticks)
+{
+	entry->state = ISC_CODE_GOVERNED;
+	if (governed == NULL) {
+		entry->next = governed = entry;
+	} else {
+		entry->next = governed->next;
+		governed->next = entry;
+	}
+	set_events_of(entry->code, no_events);
+	isc_calls_write(ticks, isc_code_id(entry), ISC_KIND_GOVERNED, ISC_GOVERNED_OFF);
+}
+
+static void end_burst(uint64_t ticks)
+{
+	isc_code *entry = in_burst;
+
+	in_burst = NULL;
+	entry->counted = 0;
+	set_events_of(entry->code, no_events);
+	isc_calls_write(ticks, isc_code_id(entry), ISC_KIND_GOVERNED, ISC_GOVERNED_OFF);
+}
+
+void isc_hook_settle(uint64_t ticks)
+{
+	isc_governor *g = &isc_governor_self;
+
+	if (in_burst != NULL) {
+		if (g->empty)
+			end_burst(ticks);
+		return;
+	}
+	if (governed == NULL || g->watching || (double)(ticks - burst_ticks) < BURST_PAUSE_NS * g->ticks_per_ns)
+		return;
+	burst_ticks = ticks;
+	governed = governed->next;
+	if (!set_events_of(governed->code, exit_events))
+		return;
+	in_burst = governed;
+	in_burst->counted = 1;
+	in_burst->burst = BURST_EXITS;
+	isc_calls_write(ticks, isc_code_id(in_burst), ISC_KIND_GOVERNED, ISC_GOVERNED_EXITS);
+}
+
+void isc_governor_forget(isc_code *entry)
+{
+	isc_code *before = governed;
+
+	if (entry->state != ISC_CODE_GOVERNED)
+		return;
+	if (in_burst == entry)
+		in_burst = NULL;
+	while (before->next != entry)
+		before = before->next;
+	before->next = entry->next;
+	governed = before == entry ? NULL : before;
+}
+
+/* ---- the events ------------------------------------------------------- */
+
+static inline PyObject *nothing(void)
+{
+	return Py_NewRef(Py_None);
+}
+
+static inline PyObject *no_more(void)
+{
+	return Py_NewRef(disable);
+}
+
+/* Not wanted now; not again either? */
+static __attribute__((noinline, cold)) PyObject *not_live(void)
+{
+	return isc_calls_over() ? no_more() : nothing();
+}
+
+/* The first start of a code object, or one of a kind that is not traced. */
+static __attribute__((noinline, cold)) isc_code *first_start(PyCodeObject *code, isc_code *entry)
+{
+	uint64_t from = isc_calls_ticks();
+
+	if (entry != NULL)
+		return NULL;
+	entry = isc_code_see(code);
+	if (entry == NULL || entry->state != ISC_CODE_TRACED)
+		return NULL;
+	isc_hook_arm(entry);
+	isc_governor_spend(isc_calls_ticks() - from);
+	return entry;
+}
+
+static PyObject *on_start(PyObject *self, PyObject *const *args, size_t n, PyObject *names)
+{
+	PyCodeObject *code = (PyCodeObject *)args[0];
+	isc_code *entry = isc_code_get(code);
+	uint64_t ticks;
+
+	(void)self, (void)n, (void)names;
+	if (ISC_UNLIKELY(entry == NULL || entry->state != ISC_CODE_TRACED)) {
+		entry = first_start(code, entry);
+		if (entry == NULL)
+			return no_more();
+	}
+	if (ISC_UNLIKELY(!isc_calls_live()))
+		return not_live();
+	if (ISC_UNLIKELY(code->co_flags & CO_COROUTINE))
+		isc_task_enter(PyThreadState_Get());
+	ticks = isc_calls_ticks();
+	if (ISC_UNLIKELY(isc_governor_self.watching)) {
+		if (is_too_dear(entry)) {
+			govern(entry, ticks);
+			return no_more();
+		}
+		watch_enter(entry, ticks);
+	}
+	isc_calls_write(ticks, isc_code_id(entry), ISC_KIND_CALL_ENTER, 0);
+	isc_governor_count(ticks);
+	return nothing();
+}
+
+static inline PyObject *on_resume_by(PyCodeObject *code, uint32_t arg)
+{
+	isc_code *entry = isc_code_get(code);
+	uint64_t ticks;
+
+	if (ISC_UNLIKELY(entry == NULL || entry->state != ISC_CODE_TRACED || !isc_calls_live()))
+		return nothing();
+	if (ISC_UNLIKELY(code->co_flags & CO_COROUTINE))
+		isc_task_enter(PyThreadState_Get());
+	ticks = isc_calls_ticks();
+	if (ISC_UNLIKELY(isc_governor_self.watching)) {
+		if (is_too_dear(entry)) {
+			govern(entry, ticks);
+			return nothing();
+		}
+		watch_enter(entry, ticks);
+	}
+	isc_calls_write(ticks, isc_code_id(entry), ISC_KIND_CALL_RESUME, arg);
+	isc_governor_count(ticks);
+	return nothing();
+}
+
+static PyObject *on_resume(PyObject *self, PyObject *const *args, size_t n, PyObject *names)
+{
+	(void)self, (void)n, (void)names;
+	return on_resume_by((PyCodeObject *)args[0], ISC_CALL_SENT);
+}
+
+static PyObject *on_throw(PyObject *self, PyObject *const *args, size_t n, PyObject *names)
+{
+	(void)self, (void)n, (void)names;
+	return on_resume_by((PyCodeObject *)args[0], ISC_CALL_THROWN);
+}
+
+/* An exit of a governed code object: one of a burst, or one that was on its way. */
+static __attribute__((noinline, cold)) void exit_of_governed(isc_code *entry, uint64_t ticks, uint32_t arg)
+{
+	if (!entry->counted || !isc_calls_live())
+		return;
+	isc_calls_write(ticks, isc_code_id(entry), ISC_KIND_CALL_EXIT, arg);
+	isc_governor_count(ticks);
+	if (entry->counted && --entry->burst == 0)
+		end_burst(ticks);
+}
+
+/* Never DISABLE: for some of these events that is an error in the program. */
+static inline PyObject *on_exit_by(PyCodeObject *code, uint32_t arg)
+{
+	uint64_t ticks = isc_calls_ticks();
+	isc_code *entry = isc_code_get(code);
+
+	if (ISC_UNLIKELY(entry == NULL || entry->state != ISC_CODE_TRACED)) {
+		if (entry != NULL && entry->state == ISC_CODE_GOVERNED)
+			exit_of_governed(entry, ticks, arg);
+		return nothing();
+	}
+	if (ISC_UNLIKELY(!isc_calls_live()))
+		return nothing();
+	if (ISC_UNLIKELY(isc_governor_self.watching))
+		watch_exit(entry, ticks);
+	isc_calls_write(ticks, isc_code_id(entry), ISC_KIND_CALL_EXIT, arg);
+	if (ISC_UNLIKELY(code->co_flags & CO_COROUTINE) && isc_task_is_step(PyThreadState_Get()))
+		isc_task_exit(ticks);
+	isc_governor_count(ticks);
+	return nothing();
+}
+
+static PyObject *on_return(PyObject *self, PyObject *const *args, size_t n, PyObject *names)
+{
+	(void)self, (void)n, (void)names;
+	return on_exit_by((PyCodeObject *)args[0], ISC_CALL_RETURNED);
+}
+
+static PyObject *on_yield(PyObject *self, PyObject *const *args, size_t n, PyObject *names)
+{
+	(void)self, (void)n, (void)names;
+	return on_exit_by((PyCodeObject *)args[0], ISC_CALL_YIELDED);
+}
+
+static PyObject *on_unwind(PyObject *self, PyObject *const *args, size_t n, PyObject *names)
+{
+	(void)self, (void)n, (void)names;
+	return on_exit_by((PyCodeObject *)args[0], ISC_CALL_RAISED);
+}
+
+/* ---- C functions ------------------------------------------------------ */
+
+static PyObject *native(PyObject *const *args, size_t n, uint32_t kind, uint32_t arg)
+{
+	const isc_code *entry = isc_code_get((PyCodeObject *)args[0]);
+	uint64_t ticks;
+	uint32_t id;
+
+	if (PyVectorcall_NARGS(n) < 3 || entry == NULL || entry->state != ISC_CODE_TRACED || !isc_calls_live())
+		return nothing();
+	id = isc_native_name(args[2]);
+	if (id == 0)
+		return nothing();
+	ticks = isc_calls_ticks();
+	isc_calls_write(ticks, id, kind, arg);
+	isc_governor_count(ticks);
+	return nothing();
+}
+
+static PyObject *on_call(PyObject *self, PyObject *const *args, size_t n, PyObject *names)
+{
+	(void)self, (void)names;
+	return native(args, n, ISC_KIND_C_ENTER, 0);
+}
+
+static PyObject *on_c_return(PyObject *self, PyObject *const *args, size_t n, PyObject *names)
+{
+	(void)self, (void)names;
+	return native(args, n, ISC_KIND_C_EXIT, ISC_CALL_RETURNED);
+}
+
+static PyObject *on_c_raise(PyObject *self, PyObject *const *args, size_t n, PyObject *names)
+{
+	(void)self, (void)names;
+	return native(args, n, ISC_KIND_C_EXIT, ISC_CALL_RAISED);
+}
+
+/* ---- beginning -------------------------------------------------------- */
+
+/* A type of our own: builtin functions check the recursion depth at each call. */
+static PyTypeObject callback_type = {
+	PyVarObject_HEAD_INIT(NULL, 0).tp_name = "inferscope._core.callback",
+	.tp_basicsize = sizeof(callback),
+	.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+	.tp_call = PyVectorcall_Call,
+	.tp_vectorcall_offset = offsetof(callback, call),
+};
+
+static const struct {
+	const char *name;
+	vectorcallfunc call;
+	bool local;
+	bool native;
+} events[EVENTS] = {
+	[START] = {"PY_START", on_start, false, false},	  [RESUME] = {"PY_RESUME", on_resume, true, false},
+	[RETURN] = {"PY_RETURN", on_return, true, false}, [YIELD] = {"PY_YIELD", on_yield, true, false},
+	[THROW] = {"PY_THROW", on_throw, false, false},	  [UNWIND] = {"PY_UNWIND", on_unwind, false, false},
+	[CALL] = {"CALL", on_call, true, true},		  [C_RETURN] = {"C_RETURN", on_c_return, false, true},
+	[C_RAISE] = {"C_RAISE", on_c_raise, false, true},
+};
+
+/* The first free of 5, 4 and 3; below are those of debuggers, coverage and profilers. */
+static PyObject *take_tool(PyObject *monitoring)
+{
+	for (long id = 5; id >= 3; id--) {
+		PyObject *done = PyObject_CallMethod(monitoring, "use_tool_id", "ls", id, "inferscope");
+
+		if (done != NULL) {
+			Py_DECREF(done);
+			return PyLong_FromLong(id);
+		}
+		PyErr_Clear();
+	}
+	return NULL;
+}
+
+static bool connect(PyObject *monitoring, PyObject *numbers, int which, long *number)
+{
+	PyObject *event = PyObject_GetAttrString(numbers, events[which].name);
+	callback *hook = PyObject_New(callback, &callback_type);
+	PyObject *done = NULL;
+
+	if (event != NULL && hook != NULL) {
+		hook->call = events[which].call;
+		*number = PyLong_AsLong(event);
+		done = PyObject_CallMethod(monitoring, "register_callback", "OOO", tool, event, hook);
+	}
+	Py_XDECREF(done);
+	Py_XDECREF(hook);
+	Py_XDECREF(event);
+	return done != NULL;
+}
+
+static bool begin(PyObject *monitoring, PyObject *numbers)
+{
+	long everywhere = 0, local = 0, exits = 0, number = 0;
+	PyObject *done;
+
+	for (int i = 0; i < EVENTS; i++) {
+		if (events[i].native && !isc_calls_self.c_calls)
+			continue;
+		if (!connect(monitoring, numbers, i, &number))
+			return false;
+		if (events[i].local)
+			local |= number;
+		else if (!events[i].native)
+			everywhere |= number;
+		if (i == RETURN || i == YIELD)
+			exits |= number;
+	}
+	local_events = PyLong_FromLong(local);
+	exit_events = PyLong_FromLong(exits);
+	no_events = PyLong_FromLong(0);
+	if (local_events == NULL || exit_events == NULL || no_events == NULL)
+		return false;
+	done = PyObject_CallMethod(monitoring, "set_events", "Ol", tool, everywhere);
+	Py_XDECREF(done);
+	return done != NULL;
+}
+
+bool isc_hook_begin(void)
+{
+	PyObject *monitoring = PySys_GetObject("monitoring"); /* borrowed */
+	PyObject *numbers = monitoring != NULL ? PyObject_GetAttrString(monitoring, "events") : NULL;
+	bool good = false;
+
+	if (numbers == NULL || PyType_Ready(&callback_type) < 0)
+		goto out;
+	disable = PyObject_GetAttrString(monitoring, "DISABLE");
+	set_local = PyObject_GetAttrString(monitoring, "set_local_events");
+	if (disable == NULL || set_local == NULL)
+		goto out;
+	tool = take_tool(monitoring);
+	good = tool != NULL && begin(monitoring, numbers);
+	if (!good && tool != NULL) {
+		PyObject *done;
+
+		PyErr_Clear();
+		done = PyObject_CallMethod(monitoring, "free_tool_id", "O", tool);
+		Py_XDECREF(done);
+	}
+out:
+	PyErr_Clear();
+	Py_XDECREF(numbers);
+	return good;
+}
+
+#endif

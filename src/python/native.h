@@ -1,0 +1,17 @@
+/*
+ * native.h - calls of C functions, when they are asked for.
+ */
+#ifndef ISC_PYTHON_NATIVE_H
+#define ISC_PYTHON_NATIVE_H
+
+#include "python/calls.h"
+
+/* The id of the name of a C function or method, "module.name" or "type.name";
+ * 0: this is something else, which no profiler counts. */
+uint32_t isc_native_name(PyObject *callable);
+
+/* Before 3.12: sees to it that this thread's profile function is ours, with the
+ * program's behind it. */
+void isc_native_watch(PyThreadState *ts);
+
+#endif
