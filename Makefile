@@ -31,7 +31,7 @@ full:			## everything, with long counts and every Python: hours
 asan:			## tests under the address and undefined behaviour sanitizers
 	@tools/setup test
 	@$(PY) tools/tree.py build-asan -Db_sanitize=address,undefined -Db_lundef=false
-	@ASAN_OPTIONS=handle_segv=0:handle_abort=0 $(CHECK) build-asan tests/e2e $(QUICK)
+	@ASAN_OPTIONS=handle_segv=0:handle_abort=0 $(CHECK) build-asan tests/e2e -m 'not long and not integration and not plain'
 
 tsan: setup		## C tests under the thread sanitizer
 	@$(PY) tools/tree.py build-tsan -Db_sanitize=thread -Db_lundef=false -Dpython=disabled
@@ -41,9 +41,9 @@ fuzz-smoke:		## 50,000 runs of each fuzz target
 	@tools/setup fuzz
 	@$(PY) tools/fuzz.py --runs 50000
 
-bench: setup		## what tracing costs, measured here
+bench: setup		## what tracing costs, measured here; LONG=1: more runs
 	@$(PY) tools/tree.py build-release -Dbuildtype=release
-	@$(PY) tools/bench.py build-release
+	@$(PY) tools/bench.py build-release $(if $(LONG),--long)
 
 matrix:			## installation and end-to-end tests on every Python found
 	@tools/setup test

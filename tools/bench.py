@@ -1,27 +1,83 @@
-"""Run every benchmark of a build folder: those of Meson, then the scripts in bench/.
+"""Measure what bench/ measures and hold it against the budgets.
 
-bench.py FOLDER [NAME...]
+bench.py FOLDER [--long] [--seconds S] [AREA...]
 """
 
 from __future__ import annotations
 
+import argparse
+import importlib
 import os
-import subprocess
 import sys
+import tempfile
+import time
 from pathlib import Path
 
 import tree
 
+BENCH = tree.ROOT / "bench"
+RESULTS = BENCH / "results.md"
+sys.path.insert(0, str(BENCH))
+
+import kit  # noqa: E402
+import table  # noqa: E402
+
+AREAS = {
+    "record": "what the program pays for an event",
+    "start": "before main and after the end",
+    "overhead": "while the program runs",
+    "storm": "more events than a program should send",
+    "file": "the trace file",
+}
+HEAD = """# What was last measured
+
+Written by `make bench`; [docs/bench.md](../docs/bench.md) says how to read it.
+"""
+
+
+def page(found: dict[str, list[table.Row]], command: str, load: float) -> str:
+    cores = os.cpu_count() or 1
+    around = f"{cores} cores; {load:.1f} other programs wanted to run when it began"
+    noisy = "" if load < cores / 4 else ", so times are too high and intervals wide"
+    parts = [HEAD, f"`{command}`: {around}{noisy}.\n"]
+    parts += [f"## {AREAS[area].capitalize()}\n\n{table.markdown(rows)}\n" for area, rows in found.items()]
+    return "\n".join(parts)
+
+
+def measure(tools: kit.Kit, area: str) -> list[table.Row]:
+    begin = time.monotonic()
+    rows = []
+    for row in importlib.import_module(f"bench_{area}").rows(tools):
+        print(f"\r\033[K{row.what} ..." if sys.stderr.isatty() else "", end="", file=sys.stderr, flush=True)
+        rows.append(row)
+    print("\r\033[K" if sys.stderr.isatty() else "", end="", file=sys.stderr)
+    print(f"{AREAS[area]} ({time.monotonic() - begin:.0f} s)\n{table.text(rows)}\n", flush=True)
+    return rows
+
 
 def main() -> int:
-    folder, names = tree.ROOT / sys.argv[1], sys.argv[2:]
-    environment = dict(os.environ, INFERSCOPE_BUILD=str(folder))
-    meson = [str(Path(sys.executable).parent / "meson"), "test", "-C", str(folder), "--no-rebuild"]
-    codes = [subprocess.run([*meson, "--benchmark", "--verbose", *names], env=environment, check=False).returncode]
-    for script in sorted((tree.ROOT / "bench").glob("bench_*.py")):
-        if not names or script.stem.removeprefix("bench_") in names:
-            codes.append(subprocess.run([sys.executable, script], env=environment, check=False).returncode)
-    return 1 if any(codes) else 0
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder")
+    parser.add_argument("areas", nargs="*", metavar="AREA", help=", ".join(AREAS))
+    parser.add_argument("--long", action="store_true", help="more runs, and the full 10 GB")
+    parser.add_argument("--seconds", type=float, default=0, help="at most for one comparison (8; with --long 60)")
+    options = parser.parse_args()
+    unknown = [area for area in options.areas if area not in AREAS]
+    if unknown:
+        parser.error(f"no such area: {unknown[0]}; there are {', '.join(AREAS)}")
+    build, load = (tree.ROOT / options.folder).resolve(), os.getloadavg()[0]
+    kit.install(build)
+    with tempfile.TemporaryDirectory(prefix="inferscope-bench-") as scratch:
+        seconds = options.seconds or (60 if options.long else 8)
+        tools = kit.Kit(build, Path(scratch), seconds, options.long)
+        found = {area: measure(tools, area) for area in options.areas or AREAS}
+    if not options.areas:  # a part would stand beside figures of another day
+        command = "make bench" if not options.long else "make bench LONG=1"
+        RESULTS.write_text(page(found, command, load))
+    missed = [row.what for rows in found.values() for row in rows if row.verdict == table.MISSED]
+    if missed:
+        print(f"over budget: {'; '.join(missed)}")
+    return 1 if missed else 0
 
 
 if __name__ == "__main__":

@@ -167,6 +167,17 @@ static void take_times(isc_build *b, struct tracks *s, size_t rank)
 	}
 }
 
+/* What a thread calls itself says more than the kernel's name for it. */
+static void take_name(isc_build *b, isc_analysis_thread *t, const isc_total_thread *total)
+{
+	uint32_t len;
+	const char *name = isc_trace_name(b->trace, total->process, total->name, &len);
+	char *copy = isc_arena_copy(b->arena, name, len);
+
+	if (copy != NULL)
+		t->name = (isc_text){copy, len};
+}
+
 static void take_events(isc_build *b, const struct tracks *s)
 {
 	const isc_total_thread *total;
@@ -177,6 +188,8 @@ static void take_events(isc_build *b, const struct tracks *s)
 
 		if (rank != NULL)
 			b->a->threads[*rank - 1].events += total->events;
+		if (rank != NULL && total->name != 0)
+			take_name(b, &b->a->threads[*rank - 1], total);
 		if (process != SIZE_MAX) {
 			b->a->processes[process].events += total->events;
 			b->a->processes[process].traced = true;

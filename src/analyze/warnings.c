@@ -197,7 +197,8 @@ static void about_switches(isc_build *b)
 	uint64_t unseen = 0;
 	isc_units n, pct;
 
-	if (!a->switches_seen || (b->facts.perf_known && !b->facts.perf_ok)) {
+	/* One that never waited has no switches, and its times are known all the same. */
+	if (b->facts.perf_known ? !b->facts.perf_ok : !a->switches_seen) {
 		isc_buffer why = {0};
 
 		isc_text_terminal(&why, b->facts.perf.at, b->facts.perf_ok ? 0 : b->facts.perf.len, 200);

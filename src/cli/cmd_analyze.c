@@ -86,15 +86,16 @@ static void choose_path(struct arguments *args)
 	r->count = 1;
 }
 
-static int analyze(const isc_report_request *r)
+static int analyze(isc_report_request *r)
 {
 	bool damaged, opened;
 	isc_error err;
-	isc_status st = isc_report_request_check(r, &err);
+	isc_status st = isc_report_request_open(r, &err);
 
 	if (st != ISC_OK)
 		return isc_cli_fail(&err, st == ISC_ERR_INVALID ? ISC_EXIT_USAGE : ISC_EXIT_FAILED);
 	st = isc_report_request_write(r, &damaged, &opened, &err);
+	isc_report_request_close(r);
 	if (st == ISC_OK)
 		return damaged ? ISC_EXIT_INPUT : ISC_EXIT_OK;
 	if (!opened && st != ISC_ERR_NOMEM)

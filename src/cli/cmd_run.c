@@ -18,6 +18,7 @@
 #include "session/parts.h"
 #include "session/session.h"
 #include "session/shebang.h"
+#include "session/signals.h"
 #include "session/target.h"
 #include "trace/format.h"
 
@@ -71,32 +72,36 @@ static isc_status prepare(const isc_settings *settings, const isc_target *target
 }
 
 /* Everything that would be an error after the program has run is one now. */
-static isc_status check_outputs(const isc_settings *settings, char *trace, size_t room, int *trace_fd, isc_error *err)
+static isc_status open_outputs(const isc_settings *settings, const char *trace, isc_report_request *reports,
+			       int *trace_fd, isc_error *err)
 {
-	isc_status st = isc_report_files_check(settings, err);
+	isc_status st;
 
-	if (st == ISC_OK)
-		st = isc_path_absolute(settings->trace, trace, room, err);
+	*reports = isc_report_request_of(settings, trace);
+	st = isc_report_request_open(reports, err);
 	if (st == ISC_OK)
 		st = isc_output_create_trace(trace, settings->force, isc_trace_is_ours, trace_fd, err);
 	return st;
 }
 
 /* The report, while ^C means: leave at once with the program's code. */
-static void report(const isc_settings *settings, const char *trace, const isc_session_result *result)
+static void report(isc_report_request *reports, const isc_settings *settings, const isc_session_result *result)
 {
+	bool damaged, opened;
 	isc_error err;
 
 	if (!result->running)
 		isc_launch_restore_signals(result->launch);
-	if (settings->report && isc_report_files(settings, trace, &err) != ISC_OK)
+	if (settings->report && isc_report_request_write(reports, &damaged, &opened, &err) != ISC_OK)
 		isc_log_error(&isc_cli_log, ISC_LOG_ERROR, &err);
+	isc_report_request_close(reports);
 }
 
 static int run(const isc_settings *settings, const isc_target *target)
 {
 	isc_session_options session = {.settings = settings, .trace_fd = -1, .say = say};
 	isc_session_result result = {.exit_code = ISC_EXIT_RUN_FAILED};
+	isc_report_request reports = {0};
 	char trace[PATH_ROOM];
 	plan p = {0};
 	isc_error err;
@@ -104,8 +109,11 @@ static int run(const isc_settings *settings, const isc_target *target)
 
 	st = prepare(settings, target, &p, &err);
 	if (st == ISC_OK)
-		st = check_outputs(settings, trace, sizeof(trace), &session.trace_fd, &err);
+		st = isc_path_absolute(settings->trace, trace, sizeof(trace), &err);
+	if (st == ISC_OK)
+		st = open_outputs(settings, trace, &reports, &session.trace_fd, &err);
 	if (st != ISC_OK) {
+		isc_report_request_close(&reports);
 		free(p.argv);
 		return isc_cli_fail(&err, ISC_EXIT_RUN_FAILED);
 	}
@@ -115,11 +123,12 @@ static int run(const isc_settings *settings, const isc_target *target)
 	free(p.argv);
 	if (result.launch == NULL) {	/* it never ran: no trace either */
 		unlink(trace);
+		isc_report_request_close(&reports);
 		return isc_cli_fail(&err, result.exit_code);
 	}
 	if (st != ISC_OK)
 		isc_log_error(&isc_cli_log, ISC_LOG_ERROR, &err);
-	report(settings, trace, &result);
+	report(&reports, settings, &result);
 	if (result.running)
 		result.wait_status = isc_launch_wait(result.launch);
 	isc_launch_free(result.launch);
@@ -134,6 +143,7 @@ int cmd_run(int argc, char **argv)
 	bool helped = false;
 	int code;
 
+	isc_signals_shield();
 	if (isc_settings_init(&settings, &err) != ISC_OK)
 		return isc_cli_fail(&err, ISC_EXIT_RUN_FAILED);
 	if (isc_settings_load(&settings, NULL, environ, &err) != ISC_OK ||
@@ -143,6 +153,8 @@ int cmd_run(int argc, char **argv)
 		code = ISC_EXIT_OK;
 	else {
 		isc_cli_log.level = settings.quiet ? ISC_LOG_ERROR : settings.log_level;
+		for (size_t i = 0; i < settings.notes.count; i++)
+			isc_log_write(&isc_cli_log, ISC_LOG_WARN, "%s", settings.notes.item[i]);
 		code = run(&settings, &target);
 	}
 	isc_settings_fini(&settings);

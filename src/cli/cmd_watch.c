@@ -20,6 +20,7 @@
 #include "cli/options.h"
 #include "cli/report_files.h"
 #include "session/session.h"
+#include "session/signals.h"
 #include "trace/format.h"
 
 #define PATH_ROOM 4096
@@ -127,6 +128,7 @@ int cmd_watch(int argc, char **argv)
 		return isc_cli_fail(&err, ISC_EXIT_FAILED);
 	}
 	detach();
+	isc_signals_shield();
 	isc_session_salvage(trace, NULL, NULL);
 	st = isc_output_create_trace(trace, settings.force, isc_trace_is_ours, &session.trace_fd, &err);
 	if (st == ISC_OK) {
@@ -134,8 +136,16 @@ int cmd_watch(int argc, char **argv)
 		session.trace_path = trace;
 		st = isc_session_watch(&session, args.pid, be_ready, NULL, &err);
 	}
-	if (st == ISC_OK && settings.report && settings.origin[isc_settings_find("report")].kind != ISC_ORIGIN_DEFAULT)
-		isc_report_files(&settings, trace, &err);
+	if (st == ISC_OK && settings.report && settings.origin[isc_settings_find("report")].kind != ISC_ORIGIN_DEFAULT) {
+		isc_report_request reports = isc_report_request_of(&settings, trace);
+		bool damaged, opened;
+
+		reports.quiet = true;
+		st = isc_report_request_open(&reports, &err);
+		if (st == ISC_OK)
+			st = isc_report_request_write(&reports, &damaged, &opened, &err);
+		isc_report_request_close(&reports);
+	}
 	isc_settings_fini(&settings);
 	return st == ISC_OK ? ISC_EXIT_OK : ISC_EXIT_FAILED;
 }

@@ -12,31 +12,54 @@
 #include "report/report.h"
 #include "trace/reader.h"
 
-isc_status isc_report_request_check(const isc_report_request *r, isc_error *err)
+isc_report_request isc_report_request_of(const isc_settings *s, const char *trace)
+{
+	return (isc_report_request){.trace = trace,
+				    .paths = s->reports.item,
+				    .count = s->report ? s->reports.count : 0,
+				    .format = s->format,
+				    .force = s->force,
+				    .quiet = s->quiet,
+				    .show_trace = true};
+}
+
+isc_status isc_report_request_open(isc_report_request *r, isc_error *err)
 {
 	isc_status st = ISC_OK;
 	int format;
 
 	for (size_t i = 0; st == ISC_OK && i < r->count; i++) {
 		st = isc_report_choose(r->paths[i], r->format, &format, err);
-		if (st == ISC_OK && r->trace != NULL && strcmp(r->paths[i], r->trace) == 0)
+		if (st == ISC_OK && strcmp(r->paths[i], r->trace) == 0)
 			st = isc_fail(err, ISC_ERR_INVALID, "the report and the trace are both to be %.150s", r->trace);
 		if (st == ISC_OK)
-			st = isc_output_check(r->paths[i], r->force, isc_report_is_ours, err);
+			st = isc_output_open(r->paths[i], r->force, isc_report_is_ours, &r->output[i], err);
 	}
+	if (st != ISC_OK)
+		isc_report_request_close(r);
 	return st;
 }
 
-static isc_status save(const isc_report_request *r, const isc_analysis *a, const char *path, isc_error *err)
+void isc_report_request_close(isc_report_request *r)
+{
+	for (size_t i = 0; i < r->count; i++) {
+		isc_output_close(r->output[i]);
+		r->output[i] = NULL;
+	}
+}
+
+static isc_status save(isc_report_request *r, const isc_analysis *a, size_t i, isc_error *err)
 {
 	isc_buffer text = {0};
 	int format;
-	isc_status st = isc_report_choose(path, r->format, &format, err);
+	isc_status st = isc_report_choose(r->paths[i], r->format, &format, err);
 
 	if (st == ISC_OK)
 		st = isc_report_write(a, format, &text, err);
 	if (st == ISC_OK)
-		st = isc_output_save(path, r->force, isc_report_is_ours, text.data, text.len, err);
+		st = isc_output_write(r->output[i], text.data, text.len, err);
+	if (st == ISC_OK)
+		st = isc_output_commit(r->output[i], err);
 	isc_buffer_fini(&text);
 	return st;
 }
@@ -100,7 +123,7 @@ static isc_status analyse(const isc_report_request *r, isc_trace **trace, isc_an
 	return st;
 }
 
-isc_status isc_report_request_write(const isc_report_request *r, bool *damaged, bool *opened, isc_error *err)
+isc_status isc_report_request_write(isc_report_request *r, bool *damaged, bool *opened, isc_error *err)
 {
 	isc_trace *trace = NULL;
 	isc_analysis *a = NULL;
@@ -115,7 +138,7 @@ isc_status isc_report_request_write(const isc_report_request *r, bool *damaged, 
 		goto out;
 	*damaged = a->damaged;
 	for (size_t i = 0; i < r->count; i++) {
-		st = save(r, a, r->paths[i], &failed);
+		st = save(r, a, i, &failed);
 		if (st != ISC_OK && first == ISC_OK) {
 			first = st;
 			if (err != NULL)
@@ -131,30 +154,4 @@ out:
 	isc_analysis_free(a);
 	isc_trace_close(trace);
 	return st;
-}
-
-static isc_report_request request_of(const isc_settings *s, const char *trace)
-{
-	return (isc_report_request){.trace = trace,
-				    .paths = s->reports.item,
-				    .count = s->report ? s->reports.count : 0,
-				    .format = s->format,
-				    .force = s->force,
-				    .quiet = s->quiet,
-				    .show_trace = true};
-}
-
-isc_status isc_report_files_check(const isc_settings *settings, isc_error *err)
-{
-	isc_report_request r = request_of(settings, settings->trace);
-
-	return isc_report_request_check(&r, err);
-}
-
-isc_status isc_report_files(const isc_settings *settings, const char *trace, isc_error *err)
-{
-	isc_report_request r = request_of(settings, trace);
-	bool damaged, opened;
-
-	return isc_report_request_write(&r, &damaged, &opened, err);
 }

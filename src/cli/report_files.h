@@ -13,26 +13,29 @@
 #include "session/settings.h"
 
 typedef struct isc_report_request {
-	const char *trace;  /* read from here */
-	char *const *paths; /* one report each */
-	size_t count;
-	const char *format; /* of all of them; NULL: by their endings */
-	bool force;	    /* replace files that are not ours */
-	bool quiet;	    /* no summary, no progress */
-	bool show_trace;    /* name the trace in the summary */
+	const char *trace;		/* read from here */
+	char *const *paths;		/* one report each */
+	size_t count;			/* at most ISC_SETTINGS_LIST_MAX */
+	const char *format;		/* of all of them; NULL: by their endings */
+	bool force;			/* replace files that are not ours */
+	bool quiet;			/* no summary, no progress */
+	bool show_trace;		/* name the trace in the summary */
 	isc_analysis_options options;
+	struct isc_output *output[ISC_SETTINGS_LIST_MAX];	/* held from open to close */
 } isc_report_request;
 
-/* Could all reports be written?  Found out before there is anything to lose. */
-isc_status isc_report_request_check(const isc_report_request *r, isc_error *err);
+/* What the settings of a run ask for. */
+isc_report_request isc_report_request_of(const isc_settings *settings, const char *trace);
+
+/* Could all reports be written?  Found out before there is anything to lose, and the
+ * folders are held from here on: a program that exchanges one leads us nowhere else. */
+isc_status isc_report_request_open(isc_report_request *r, isc_error *err);
 
 /* Writes every report that can be and prints the summary to stderr.  *damaged:
- * a part of the trace could not be read; the reports say which.  *opened: it is a
- * trace; on failure that was not the reason. */
-isc_status isc_report_request_write(const isc_report_request *r, bool *damaged, bool *opened, isc_error *err);
+ * a part of the trace could not be read; the reports say which.  On failure
+ * *read tells whether the trace was the reason (false) or the writing (true). */
+isc_status isc_report_request_write(isc_report_request *r, bool *damaged, bool *read, isc_error *err);
 
-/* The same for the settings of a run. */
-isc_status isc_report_files_check(const isc_settings *settings, isc_error *err);
-isc_status isc_report_files(const isc_settings *settings, const char *trace, isc_error *err);
+void isc_report_request_close(isc_report_request *r);
 
 #endif

@@ -101,9 +101,10 @@ int isc_rt_attach(const char *session_folder)
 		memcpy(path + n, name, sizeof(name));
 		error = map_control(path, &control);
 		if (error == 0 && !isc_wiped_make())
-			error = ENOSYS;		/* the control stays mapped; there is one try per image */
+			error = ENOSYS; /* the control stays mapped; there is one try per image */
 		if (error == 0) {
 			memcpy(isc_image_self.folder, session_folder, n + 1);
+			isc_image_self.clock_source = control->clock_source;
 			atomic_store_explicit(&isc_image_self.control, control, memory_order_release);
 			watch_fork();
 			isc_image_arrive(ISC_BIRTH_IMAGE);

@@ -11,7 +11,7 @@
 #include "runtime/runtime.h"
 #include "runtime/write.h"
 
-#define CACHE_ENTRIES 8192u	/* 64 KiB; a power of two */
+#define CACHE_ENTRIES 8192u /* 64 KiB; a power of two */
 #define CACHE_PROBES 8u
 
 /* Hash:32 | id:32, published when the definition is committed; 0: empty. */
@@ -66,7 +66,7 @@ uint32_t isc_rt_define(uint16_t type, const void *data, size_t len)
 	base = isc_image_self.defs_base;
 	d = isc_image_self.defs;
 	if (d == NULL)
-		return 0;	/* a handler forked since we looked */
+		return 0; /* a handler forked since we looked */
 	at = reserve(d, base, type, n);
 	if (at == 0)
 		return 0;

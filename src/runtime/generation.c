@@ -17,7 +17,7 @@
 
 isc_image isc_image_self;
 
-static isc_wiped nowhere;		/* until there is a session */
+static isc_wiped nowhere; /* until there is a session */
 isc_wiped *isc_wiped_page = &nowhere;
 
 /* Of the main program or of a library it is linked with; absent elsewhere. */
@@ -86,7 +86,26 @@ static void settle_early(isc_wiped *w)
 		atomic_fetch_add_explicit(&isc_image_self.pool->noslot, early, memory_order_relaxed);
 }
 
-bool isc_image_open(void)
+/* Whoever is later, the opener or this one, finds the count. */
+static void miss(isc_wiped *w, uint32_t events)
+{
+	if (events == 0)
+		return;
+	atomic_fetch_add(&w->early, events);
+	if (atomic_load(&w->gen) != 0)
+		settle_early(w);
+}
+
+void isc_image_miss(void)
+{
+	isc_wiped *w = isc_wiped_page;
+
+	if (atomic_load(&w->gen) != 0 || (isc_image_following() != ISC_FOLLOWING_NO &&
+					  atomic_load(&w->opening) != ISC_OPENING_FAILED))
+		miss(w, 1);
+}
+
+static bool open_for(uint32_t events)
 {
 	isc_control *control = atomic_load_explicit(&isc_image_self.control, memory_order_acquire);
 	isc_wiped *w = isc_wiped_page;
@@ -105,13 +124,9 @@ bool isc_image_open(void)
 		return false;
 	if (following == ISC_FOLLOWING_UNKNOWN ||
 	    !atomic_compare_exchange_strong(&w->opening, &not_yet, ISC_OPENING_NOW)) {
-		/* Somebody is at it, and nobody waits: the event is dropped.
-		 * Whoever is later, the opener or this one, finds the count. */
-		if (not_yet == ISC_OPENING_FAILED)
-			return false;
-		atomic_fetch_add(&w->early, 1);
-		if (atomic_load(&w->gen) != 0)
-			settle_early(w);
+		/* Somebody is at it, and nobody waits: the event is dropped. */
+		if (not_yet != ISC_OPENING_FAILED)
+			miss(w, events);
 		return false;
 	}
 	isc_guard_enter(&guard);
@@ -124,7 +139,18 @@ bool isc_image_open(void)
 		atomic_store(&w->opening, ISC_OPENING_FAILED);
 		atomic_store(&w->following, ISC_FOLLOWING_NO);
 		atomic_fetch_add_explicit(&control->attach_failed, 1, memory_order_relaxed);
+		isc_roster_add(control, ISC_BIRTH_BARREN, false);
 	}
 	isc_guard_leave(&guard);
 	return open;
+}
+
+bool isc_image_open(void)
+{
+	return open_for(0);
+}
+
+bool isc_image_open_for_event(void)
+{
+	return open_for(1);
 }

@@ -25,18 +25,19 @@ enum isc_following { ISC_FOLLOWING_UNKNOWN = 0, ISC_FOLLOWING_YES = 1, ISC_FOLLO
 enum isc_opening { ISC_OPENING_NOT = 0, ISC_OPENING_NOW = 1, ISC_OPENING_FAILED = 2 };
 
 typedef struct isc_wiped {
-	_Atomic uint64_t gen;		/* of the open pool; release, last */
-	_Atomic uint32_t following;	/* are events of this process wanted? */
-	_Atomic uint32_t arriving;	/* somebody has begun isc_image_arrive() */
+	_Atomic uint64_t gen;	    /* of the open pool; release, last */
+	_Atomic uint32_t following; /* are events of this process wanted? */
+	_Atomic uint32_t arriving;  /* somebody has begun isc_image_arrive() */
 	_Atomic uint32_t opening;
 	uint32_t pad;
-	_Atomic uint64_t early;		/* events that came while the pool was being made */
+	_Atomic uint64_t early; /* events that came while the pool was being made */
 } isc_wiped;
 
 typedef struct isc_image {
-	_Atomic(isc_control *) control;	/* release, last of attach */
+	_Atomic(isc_control *) control; /* release, last of attach */
 	char folder[ISC_FOLDER_MAX];
-	uint32_t pid;			/* a vfork child has another one */
+	uint32_t clock_source; /* the control's, a load nearer */
+	uint32_t pid;	       /* a vfork child has another one */
 	_Atomic uint32_t python;
 	uint16_t argv_len;
 	uint16_t argv_cut;
@@ -46,20 +47,22 @@ typedef struct isc_image {
 	uint64_t pool_size;
 	isc_defs *defs;
 	uint64_t defs_size;
-	uint64_t defs_base;		/* bytes, as in isc_defs.base */
+	uint64_t defs_base; /* bytes, as in isc_defs.base */
 	uint64_t gen;
 	/* Of the nearest ancestor by fork that had a pool: */
 	uint64_t parent_gen;
-	uint64_t parent_end;		/* bytes: our own definitions begin behind these */
+	uint64_t parent_end; /* bytes: our own definitions begin behind these */
 } isc_image;
 
 extern isc_image isc_image_self;
-ISC_SHARED extern isc_wiped *isc_wiped_page;	/* never NULL */
+ISC_SHARED extern isc_wiped *isc_wiped_page; /* never NULL */
 
 /* generation.c */
-bool isc_wiped_make(void);		/* false: no such page here, stay untraced */
-uint32_t isc_image_arrive(uint16_t birth);	/* enum isc_following; first thing in a new image or child */
-bool isc_image_open(void);		/* is there a pool, made now if need be? */
+bool isc_wiped_make(void);		   /* false: no such page here, stay untraced */
+uint32_t isc_image_arrive(uint16_t birth); /* enum isc_following; first thing in a new image or child */
+bool isc_image_open(void);		   /* is there a pool, made now if need be? */
+bool isc_image_open_for_event(void);	   /* and if another thread is making it, an event is missed */
+void isc_image_miss(void);		   /* an event that is left out, as it has no name */
 
 static inline uint32_t isc_image_following(void)
 {
@@ -69,12 +72,12 @@ static inline uint32_t isc_image_following(void)
 }
 
 /* pool.c; both under isc_guard */
-bool isc_pool_open(void);		/* opens pool and definitions, fills isc_image_self */
-void isc_pool_leave(void);		/* fork child: what was inherited becomes private memory */
+bool isc_pool_open(void);  /* opens pool and definitions, fills isc_image_self */
+void isc_pool_leave(void); /* fork child: what was inherited becomes private memory */
 
 /* roster.c */
 void isc_roster_add(isc_control *control, uint16_t birth, bool traced);
-void isc_roster_argv(char *const *argv);	/* NULL: from /proc */
+void isc_roster_argv(char *const *argv); /* NULL: from /proc */
 
 /* boot.c: the child side of fork. */
 void isc_boot_forked(void);

@@ -23,39 +23,40 @@
  * function: parts of two installs that meet in one program stay inert. */
 #define ISC_RT_ABI 2u
 
-#define ISC_SESSION_VARIABLE "INFERSCOPE_SESSION"	/* the session folder's path */
+#define ISC_SESSION_VARIABLE "INFERSCOPE_SESSION" /* the session folder's path */
 
 /* ---- control ---------------------------------------------------------- */
 
 #define ISC_CONTROL_NAME "control"
 #define ISC_CONTROL_MAGIC 0x314c544353494e49ull
-#define ISC_ROSTER_ENTRIES 4096u	/* 1 MiB: a fork storm of 20 ms at 200 k/s */
+#define ISC_ROSTER_ENTRIES 4096u /* 1 MiB: a fork storm of 20 ms at 200 k/s */
 #define ISC_ROSTER_ARGV 200u
 
 enum isc_control_phase {
-	ISC_PHASE_WAITING = 0,		/* --delay has not passed */
+	ISC_PHASE_WAITING = 0, /* --delay has not passed */
 	ISC_PHASE_COLLECTING = 1,
-	ISC_PHASE_DONE = 2		/* --duration has passed, or the recorder is gone */
+	ISC_PHASE_DONE = 2 /* --duration has passed, or the recorder is gone */
 };
 
 enum isc_control_flag {
-	ISC_CONTROL_AGENT = 1u << 0,		/* the hooks are wanted */
-	ISC_CONTROL_FOLLOW_PYTHON = 1u << 1,	/* Python children are traced */
-	ISC_CONTROL_FOLLOW_ALL = 1u << 2,	/* all children are; neither: the root process alone */
-	ISC_CONTROL_CALLS = 1u << 3,		/* Python calls are traced */
-	ISC_CONTROL_ALL_FRAMES = 1u << 4,	/* also those that are left out otherwise */
-	ISC_CONTROL_C_CALLS = 1u << 5		/* and calls of C functions */
+	ISC_CONTROL_AGENT = 1u << 0,	     /* the hooks are wanted */
+	ISC_CONTROL_FOLLOW_PYTHON = 1u << 1, /* Python children are traced */
+	ISC_CONTROL_FOLLOW_ALL = 1u << 2,    /* all children are; neither: the root process alone */
+	ISC_CONTROL_CALLS = 1u << 3,	     /* Python calls are traced */
+	ISC_CONTROL_ALL_FRAMES = 1u << 4,    /* also those that are left out otherwise */
+	ISC_CONTROL_C_CALLS = 1u << 5	     /* and calls of C functions */
 };
 
 enum isc_clock_source {
-	ISC_CLOCK_MONOTONIC = 0,	/* ticks are nanoseconds of CLOCK_MONOTONIC */
-	ISC_CLOCK_TSC = 1		/* ticks are the time-stamp counter */
+	ISC_CLOCK_MONOTONIC = 0, /* ticks are nanoseconds of CLOCK_MONOTONIC */
+	ISC_CLOCK_TSC = 1	 /* ticks are the time-stamp counter */
 };
 
 /* How a process image came to be, in the roster. */
 enum isc_birth {
-	ISC_BIRTH_IMAGE = 1,	/* a program was loaded: first start or exec */
-	ISC_BIRTH_FORK = 2	/* a fork child, seen by the fork hook or at its first event */
+	ISC_BIRTH_IMAGE = 1, /* a program was loaded: first start or exec */
+	ISC_BIRTH_FORK = 2,  /* a fork child, seen by the fork hook or at its first event */
+	ISC_BIRTH_BARREN = 3 /* no birth: an image told of before could not open its pool */
 };
 
 /*
@@ -64,44 +65,44 @@ enum isc_birth {
  * however short it lives.  The taker fills the entry and release-stores seq last.
  */
 typedef struct isc_roster_entry {
-	_Atomic uint64_t seq;		/* number of this entry + 1 */
+	_Atomic uint64_t seq; /* number of this entry + 1 */
 	uint64_t ticks;
-	uint32_t pid;			/* as the process sees itself */
+	uint32_t pid; /* as the process sees itself */
 	uint32_t ppid;
-	uint16_t birth;			/* enum isc_birth */
-	uint16_t argv_len;		/* bytes used below: arguments with their NULs */
-	uint16_t argv_cut;		/* 1: more arguments than fit */
-	uint16_t traced;		/* 1: events of this image may follow */
+	uint16_t birth;	   /* enum isc_birth */
+	uint16_t argv_len; /* bytes used below: arguments with their NULs */
+	uint16_t argv_cut; /* 1: more arguments than fit */
+	uint16_t traced;   /* 1: events of this image may follow */
 	uint8_t pad[24];
 	char argv[ISC_ROSTER_ARGV];
 } isc_roster_entry;
 _Static_assert(sizeof(isc_roster_entry) == 256, "roster entry");
 
 typedef struct isc_control {
-	_Atomic uint64_t magic;		/* recorder, release, last */
-	uint32_t abi;			/* ISC_RT_ABI of the recorder */
-	uint32_t flags;			/* enum isc_control_flag */
+	_Atomic uint64_t magic; /* recorder, release, last */
+	uint32_t abi;		/* ISC_RT_ABI of the recorder */
+	uint32_t flags;		/* enum isc_control_flag */
 	uint8_t session_id[16];
-	uint32_t clock_source;		/* enum isc_clock_source */
-	uint32_t root_pid;		/* the program that `run` started; recorder, before its exec */
-	uint32_t first_blocks;		/* blocks of a new pool */
-	uint32_t max_blocks;		/* and its limit */
-	uint32_t max_slots;		/* threads that can write at once */
-	uint32_t first_defs_bytes;	/* backed bytes of a new definitions file */
-	uint32_t max_defs_bytes;	/* and its limit */
-	uint32_t roster_entries;	/* ISC_ROSTER_ENTRIES */
-	uint64_t start_ns;		/* CLOCK_MONOTONIC at the start of the session */
-	_Atomic uint32_t phase;		/* enum isc_control_phase; recorder */
-	float budget_pct;		/* slowdown that tracing may cause; negative: any; recorder, before publishing */
+	uint32_t clock_source;	   /* enum isc_clock_source */
+	uint32_t root_pid;	   /* the program that `run` started; recorder, before its exec */
+	uint32_t first_blocks;	   /* blocks of a new pool */
+	uint32_t max_blocks;	   /* and its limit */
+	uint32_t max_slots;	   /* threads that can write at once */
+	uint32_t first_defs_bytes; /* backed bytes of a new definitions file */
+	uint32_t max_defs_bytes;   /* and its limit */
+	uint32_t roster_entries;   /* ISC_ROSTER_ENTRIES */
+	uint64_t start_ns;	   /* CLOCK_MONOTONIC at the start of the session */
+	_Atomic uint32_t phase;	   /* enum isc_control_phase; recorder */
+	float budget_pct;	   /* slowdown that tracing may cause; negative: any; recorder, before publishing */
 	uint8_t pad1[48];
 	/* A line of its own: every new process adds to it. */
 	_Atomic uint64_t roster_tail;	/* 128: entries taken; processes, fetch_add */
-	_Atomic uint64_t attach_failed;	/* 136: images that could not open a pool; processes */
+	_Atomic uint64_t attach_failed; /* 136: images that could not open a pool; processes */
 	uint8_t pad2[112];
-	char trace_path[2048];		/* 256: where the trace goes, for salvage; recorder */
-	char rt_path[1024];		/* the runtime as it is preloaded; recorder */
+	char trace_path[2048]; /* 256: where the trace goes, for salvage; recorder */
+	char rt_path[1024];    /* the runtime as it is preloaded; recorder */
 	uint8_t pad3[4096 - 256 - 2048 - 1024];
-	isc_roster_entry roster[];	/* 4096: entry n lies at n % roster_entries */
+	isc_roster_entry roster[]; /* 4096: entry n lies at n % roster_entries */
 } isc_control;
 _Static_assert(offsetof(isc_control, roster_tail) == 128, "control: roster_tail");
 _Static_assert(offsetof(isc_control, trace_path) == 256, "control: trace_path");
@@ -115,12 +116,12 @@ _Static_assert(sizeof(isc_control) == 4096, "control");
 /* ---- pool ------------------------------------------------------------- */
 
 #define ISC_POOL_MAGIC 0x314c4f4f5053494eull
-#ifndef ISC_BLOCK_SIZE			/* tests shrink it to widen races */
+#ifndef ISC_BLOCK_SIZE /* tests shrink it to widen races */
 #define ISC_BLOCK_SIZE 8192u
 #endif
 #define ISC_BLOCK_HEADER 64u
 #define ISC_BLOCK_SLOTS ((ISC_BLOCK_SIZE - ISC_BLOCK_HEADER) / 16u)
-#define ISC_STREAMS 2u			/* 0 ordinary, 1 nested in a signal handler */
+#define ISC_STREAMS 2u /* 0 ordinary, 1 nested in a signal handler */
 #define ISC_MAX_SLOTS 4096u
 
 /* Block state: seq:44 | slot:16 | stream:1 | pin:1 | phase:2.  FREE is the word 0. */
@@ -135,12 +136,12 @@ enum { ISC_BLOCK_FREE = 0, ISC_BLOCK_INIT = 1, ISC_BLOCK_WRITING = 2, ISC_BLOCK_
 	((uint64_t)(seq) << 20 | ISC_STATE_SLOT(slot) | ((stream) ? ISC_STATE_STREAM : 0) | (uint64_t)(phase))
 
 typedef struct isc_block {
-	_Atomic uint64_t committed;	/*  0 events:32 | slots:32; owner, release */
-	uint64_t first;			/*  8 number of the event in slot 0; owner, in INIT only */
-	uint64_t seq;			/* 16 take number; owner, in INIT only */
-	uint64_t serial;		/* 24 thread serial; owner, in INIT only */
-	uint32_t tid;			/* 32 */
-	uint32_t stream;		/* 36 */
+	_Atomic uint64_t committed; /*  0 events:32 | slots:32; owner, release */
+	uint64_t first;		    /*  8 number of the event in slot 0; owner, in INIT only */
+	uint64_t seq;		    /* 16 take number; owner, in INIT only */
+	uint64_t serial;	    /* 24 thread serial; owner, in INIT only */
+	uint32_t tid;		    /* 32 */
+	uint32_t stream;	    /* 36 */
 	uint64_t pad[3];
 	isc_record record[ISC_BLOCK_SLOTS];
 } isc_block;
@@ -148,37 +149,37 @@ _Static_assert(sizeof(isc_block) == ISC_BLOCK_SIZE, "block");
 
 enum isc_slot_phase { ISC_SLOT_FREE = 0, ISC_SLOT_INIT = 1, ISC_SLOT_LIVE = 2 };
 
-typedef struct isc_slot {		/* one per thread that writes */
-	_Atomic uint32_t phase;		/*  0 taker: CAS FREE -> INIT, release LIVE; recorder: FREE */
-	_Atomic uint32_t tid;		/*  4 taker */
-	uint64_t serial;		/*  8 taker; never 0, never used twice in a pool */
-	uint64_t birth_ticks;		/* 16 taker */
-	_Atomic uint64_t upto[ISC_STREAMS];	/* 24 events numbered so far, at close and at drop; owner, release */
-	_Atomic uint64_t deep;		/* 40 events lost below the second nesting level; owner */
+typedef struct isc_slot {		    /* one per thread that writes */
+	_Atomic uint32_t phase;		    /*  0 taker: CAS FREE -> INIT, release LIVE; recorder: FREE */
+	_Atomic uint32_t tid;		    /*  4 taker */
+	uint64_t serial;		    /*  8 taker; never 0, never used twice in a pool */
+	uint64_t birth_ticks;		    /* 16 taker */
+	_Atomic uint64_t upto[ISC_STREAMS]; /* 24 events numbered so far, at close and at drop; owner, release */
+	_Atomic uint64_t deep;		    /* 40 events lost below the second nesting level; owner */
 	uint64_t pad[2];
 } isc_slot;
 _Static_assert(sizeof(isc_slot) == 64, "slot");
 
 typedef struct isc_pool {
-	_Atomic uint64_t magic;		/*  0 creator, release, last */
-	uint32_t abi;			/*  8 */
-	uint32_t block_size;		/* 12 */
-	uint32_t max_blocks;		/* 16 */
-	uint32_t max_slots;		/* 20 */
-	uint32_t pid;			/* 24 as the process sees itself */
-	uint32_t ppid;			/* 28 */
-	uint64_t gen;			/* 32 names this image; odd, never 0 */
-	uint64_t parent_gen;		/* 40 the nearest image with a pool that this one was forked from, or 0 */
-	uint64_t defs_base;		/* 48 ids below this resolve in the definitions of parent_gen */
-	uint64_t off_state;		/* 56 */
-	uint64_t off_slot;		/* 64 */
-	uint64_t off_block;		/* 72 */
-	uint64_t size;			/* 80 of the mapping, backed or not */
-	_Alignas(128) _Atomic uint64_t seq;	/* 128 next take number, from 1; threads, fetch_add */
-	_Atomic uint64_t serial;	/* 136 thread serials given; threads, fetch_add */
-	_Atomic uint64_t noslot;	/* 144 events lost for want of a slot; threads, fetch_add */
-	_Alignas(128) _Atomic uint32_t nblocks;	/* 256 backed blocks; creator, then the recorder, release */
-	_Atomic uint32_t hint;		/* 260 lowest block worth trying, may be wrong; all, relaxed */
+	_Atomic uint64_t magic;		    /*  0 creator, release, last */
+	uint32_t abi;			    /*  8 */
+	uint32_t block_size;		    /* 12 */
+	uint32_t max_blocks;		    /* 16 */
+	uint32_t max_slots;		    /* 20 */
+	uint32_t pid;			    /* 24 as the process sees itself */
+	uint32_t ppid;			    /* 28 */
+	uint64_t gen;			    /* 32 names this image; odd, never 0 */
+	uint64_t parent_gen;		    /* 40 the nearest image with a pool that this one was forked from, or 0 */
+	uint64_t defs_base;		    /* 48 ids below this resolve in the definitions of parent_gen */
+	uint64_t off_state;		    /* 56 */
+	uint64_t off_slot;		    /* 64 */
+	uint64_t off_block;		    /* 72 */
+	uint64_t size;			    /* 80 of the mapping, backed or not */
+	_Alignas(128) _Atomic uint64_t seq; /* 128 next take number, from 1; threads, fetch_add */
+	_Atomic uint64_t serial;	    /* 136 thread serials given; threads, fetch_add */
+	_Atomic uint64_t noslot;	    /* 144 events lost for want of a slot; threads, fetch_add */
+	_Alignas(128) _Atomic uint32_t nblocks; /* 256 backed blocks; creator, then the recorder, release */
+	_Atomic uint32_t hint;			/* 260 lowest block worth trying, may be wrong; all, relaxed */
 	_Alignas(4096) char end[];
 } isc_pool;
 _Static_assert(sizeof(isc_pool) == 4096, "pool header");
@@ -221,19 +222,19 @@ static inline uint64_t isc_pool_backed_bytes(uint32_t max_blocks, uint32_t max_s
  * neither other writers nor the reader.
  */
 typedef struct isc_defs {
-	_Atomic uint64_t magic;		/*  0 creator, release, last */
-	uint64_t gen;			/*  8 as in the pool */
-	uint64_t base;			/* 16 bytes before the first definition of this file, a multiple of 16 */
-	_Atomic uint64_t tail;		/* 24 bytes taken from the start of the file; threads, CAS */
-	_Atomic uint64_t backed;	/* 32 bytes that may be touched; creator, then the recorder, release */
-	_Atomic uint64_t lost;		/* 40 definitions for which there was no room; threads */
-	uint64_t size;			/* 48 of the mapping */
+	_Atomic uint64_t magic;	 /*  0 creator, release, last */
+	uint64_t gen;		 /*  8 as in the pool */
+	uint64_t base;		 /* 16 bytes before the first definition of this file, a multiple of 16 */
+	_Atomic uint64_t tail;	 /* 24 bytes taken from the start of the file; threads, CAS */
+	_Atomic uint64_t backed; /* 32 bytes that may be touched; creator, then the recorder, release */
+	_Atomic uint64_t lost;	 /* 40 definitions for which there was no room; threads */
+	uint64_t size;		 /* 48 of the mapping */
 	uint64_t pad[9];
 } isc_defs;
 _Static_assert(sizeof(isc_defs) == 128, "definitions header");
 
-typedef struct isc_def {		/* at a multiple of 16 */
-	_Atomic uint64_t head;		/* ISC_DEF_HEAD; taker: CAS 0 -> RESERVED, release COMMITTED */
+typedef struct isc_def {       /* at a multiple of 16 */
+	_Atomic uint64_t head; /* ISC_DEF_HEAD; taker: CAS 0 -> RESERVED, release COMMITTED */
 	char data[];
 } isc_def;
 

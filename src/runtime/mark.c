@@ -67,6 +67,8 @@ static uint32_t mark_scope_enter(const char *name)
 	/* Without a name the exit would not come: leave both out. */
 	if (id != 0)
 		isc_write1(ticks, ISC_RECORD_WORD(id, ISC_KIND_SCOPE_ENTER, 0));
+	else
+		isc_image_miss();
 	return id;
 }
 

@@ -261,7 +261,7 @@ void isc_pool_leave(void)
 	isc_image *me = &isc_image_self;
 
 	if (me->pool == NULL)
-		return;		/* the parent had none; what it inherited stays ours too */
+		return; /* the parent had none; what it inherited stays ours too */
 	me->parent_gen = me->gen;
 	me->parent_end = me->defs_base + atomic_load_explicit(&me->defs->tail, memory_order_acquire);
 	make_private(me->defs, me->defs_size);

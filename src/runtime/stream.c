@@ -72,8 +72,8 @@ static isc_producer *register_thread(uint64_t gen)
 		if (old == &producers[i] && old->gen != gen)
 			continue;
 		if (atomic_load_explicit(&slots[i].phase, memory_order_relaxed) != ISC_SLOT_FREE ||
-		    !atomic_compare_exchange_strong_explicit(&slots[i].phase, &was, ISC_SLOT_INIT,
-							     memory_order_acquire, memory_order_relaxed))
+		    !atomic_compare_exchange_strong_explicit(&slots[i].phase, &was, ISC_SLOT_INIT, memory_order_acquire,
+							     memory_order_relaxed))
 			continue;
 		atomic_store_explicit(&cursor, i + 1, memory_order_relaxed);
 		t = &producers[i];
@@ -222,7 +222,7 @@ __attribute__((noinline, cold)) void isc_stream_refill(isc_producer *t, isc_stre
 		close_block(t, s);
 	if (parcel->slots <= ISC_BLOCK_SLOTS && s->skip == 0 && take(t, s)) {
 		isc_parcel_copy(s->block->record, parcel);
-		isc_stream_publish(t, s, parcel->slots);
+		isc_stream_publish(t, s, s->block, s->commit + ISC_COMMIT_ONE(parcel->slots));
 		return;
 	}
 	/* Numbered and dropped: the recorder sees a gap. */
@@ -260,16 +260,16 @@ static bool dead_frame(uintptr_t busy, uintptr_t frame)
 
 static void put(isc_producer *t, isc_stream *s, const isc_parcel *parcel, uintptr_t frame)
 {
-	uint32_t at;
+	uint64_t commit;
 
 	atomic_store_explicit(&s->busy, frame, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst);
-	at = (uint32_t)s->commit;
-	if (at + parcel->slots > s->limit) {
+	commit = s->commit;
+	if ((uint32_t)commit + parcel->slots > s->limit) {
 		isc_stream_refill(t, s, parcel);
 	} else {
-		isc_parcel_copy(&s->block->record[at], parcel);
-		if (!isc_stream_publish(t, s, parcel->slots))
+		isc_parcel_copy(&s->block->record[(uint32_t)commit], parcel);
+		if (!isc_stream_publish(t, s, s->block, commit + ISC_COMMIT_ONE(parcel->slots)))
 			return;
 	}
 	atomic_signal_fence(memory_order_seq_cst);
@@ -281,7 +281,7 @@ __attribute__((noinline)) void isc_stream_slow(const isc_parcel *parcel, uintptr
 	isc_producer *t = isc_producer_self;
 	uint64_t gen;
 
-	if (!isc_image_open())
+	if (!isc_image_open_for_event())
 		return;
 	gen = atomic_load_explicit(&isc_wiped_page->gen, memory_order_acquire);
 	if (t == NULL || t->gen != gen)

@@ -20,7 +20,7 @@
 #include "runtime/image.h"
 #include "runtime/layout.h"
 
-#ifdef ISC_CHAOS		/* tests: yield inside the windows */
+#ifdef ISC_CHAOS /* tests: yield inside the windows */
 #include <sched.h>
 #define ISC_WINDOW(often) \
 	do { \
@@ -34,13 +34,13 @@
 
 /* Private to the thread; the recorder never sees it. */
 typedef struct isc_stream {
-	_Atomic uintptr_t busy;		/* frame address of the writer inside, or 0 */
+	_Atomic uintptr_t busy; /* frame address of the writer inside, or 0 */
 	isc_block *block;
-	uint64_t commit;		/* private copy of block->committed */
-	uint32_t limit;			/* slots usable; 0 without a block */
-	uint32_t index;			/* of block */
-	uint64_t next;			/* number of the first event of the next block */
-	uint32_t skip;			/* events to drop before the next try to take a block */
+	uint64_t commit; /* private copy of block->committed */
+	uint32_t limit;	 /* slots usable; 0 without a block */
+	uint32_t index;	 /* of block */
+	uint64_t next;	 /* number of the first event of the next block */
+	uint32_t skip;	 /* events to drop before the next try to take a block */
 	uint32_t which;
 } isc_stream;
 
@@ -61,7 +61,7 @@ typedef struct isc_parcel {
 	uint64_t head[2];
 	const void *body;
 	uint32_t body_len;
-	uint32_t slots;			/* of the whole event */
+	uint32_t slots; /* of the whole event */
 	bool length_first;
 } isc_parcel;
 
@@ -77,14 +77,11 @@ void isc_parcel_copy(isc_record *to, const isc_parcel *parcel);
 
 static inline uint64_t isc_ticks(void)
 {
-	const isc_control *control = atomic_load_explicit(&isc_image_self.control, memory_order_relaxed);
 	struct timespec now;
 
 #ifdef __x86_64__
-	if (__builtin_expect(control != NULL && control->clock_source == ISC_CLOCK_TSC, 1))
+	if (__builtin_expect(isc_image_self.clock_source == ISC_CLOCK_TSC, 1))
 		return __builtin_ia32_rdtsc();
-#else
-	(void)control;
 #endif
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
@@ -103,17 +100,17 @@ static inline bool isc_producer_ready(const isc_producer *t)
  * handler may have interrupted this write and forked: the child must not
  * commit, and leaves busy set in a producer that nobody uses again.
  */
-static inline bool isc_stream_publish(isc_producer *t, isc_stream *s, uint32_t slots)
+static inline bool isc_stream_publish(isc_producer *t, isc_stream *s, isc_block *block, uint64_t commit)
 {
-	uint64_t commit = s->commit + (1ull << 32) + slots;
-
 	if (__builtin_expect(t->gen != atomic_load_explicit(&isc_wiped_page->gen, memory_order_relaxed), 0))
 		return false;
 	atomic_signal_fence(memory_order_seq_cst);
 	s->commit = commit;
-	atomic_store_explicit(&s->block->committed, commit, memory_order_release);
+	atomic_store_explicit(&block->committed, commit, memory_order_release);
 	return true;
 }
+
+#define ISC_COMMIT_ONE(slots) ((1ull << 32) + (slots)) /* what one event adds to `committed` */
 
 /* One slot, passed as two words so that nothing goes through the stack: a
  * record built from small fields fails store forwarding and costs 5 ns more. */
@@ -122,7 +119,7 @@ static inline void isc_write1(uint64_t ticks, uint64_t word)
 	uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
 	isc_producer *t = isc_producer_self;
 	isc_stream *s;
-	uint32_t at;
+	uint64_t commit;
 
 	if (!isc_producer_ready(t)) {
 		isc_stream_slow1(ticks, word, frame);
@@ -131,15 +128,16 @@ static inline void isc_write1(uint64_t ticks, uint64_t word)
 	s = &t->stream[0];
 	atomic_store_explicit(&s->busy, frame, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst);
-	at = (uint32_t)s->commit;
-	if (__builtin_expect(at >= s->limit, 0)) {
+	commit = s->commit;
+	if (__builtin_expect((uint32_t)commit >= s->limit, 0)) {
 		isc_stream_refill1(t, s, ticks, word);
 	} else {
-		uint64_t *to = (uint64_t *)(void *)&s->block->record[at];
+		isc_block *block = s->block;
+		uint64_t *to = (uint64_t *)(void *)&block->record[(uint32_t)commit];
 
 		to[0] = ticks;
 		to[1] = word;
-		if (!isc_stream_publish(t, s, 1))
+		if (!isc_stream_publish(t, s, block, commit + ISC_COMMIT_ONE(1)))
 			return;
 	}
 	atomic_signal_fence(memory_order_seq_cst);
@@ -153,19 +151,20 @@ static inline void isc_write(const isc_record *record, uint32_t n)
 	isc_producer *t = isc_producer_self;
 	isc_parcel parcel;
 	isc_stream *s;
-	uint32_t at;
+	uint64_t commit;
 
 	if (isc_producer_ready(t)) {
 		s = &t->stream[0];
 		atomic_store_explicit(&s->busy, frame, memory_order_relaxed);
 		atomic_signal_fence(memory_order_seq_cst);
-		at = (uint32_t)s->commit;
-		if (__builtin_expect(at + n <= s->limit, 1)) {
-			isc_record *to = &s->block->record[at];
+		commit = s->commit;
+		if (__builtin_expect((uint32_t)commit + n <= s->limit, 1)) {
+			isc_block *block = s->block;
+			isc_record *to = &block->record[(uint32_t)commit];
 
 			for (uint32_t k = 0; k < n; k++)
 				to[k] = record[k];
-			if (!isc_stream_publish(t, s, n))
+			if (!isc_stream_publish(t, s, block, commit + ISC_COMMIT_ONE(n)))
 				return;
 			atomic_signal_fence(memory_order_seq_cst);
 			atomic_store_explicit(&s->busy, 0, memory_order_relaxed);

@@ -46,7 +46,7 @@ isc_status isc_drain_new(const isc_drain_options *options, const isc_drain_sink 
 		isc_drain_free(d);
 		return isc_fail(err, ISC_ERR_NOMEM, "no memory to read events");
 	}
-	d->options.folder = NULL;	/* borrowed only until here */
+	d->options.folder = NULL; /* borrowed only until here */
 	*out = d;
 	return ISC_OK;
 }

@@ -24,8 +24,8 @@ typedef struct isc_drain_sink {
 	uint32_t (*thread)(void *self, uint32_t process, uint32_t tid, uint64_t serial, uint64_t birth_ticks);
 	void (*define)(void *self, uint32_t process, uint32_t id, uint16_t type, const void *data, uint32_t len);
 	/* Called after every definition that these slots can name was given. */
-	void (*events)(void *self, uint32_t process, uint32_t thread, uint8_t stream, uint64_t first,
-		       uint32_t events, const void *slots, uint32_t n);
+	void (*events)(void *self, uint32_t process, uint32_t thread, uint8_t stream, uint64_t first, uint32_t events,
+		       const void *slots, uint32_t n);
 	/* produced = stored + lost; last word on a stream (stream 2: nested too deep;
 	 * thread 0: threads without a slot) or, with final false, its state so far. */
 	void (*account)(void *self, uint32_t process, uint32_t thread, uint8_t stream, uint64_t produced,
@@ -41,19 +41,19 @@ typedef struct isc_drain_sink {
 typedef struct isc_drain isc_drain;
 
 typedef struct isc_drain_options {
-	const char *folder;		/* the session's */
-	uint64_t limit_bytes;		/* for all pools together; they grow no further (0: not at all) */
-	bool takeover;			/* an earlier recorder died: clear its pins, resume its numbers */
-	bool keep_files;		/* do not remove drained pools of the dead (salvage tests) */
+	const char *folder;   /* the session's */
+	uint64_t limit_bytes; /* for all pools together; they grow no further (0: not at all) */
+	bool takeover;	      /* an earlier recorder died: clear its pins, resume its numbers */
+	bool keep_files;      /* do not remove drained pools of the dead (salvage tests) */
 } isc_drain_options;
 
 isc_status isc_drain_new(const isc_drain_options *options, const isc_drain_sink *sink, isc_drain **out, isc_error *err);
 void isc_drain_free(isc_drain *d);
 
 typedef struct isc_drain_cycle {
-	uint64_t events;	/* stored this time */
-	double fill;		/* share of the fullest pool that was read, 0..1 */
-	unsigned pools;		/* open now */
+	uint64_t events; /* stored this time */
+	double fill;	 /* share of the fullest pool that was read, 0..1 */
+	unsigned pools;	 /* open now */
 } isc_drain_cycle;
 
 /* One pass over all pools: finds new ones, learns deaths, reads, grows, frees. */
@@ -61,12 +61,12 @@ isc_status isc_drain_run(isc_drain *d, isc_drain_cycle *cycle, isc_error *err);
 
 /* What a report should mention; all are 0 in a healthy session. */
 typedef struct isc_drain_stats {
-	uint64_t pools;			/* opened so far; not a trouble */
-	uint64_t refused_pools;		/* files that are no pool of ours, or no memory for them */
-	uint64_t damaged;		/* blocks and definitions that made no sense; their events count as lost */
-	uint64_t grow_failed;		/* times that there was no room to grow */
-	uint64_t defs_lost;		/* definitions for which there was no room: their names are "?" */
-	uint64_t bytes;			/* shared memory in use; not a trouble */
+	uint64_t pools;		/* opened so far; not a trouble */
+	uint64_t refused_pools; /* files that are no pool of ours, or no memory for them */
+	uint64_t damaged;	/* blocks and definitions that made no sense; their events count as lost */
+	uint64_t grow_failed;	/* times that there was no room to grow */
+	uint64_t defs_lost;	/* definitions for which there was no room: their names are "?" */
+	uint64_t bytes;		/* shared memory in use; not a trouble */
 } isc_drain_stats;
 void isc_drain_stats_get(const isc_drain *d, isc_drain_stats *out);
 

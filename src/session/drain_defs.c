@@ -126,7 +126,8 @@ static void read_waiting(isc_drain *d, isc_drain_pool *p, uint64_t tail)
 
 		if (ISC_DEF_STATE(head) == ISC_DEF_RESERVED)
 			defs->waiting[kept++] = at;
-		else if (ISC_DEF_STATE(head) == ISC_DEF_COMMITTED && len <= ISC_DEF_MAX && at + isc_def_bytes(len) <= tail)
+		else if (ISC_DEF_STATE(head) == ISC_DEF_COMMITTED && len <= ISC_DEF_MAX &&
+			 at + isc_def_bytes(len) <= tail)
 			give(d, p, at, head);
 		else
 			d->stats.damaged++;
@@ -153,14 +154,14 @@ static void read_own(isc_drain *d, isc_drain_pool *p)
 
 		if (len > ISC_DEF_MAX || defs->cursor + need > tail ||
 		    (ISC_DEF_STATE(head) != ISC_DEF_COMMITTED && ISC_DEF_STATE(head) != ISC_DEF_RESERVED)) {
-			defs->damaged = true;	/* somebody wrote over them: the rest cannot be found */
+			defs->damaged = true; /* somebody wrote over them: the rest cannot be found */
 			d->stats.damaged++;
 			break;
 		}
 		if (ISC_DEF_STATE(head) == ISC_DEF_COMMITTED)
 			give(d, p, defs->cursor, head);
 		else if (!wait_for(defs, defs->cursor))
-			break;		/* no memory: from here again next time */
+			break; /* no memory: from here again next time */
 		defs->cursor += need;
 	}
 	lost = atomic_load_explicit(&defs->map->lost, memory_order_relaxed);

@@ -11,7 +11,7 @@
 
 /* Larger than any session asks for; keeps sums far from overflow. */
 #define BLOCKS_MAX (1u << 20)
-#define GROW_STEP_BYTES (8u << 20)	/* one cycle's worth: 3 ms */
+#define GROW_STEP_BYTES (8u << 20) /* one cycle's worth: 3 ms */
 #define GROW_PAUSE 64u
 #define GROW_TARGET_BYTES (64u << 20)
 #define BLOCKS_PER_THREAD 4u
@@ -75,8 +75,8 @@ static isc_drain_pool *adopt(isc_drain *d, const char *name, const isc_pool *h, 
 	if (p == NULL)
 		return NULL;
 	p->threads = calloc(h->max_slots, sizeof(*p->threads));
-	p->map = p->threads != NULL ?
-		ISC_DRAIN_MMAP(NULL, h->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+	p->map = p->threads != NULL ? ISC_DRAIN_MMAP(NULL, h->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
+				    : MAP_FAILED;
 	if (p->map == MAP_FAILED) {
 		free(p->threads);
 		free(p);

@@ -50,37 +50,37 @@ static inline uint32_t isc_drain_once32(const uint32_t *at)
 }
 
 typedef struct isc_drain_stream {
-	uint64_t expected;	/* the number that comes next */
+	uint64_t expected; /* the number that comes next */
 	uint64_t stored;
 	uint64_t lost;
-	uint64_t told;		/* lost, as last given to the sink */
-	uint64_t newest;	/* the highest take number met: an older open block was abandoned */
-	uint64_t block_seq;	/* the block read last ... */
-	uint64_t block_next;	/* ... the number behind what was read of it ... */
-	uint32_t block_slots;	/* ... and its slots */
+	uint64_t told;	      /* lost, as last given to the sink */
+	uint64_t newest;      /* the highest take number met: an older open block was abandoned */
+	uint64_t block_seq;   /* the block read last ... */
+	uint64_t block_next;  /* ... the number behind what was read of it ... */
+	uint32_t block_slots; /* ... and its slots */
 } isc_drain_stream;
 
-typedef struct isc_drain_thread {	/* what a slot stands for now */
-	uint64_t serial;		/* 0: nobody */
-	uint32_t index;			/* the sink's */
+typedef struct isc_drain_thread { /* what a slot stands for now */
+	uint64_t serial;	  /* 0: nobody */
+	uint32_t index;		  /* the sink's */
 	bool dead;
 	isc_drain_stream stream[ISC_STREAMS];
 } isc_drain_thread;
 
 typedef struct isc_drain_defs {
-	isc_defs *map;			/* NULL: there are none to be had */
+	isc_defs *map; /* NULL: there are none to be had */
 	uint64_t size;
 	uint64_t base;
-	uint64_t backed;		/* what we know to be there */
-	uint64_t cursor;		/* everything before was given, or waits below */
-	uint64_t *waiting;		/* places of definitions that were not committed */
+	uint64_t backed;   /* what we know to be there */
+	uint64_t cursor;   /* everything before was given, or waits below */
+	uint64_t *waiting; /* places of definitions that were not committed */
 	size_t n_waiting, room_waiting;
 	bool damaged;
 	uint64_t told_lost;
 } isc_drain_defs;
 
 typedef struct isc_drain_pool {
-	char name[48];			/* pPID.GEN */
+	char name[48]; /* pPID.GEN */
 	isc_pool *map;
 	uint64_t size;
 	uint32_t pid;
@@ -90,36 +90,36 @@ typedef struct isc_drain_pool {
 	isc_slot *slots;
 	char *blocks;
 	uint64_t off_block;
-	uint32_t nblocks;		/* what we know to be there */
-	uint32_t process;		/* the sink's; 0: left alone */
-	isc_drain_thread *threads;	/* [max_slots] */
+	uint32_t nblocks;	   /* what we know to be there */
+	uint32_t process;	   /* the sink's; 0: left alone */
+	isc_drain_thread *threads; /* [max_slots] */
 	uint64_t slots_freed;
 	uint64_t noslot_told;
 	bool gone;
-	bool any_dead;			/* some thread below is marked */
-	bool pid_known;			/* pid is this process in our own numbering */
+	bool any_dead;	/* some thread below is marked */
+	bool pid_known; /* pid is this process in our own numbering */
 	unsigned pid_tries;
-	unsigned grow_pause;		/* cycles until the next try */
-	uint32_t free_blocks;		/* at the last look */
-	uint64_t slots_read;		/* in this cycle */
+	unsigned grow_pause;  /* cycles until the next try */
+	uint32_t free_blocks; /* at the last look */
+	uint64_t slots_read;  /* in this cycle */
 	isc_drain_defs defs;
 } isc_drain_pool;
 
-typedef struct isc_drain_run_ {		/* events copied out, waiting for their definitions */
+typedef struct isc_drain_run_ { /* events copied out, waiting for their definitions */
 	uint32_t thread;
 	uint8_t stream;
 	uint64_t first;
 	uint32_t events;
 	uint32_t slots;
-	size_t at;			/* in isc_drain.copy */
+	size_t at; /* in isc_drain.copy */
 } isc_drain_run_;
 
-typedef struct isc_drain_item {		/* a block worth looking at */
+typedef struct isc_drain_item { /* a block worth looking at */
 	uint64_t word;
 	uint32_t index;
 } isc_drain_item;
 
-#define ISC_DRAIN_BATCH 64u		/* blocks copied before they are given away: half a MiB */
+#define ISC_DRAIN_BATCH 64u /* blocks copied before they are given away: half a MiB */
 
 struct isc_drain {
 	isc_drain_options options;
@@ -127,21 +127,21 @@ struct isc_drain {
 	isc_drain_stats stats;
 	int dir;
 	uint64_t cycle;
-	unsigned idle;			/* cycles without an event */
-	unsigned fresh;			/* pools opened in this cycle */
-	bool dirty;			/* the folder may hold what we have not seen */
-	int64_t seen_sec, seen_nsec;	/* its time at the last look */
-	isc_hashmap known;		/* names met: opened, refused or finished */
-	isc_hashmap by_gen;		/* isc_drain_pool * of an open pool; 1: was open once */
+	unsigned idle;		     /* cycles without an event */
+	unsigned fresh;		     /* pools opened in this cycle */
+	bool dirty;		     /* the folder may hold what we have not seen */
+	int64_t seen_sec, seen_nsec; /* its time at the last look */
+	isc_hashmap known;	     /* names met: opened, refused or finished */
+	isc_hashmap by_gen;	     /* isc_drain_pool * of an open pool; 1: was open once */
 	isc_drain_pool **pools;
 	size_t n_pools, room_pools;
 	isc_drain_item *items;
 	uint32_t room_items;
-	isc_record *copy;		/* ISC_DRAIN_BATCH blocks */
+	isc_record *copy; /* ISC_DRAIN_BATCH blocks */
 	size_t copy_slots;
-	isc_drain_run_ *runs;		/* ISC_DRAIN_BATCH of them */
+	isc_drain_run_ *runs; /* ISC_DRAIN_BATCH of them */
 	size_t n_runs;
-	char *def_copy;			/* ISC_DEF_MAX bytes */
+	char *def_copy; /* ISC_DEF_MAX bytes */
 };
 
 /* drain_pool.c.  NULL: *later says whether it is only unfinished. */
@@ -155,10 +155,10 @@ uint64_t isc_drain_pool_read(isc_drain *d, isc_drain_pool *p);
 /* drain_thread.c */
 isc_drain_thread *isc_drain_thread_of(isc_drain *d, isc_drain_pool *p, uint32_t slot, uint64_t serial, uint32_t tid);
 void isc_drain_deaths_learn(isc_drain *d, isc_drain_pool *p);
-void isc_drain_deaths_close(isc_drain *d, isc_drain_pool *p);	/* after a whole read */
-void isc_drain_account(isc_drain *d, isc_drain_pool *p, bool last);	/* of the living */
+void isc_drain_deaths_close(isc_drain *d, isc_drain_pool *p);	    /* after a whole read */
+void isc_drain_account(isc_drain *d, isc_drain_pool *p, bool last); /* of the living */
 uint32_t isc_drain_threads_alive(const isc_drain_pool *p);
-uint32_t isc_drain_slots_end(const isc_drain_pool *p);	/* no slot from here on was ever taken */
+uint32_t isc_drain_slots_end(const isc_drain_pool *p); /* no slot from here on was ever taken */
 
 /* drain_defs.c */
 void isc_drain_defs_open(isc_drain *d, isc_drain_pool *p);

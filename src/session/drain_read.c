@@ -26,8 +26,8 @@ static void give(isc_drain *d, isc_drain_pool *p)
 	for (size_t i = 0; i < d->n_runs; i++) {
 		const isc_drain_run_ *r = &d->runs[i];
 
-		d->sink.events(d->sink.self, p->process, r->thread, r->stream, r->first, r->events,
-			       d->copy + r->at, r->slots);
+		d->sink.events(d->sink.self, p->process, r->thread, r->stream, r->first, r->events, d->copy + r->at,
+			       r->slots);
 	}
 	d->n_runs = 0;
 	d->copy_slots = 0;
@@ -96,7 +96,8 @@ static uint32_t scan(isc_drain *d, isc_drain_pool *p)
 			d->items[n++] = (isc_drain_item){word, i};
 	}
 	p->free_blocks = free_blocks;
-	qsort(d->items, n, sizeof(*d->items), by_seq);
+	if (n > 1)
+		qsort(d->items, n, sizeof(*d->items), by_seq);
 	return n;
 }
 
@@ -123,8 +124,8 @@ static void let_go(isc_drain_pool *p, uint32_t index, bool free_it)
 	}
 	atomic_store_explicit(&p->states[index], ISC_BLOCK_FREE, memory_order_release);
 	hint = atomic_load_explicit(&p->map->hint, memory_order_relaxed);
-	while (index < hint && !atomic_compare_exchange_weak_explicit(&p->map->hint, &hint, index,
-								       memory_order_relaxed, memory_order_relaxed))
+	while (index < hint && !atomic_compare_exchange_weak_explicit(&p->map->hint, &hint, index, memory_order_relaxed,
+								      memory_order_relaxed))
 		;
 }
 
@@ -201,16 +202,19 @@ static uint64_t copy_block(isc_drain *d, isc_drain_pool *p, const isc_drain_item
 	if (good != left || from + skipped != slots)
 		d->stats.damaged++;
 	if (number < s->expected)
-		return 0;		/* nothing in it is new */
+		return 0; /* nothing in it is new */
 	if (t->index == 0)
-		good = 0;		/* the sink has no room for the thread */
+		good = 0; /* the sink has no room for the thread */
 	s->lost += number - s->expected + (left - good);
 	s->expected = number + left;
 	s->stored += good;
 	if (good != 0) {
-		d->runs[d->n_runs++] = (isc_drain_run_){
-			.thread = t->index, .stream = (uint8_t)which, .first = number, .events = good,
-			.slots = skipped, .at = (size_t)(copy - d->copy)};
+		d->runs[d->n_runs++] = (isc_drain_run_){.thread = t->index,
+							.stream = (uint8_t)which,
+							.first = number,
+							.events = good,
+							.slots = skipped,
+							.at = (size_t)(copy - d->copy)};
 		d->copy_slots = (size_t)(copy - d->copy) + skipped;
 	}
 	return good;

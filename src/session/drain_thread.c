@@ -18,7 +18,8 @@
 
 #define PID_TRIES 16u
 
-static void tell(isc_drain *d, const isc_drain_pool *p, uint32_t thread, uint8_t stream, const isc_drain_stream *s, bool final)
+static void tell(isc_drain *d, const isc_drain_pool *p, uint32_t thread, uint8_t stream, const isc_drain_stream *s,
+		 bool final)
 {
 	d->sink.account(d->sink.self, p->process, thread, stream, s->expected, s->stored, s->lost, final);
 }
@@ -41,7 +42,7 @@ isc_drain_thread *isc_drain_thread_of(isc_drain *d, isc_drain_pool *p, uint32_t 
 
 	if (t->serial == serial)
 		return t;
-	if (t->serial != 0 && t->index != 0)	/* by a wild write only: a freed slot has no serial */
+	if (t->serial != 0 && t->index != 0) /* by a wild write only: a freed slot has no serial */
 		for (uint8_t k = 0; k < ISC_STREAMS; k++)
 			tell(d, p, t->index, k, &t->stream[k], true);
 	memset(t, 0, sizeof(*t));
@@ -56,8 +57,8 @@ isc_drain_thread *isc_drain_thread_of(isc_drain *d, isc_drain_pool *p, uint32_t 
 		isc_drain_stream *s = &t->stream[k];
 
 		s->expected = d->sink.resume(d->sink.self, p->process, t->index, k);
-		s->stored = d->sink.resume_stored != NULL ?
-			d->sink.resume_stored(d->sink.self, p->process, t->index, k) : s->expected;
+		s->stored = d->sink.resume_stored != NULL ? d->sink.resume_stored(d->sink.self, p->process, t->index, k)
+							  : s->expected;
 		s->lost = s->expected - s->stored;
 	}
 	return t;
@@ -134,7 +135,8 @@ static void check_threads(isc_drain_pool *p)
 		if (atomic_load_explicit(&p->slots[i].phase, memory_order_acquire) == ISC_SLOT_LIVE)
 			all[n++] = (living){atomic_load_explicit(&p->slots[i].tid, memory_order_relaxed), i,
 					    isc_drain_once64(&p->slots[i].serial)};
-	qsort(all, n, sizeof(*all), by_tid);
+	if (n > 1)
+		qsort(all, n, sizeof(*all), by_tid);
 	for (uint32_t i = 0; i < n; i++) {
 		/* A thread has one slot: where two claim an id, the older owner is dead and its id used again. */
 		bool older = i + 1 < n && all[i + 1].tid == all[i].tid;

@@ -108,6 +108,22 @@ void isc_facts_perf(isc_buffer *out, const isc_error *why_not)
 	render(out, doc);
 }
 
+void isc_facts_missing(isc_buffer *out, const isc_error *why_not, size_t count)
+{
+	yyjson_mut_val *root;
+	yyjson_mut_doc *doc = new_object(&root);
+	yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, root, "warnings");
+
+	for (size_t i = 0; i < count; i++) {
+		yyjson_mut_val *one = yyjson_mut_arr_add_obj(doc, list);
+
+		yyjson_mut_obj_add_strcpy(doc, one, "text", why_not[i].what);
+		if (why_not[i].hint[0] != 0)
+			yyjson_mut_obj_add_strcpy(doc, one, "remedy", why_not[i].hint);
+	}
+	render(out, doc);
+}
+
 static double cpu_us(void)
 {
 	struct rusage u;

@@ -22,6 +22,9 @@ void isc_facts_first(isc_buffer *out, const isc_settings *settings, char *const 
 /* Context switches are seen (NULL), or why not. */
 void isc_facts_perf(isc_buffer *out, const isc_error *why_not);
 
+/* What else could not be used; what each error says comes into the report. */
+void isc_facts_missing(isc_buffer *out, const isc_error *why_not, size_t count);
+
 typedef struct isc_facts_end {
 	uint64_t wall_ns;	/* of the program */
 	uint64_t produced;	/* events, stored or lost */

@@ -207,7 +207,10 @@ isc_status isc_folder_make(const isc_folder_options *options, isc_folder *out, i
 		if (st == ISC_OK)
 			return ISC_OK;
 	}
-	isc_hint(err, "free some space in /dev/shm, or set XDG_RUNTIME_DIR to a folder with 16 MB of room");
+	if (err != NULL && err->sys == EFBIG)
+		isc_hint(err, "raise the limit of file sizes (ulimit -f) to 4 MB or more");
+	else
+		isc_hint(err, "free some space in /dev/shm, or set XDG_RUNTIME_DIR to a folder with 16 MB of room");
 	return st;
 }
 

@@ -11,15 +11,35 @@
 #define PID_MAX (1u << 22)		/* the kernel's own limit */
 #define HOLE_WAIT_NS 1000000000u	/* whoever took an entry and has not filled it by then is dead */
 
+/* It said that it would be traced, and cannot be. */
+static void take_barren(isc_follow *f, const isc_roster_entry *e)
+{
+	uint32_t host = isc_claim_host(f, e->pid, e->ppid, isc_follow_time(f, e->ticks));
+	uint32_t process = isc_image_newest(f, host != 0 ? host : e->pid);
+	isc_image *x = isc_image_of(f, process);
+
+	if (x == NULL || x->gen != 0)
+		return;
+	if (x->flags & ISC_PROCESS_TRACED)
+		f->traced--;
+	x->flags &= ~(uint32_t)ISC_PROCESS_TRACED;
+	x->flags |= ISC_PROCESS_FAILED;
+	isc_image_touch(f, process);
+}
+
 static void take(isc_follow *f, const isc_roster_entry *e)
 {
 	uint64_t time_ns = isc_follow_time(f, e->ticks);
 	uint32_t host, ppid = e->ppid, process;
 	isc_proc_stat st;
 
-	if (e->pid == 0 || e->pid > PID_MAX || (e->birth != ISC_BIRTH_IMAGE && e->birth != ISC_BIRTH_FORK) ||
+	if (e->pid == 0 || e->pid > PID_MAX || e->birth < ISC_BIRTH_IMAGE || e->birth > ISC_BIRTH_BARREN ||
 	    e->argv_len > ISC_ROSTER_ARGV) {
 		f->roster_lost++;
+		return;
+	}
+	if (e->birth == ISC_BIRTH_BARREN) {
+		take_barren(f, e);
 		return;
 	}
 	host = isc_claim_host(f, e->pid, e->ppid, time_ns);

@@ -19,12 +19,12 @@
 
 struct isc_launch {
 	pid_t child;
-	char *name;			/* argv[0], for messages */
+	char *name; /* argv[0], for messages */
 	int status;
-	bool gone, ended, init;		/* init: we are PID 1 and reap for all */
-	int go_fd, error_fd;		/* to and from the waiting child; -1 */
+	bool gone, ended, init; /* init: we are PID 1 and reap for all */
+	int go_fd, error_fd;	/* to and from the waiting child; -1 */
 	int poll_fd, timer_fd;
-	uint64_t timer_ns;		/* what the timer is set to */
+	uint64_t timer_ns; /* what the timer is set to */
 	isc_signals signals;
 	isc_group group;
 	isc_relay relay;
@@ -157,6 +157,8 @@ isc_status isc_launch_start(const isc_launch_options *options, isc_launch **out,
 		st = fork_program(l, options, err);
 out:
 	if (st != ISC_OK) {
+		if (err != NULL && err->sys == EMFILE)
+			isc_hint(err, "raise the limit of open files (ulimit -n)");
 		isc_launch_free(l);
 		l = NULL;
 	}
@@ -209,7 +211,7 @@ static void reap(isc_launch *l)
 		else if (pid == l->child)
 			end(l, status);
 		else if (pid == l->group.pid && !WIFSTOPPED(status))
-			l->group.pid = 0;	/* its pipe says so too */
+			l->group.pid = 0; /* its pipe says so too */
 	}
 	if (!l->init || !l->ended)
 		return;

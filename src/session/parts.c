@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -120,11 +121,13 @@ isc_status isc_parts_find(isc_parts *out, isc_error *err)
 {
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	const char *called = (const char *)getauxval(AT_EXECFN);
 
 	memset(out, 0, sizeof(*out));
-	if (n < 0)
-		return isc_fail_errno(err, "cannot read /proc/self/exe");
-	self[n] = 0;
+	if (n >= 0)
+		self[n] = 0;
+	else if (called == NULL || realpath(called, self) == NULL)	/* a place without /proc */
+		return isc_fail_errno(err, "cannot find out where this command lies");
 	return isc_parts_find_from(self, out, err);
 }
 

@@ -251,15 +251,17 @@ bool isc_recorder_turn(isc_recorder *r, int fd)
 	uint64_t now = isc_clock_mono_ns(), sleep = sleep_ns(r, now);
 	struct timespec timeout = {(time_t)(sleep / NS_PER_S), (long)(sleep % NS_PER_S)};
 	size_t n = 1;
+	bool failed;
 
 	if (r->switches != NULL)
 		n += isc_switches_pollfds(r->switches, fds + 1, POLLFDS - 1);
-	ppoll(fds, n, &timeout, NULL);
+	/* When it says nothing, the caller looks: the program's end is not missed. */
+	failed = ppoll(fds, n, &timeout, NULL) < 0;
 	now = isc_clock_mono_ns();
 	if (now >= r->collect_ns && atomic_load(&r->folder.control->phase) == ISC_PHASE_WAITING)
 		set_phase(r, ISC_PHASE_COLLECTING);
 	collect(r, false);
-	return fd >= 0 && fds[0].revents != 0;
+	return fd >= 0 && (failed || fds[0].revents != 0);
 }
 
 void isc_recorder_ended(isc_recorder *r, int wait_status)

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "session/environment.h"
 #include "session/facts.h"
+#include "session/follow_proc.h"
 #include "session/parts.h"
 
 #define EXIT_OURS 125
@@ -27,20 +28,50 @@ static void add_facts(isc_recorder *r, const isc_settings *settings, char *const
 }
 
 /* The runtime as the program is to preload it; "" when it is not wanted or not there. */
-static void find_preload(const isc_session_options *options, const isc_folder *folder, char *out, size_t room)
+static isc_status find_preload(const isc_session_options *options, const isc_folder *folder, char *out, size_t room,
+			       isc_error *err)
 {
 	isc_parts parts;
-	isc_error err;
+	isc_status st = ISC_OK;
 
 	out[0] = 0;
 	if (!options->settings->agent)
+		return ISC_OK;
+	st = isc_parts_find(&parts, err);
+	if (st == ISC_OK)
+		st = isc_parts_preload_path(&parts, folder->path, out, room, err);
+	if (st != ISC_OK)
+		out[0] = 0;
+	return st;
+}
+
+static isc_status find_proc(isc_error *err)
+{
+	isc_proc_stat own;
+
+	if (isc_proc_stat_read((uint32_t)getpid(), &own))
+		return ISC_OK;
+	isc_fail(err, ISC_ERR_ABSENT, "/proc cannot be read: of processes without the runtime little is known");
+	isc_hint(err, "mount -t proc proc /proc");
+	return ISC_ERR_ABSENT;
+}
+
+/* What is not there to be used is told in the report; now if there is to be none. */
+static void find_sources(isc_recorder *r, const isc_session_options *options, char *preload, size_t room)
+{
+	isc_error missing[2];
+	isc_buffer facts = {0};
+	size_t n = 0;
+
+	n += find_preload(options, isc_recorder_folder(r), preload, room, &missing[n]) != ISC_OK;
+	n += find_proc(&missing[n]) != ISC_OK;
+	if (n == 0)
 		return;
-	if (isc_parts_find(&parts, &err) == ISC_OK &&
-	    isc_parts_preload_path(&parts, folder->path, out, room, &err) == ISC_OK)
-		return;
-	out[0] = 0;
-	if (options->say != NULL)
-		options->say(options->say_self, ISC_LOG_WARN, err.what, err.hint);
+	for (size_t i = 0; i < n && options->say != NULL && !options->settings->report; i++)
+		options->say(options->say_self, ISC_LOG_WARN, missing[i].what, missing[i].hint);
+	isc_facts_missing(&facts, missing, n);
+	isc_recorder_facts(r, facts.data, facts.len);
+	isc_buffer_fini(&facts);
 }
 
 /* Until the program has ended or --duration has passed: true when it ended. */
@@ -103,7 +134,7 @@ isc_status isc_session_run(const isc_session_options *options, char *const *argv
 	if (st != ISC_OK)
 		return st;
 	add_facts(r, options->settings, argv);
-	find_preload(options, isc_recorder_folder(r), preload, sizeof(preload));
+	find_sources(r, options, preload, sizeof(preload));
 	env = isc_parts_environment(isc_recorder_folder(r)->path, preload, inject);
 	if (env == NULL) {
 		st = isc_fail(err, ISC_ERR_NOMEM, "no memory for the program's environment");
@@ -161,7 +192,7 @@ isc_status isc_session_watch(const isc_session_options *options, pid_t pid, isc_
 	}
 	snprintf(name, sizeof(name), "pid %d", (int)pid);
 	add_facts(r, options->settings, argv);
-	find_preload(options, isc_recorder_folder(r), preload, sizeof(preload));
+	find_sources(r, options, preload, sizeof(preload));
 	st = isc_recorder_begin(r, pid, preload, true, err);
 	if (st != ISC_OK) {
 		isc_recorder_abandon(r);

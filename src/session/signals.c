@@ -10,6 +10,23 @@
  * end us without a word. */
 static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
 
+/* Sent to who writes where nobody reads, or past the limit of file sizes: an
+ * error of the call is enough, and must never be our end. */
+static const int on_write[] = {SIGPIPE, SIGXFSZ};
+#define ON_WRITE (sizeof(on_write) / sizeof(on_write[0]))
+
+static struct sigaction on_write_before[ON_WRITE];
+static bool shielded;
+
+void isc_signals_shield(void)
+{
+	struct sigaction ignored = {.sa_handler = SIG_IGN};
+
+	for (size_t i = 0; i < ON_WRITE; i++)
+		sigaction(on_write[i], &ignored, &on_write_before[i]);
+	shielded = true;
+}
+
 isc_status isc_signals_hold(isc_signals *s, isc_error *err)
 {
 	struct sigaction usual = {.sa_handler = SIG_DFL};
@@ -29,6 +46,8 @@ isc_status isc_signals_hold(isc_signals *s, isc_error *err)
 
 void isc_signals_give_back(const isc_signals *s)
 {
+	for (size_t i = 0; shielded && i < ON_WRITE; i++)
+		sigaction(on_write[i], &on_write_before[i], NULL);
 	sigaction(SIGCHLD, &s->child_before, NULL);
 	sigprocmask(SIG_SETMASK, &s->before, NULL);
 }
@@ -44,7 +63,8 @@ void isc_signals_release(isc_signals *s)
 	close(s->fd);
 	s->fd = -1;
 	s->held = false;
-	isc_signals_give_back(s);
+	sigaction(SIGCHLD, &s->child_before, NULL);
+	sigprocmask(SIG_SETMASK, &s->before, NULL);
 }
 
 bool isc_signals_read(const isc_signals *s, isc_signal *out)

@@ -18,17 +18,22 @@
 #include "session/relay.h"
 
 typedef struct isc_signals {
-	sigset_t before;		/* the mask as we got it */
-	sigset_t taken;			/* what we read */
-	struct sigaction child_before;	/* of SIGCHLD; when ignored nobody could wait */
+	sigset_t before;	       /* the mask as we got it */
+	sigset_t taken;		       /* what we read */
+	struct sigaction child_before; /* of SIGCHLD; when ignored nobody could wait */
 	int fd;
 	bool held;
 } isc_signals;
 
+/* From here on a closed pipe or a limit of file sizes is an error of the call
+ * that met it.  Early: files are written before the program starts.  The
+ * program gets both signals back as they were. */
+void isc_signals_shield(void);
+
 isc_status isc_signals_hold(isc_signals *s, isc_error *err);
 /* In the forked child, before exec: everything as it was. */
 void isc_signals_give_back(const isc_signals *s);
-/* As it was; what came meanwhile is dropped, since the program was to have it. */
+/* As it was, but for the shield; what came meanwhile is dropped, since the program was to have it. */
 void isc_signals_release(isc_signals *s);
 
 bool isc_signals_read(const isc_signals *s, isc_signal *out);

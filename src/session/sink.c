@@ -87,6 +87,13 @@ static uint64_t on_resume(void *self, uint32_t process, uint32_t thread, uint8_t
 	return s->resume ? isc_writer_next_number(s->writer, process, thread, stream) : 0;
 }
 
+static uint64_t on_resume_stored(void *self, uint32_t process, uint32_t thread, uint8_t stream)
+{
+	isc_sink *s = self;
+
+	return s->resume ? isc_writer_stored(s->writer, process, thread, stream) : 0;
+}
+
 isc_drain_sink isc_sink_drain(isc_sink *s)
 {
 	return (isc_drain_sink){
@@ -98,6 +105,7 @@ isc_drain_sink isc_sink_drain(isc_sink *s)
 		.account = on_account,
 		.gone = on_gone,
 		.resume = on_resume,
+		.resume_stored = on_resume_stored,
 	};
 }
 

@@ -17,6 +17,7 @@
 #define HOLD_NS 5000000u		/* a record is in its ring long before it is this old */
 #define COST_NS 650.0			/* of one record: 1.3 us for going out and coming in */
 #define CREDIT_NS 1000000000.0		/* budget of this much time may be spent at once */
+#define FIRST_NS 200000000.0		/* and of this much at the start: short programs have a budget too */
 #define RESUME_NS 100000000.0		/* and of this much is saved before watching again */
 #define BATCH 4096u
 
@@ -250,7 +251,7 @@ isc_status isc_switches_open(pid_t target, const isc_switches_options *options, 
 	}
 	s->budget_share = options->budget_pct < 0 ? -1 : options->budget_pct / 100;
 	s->begin_ns = s->tokens_at_ns = isc_clock_mono_ns();
-	s->tokens_ns = s->budget_share * CREDIT_NS;
+	s->tokens_ns = s->budget_share * FIRST_NS;
 	*out = s;
 	return ISC_OK;
 }

@@ -77,13 +77,14 @@ static long read_number(const char *path, const char *key)
 static isc_status refused(int code, isc_error *err)
 {
 	long paranoid = read_number("/proc/sys/kernel/perf_event_paranoid", NULL);
+	bool filtered = read_number("/proc/self/status", "\nSeccomp:") > 0;
 	isc_status st;
 
 	errno = code;
 	if (code == ENOSYS) {
 		st = isc_fail(err, ISC_ERR_UNSUPPORTED, "this kernel has no perf events, or a filter hides them");
 		isc_hint(err, "run outside the sandbox, or allow perf_event_open in its seccomp profile");
-	} else if (code == EPERM && read_number("/proc/self/status", "\nSeccomp:") > 0) {
+	} else if (code == EPERM && filtered) {
 		st = isc_fail_errno(err, "a seccomp filter refuses perf events");
 		isc_hint(err, "allow perf_event_open in the container's seccomp profile (Docker: --cap-add PERFMON)");
 	} else if (code == EACCES || code == EPERM) {

@@ -162,31 +162,39 @@ isc_status isc_state_put_account(isc_state *s, const isc_trace_account *a)
 	return ISC_OK;
 }
 
-/* Every second one goes, but never the first or the last: times between the
- * others come from a line anyway. */
+/* Every second one goes.  From then on only every second of those that come is
+ * kept, so that all of the run has pairs at the same distance. */
 static void thin_out(isc_state *s)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < s->pair_count; i++) {
-		if (i % 2 == 0 || i == s->pair_count - 1)
-			s->pairs[kept++] = s->pairs[i];
-	}
+	for (size_t i = 0; i < s->pair_count; i += 2)
+		s->pairs[kept++] = s->pairs[i];
 	s->weight -= (s->pair_count - kept) * PAIR_WEIGHT;
 	s->pair_count = kept;
-	/* The last one may be new; the others are in the file until the next
-	 * checkpoint, or fall between two that are. */
-	s->pairs_clean = s->pairs_clean < kept - 1 ? s->pairs_clean : kept - 1;
+	s->pair_stride *= 2;
+	/* All that came so far are in the file until the next checkpoint, or will be
+	 * replaced by the one that is coming. */
+	s->pairs_clean = s->pairs_clean < kept ? s->pairs_clean : kept;
 }
 
 isc_status isc_state_put_pair(isc_state *s, isc_clock_pair pair)
 {
-	if (s->pair_count >= s->pairs_max && s->pairs_max > 2)
+	bool passing;
+
+	if (s->pair_stride == 0)
+		s->pair_stride = 1;
+	/* The last one is only kept until the next comes, unless its turn is now. */
+	passing = s->pair_count > 1 && (s->pairs_given - 1) % s->pair_stride != 0;
+	if (!passing && s->pair_count >= s->pairs_max && s->pairs_max > 2)
 		thin_out(s);
-	if (!grow(&s->pairs, NULL, s->pair_count, &s->pair_room, sizeof(*s->pairs)))
+	if (!passing && !grow(&s->pairs, NULL, s->pair_count, &s->pair_room, sizeof(*s->pairs)))
 		return ISC_ERR_NOMEM;
-	s->pairs[s->pair_count++] = pair;
-	s->weight += PAIR_WEIGHT;
+	s->pair_count += !passing;
+	s->weight += passing ? 0 : PAIR_WEIGHT;
+	s->pairs[s->pair_count - 1] = pair;
+	s->pairs_clean = s->pairs_clean < s->pair_count - 1 ? s->pairs_clean : s->pair_count - 1;
+	s->pairs_given++;
 	return ISC_OK;
 }
 

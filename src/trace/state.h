@@ -29,7 +29,8 @@ typedef struct isc_state {
 	isc_buffer meta;		/* one JSON object, or empty */
 	bool meta_dirty;
 	uint64_t weight, weight_max;	/* bytes in a checkpoint at most, before packing */
-	size_t pairs_max;		/* thinned out beyond */
+	size_t pairs_max;		/* thinned out beyond; 0: never */
+	uint64_t pairs_given, pair_stride;	/* every so manieth stays, and always the last */
 } isc_state;
 
 void isc_state_fini(isc_state *s);

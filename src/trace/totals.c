@@ -320,6 +320,7 @@ bool isc_totals_lane_feed(isc_totals *t, isc_totals_lane *lane, const isc_record
 	thread->first_ticks = thread->events == 0 || first->ticks < thread->first_ticks ? first->ticks : thread->first_ticks;
 	thread->last_ticks = first->ticks > thread->last_ticks ? first->ticks : thread->last_ticks;
 	thread->events++;
+	lane->events++;
 	t->events++;
 	switch (first->kind) {
 	case ISC_KIND_SCOPE_ENTER:
@@ -330,6 +331,9 @@ bool isc_totals_lane_feed(isc_totals *t, isc_totals_lane *lane, const isc_record
 		return count_mark(t, lane->process, first->id);
 	case ISC_KIND_COUNTER:
 		return count_sample(t, lane->process, first->id, extra, extra_len);
+	case ISC_KIND_THREAD_NAME:
+		thread->name = first->id;
+		return true;
 	default:
 		return true;
 	}

@@ -58,6 +58,7 @@ typedef struct isc_total_thread {
 	uint64_t events;
 	uint64_t first_ticks;
 	uint64_t last_ticks;
+	uint32_t name;		/* definition id of what it called itself last; 0: nothing */
 } isc_total_thread;
 
 isc_status isc_totals_new(isc_totals **out, isc_error *err);

@@ -17,8 +17,8 @@ enum {
 	ISC_WEIGHT_BUCKET = 5,		/* packed it is 2, even where counts are large */
 	ISC_WEIGHT_MARK = 24,
 	ISC_WEIGHT_COUNTER = 64,
-	ISC_WEIGHT_THREAD = 44,
-	ISC_WEIGHT_LANE = 32,
+	ISC_WEIGHT_THREAD = 49,
+	ISC_WEIGHT_LANE = 42,
 	ISC_WEIGHT_OPEN = 20
 };
 #define ISC_TOTALS_WEIGHT_MAX (64u << 20)	/* also in a file without a limit */
@@ -36,6 +36,7 @@ typedef struct isc_totals_lane {
 	uint32_t thread;
 	uint8_t stream;
 	uint64_t next;
+	uint64_t events;	/* stored */
 	size_t total;		/* index of its thread's total */
 	isc_totals_open *open;
 	size_t depth, room;

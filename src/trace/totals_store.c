@@ -68,6 +68,7 @@ static void write_lane(struct parts *p, const isc_totals_lane *l)
 		isc_varint_add(p->out, l->thread);
 		isc_varint_add(p->out, l->stream);
 		isc_varint_add(p->out, l->next);
+		isc_varint_add(p->out, l->events);
 		isc_varint_add(p->out, n);
 		for (; n > 0; n--, at++) {
 			isc_varint_add(p->out, l->open[at].ticks);
@@ -96,6 +97,7 @@ void isc_totals_write(const isc_totals *t, const isc_totals_cover *cover, isc_bu
 		isc_varint_add(out, e->events);
 		isc_varint_add(out, e->first_ticks);
 		isc_varint_add(out, e->last_ticks);
+		isc_varint_add(out, e->name);
 	}
 	for (size_t i = 0; i < t->lane_count; i++)
 		write_lane(&p, t->lanes[i]);
@@ -198,11 +200,12 @@ static isc_status read_counter(isc_totals *t, struct reading *r)
 
 static isc_status read_thread(isc_totals *t, struct reading *r)
 {
-	uint32_t process, thread;
+	uint32_t process, thread, name;
 	uint64_t events, first, last;
 	isc_total_thread *e;
 
-	if (!get_pair(r, &process, &thread) || !get(r, &events) || !get(r, &first) || !get(r, &last))
+	if (!get_pair(r, &process, &thread) || !get(r, &events) || !get(r, &first) || !get(r, &last) ||
+	    !isc_varint_get32(&r->at, r->end, &name))
 		return ISC_ERR_CORRUPT;
 	e = isc_totals_add_thread(t, process, thread);
 	if (e == NULL)
@@ -210,22 +213,25 @@ static isc_status read_thread(isc_totals *t, struct reading *r)
 	e->events = events;
 	e->first_ticks = first;
 	e->last_ticks = last;
+	e->name = name;
 	return ISC_OK;
 }
 
 static isc_status read_lane(isc_totals *t, struct reading *r)
 {
 	uint32_t process, thread;
-	uint64_t stream, next, n, arg;
+	uint64_t stream, next, events, n, arg;
 	isc_totals_lane *lane;
 
 	if (!get_pair(r, &process, &thread) || !isc_varint_get_max(&r->at, r->end, 3, &stream) || !get(r, &next) ||
+	    !get(r, &events) ||
 	    !isc_varint_get_max(&r->at, r->end, (uint64_t)(r->end - r->at), &n))
 		return ISC_ERR_CORRUPT;
 	lane = isc_totals_lane_of(t, process, thread, (uint8_t)stream);
 	if (lane == NULL)
 		return ISC_ERR_NOMEM;
 	lane->next = next;
+	lane->events = events;
 	for (; n > 0; n--) {
 		isc_totals_open open;
 

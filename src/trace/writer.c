@@ -492,6 +492,13 @@ uint64_t isc_writer_next_number(const isc_writer *w, uint32_t process, uint32_t 
 	return lane != NULL ? lane->next : 0;
 }
 
+uint64_t isc_writer_stored(const isc_writer *w, uint32_t process, uint32_t thread, uint8_t stream)
+{
+	const isc_totals_lane *lane = isc_totals_lane_find(w->totals, process, thread, stream);
+
+	return lane != NULL ? lane->events : 0;
+}
+
 void isc_writer_indices(const isc_writer *w, uint32_t *processes, uint32_t *threads)
 {
 	*processes = *threads = 0;

@@ -46,6 +46,8 @@ bool isc_writer_is_session(const isc_writer *w, const uint8_t session_id[16]);
 /* After a resume: the next number of a stream, 0 when none was stored; and the
  * highest process and thread index in use. */
 uint64_t isc_writer_next_number(const isc_writer *w, uint32_t process, uint32_t thread, uint8_t stream);
+/* After a resume: how many events of a stream are stored; those missing below the next number are lost. */
+uint64_t isc_writer_stored(const isc_writer *w, uint32_t process, uint32_t thread, uint8_t stream);
 void isc_writer_indices(const isc_writer *w, uint32_t *processes, uint32_t *threads);
 /* After a resume: the process with this pool generation, the thread with this serial; 0 when unknown. */
 uint32_t isc_writer_find_process(const isc_writer *w, uint64_t gen);

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 if TYPE_CHECKING:

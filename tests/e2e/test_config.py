@@ -94,6 +94,7 @@ def limited(inferscope: Command, folder: Path) -> tuple[subprocess.CompletedProc
     return run, time.monotonic() - start
 
 
+@pytest.mark.plain
 def test_a_plain_file_fits_the_limit(inferscope: Command, tmp_path: Path) -> None:
     (tmp_path / ".inferscope.yaml").write_text("rate: 100\n")
     run, _ = limited(inferscope, tmp_path)
@@ -116,6 +117,7 @@ BOMB = "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range
     ],
     ids=["deep-list", "deep-map", "deep-block", "bomb", "alias", "tag", "documents"],
 )
+@pytest.mark.plain
 def test_hostile_files_end_at_once_and_small(inferscope: Command, tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / ".inferscope.yaml").write_text(text)
     run, seconds = limited(inferscope, tmp_path)
@@ -124,6 +126,7 @@ def test_hostile_files_end_at_once_and_small(inferscope: Command, tmp_path: Path
     assert seconds < 1
 
 
+@pytest.mark.plain
 def test_a_huge_file_is_not_read(inferscope: Command, tmp_path: Path) -> None:
     with (tmp_path / ".inferscope.yaml").open("wb") as file:
         file.write(b"rate: 100\n#")
@@ -189,6 +192,7 @@ def test_help_and_version(inferscope: Command) -> None:
         assert f" {option}" in text
 
 
+@pytest.mark.plain
 def test_raised_rights_are_refused(inferscope: Command, tmp_path: Path) -> None:
     """X9: a copy that runs as somebody else than its caller does nothing."""
     copy = tmp_path / "inferscope"

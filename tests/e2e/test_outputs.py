@@ -88,7 +88,7 @@ def test_a_folder_exchanged_by_the_program_leads_nowhere_else(inferscope: Comman
     out.mkdir()
     victims.mkdir()
     swap = f"mv {out} {out}.moved && ln -s {victims} {out}"
-    run = inferscope("run", "--trace", out / "t.isc", "--no-report", "--", "sh", "-c", swap)
+    run = inferscope("run", "--trace", out / "t.isc", "--report", out / "r.md", "--", "sh", "-c", swap)
     assert run.returncode == 0
     assert not list(victims.iterdir())
     assert (tmp_path / "out.moved" / "t.isc").stat().st_size > 0

@@ -60,6 +60,7 @@ def test_h2_the_same_processes_are_listed_with_and_without_perf(inferscope, coun
         assert run_script(inferscope, [str(SANDBOX), "--"], f"denied{i}") == first
 
 
+@pytest.mark.plain
 def test_d6_processes_are_listed_where_perf_and_pidfds_are_refused(inferscope) -> None:
     first = run_script(inferscope, [], "all")
     for answer in ("EPERM", "ENOSYS"):

@@ -261,3 +261,31 @@ def test_enabled_by_the_environment_a_python_traces_itself(inferscope, stage, tm
     assert inferscope("analyze", trace, "--output", "r.json", plain=True).returncode == 0
     processes = json.loads((tmp_path / "r.json").read_text())["program"]["processes"]
     assert len(processes) >= 2
+
+
+def test_a_thread_is_called_what_it_calls_itself(inferscope, tmp_path) -> None:
+    source = tmp_path / "named.c"
+    source.write_text('#include <inferscope/mark.h>\nint main(void) { isc_thread_name("serving"); return 0; }\n')
+    include = Path(__file__).resolve().parents[2] / "include"
+    subprocess.run(["cc", f"-I{include}", source, "-o", tmp_path / "named", "-ldl"], check=True)
+    run = inferscope("run", "--", tmp_path / "named")
+    assert [t.name for t in run.report.threads] == ["serving"]
+
+
+def test_a_salvaged_session_counts_what_its_dead_recorder_had_lost(inferscope, target) -> None:
+    """Produced = stored + lost over two recorders, too."""
+    running = inferscope.start("run", "--trace-size-mb", "1", "--", target("marks.c"), "3000000", "2")
+    pid = until(lambda: child_of(running.pid), what="the program")
+    time.sleep(0.3)
+    os.kill(running.pid, signal.SIGSTOP)  # the pool runs over
+    time.sleep(0.1)
+    os.kill(running.pid, signal.SIGCONT)
+    time.sleep(0.1)
+    running.kill()
+    out, _ = running.communicate(timeout=60)
+    until(lambda: not Path(f"/proc/{pid}/exe").exists(), what="the program's end")
+    inferscope("doctor", plain=True)
+    inferscope("analyze", inferscope.folder / "inferscope.isc", "--output", "r.json", plain=True)
+    overhead = json.loads((inferscope.folder / "r.json").read_text())["overhead"]
+    assert overhead["lost"] > 0
+    assert overhead["events"] + overhead["lost"] == int(out)

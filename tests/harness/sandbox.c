@@ -105,6 +105,7 @@ int main(int argc, char **argv)
 		return 77;
 	}
 	execvp(argv[i + 1], argv + i + 1);
+	int failed = errno;
 	perror(argv[i + 1]);
-	return errno == ENOENT ? 127 : 126;
+	return failed == ENOENT ? 127 : 126;
 }

@@ -19,11 +19,11 @@
 #define THREADS_MAX 2048u
 
 static __thread oracle *volatile me;
-static __thread oracle own;			/* where handlers fork: a child must not count for its parent */
+static __thread oracle own; /* where handlers fork: a child must not count for its parent */
 static __thread oracle *shown;
 static __thread sigjmp_buf back;
 static __thread volatile sig_atomic_t may_jump;
-static __thread volatile sig_atomic_t child_events;	/* in a child of a handler: how many more */
+static __thread volatile sig_atomic_t child_events; /* in a child of a handler: how many more */
 static __thread volatile unsigned handled;
 
 static void emit(unsigned origin, unsigned n)
@@ -36,7 +36,8 @@ static void emit(unsigned origin, unsigned n)
 		isc_write1(number, ISC_RECORD_WORD(payload(number, 0), origin, 0));
 	} else {
 		for (unsigned k = 0; k < n; k++)
-			r[k] = (isc_record){number, payload(number, k), (uint8_t)origin, (uint8_t)(k ? 0 : n), (uint16_t)k};
+			r[k] = (isc_record){number, payload(number, k), (uint8_t)origin, (uint8_t)(k ? 0 : n),
+					    (uint16_t)k};
 		isc_write(r, n);
 	}
 	atomic_fetch_add(&o->done[origin], 1);
@@ -71,8 +72,17 @@ static void note_serial(void)
 /* The child writes, and then returns into whatever the signal interrupted. */
 static void fork_in_handler(bool raw)
 {
-	pid_t child = raw ? (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) : fork();
+	sigset_t both, before;
+	pid_t child;
 
+	/* Not inside libc's fork: a child made there, by a raw clone in the
+	 * other handler, would wait for ever for a lock of its parent's. */
+	sigemptyset(&both);
+	sigaddset(&both, SIGUSR1);
+	sigaddset(&both, SIGUSR2);
+	pthread_sigmask(SIG_BLOCK, &both, &before);
+	child = raw ? (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) : fork();
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (child != 0)
 		return;
 	bind_oracle();
@@ -195,7 +205,8 @@ static void start(pthread_t *thread, void *(*run)(void *), void *arg)
 }
 
 /* Events that come while another thread makes the pool have no slot: counted,
- * but not numbered.  Most cases number from the start. */
+ * but not numbered, and unknown to all if the process is killed before the pool
+ * is there.  Most cases number from the start. */
 static void open_pool(void)
 {
 	if (!isc_image_open())
@@ -218,7 +229,8 @@ void produce_with_threads(void)
 		signal(SIGCHLD, SIG_IGN);
 	}
 	for (unsigned k = 0; k < t->threads; k++)
-		start(&threads[k], t->define ? define_and_write : thread_main, (void *)(uintptr_t)(t->seed * 1000 + k + 1));
+		start(&threads[k], t->define ? define_and_write : thread_main,
+		      (void *)(uintptr_t)(t->seed * 1000 + k + 1));
 	if (t->noise) {
 		start(&noise, noise_main, threads);
 		/* The threads must still exist when the last signal is sent. */
@@ -330,12 +342,12 @@ static void tree(int depth)
 			if (child == 0)
 				branch(depth);
 			break;
-		case 1:		/* no fork hook sees this one */
+		case 1: /* no fork hook sees this one */
 			child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 			if (child == 0)
 				branch(depth);
 			break;
-		case 2:		/* writes into its parent's stream */
+		case 2: /* writes into its parent's stream */
 			emit(0, 1);
 			child = vfork();
 			if (child == 0) {
@@ -344,7 +356,7 @@ static void tree(int depth)
 				_exit(0);
 			}
 			break;
-		case 3:		/* events, then another image */
+		case 3: /* events, then another image */
 			child = fork();
 			if (child == 0) {
 				bind_oracle();

@@ -173,8 +173,12 @@ static void *record(void *arg)
 int main(void)
 {
 	isc_control wish = {.flags = ISC_CONTROL_FOLLOW_ALL, .first_blocks = 24, .max_blocks = 64, .max_slots = 16};
-	isc_drain_sink sink = {.pool = on_pool, .thread = on_thread, .define = on_define, .events = on_events,
-			       .account = on_account, .gone = on_gone};
+	isc_drain_sink sink = {.pool = on_pool,
+			       .thread = on_thread,
+			       .define = on_define,
+			       .events = on_events,
+			       .account = on_account,
+			       .gone = on_gone};
 	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
 	isc_drain_options options = {.limit_bytes = 64u << 20};
 	pthread_t recorder, threads[THREADS];

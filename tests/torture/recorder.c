@@ -22,7 +22,7 @@ typedef struct process {
 	uint32_t pid;
 	uint64_t gen, parent_gen;
 	uint64_t defs_base;
-	bool replaced;		/* a younger image has its pid */
+	bool replaced; /* a younger image has its pid */
 } process;
 
 typedef struct thread {
@@ -30,7 +30,7 @@ typedef struct thread {
 	uint64_t serial;
 } thread;
 
-typedef struct numbers {	/* of one stream */
+typedef struct numbers { /* of one stream */
 	uint64_t expected, stored;
 	uint64_t last[ORIGINS];
 } numbers;
@@ -42,7 +42,7 @@ static process processes[PROCESSES];
 static uint32_t n_processes = 1;
 static thread threads[THREADS];
 static uint32_t n_threads = 1;
-static numbers *streams;		/* [THREADS][2] */
+static numbers *streams; /* [THREADS][2] */
 static isc_hashmap thread_of, process_of, defined;
 static int log_fd, end_fd;
 
@@ -171,7 +171,8 @@ static void on_events(void *self, uint32_t proc, uint32_t thr, uint8_t stream, u
 static void on_account(void *self, uint32_t proc, uint32_t thr, uint8_t stream, uint64_t produced, uint64_t stored,
 		       uint64_t lost, bool final)
 {
-	end_entry e = {processes[proc].gen, thr != 0 ? threads[thr].serial : 0, thr != 0 ? stream : 3, produced, stored, lost};
+	end_entry e = {
+		processes[proc].gen, thr != 0 ? threads[thr].serial : 0, thr != 0 ? stream : 3, produced, stored, lost};
 
 	(void)self;
 	if (produced != stored + lost)
@@ -220,15 +221,21 @@ static void read_log(void)
 int record(bool takeover)
 {
 	const task *t = &the_stage->task;
-	isc_drain_options options = {.folder = t->folder, .takeover = takeover,
-				     .limit_bytes = t->grow ? 256u << 20 : 0};
-	isc_drain_sink sink = {.pool = on_pool, .thread = on_thread, .define = on_define, .events = on_events,
-			       .account = on_account, .gone = on_gone, .resume = on_resume,
+	isc_drain_options options = {
+		.folder = t->folder, .takeover = takeover, .limit_bytes = t->grow ? 256u << 20 : 0};
+	isc_drain_sink sink = {.pool = on_pool,
+			       .thread = on_thread,
+			       .define = on_define,
+			       .events = on_events,
+			       .account = on_account,
+			       .gone = on_gone,
+			       .resume = on_resume,
 			       .resume_stored = on_resume_stored};
 	isc_drain_cycle cycle;
 	isc_drain_stats stats;
 	isc_drain *d;
 	char path[300];
+	time_t begun_end = 0;
 	bool last;
 
 	failures = 0;
@@ -246,6 +253,10 @@ int record(bool takeover)
 			FAIL("a cycle failed");
 		if (t->period_us != 0 && !last)
 			usleep(t->period_us);
+		if (last && begun_end == 0)
+			begun_end = time(NULL);
+		if (last && time(NULL) > begun_end + RECORD_PATIENCE_S)
+			return RECORD_LEFT;
 	} while (!last || cycle.pools != 0 || cycle.events != 0);
 	isc_drain_finish(d, NULL);
 	isc_drain_stats_get(d, &stats);

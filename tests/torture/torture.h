@@ -14,28 +14,28 @@
 #include <stdio.h>
 
 #define ORACLES 60000u
-#define ORIGINS 3u		/* who wrote: plain code, and two handlers that nest */
+#define ORIGINS 3u /* who wrote: plain code, and two handlers that nest */
 
 /* One per thread of a process image; survives exec. */
 typedef struct oracle {
-	uint64_t gen, serial;			/* gen 0: the thread got no slot */
-	_Atomic uint64_t begun[ORIGINS];	/* events that were going to be written */
-	_Atomic uint64_t done[ORIGINS];		/* events whose write has returned */
-	uint64_t slack;				/* either may be wrong by so much */
+	uint64_t gen, serial;		 /* gen 0: the thread got no slot */
+	_Atomic uint64_t begun[ORIGINS]; /* events that were going to be written */
+	_Atomic uint64_t done[ORIGINS];	 /* events whose write has returned */
+	uint64_t slack;			 /* either may be wrong by so much */
 } oracle;
 
 /* What a case asks for. */
 typedef struct task {
 	unsigned threads, blocks, max_blocks, slots, rounds, seed;
 	uint64_t per_thread;
-	bool multi;		/* events of several slots among them */
-	bool noise;		/* signals, two handlers that nest */
-	bool jump;		/* handlers that leave by siglongjmp */
-	bool forks;		/* handlers that fork */
-	bool define;		/* records name definitions */
+	bool multi;  /* events of several slots among them */
+	bool noise;  /* signals, two handlers that nest */
+	bool jump;   /* handlers that leave by siglongjmp */
+	bool forks;  /* handlers that fork */
+	bool define; /* records name definitions */
 	/* recorder */
 	unsigned period_us;
-	bool absent;		/* it comes when all is over */
+	bool absent; /* it comes when all is over */
 	bool grow;
 	char folder[256];
 } task;
@@ -75,11 +75,11 @@ static inline uint32_t payload(uint64_t number, uint32_t k)
 }
 
 /* What a recorder leaves behind. */
-typedef struct log_entry {		/* events stored */
+typedef struct log_entry { /* events stored */
 	uint64_t gen, serial, stream, first, events, last[ORIGINS];
 } log_entry;
 
-typedef struct end_entry {		/* a stream accounted for; stream 3: events without a slot */
+typedef struct end_entry { /* a stream accounted for; stream 3: events without a slot */
 	uint64_t gen, serial, stream, produced, stored, lost;
 } end_entry;
 
@@ -89,7 +89,9 @@ void produce_with_churn(void);
 void produce_with_tree(void);
 void produce_after_exec(int depth);
 
-/* recorder.c: exit status. */
+/* recorder.c: exit status; RECORD_LEFT when a process has not ended in time. */
+#define RECORD_LEFT 3
+#define RECORD_PATIENCE_S 60
 int record(bool takeover);
 
 #endif

@@ -325,7 +325,7 @@ static void garbage_in_the_roster_is_not_believed(void **state)
 			/* Half of them are true but for the lengths. */
 			if (rand_r(&seed) % 2) {
 				e->pid = 1 + (unsigned)rand_r(&seed) % 1000;
-				e->birth = (uint16_t)(1 + rand_r(&seed) % 2);
+				e->birth = (uint16_t)(1 + rand_r(&seed) % 3);
 			}
 			atomic_store(&e->seq, n + (unsigned)rand_r(&seed) % 2);
 		}
@@ -338,6 +338,32 @@ static void garbage_in_the_roster_is_not_believed(void **state)
 	isc_follow_poll(t.follow, isc_clock_mono_ns());
 	isc_follow_stats_get(t.follow, &stats);
 	assert_true(stats.roster_lost > 0);
+	tree_close(&t);
+}
+
+static void an_image_that_finds_no_memory_is_not_called_traced(void **state)
+{
+	isc_follow_stats stats;
+	tree t;
+
+	(void)state;
+	tree_open(&t, ISC_ROSTER_ENTRIES, true, ROOT);
+	announce(&t, 101, ROOT, ISC_BIRTH_FORK, 10, "one");
+	announce(&t, 102, ROOT, ISC_BIRTH_FORK, 11, "two");
+	announce(&t, 101, ROOT, ISC_BIRTH_BARREN, 12, "one");
+	announce(&t, 999, ROOT, ISC_BIRTH_BARREN, 13, "never heard of");
+	isc_follow_poll(t.follow, isc_clock_mono_ns());
+	isc_follow_stats_get(t.follow, &stats);
+	assert_int_equal(stats.traced, 1);
+	for (uint32_t i = 1; i <= t.kept->processes; i++) {
+		const isc_trace_process *p = &t.kept->process[i];
+
+		assert_int_not_equal(p->pid, 999);
+		if (p->pid == 101)
+			assert_int_equal(p->flags & (ISC_PROCESS_TRACED | ISC_PROCESS_FAILED), ISC_PROCESS_FAILED);
+		if (p->pid == 102)
+			assert_int_equal(p->flags & (ISC_PROCESS_TRACED | ISC_PROCESS_FAILED), ISC_PROCESS_TRACED);
+	}
 	tree_close(&t);
 }
 
@@ -433,6 +459,7 @@ int main(void)
 		cmocka_unit_test(overwritten_lines_are_counted_exactly),
 		cmocka_unit_test(an_unfinished_line_waits_and_is_read_later),
 		cmocka_unit_test(garbage_in_the_roster_is_not_believed),
+		cmocka_unit_test(an_image_that_finds_no_memory_is_not_called_traced),
 		cmocka_unit_test(threads_are_told_apart_by_process_and_life),
 		cmocka_unit_test(a_process_outlives_its_main_thread),
 		cmocka_unit_test(a_fork_storm_stays_small),

@@ -91,7 +91,6 @@ static void check_totals(isc_trace *tr, const struct expected *e)
 
 	assert_int_equal(isc_trace_totals(tr, &totals, NULL), ISC_OK);
 	assert_int_equal(isc_totals_events(totals), e->events);
-	assert_int_equal(isc_totals_folded(totals), 0);
 	for (size_t i = 0; (s = isc_totals_scope_at(totals, i)) != NULL; i++, names++) {
 		assert_int_equal(s->count, e->count[s->name]);
 		assert_int_equal(s->total_ticks, e->ticks[s->name]);
@@ -248,7 +247,6 @@ static void hours_of_updates_take_bounded_room(void **state)
 static void nothing_makes_the_file_grow_past_its_limit(void **state)
 {
 	static const uint64_t limits[] = {1 << 20, (1 << 20) + 77777, 3 << 20, 9 << 20};
-	int steps = getenv("ISC_LONG") ? 400000 : 30000;
 
 	(void)state;
 	for (size_t l = 0; l < 4; l++) {
@@ -257,6 +255,7 @@ static void nothing_makes_the_file_grow_past_its_limit(void **state)
 		int fd = sample_file(path);
 		isc_writer *w = begin(dup(fd), limits[l]);
 		const isc_total_thread *th;
+		isc_trace_thread th_new;
 		isc_writer_stats stats;
 		isc_totals *totals;
 		isc_trace *tr;
@@ -264,6 +263,9 @@ static void nothing_makes_the_file_grow_past_its_limit(void **state)
 
 		for (size_t i = 0; i < sizeof(text); i++)
 			text[i] = (char)sample_draw(&seed);
+		/* The smallest is brought to every bound that it has. */
+		int steps = getenv("ISC_LONG") ? 400000 : l == 0 ? 60000 : 15000;
+
 		for (int i = 0; i < steps; i++) {
 			uint64_t q = sample_draw(&seed);
 			uint32_t thread = (uint32_t)(q >> 40) % 3000;
@@ -275,7 +277,10 @@ static void nothing_makes_the_file_grow_past_its_limit(void **state)
 				st = isc_writer_define(w, 1 + q % 5, (uint32_t)i, ISC_DEF_STRING, text, (uint32_t)(q >> 20) % 300, NULL);
 				break;
 			case 1:
-				st = isc_writer_thread(w, &(isc_trace_thread){.thread = (uint32_t)i + 1, .process = 1, .serial = (uint64_t)i + 1, .name = "a thread"}, NULL);
+				th_new = (isc_trace_thread){.thread = (uint32_t)i + 1, .process = 1, .tid = (uint32_t)q, .serial = q | 1, .start_ns = q * 7, .end_ns = q * 11};
+				for (size_t k = 0; k < 31; k++)
+					th_new.name[k] = (char)(1 + sample_draw(&seed) % 255);
+				st = isc_writer_thread(w, &th_new, NULL);
 				break;
 			case 2:
 				st = isc_writer_account(w, &(isc_trace_account){.process = 1, .thread = thread, .produced = q}, NULL);

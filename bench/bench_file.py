@@ -1,0 +1,79 @@
+"""Bytes on disk, traces held to their size, and the time to read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kit import Kit
+from sample import Interval, median
+from table import Row
+
+MB = 1 << 20
+READ = ("--scope", "model.layers.0.forward_0")  # the root of all calls: every event has to be looked at
+DAMAGED = 3  # the exit code of `analyze` when something could not be read
+
+
+def once(value: float) -> Interval:
+    return Interval(value, value, value, 1)
+
+
+def rows(kit: Kit) -> Iterator[Row]:
+    yield from bytes_on_disk(kit)
+    yield from retention(kit)
+    yield from analysis(kit)
+
+
+def make(kit: Kit, million: float, threads: int, limit_mb: int = 0) -> dict[str, float]:
+    said = kit.run([kit.program("trace_make"), str(kit.trace), str(million), str(threads), str(limit_mb)]).said
+    if not said["exact"]:
+        raise AssertionError(f"the totals of {million} million records are wrong")
+    return said
+
+
+def bytes_on_disk(kit: Kit) -> Iterator[Row]:
+    said = make(kit, 10, 1)
+    yield Row("a call (enter and leave), calls of a model", once(said["bytes_a_call"]), "bytes", limit=4, digits=2)
+    yield Row("a record into the file", once(said["ns_a_record"]), "ns of CPU", digits=0)
+    kit.traced([kit.program("workload"), "storm", "4", "1", "1"])
+    size, stored = kit.trace.stat().st_size, kit.report["overhead"]["events"]
+    note = f"{stored:,} events in {size:,} bytes"
+    yield Row("a scope of one name, recorded", once(2 * size / stored), "bytes", limit=4, digits=2, note=note)
+
+
+def retention(kit: Kit) -> Iterator[Row]:
+    gigabytes, limit = (10, 100) if kit.long else (2, 100)
+    started = kit.run([kit.program("trace_make"), str(kit.trace), str(gigabytes * 1e3 / 16), "4", str(limit)])
+    said = started.said
+    name = f"{gigabytes} GB of records held to {limit} MB"
+    yield Row(f"{name}: file", once(said["bytes"] / MB), "MB", limit=limit)
+    wrong = 0.0 if said["exact"] else 1.0
+    note = f"{said['retired'] / said['records']:.0%} of the events were dropped"
+    yield Row(f"{name}: totals that are wrong", once(wrong), "", limit=0, digits=0, note=note)
+    yield Row(f"{name}: writer", once(said["ns_a_record"]), "ns a record", digits=0)
+
+
+def analyze(kit: Kit, *options: str, code: int = 0) -> tuple[Interval, Interval]:
+    out = str(kit.scratch / "analysis.md")
+    line = [str(kit.command), "analyze", str(kit.trace), "--output", out, "--quiet", *options]
+    done = [kit.run(line, code=code) for _ in range(11 if kit.long else 5)]
+    return median([d.wall_ms / 1e3 for d in done]), median([d.peak_kb / 1024 for d in done])
+
+
+def analysis(kit: Kit) -> Iterator[Row]:
+    make(kit, 2.5, 4)
+    quarter, _ = analyze(kit, *READ)
+    make(kit, 10, 4)
+    seconds, peak = analyze(kit)
+    yield Row("10 M events analysed and reported", seconds, "s", limit=2, digits=3, note="by the totals in the file")
+    yield Row("10 M events analysed: memory", peak, "MB", limit=256, digits=0)
+    seconds, peak = analyze(kit, *READ)
+    grown = seconds.value / quarter.value
+    note = f"{grown:.1f} times as long as 2.5 M"
+    yield Row("10 M events analysed, each one read", seconds, "s", limit=2, digits=3, note=note)
+    yield Row("10 M events analysed, each one read: memory", peak, "MB", limit=256, digits=0)
+    # Without its end, as after a crash of the recorder: everything has to be found and counted.
+    with kit.trace.open("r+b") as file:
+        file.truncate(kit.trace.stat().st_size * 9 // 10)
+    seconds, peak = analyze(kit, code=DAMAGED)
+    yield Row("9 M events of a trace cut short", seconds, "s", limit=2, digits=3)
+    yield Row("9 M events of a trace cut short: memory", peak, "MB", limit=256, digits=0)

@@ -1,0 +1,727 @@
+/*
+ * transport: the program's side.  A process joins one session in its life, so
+ * every test that joins does it in a child of its own.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+#include "inferscope/mark.h"
+#include "runtime/image.h"
+#include "runtime/runtime.h"
+#include "runtime/write.h"
+#include "transport_session.h"
+#include "transport_sink.h"
+
+static transport_session session;
+static transport_sink the_sink;
+static transport_sink *const sink = &the_sink;
+
+/* In a child: says what did not hold and ends it. */
+#define HOLDS(claim) \
+	do { \
+		if (!(claim)) { \
+			fprintf(stderr, "%s:%d: %s does not hold (errno %d)\n", __FILE__, __LINE__, #claim, errno); \
+			_exit(1); \
+		} \
+	} while (0)
+
+static isc_control usual(void)
+{
+	isc_control wish = {.flags = ISC_CONTROL_FOLLOW_ALL, .first_blocks = 16, .max_blocks = 256, .max_slots = 32};
+
+	return wish;
+}
+
+static int make_session(void **state)
+{
+	isc_control wish = usual();
+
+	(void)state;
+	memset(sink, 0, sizeof(*sink));
+	return !transport_session_make(&session, &wish);
+}
+
+static int remove_session(void **state)
+{
+	(void)state;
+	transport_session_remove(&session);
+	return 0;
+}
+
+static int in_child(void (*run)(void))
+{
+	int status = 0;
+	pid_t child = fork();
+
+	if (child == 0) {
+		run();
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	return status;
+}
+
+static void join(void)
+{
+	HOLDS(isc_rt_attach(session.folder) == 0);
+}
+
+static void event(void)
+{
+	isc_write1(isc_ticks(), ISC_RECORD_WORD(7, ISC_KIND_INSTANT, 0));
+}
+
+static void control_path(char *to, size_t room)
+{
+	snprintf(to, room, "%s/" ISC_CONTROL_NAME, session.folder);
+}
+
+/* ---- joining ---------------------------------------------------------- */
+
+static int attach_error(const char *folder)
+{
+	int status, result[2] = {0};
+	int ends[2];
+	pid_t child;
+
+	if (pipe(ends) != 0)
+		return -1;
+	child = fork();
+	if (child == 0) {
+		result[0] = isc_rt_attach(folder);
+		result[1] = errno;
+		if (isc_rt_control() != NULL || isc_rt_active())
+			result[0] = 99;
+		_exit(write(ends[1], result, sizeof(result)) != sizeof(result));
+	}
+	waitpid(child, &status, 0);
+	if (read(ends[0], result, sizeof(result)) != sizeof(result))
+		result[1] = -1;
+	close(ends[0]);
+	close(ends[1]);
+	return result[0] == -1 && status == 0 ? result[1] : -1;
+}
+
+static void a_session_that_is_not_there_is_not_joined(void **state)
+{
+	(void)state;
+	assert_int_equal(attach_error("/nonexistent/folder"), ENOENT);
+	assert_int_equal(attach_error("relative"), ENAMETOOLONG);
+	assert_int_equal(attach_error(""), ENAMETOOLONG);
+}
+
+static void a_session_of_another_version_is_not_joined(void **state)
+{
+	(void)state;
+	session.control->abi = ISC_RT_ABI + 1;
+	assert_int_equal(attach_error(session.folder), EPROTO);
+	session.control->abi = ISC_RT_ABI;
+	atomic_store(&session.control->magic, 0);
+	assert_int_equal(attach_error(session.folder), EPROTO);
+}
+
+static void a_control_file_that_others_can_write_is_not_believed(void **state)
+{
+	char path[300];
+
+	(void)state;
+	control_path(path, sizeof(path));
+	assert_int_equal(chmod(path, 0602), 0);
+	assert_int_equal(attach_error(session.folder), EACCES);
+	assert_int_equal(chmod(path, 0620), 0);
+	assert_int_equal(attach_error(session.folder), EACCES);
+}
+
+static void a_control_file_of_somebody_else_is_not_believed(void **state)
+{
+	char path[300];
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	control_path(path, sizeof(path));
+	assert_int_equal(chown(path, 65534, 65534), 0);
+	assert_int_equal(attach_error(session.folder), EACCES);
+}
+
+static void a_control_file_must_be_as_large_as_it_says(void **state)
+{
+	char path[300], other[320];
+
+	(void)state;
+	session.control->roster_entries = ISC_ROSTER_ENTRIES + 1;
+	assert_int_equal(attach_error(session.folder), EPROTO);
+	session.control->roster_entries = UINT32_MAX;
+	assert_int_equal(attach_error(session.folder), EPROTO);
+	session.control->roster_entries = 0;
+	assert_int_equal(attach_error(session.folder), EPROTO);
+	control_path(path, sizeof(path));
+	snprintf(other, sizeof(other), "%s.other", path);
+	assert_int_equal(rename(path, other), 0);
+	assert_int_equal(symlink(other, path), 0);
+	assert_int_equal(attach_error(session.folder), ELOOP);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(attach_error(session.folder), EPROTO);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600) >= 0, 1);
+	assert_int_equal(attach_error(session.folder), EPROTO);
+}
+
+/* ---- what a process leaves in the folder ------------------------------ */
+
+static void join_and_do_nothing(void)
+{
+	join();
+	HOLDS(isc_rt_active());
+	HOLDS(isc_rt_attach(session.folder) == 0);
+	HOLDS(transport_session_files(&session, 'p') == 0);
+}
+
+static void no_pool_before_the_first_event(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(join_and_do_nothing), 0);
+	assert_int_equal(transport_session_files(&session, 'p'), 0);
+	assert_int_equal(atomic_load(&session.control->roster_tail), 1);
+}
+
+static unsigned open_descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned n = 0;
+
+	while (readdir(dir) != NULL)
+		n++;
+	closedir(dir);
+	return n;
+}
+
+static void write_one(void)
+{
+	unsigned before = open_descriptors();
+	uint64_t mask = 0, now = 1;
+
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, NULL, &mask, sizeof(mask));
+	join();
+	errno = 4711;
+	event();
+	HOLDS(errno == 4711);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, NULL, &now, sizeof(now));
+	HOLDS(mask == now);
+	HOLDS(open_descriptors() == before);
+}
+
+static void the_first_event_keeps_errno_mask_and_descriptors(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(write_one), 0);
+	assert_int_equal(transport_sink_drain(sink, session.folder, NULL), ISC_OK);
+	assert_int_equal(sink->pools, 1);
+	assert_int_equal(sink->events, 1);
+	assert_int_equal(sink->event[0].id, 7);
+	assert_int_equal(sink->produced, 1);
+	assert_int_equal(transport_session_files(&session, 'p') + transport_session_files(&session, 'd'), 0);
+}
+
+static void make_spare(uint32_t blocks)
+{
+	char path[300];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/" ISC_SPARE_NAME, session.folder);
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(posix_fallocate(fd, 0, (off_t)isc_pool_backed_bytes(256, 32, blocks)), 0);
+	close(fd);
+}
+
+static void the_spare_is_claimed_once(void **state)
+{
+	uint32_t first, second;
+
+	(void)state;
+	make_spare(100);
+	assert_int_equal(in_child(write_one), 0);
+	assert_int_equal(in_child(write_one), 0);
+	assert_int_equal(transport_session_files(&session, 's'), 0);
+	transport_sink_drain(sink, session.folder, NULL);
+	assert_int_equal(sink->pools, 2);
+	first = atomic_load(&sink->header[0].nblocks);
+	second = atomic_load(&sink->header[1].nblocks);
+	assert_int_equal(first, 100);
+	assert_int_equal(second, 16);
+	assert_int_equal(sink->events, 2);
+}
+
+static void a_spare_too_small_is_not_used(void **state)
+{
+	(void)state;
+	make_spare(1);
+	assert_int_equal(in_child(write_one), 0);
+	transport_sink_drain(sink, session.folder, NULL);
+	assert_int_equal(atomic_load(&sink->header[0].nblocks), 16);
+	assert_int_equal(sink->events, 1);
+}
+
+static void write_under_a_small_file_limit(void)
+{
+	struct rlimit limit = {4096, 4096};
+
+	join();
+	HOLDS(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+	event(); /* SIGXFSZ would end us here */
+	HOLDS(!isc_rt_active());
+	event();
+}
+
+static void a_file_size_limit_leaves_the_program_alone(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(write_under_a_small_file_limit), 0);
+	assert_int_equal(atomic_load(&session.control->attach_failed), 1);
+	assert_int_equal(transport_session_files(&session, 'p') + transport_session_files(&session, 'd'), 0);
+}
+
+static void write_where_the_folder_is_gone(void)
+{
+	join();
+	transport_folder_remove(session.folder);
+	event();
+	HOLDS(!isc_rt_active());
+	HOLDS(isc_rt_define(ISC_DEF_STRING, "x", 1) == 0);
+}
+
+static void a_process_that_cannot_open_its_pool_is_counted(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(write_where_the_folder_is_gone), 0);
+	assert_int_equal(atomic_load(&session.control->attach_failed), 1);
+}
+
+/* Fills a file system of 1 MiB until there is room for less than a pool asks. */
+static void write_on_a_full_disk(void)
+{
+	isc_control wish = usual();
+	transport_session small;
+	char path[320];
+	int fd;
+
+	wish.first_blocks = 128;
+	if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+	    mount("tmpfs", session.folder, "tmpfs", 0, "size=2m,mode=0700") != 0)
+		_exit(77);
+	setenv("ISC_TEST_FOLDER", session.folder, 1);
+	HOLDS(transport_session_make(&small, &wish) == false || small.control != NULL);
+	snprintf(path, sizeof(path), "%s/fill", session.folder);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	HOLDS(posix_fallocate(fd, 0, 500 << 10) == 0);
+	HOLDS(isc_rt_attach(small.folder) == 0);
+	for (unsigned i = 0; i < 100000; i++)
+		event(); /* SIGBUS would end us here */
+	HOLDS(isc_rt_active());
+	HOLDS(atomic_load(&isc_image_self.pool->nblocks) >= 4);
+	HOLDS(atomic_load(&isc_image_self.pool->nblocks) < 128);
+}
+
+static void a_pool_shrinks_to_what_fits(void **state)
+{
+	int status = in_child(write_on_a_full_disk);
+
+	(void)state;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		skip();
+	assert_int_equal(status, 0);
+}
+
+/* ---- who is traced ---------------------------------------------------- */
+
+static uint16_t roster_birth(unsigned i)
+{
+	return session.control->roster[i].birth;
+}
+
+static void fork_three_ways(void)
+{
+	pid_t child;
+
+	join();
+	event();
+	child = fork();
+	if (child == 0)
+		_exit(0);
+	waitpid(child, NULL, 0);
+	child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	if (child == 0) {
+		event();
+		_exit(0);
+	}
+	waitpid(child, NULL, 0);
+	child = vfork();
+	if (child == 0)
+		_exit(0);
+	waitpid(child, NULL, 0);
+}
+
+static void every_image_is_in_the_roster(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(fork_three_ways), 0);
+	/* The image, the fork, the clone at its first event; the vfork child is its parent. */
+	assert_int_equal(atomic_load(&session.control->roster_tail), 3);
+	assert_int_equal(roster_birth(0), ISC_BIRTH_IMAGE);
+	assert_int_equal(roster_birth(1), ISC_BIRTH_FORK);
+	assert_int_equal(roster_birth(2), ISC_BIRTH_FORK);
+	assert_int_equal(session.control->roster[1].ppid, session.control->roster[0].pid);
+	assert_int_equal(session.control->roster[2].ppid, session.control->roster[0].pid);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(atomic_load(&session.control->roster[i].seq), i + 1);
+		assert_int_equal(session.control->roster[i].traced, 1);
+	}
+	assert_int_equal(transport_session_files(&session, 'p'), 2);
+}
+
+static bool fork_child_is_active(void)
+{
+	int status;
+	pid_t child = fork();
+
+	if (child == 0)
+		_exit(isc_rt_active());
+	waitpid(child, &status, 0);
+	return WEXITSTATUS(status);
+}
+
+static void be_the_root_alone(void)
+{
+	session.control->flags = 0;
+	session.control->root_pid = (uint32_t)getpid();
+	join();
+	HOLDS(isc_rt_active());
+	HOLDS(!fork_child_is_active());
+}
+
+static void be_no_python(void)
+{
+	session.control->flags = ISC_CONTROL_FOLLOW_PYTHON;
+	session.control->root_pid = 0;
+	join();
+	HOLDS(!isc_rt_active());
+	event();
+	HOLDS(isc_rt_name("x", 1) == 0);
+	HOLDS(transport_session_files(&session, 'p') == 0);
+	isc_rt_is_python();
+	HOLDS(isc_rt_active());
+	HOLDS(fork_child_is_active());
+}
+
+static void be_a_root_that_is_no_python(void)
+{
+	session.control->flags = ISC_CONTROL_FOLLOW_PYTHON;
+	session.control->root_pid = (uint32_t)getpid();
+	join();
+	HOLDS(isc_rt_active());
+	HOLDS(!fork_child_is_active());
+}
+
+static void follow_none_traces_the_root_alone(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(be_the_root_alone), 0);
+}
+
+static void follow_python_traces_python_and_its_forks(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(be_no_python), 0);
+	assert_int_equal(in_child(be_a_root_that_is_no_python), 0);
+}
+
+static void wait_for_the_start(void)
+{
+	atomic_store(&session.control->phase, ISC_PHASE_WAITING);
+	join();
+	HOLDS(!isc_rt_active());
+	event();
+	HOLDS(transport_session_files(&session, 'p') == 0);
+	atomic_store(&session.control->phase, ISC_PHASE_COLLECTING);
+	HOLDS(isc_rt_active());
+	event();
+	atomic_store(&session.control->phase, ISC_PHASE_DONE);
+	HOLDS(!isc_rt_active());
+}
+
+static void events_are_wanted_between_start_and_end(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(wait_for_the_start), 0);
+	transport_sink_drain(sink, session.folder, NULL);
+	assert_int_equal(sink->events, 1);
+}
+
+/* ---- names ------------------------------------------------------------ */
+
+static void intern_many(void)
+{
+	static uint32_t ids[12000];
+	char text[64];
+
+	session.control->first_defs_bytes = session.control->max_defs_bytes;
+	join();
+	for (unsigned i = 0; i < 12000; i++) {
+		snprintf(text, sizeof(text), "function %u", i);
+		ids[i] = isc_rt_name(text, strlen(text));
+		HOLDS(ids[i] != 0 && (i == 0 || ids[i] > ids[i - 1]));
+		HOLDS(isc_rt_name(text, strlen(text)) == ids[i]);
+		isc_write1(1, ISC_RECORD_WORD(ids[i], ISC_KIND_INSTANT, 0));
+	}
+	/* The cache holds most of them still. */
+	for (unsigned i = 11000; i < 12000; i++) {
+		snprintf(text, sizeof(text), "function %u", i);
+		HOLDS(isc_rt_name(text, strlen(text)) != 0);
+	}
+	HOLDS(isc_rt_name("", 0) != 0);
+	HOLDS(isc_rt_name("", 0) == isc_rt_name("", 0));
+}
+
+static void a_name_keeps_its_id_and_every_id_its_text(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(intern_many), 0);
+	transport_sink_drain(sink, session.folder, NULL);
+	assert_true(sink->n_defs >= 12001);
+	for (unsigned i = 0; i < 12000; i++) {
+		char text[64];
+
+		snprintf(text, sizeof(text), "function %u", i);
+		if (i < sink->n_defs)
+			assert_string_equal(sink->def_text[i], text);
+	}
+}
+
+static void *intern_shared(void *arg)
+{
+	uint32_t *ids = arg;
+
+	for (unsigned round = 0; round < 50; round++)
+		for (unsigned i = 0; i < 100; i++) {
+			char text[32];
+			uint32_t id;
+
+			snprintf(text, sizeof(text), "shared %u", i);
+			id = isc_rt_name(text, strlen(text));
+			if (ids[i] == 0)
+				ids[i] = id;
+			HOLDS(ids[i] == id);
+		}
+	return NULL;
+}
+
+static void intern_from_threads(void)
+{
+	static uint32_t ids[4][100];
+	pthread_t threads[4];
+
+	join();
+	HOLDS(isc_image_open());
+	for (unsigned k = 0; k < 4; k++)
+		HOLDS(pthread_create(&threads[k], NULL, intern_shared, ids[k]) == 0);
+	for (unsigned k = 0; k < 4; k++)
+		pthread_join(threads[k], NULL);
+	for (unsigned k = 1; k < 4; k++)
+		HOLDS(memcmp(ids[0], ids[k], sizeof(ids[0])) == 0);
+}
+
+static void threads_agree_on_the_id_of_a_name(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(intern_from_threads), 0);
+}
+
+static void use_names_across_forks(void)
+{
+	uint32_t id = 0, again;
+	int status;
+	pid_t child;
+
+	join();
+	id = isc_rt_name("before the fork", 15);
+	HOLDS(id != 0);
+	isc_write1(1, ISC_RECORD_WORD(id, ISC_KIND_SCOPE_ENTER, 0));
+	child = fork();
+	if (child == 0) {
+		isc_write1(2, ISC_RECORD_WORD(id, ISC_KIND_SCOPE_EXIT, 0));
+		again = isc_rt_name("before the fork", 15);
+		HOLDS(again > id); /* its own place, behind the parent's */
+		HOLDS(isc_rt_name("before the fork", 15) == again);
+		isc_write1(3, ISC_RECORD_WORD(again, ISC_KIND_INSTANT, 0));
+		/* A grandchild by two forks, of which the first writes nothing. */
+		if (fork() == 0) {
+			if (fork() == 0) {
+				isc_write1(4, ISC_RECORD_WORD(id, ISC_KIND_INSTANT, 0));
+				isc_write1(5, ISC_RECORD_WORD(again, ISC_KIND_INSTANT, 0));
+				_exit(0);
+			}
+			wait(NULL);
+			_exit(0);
+		}
+		wait(NULL);
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	HOLDS(status == 0);
+}
+
+static void ids_from_before_a_fork_stay_true_in_the_child(void **state)
+{
+	uint32_t id, again;
+
+	(void)state;
+	assert_int_equal(in_child(use_names_across_forks), 0);
+	transport_sink_drain(sink, session.folder, NULL);
+	assert_int_equal(sink->pools, 3);
+	assert_int_equal(sink->events, 5);
+	/* Pools come oldest first: parent, child, grandchild. */
+	assert_int_equal(sink->header[0].parent_gen, 0);
+	assert_int_equal(sink->header[0].defs_base, 0);
+	assert_int_equal(sink->header[1].parent_gen, sink->header[0].gen);
+	assert_int_equal(sink->header[2].parent_gen, sink->header[1].gen);
+	id = sink->event[0].id;
+	again = sink->event[2].id;
+	assert_string_equal(transport_sink_text(sink, 1, id), "before the fork");
+	assert_string_equal(transport_sink_text(sink, 2, again), "before the fork");
+	assert_int_equal(sink->event[1].id, id);
+	assert_true(id < sink->header[1].defs_base);
+	assert_true(again >= sink->header[1].defs_base);
+	assert_int_equal(sink->event[3].id, id);
+	assert_true(again < sink->header[2].defs_base);
+	assert_int_equal(sink->event[4].id, again);
+}
+
+static void fill_the_definitions(void)
+{
+	char text[1000];
+
+	memset(text, 'x', sizeof(text));
+	join();
+	for (unsigned i = 0; i < 200; i++)
+		(void)isc_rt_define(ISC_DEF_STRING, text, sizeof(text));
+	HOLDS(isc_rt_define(ISC_DEF_STRING, text, sizeof(text)) == 0);
+	HOLDS(atomic_load(&isc_image_self.defs->lost) > 0);
+	event();
+}
+
+static void a_definition_without_room_is_counted(void **state)
+{
+	isc_drain_stats stats;
+
+	(void)state;
+	assert_int_equal(in_child(fill_the_definitions), 0);
+	transport_sink_drain(sink, session.folder, &stats);
+	assert_int_equal(sink->n_defs + stats.defs_lost, 201);
+	assert_int_equal(sink->events, 1);
+}
+
+/* ---- marks ------------------------------------------------------------ */
+
+static void mark_everything(void)
+{
+	static char long_json[5000];
+	const isc_mark_api *api = isc_rt_mark_api(ISC_MARK_API_VERSION);
+	uint32_t scope;
+
+	HOLDS(isc_rt_mark_api(ISC_MARK_API_VERSION + 1) == NULL);
+	HOLDS(api->scope_enter("outside") == 0);
+	api->scope_exit(9);
+	api->instant("outside", NULL);
+	join();
+	HOLDS(api->active());
+	scope = api->scope_enter("request");
+	HOLDS(scope != 0);
+	api->instant("plain", NULL);
+	api->instant("token", "{\"n\": 12}");
+	api->counter("depth", 2.5);
+	memset(long_json, 'a', sizeof(long_json) - 1);
+	api->instant("long", long_json);
+	long_json[ISC_RECORD_TEXT_MAX] = '\0';
+	api->instant("longest", long_json);
+	api->thread_name("worker");
+	api->scope_exit(scope);
+	/* Rubbish in, nothing out that harms. */
+	api->instant(NULL, NULL);
+}
+
+static void marks_become_the_records_they_should(void **state)
+{
+	const isc_record *r = sink->event;
+	uint32_t len;
+	double value;
+
+	(void)state;
+	assert_int_equal(in_child(mark_everything), 0);
+	transport_sink_drain(sink, session.folder, NULL);
+	assert_int_equal(sink->events, 9);
+	assert_int_equal(r[0].kind, ISC_KIND_SCOPE_ENTER);
+	assert_string_equal(transport_sink_text(sink, 1, r[0].id), "request");
+	assert_int_equal(r[1].kind, ISC_KIND_INSTANT);
+	assert_int_equal(r[1].slots, 1);
+	assert_int_equal(r[2].slots, 2);
+	memcpy(&len, &r[3], 4);
+	assert_int_equal(len, 9);
+	assert_memory_equal((const char *)&r[3] + 4, "{\"n\": 12}\0\0\0", 12);
+	assert_int_equal(r[4].kind, ISC_KIND_COUNTER);
+	memcpy(&value, &r[5], sizeof(value));
+	assert_true(value == 2.5);
+	assert_int_equal(r[6].slots, 1); /* what is too long is left out */
+	assert_int_equal(r[6].arg, 1);
+	assert_int_equal(r[7].slots, 255);
+	memcpy(&len, &r[8], 4);
+	assert_int_equal(len, ISC_RECORD_TEXT_MAX);
+	assert_int_equal(r[262].kind, ISC_KIND_THREAD_NAME);
+	assert_int_equal(r[263].kind, ISC_KIND_SCOPE_EXIT);
+	assert_int_equal(r[263].id, r[0].id);
+	assert_int_equal(r[264].id, 0);
+}
+
+#define JOINED(test) cmocka_unit_test_setup_teardown(test, make_session, remove_session)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		JOINED(a_session_that_is_not_there_is_not_joined),
+		JOINED(a_session_of_another_version_is_not_joined),
+		JOINED(a_control_file_that_others_can_write_is_not_believed),
+		JOINED(a_control_file_of_somebody_else_is_not_believed),
+		JOINED(a_control_file_must_be_as_large_as_it_says),
+		JOINED(no_pool_before_the_first_event),
+		JOINED(the_first_event_keeps_errno_mask_and_descriptors),
+		JOINED(the_spare_is_claimed_once),
+		JOINED(a_spare_too_small_is_not_used),
+		JOINED(a_file_size_limit_leaves_the_program_alone),
+		JOINED(a_process_that_cannot_open_its_pool_is_counted),
+		JOINED(a_pool_shrinks_to_what_fits),
+		JOINED(every_image_is_in_the_roster),
+		JOINED(follow_none_traces_the_root_alone),
+		JOINED(follow_python_traces_python_and_its_forks),
+		JOINED(events_are_wanted_between_start_and_end),
+		JOINED(a_name_keeps_its_id_and_every_id_its_text),
+		JOINED(threads_agree_on_the_id_of_a_name),
+		JOINED(ids_from_before_a_fork_stay_true_in_the_child),
+		JOINED(a_definition_without_room_is_counted),
+		JOINED(marks_become_the_records_they_should),
+	};
+
+	return cmocka_run_group_tests_name("transport", tests, NULL, NULL);
+}
