@@ -19,7 +19,7 @@ def rows(kit: Kit) -> Iterator[Row]:
     # name, program, budget.  An allocation has its own budget, and so has every switch that is recorded.
     programs: list[tuple[str, list[str], float | None]] = [
         ("one thread that computes", [workload, "spin", "60"], 1.02),
-        ("100,000 switches a second", [workload, "switch", "25", "2800"], 1.05),
+        ("100,000 switches a second", [workload, "switch", "20", "4350"], 1.05),
         ("malloc and free", [workload, "malloc", "4"], None),
         ("Python: objects, text, sorting", python, 1.02),
         ("nothing but switches", [workload, "switch", "150"], None),

@@ -35,10 +35,17 @@ Written by `make bench`; [docs/bench.md](../docs/bench.md) says how to read it.
 """
 
 
-def page(found: dict[str, list[table.Row]], command: str, load: float) -> str:
-    cores = os.cpu_count() or 1
-    around = f"{cores} cores; {load:.1f} other programs wanted to run when it began"
-    noisy = "" if load < cores / 4 else ", so times are too high and intervals wide"
+def cpu_s() -> tuple[float, float]:
+    """CPU time used so far: on the whole machine, and by what was started here."""
+    user, nice, system, _, _, irq, softirq, *_ = (
+        int(x) for x in Path("/proc/stat").read_text().split("\n")[0].split()[1:]
+    )
+    return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK"), sum(os.times()[:4])
+
+
+def page(found: dict[str, list[table.Row]], command: str, others: float) -> str:
+    around = f"{os.cpu_count()} cores, {others:.0%} of them used by other programs"
+    noisy = "" if others < 0.05 else ", so times are too high and intervals wide"
     parts = [HEAD, f"`{command}`: {around}{noisy}.\n"]
     parts += [f"## {AREAS[area].capitalize()}\n\n{table.markdown(rows)}\n" for area, rows in found.items()]
     return "\n".join(parts)
@@ -65,15 +72,19 @@ def main() -> int:
     unknown = [area for area in options.areas if area not in AREAS]
     if unknown:
         parser.error(f"no such area: {unknown[0]}; there are {', '.join(AREAS)}")
-    build, load = (tree.ROOT / options.folder).resolve(), os.getloadavg()[0]
+    build = (tree.ROOT / options.folder).resolve()
     kit.install(build)
     with tempfile.TemporaryDirectory(prefix="inferscope-bench-") as scratch:
         seconds = options.seconds or (60 if options.long else 8)
         tools = kit.Kit(build, Path(scratch), seconds, options.long)
+        began, all_before, ours_before = time.monotonic(), *cpu_s()
         found = {area: measure(tools, area) for area in options.areas or AREAS}
+        everything, ours = cpu_s()
+        foreign = everything - all_before - (ours - ours_before)
+        others = max(0.0, foreign / (time.monotonic() - began) / (os.cpu_count() or 1))
     if not options.areas:  # a part would stand beside figures of another day
         command = "make bench" if not options.long else "make bench LONG=1"
-        RESULTS.write_text(page(found, command, load))
+        RESULTS.write_text(page(found, command, others))
     missed = [row.what for rows in found.values() for row in rows if row.verdict == table.MISSED]
     if missed:
         print(f"over budget: {'; '.join(missed)}")

@@ -28,7 +28,7 @@ def main() -> int:
     shutil.copy(tree.ROOT / "tests" / "targets" / "demo_child.py", folder)
     environment = dict(os.environ, PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     print("$ inferscope run -- ./demo python3 demo_child.py", flush=True)
-    program = [command, "run", "--", "./demo", "python3", "demo_child.py"]
+    program = [str(command), "run", "--", "./demo", "python3", "demo_child.py"]
     done = subprocess.run(program, cwd=folder, env=environment, check=False)
     report = folder / "report.md"
     if done.returncode == 0:

@@ -100,8 +100,8 @@ void isc_image_miss(void)
 {
 	isc_wiped *w = isc_wiped_page;
 
-	if (atomic_load(&w->gen) != 0 || (isc_image_following() != ISC_FOLLOWING_NO &&
-					  atomic_load(&w->opening) != ISC_OPENING_FAILED))
+	if (atomic_load(&w->gen) != 0 ||
+	    (isc_image_following() != ISC_FOLLOWING_NO && atomic_load(&w->opening) != ISC_OPENING_FAILED))
 		miss(w, 1);
 }
 

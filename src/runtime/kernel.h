@@ -37,6 +37,11 @@ static inline bool isc_kernel_stat(int fd, struct stat *sb)
 	return syscall(SYS_fstat, fd, sb) == 0;
 }
 
+static inline void isc_kernel_yield(void)
+{
+	syscall(SYS_sched_yield);
+}
+
 static inline uint32_t isc_kernel_pid(void)
 {
 	return (uint32_t)syscall(SYS_getpid);

@@ -119,9 +119,16 @@ isc_total_thread *isc_totals_add_thread(isc_totals *t, uint32_t process, uint32_
 	return &t->threads[t->thread_count - 1];
 }
 
+/*
+ * What would hurt most is refused last: without a bucket a percentile is rough,
+ * without a name two scopes are one, without an open scope a duration is missed.
+ */
 static bool has_room(const isc_totals *t, unsigned weight)
 {
-	return t->weight + weight <= t->weight_max && t->memory < ISC_TOTALS_MEMORY_MAX;
+	uint64_t spared = weight == ISC_WEIGHT_BUCKET ? t->weight_max / 4
+			: weight == ISC_WEIGHT_SCOPE || weight == ISC_WEIGHT_MARK || weight == ISC_WEIGHT_COUNTER ? t->weight_max / 8 : 0;
+
+	return t->weight + weight <= t->weight_max - spared && (spared == 0 || t->memory < ISC_TOTALS_MEMORY_MAX);
 }
 
 /*

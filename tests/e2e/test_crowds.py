@@ -1,4 +1,4 @@
-"""Crowds of processes and threads, a recorder that sleeps, and programs that outlive it: nothing blocks, all is counted."""
+"""Crowds of processes and threads, and a recorder that sleeps or is outlived: nothing blocks, all is counted."""
 
 from __future__ import annotations
 

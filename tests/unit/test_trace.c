@@ -372,7 +372,7 @@ static void a_trace_is_read_while_it_is_written(void **state)
 	struct live l = {0};
 	char path[64];
 	int fd = sample_file(path);
-	int rounds = getenv("ISC_LONG") ? 2000 : 100;
+	int rounds = getenv("INFERSCOPE_LONG") ? 2000 : 100;
 	uint64_t retired = 0;
 	pthread_t writer;
 

@@ -105,11 +105,11 @@ static void check_totals(isc_trace *tr, const struct expected *e)
 	isc_totals_free(totals);
 }
 
-/* A stream of 10 GB of records (ISC_LONG; 64 MB otherwise) through a file of
+/* A stream of 10 GB of records (INFERSCOPE_LONG; 64 MB otherwise) through a file of
  * 4 MiB: never larger, and every total exact, read in the middle and at the end. */
 static void old_events_go_and_totals_stay_exact(void **state)
 {
-	const uint64_t limit = 4 << 20, records = getenv("ISC_LONG") ? 625000000 : 4000000;
+	const uint64_t limit = 4 << 20, records = getenv("INFERSCOPE_LONG") ? 625000000 : 4000000;
 	static struct expected e;
 	uint64_t seed = 1, ticks = 0, seen = 0, number[THREADS] = {0};
 	char path[64];
@@ -208,7 +208,7 @@ static void definitions_past_their_share_are_refused_and_events_go_on(void **sta
 static void hours_of_updates_take_bounded_room(void **state)
 {
 	const uint64_t limit = 1 << 20;
-	unsigned seconds = getenv("ISC_LONG") ? 8 * 3600 : 1500;
+	unsigned seconds = getenv("INFERSCOPE_LONG") ? 8 * 3600 : 1500;
 	char path[64];
 	int fd = sample_file(path);
 	isc_writer *w = begin(dup(fd), limit);
@@ -264,7 +264,7 @@ static void nothing_makes_the_file_grow_past_its_limit(void **state)
 		for (size_t i = 0; i < sizeof(text); i++)
 			text[i] = (char)sample_draw(&seed);
 		/* The smallest is brought to every bound that it has. */
-		int steps = getenv("ISC_LONG") ? 400000 : l == 0 ? 60000 : 15000;
+		int steps = getenv("INFERSCOPE_LONG") ? 400000 : l == 0 ? 60000 : 15000;
 
 		for (int i = 0; i < steps; i++) {
 			uint64_t q = sample_draw(&seed);

@@ -169,7 +169,7 @@ static void check_cut(size_t cut, long want)
 /* S2: cut at every byte of the first 64 KiB, and at random places. */
 static void a_cut_trace_gives_every_whole_chunk_before_the_cut(void **state)
 {
-	size_t step = getenv("ISC_LONG") ? 1 : 7, n = getenv("ISC_LONG") ? 10000 : 400;
+	size_t step = getenv("INFERSCOPE_LONG") ? 1 : 7, n = getenv("INFERSCOPE_LONG") ? 10000 : 400;
 	uint64_t seed = 1;
 
 	(void)state;
@@ -186,7 +186,7 @@ static void a_cut_trace_gives_every_whole_chunk_before_the_cut(void **state)
 static void damage_is_stepped_over(void **state)
 {
 	const char *runs = getenv("ISC_RUNS");
-	long n = runs ? atol(runs) : getenv("ISC_LONG") ? 100000 : 3000, damaged = 0, opened = 0;
+	long n = runs ? atol(runs) : getenv("INFERSCOPE_LONG") ? 100000 : 3000, damaged = 0, opened = 0;
 	uint8_t *copy = malloc(reference_len);
 	uint64_t seed = 99;
 	/* Where something is: the rest of the file is holes. */
