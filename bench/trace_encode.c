@@ -2,19 +2,22 @@
  * trace_encode.c - what a record costs on its way into the file, and how much of
  * the file it takes.
  *
- *	trace_encode [MILLION_RECORDS]
+ *	trace_encode [MILLION_RECORDS [calls]]
  *
  * The stream is a call tree of an inference loop: a request calls layers, layers
  * call small functions, times scatter as they do on a busy machine.
  */
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "trace/reader.h"
+#include "trace/totals_lane.h"
 #include "trace/writer.h"
 
 #define BATCH 508u	/* a block of the transport */
@@ -29,6 +32,8 @@ static uint64_t draw(void)
 	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
 	return z ^ z >> 31;
 }
+
+static bool calls; /* of functions, instead of scopes */
 
 static double now_ns(void)
 {
@@ -60,9 +65,9 @@ static isc_record step(struct generator *g)
 		uint32_t id = id_of(deep ? g->stack[deep - 1] : 1, (uint32_t)(r >> 40) % 4);
 
 		g->stack[g->depth++] = id;
-		return (isc_record){g->ticks, id, ISC_KIND_SCOPE_ENTER, 1, 0};
+		return (isc_record){g->ticks, id, calls ? ISC_KIND_CALL_ENTER : ISC_KIND_SCOPE_ENTER, 1, 0};
 	}
-	return (isc_record){g->ticks, g->stack[--g->depth], ISC_KIND_SCOPE_EXIT, 1, 0};
+	return (isc_record){g->ticks, g->stack[--g->depth], calls ? ISC_KIND_CALL_EXIT : ISC_KIND_SCOPE_EXIT, 1, 0};
 }
 
 int main(int argc, char **argv)
@@ -77,6 +82,7 @@ int main(int argc, char **argv)
 	struct stat sb;
 	isc_error err;
 	isc_trace *tr;
+	isc_totals_lane *lane;
 	isc_totals *totals;
 	isc_event ev;
 	uint64_t seen = 0;
@@ -84,8 +90,19 @@ int main(int argc, char **argv)
 
 	if (fd < 0 || all == NULL || isc_writer_open(fd, &options, &w, &err) != ISC_OK)
 		return 1;
+	calls = argc > 2 && strcmp(argv[2], "calls") == 0;
 	for (uint64_t i = 0; i < records; i++)
 		all[i] = step(&g);
+	if (isc_totals_new(&totals, &err) != ISC_OK)
+		return 1;
+	lane = isc_totals_lane_of(totals, 1, 1, 0);
+	start = now_ns();
+	for (uint64_t i = 0; i < records; i++) {
+		if (!isc_totals_lane_feed(totals, lane, &all[i], NULL, 0))
+			return 1;
+	}
+	printf("count %.1f ns a record\n", (now_ns() - start) / (double)records);
+	isc_totals_free(totals);
 	isc_writer_clock(w, g.ticks, g.ticks, NULL);
 	start = now_ns();
 	for (uint64_t i = 0; i < records; i += BATCH) {
