@@ -56,7 +56,8 @@ static void take_overhead(isc_build *b)
 	a->complete = b->stats->complete;
 	/* A recorder at work is always in the middle of something. */
 	a->damaged = !a->live && (b->stats->damaged_chunks > 0 || b->stats->lost_bytes > 0 || b->stats->truncated);
-	a->withheld = "nothing was judged: this trace holds no calls, samples or GPU activity";
+	a->withheld = a->function_count > 0 ? "nothing was judged: this trace holds no samples or GPU activity"
+					    : "nothing was judged: this trace holds no calls, samples or GPU activity";
 }
 
 static isc_status build(isc_build *b, isc_error *err)
@@ -76,6 +77,8 @@ static isc_status build(isc_build *b, isc_error *err)
 		st = isc_build_threads(b, err);
 	if (st == ISC_OK)
 		st = isc_build_scopes(b, err);
+	if (st == ISC_OK)
+		st = isc_build_functions(b, err);
 	if (st == ISC_OK)
 		st = isc_build_marks(b, err);
 	if (st != ISC_OK)

@@ -118,6 +118,11 @@ isc_status isc_totals_open_call(isc_totals *t, uint32_t process, uint32_t thread
 				uint64_t ticks, isc_error *err);
 void isc_totals_close_calls(isc_totals *t, uint32_t process, uint32_t thread, uint8_t stream, uint64_t ticks);
 
+/* As feeding, but the event is not one of those that are counted: it happened
+ * before, and what it says holds on. */
+isc_status isc_totals_recall(isc_totals *t, uint32_t process, uint32_t thread, uint8_t stream, const isc_record *first,
+			     isc_error *err);
+
 /*
  * Nothing more will be fed: calls that are open end now.  When that is, end()
  * says for each thread and stream, which was last heard of at `last`; NULL: then.

@@ -309,6 +309,8 @@ static bool enter(isc_totals *t, isc_totals_lane *lane, const isc_record *r)
 	f = &t->functions[function];
 	f->calls++;
 	f->resumes += r->kind == ISC_KIND_CALL_RESUME;
+	if (UNLIKELY(t->pauses))
+		isc_totals_resume(t, lane, r->ticks);
 	if (UNLIKELY(lane->stream > 1 || c->depth >= DEPTH_MAX || t->weight + ISC_WEIGHT_OPEN_CALL > t->weight_max)) {
 		/* Past the bound a call is counted and its time is not. */
 		t->folded++;
@@ -443,6 +445,16 @@ isc_status isc_totals_open_call(isc_totals *t, uint32_t process, uint32_t thread
 
 	if (lane == NULL || isc_totals_calls_of(t, lane) == NULL ||
 	    !isc_totals_calls_push(t, lane, code != ISC_CALL_GAP ? code : 0, clock_of(t, lane, ticks), 0))
+		return isc_fail(err, ISC_ERR_NOMEM, "no memory for running totals");
+	return ISC_OK;
+}
+
+isc_status isc_totals_recall(isc_totals *t, uint32_t process, uint32_t thread, uint8_t stream, const isc_record *first,
+			     isc_error *err)
+{
+	isc_totals_lane *lane = isc_totals_lane_of(t, process, thread, stream);
+
+	if (lane == NULL || !isc_totals_calls_feed(t, lane, first))
 		return isc_fail(err, ISC_ERR_NOMEM, "no memory for running totals");
 	return ISC_OK;
 }

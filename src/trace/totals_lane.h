@@ -151,6 +151,8 @@ void isc_totals_calls_abandon(isc_totals *t, isc_totals_lane *lane, uint32_t id)
 
 /* totals_pause.c: a GOVERNED record; false: no memory. */
 bool isc_totals_govern(isc_totals *t, isc_totals_lane *lane, const isc_record *r);
+/* A call begins, so the pause is over, even if nobody has said so yet. */
+void isc_totals_resume(isc_totals *t, const isc_totals_lane *lane, uint64_t ticks);
 /* How long the lane's process was paused before this moment. */
 uint64_t isc_totals_paused(const isc_totals *t, const isc_totals_lane *lane, uint64_t ticks);
 /* A burst or a stretch without watch ends now, or at the end of what is fed. */

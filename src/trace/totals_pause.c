@@ -97,6 +97,16 @@ static void keep_exact(isc_totals *t, uint32_t process, const isc_totals_lane *l
 		keep_open(t, lane);
 }
 
+void isc_totals_resume(isc_totals *t, const isc_totals_lane *lane, uint64_t ticks)
+{
+	isc_total_calls *p = process_of(t, lane);
+
+	if (p->paused_since == 0 || ticks <= p->paused_since)
+		return;
+	p->paused_ticks += ticks - p->paused_since;
+	p->paused_since = 0;
+}
+
 static void govern_all(isc_totals *t, const isc_totals_lane *lane, const isc_record *r)
 {
 	isc_total_calls *p = process_of(t, lane);
@@ -109,8 +119,8 @@ static void govern_all(isc_totals *t, const isc_totals_lane *lane, const isc_rec
 	}
 	if (off && p->paused_since == 0) {
 		p->paused_since = r->ticks;
-	} else if (!off && p->paused_since != 0) {
-		p->paused_ticks += r->ticks > p->paused_since ? r->ticks - p->paused_since : 0;
+	} else if (!off) {
+		isc_totals_resume(t, lane, r->ticks);
 		p->paused_since = 0;
 	}
 }
