@@ -267,12 +267,11 @@ static void about_calls(isc_build *b)
 		     isc_units_count(&n, a->governed_count), isc_units_count(&of, a->function_count));
 	if (a->skipped > 0)
 		warn(b, NOTE, "skipped_calls", "give the thread a larger stack",
-		     "calls near the end of a stack were not traced, %s times: their time is their caller's",
+		     "times that a stack was nearly used up: %s; calls there were not traced, their time is their caller's",
 		     isc_units_count(&n, a->skipped));
 	if (b->unmatched_calls > 0)
 		warn(b, NOTE, "unmatched_calls", NULL,
-		     "calls that were left and not entered%s: %s; they are not in the figures",
-		     b->cut ? " in the part looked at" : ", as they began before tracing did or events were lost",
+		     "calls whose beginning was lost: %s; they are not in the figures",
 		     isc_units_count(&n, b->unmatched_calls));
 }
 
@@ -281,7 +280,7 @@ static void about_parts(isc_build *b)
 	if (b->a->measured_pct < 0)
 		warn(b, NOTE, "no_overhead", NULL,
 		     "what tracing cost the program (overhead.measured_pct) is not known: the trace does not say");
-	if (b->a->function_count > 0)
+	if (b->calls_seen)
 		warn(b, NOTE, "no_samples", NULL,
 		     "no samples or system calls were recorded: verdict, suggestions, breakdown, slow_because, lines, "
 		     "stacks and syscalls are empty");

@@ -249,12 +249,16 @@ static void write_place(isc_grid *t, const isc_analysis_function *f)
 
 static void write_functions(const isc_analysis *a, isc_buffer *out)
 {
-	static const char *const titles[] = {"function", ">self", ">share", ">total", ">calls", "where", "", NULL};
+	static const char *const titles[] = {"function", ">self", ">share", ">total", ">calls", "where", NULL, NULL};
+	static const char *const more[] = {"function", ">self", ">share", ">total", ">calls", "where", "seen", NULL};
+	bool estimated = false;
 	isc_grid t;
 
 	if (a->function_count == 0)
 		return;
-	isc_grid_init(&t, titles);
+	for (size_t i = 0; i < rows(a->function_count); i++)
+		estimated |= a->functions[i].estimated;
+	isc_grid_init(&t, estimated ? more : titles);
 	isc_buffer_text(out, "\n## Functions\n\n");
 	for (size_t i = 0; i < rows(a->function_count); i++) {
 		const isc_analysis_function *f = &a->functions[i];
@@ -266,7 +270,8 @@ static void write_functions(const isc_analysis *a, isc_buffer *out)
 		add_time(&t, f->total_us);
 		add_count(&t, f->calls);
 		write_place(&t, f);
-		isc_grid_cell(&t, f->estimated ? "estimated" : "");
+		if (estimated)
+			isc_grid_cell(&t, f->estimated ? "estimated" : "all");
 	}
 	end_table(&t, out, rows(a->function_count), a->function_count);
 }

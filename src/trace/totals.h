@@ -95,7 +95,7 @@ typedef struct isc_total_calls {
 	uint32_t cost;		/* of one traced call, in 1/16 ns; 0: not said */
 	uint64_t tasks;		/* changes of task */
 	uint64_t missed;	/* times that a stack was nearly used up */
-	uint64_t unmatched;	/* calls left without having been entered */
+	uint64_t unmatched;	/* calls left whose beginning was lost */
 	uint64_t first_pause;	/* ticks when tracing first paused; 0: never */
 	uint64_t paused_since;	/* of the pause that goes on; 0: none */
 	uint64_t paused_ticks;	/* of all that ended */

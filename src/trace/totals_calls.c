@@ -152,10 +152,12 @@ void isc_totals_calls_free(isc_totals_calls *c)
 	free(c);
 }
 
-static bool is_open(const isc_totals_calls *c, uint32_t id)
+/* Is it open already?  What lies below a mark has mostly ended. */
+static __attribute__((noinline)) bool is_open(const isc_totals_calls *c, uint32_t id)
 {
 	size_t floor = c->depth > SEARCH_MAX ? c->depth - SEARCH_MAX : 0;
 
+	floor = c->gap > floor ? c->gap : floor;
 	for (size_t i = c->depth; i-- > floor;) {
 		if (c->open[i].id == id)
 			return true;
@@ -178,13 +180,17 @@ static __attribute__((noinline)) bool grow_row(isc_totals_calls *c)
 /* False: no memory. */
 static bool push(isc_totals *t, isc_totals_calls *c, uint32_t id, size_t function, isc_totals_slot *slot, uint64_t at)
 {
+	bool outermost = slot != NULL && slot->active == 0;
+
+	if (UNLIKELY(slot == NULL || (c->gap != 0 && !outermost)))
+		outermost = !is_open(c, id);
 	if (UNLIKELY(c->depth == c->room) && !grow_row(c))
 		return false;
 	c->open[c->depth] = (isc_totals_call){.ticks = at,
 					      .id = id,
 					      .function = (uint32_t)function,
 					      .slot = slot != NULL ? (uint16_t)(slot - c->cache) : ISC_CALL_UNCACHED,
-					      .outermost = slot != NULL ? slot->active == 0 : !is_open(c, id)};
+					      .outermost = outermost};
 	c->depth++;
 	t->weight += ISC_WEIGHT_OPEN_CALL;
 	if (slot != NULL)
@@ -348,9 +354,9 @@ static __attribute__((noinline)) bool leave_other(isc_totals *t, isc_totals_lane
 		return true;
 	}
 	f->unmatched++;
-	t->processes[c->process].calls.unmatched++;
 	/* One that began before tracing did is not in the figures and takes nothing from them. */
 	f->estimated |= lane->lossy;
+	t->processes[c->process].calls.unmatched += lane->lossy;
 	return true;
 }
 
