@@ -5,8 +5,9 @@
  *
  * What the governor left out is estimated.  A function that was not watched is
  * taken to have been called as often as in the bursts in which its exits were
- * counted, and as long each time as while it was watched.  In a process that was
- * paused everything is taken to have gone on as between the pauses.
+ * counted; what those calls took is their caller's, so that times still add up.
+ * In a process that was paused everything is taken to have gone on as between
+ * the pauses.  Bursts happen while the process runs, and calls come only then.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +18,18 @@
 /* Tracing cannot have taken more of a burst than this. */
 #define COST_SHARE_MAX 0.75
 
+struct process {
+	const isc_total_calls *calls;
+	uint64_t sampled; /* calls since it was first paused */
+	double ran;	  /* share of its time in which a thread of it had a CPU */
+};
+
 struct gathering {
 	isc_names keys; /* process, line, length of the name, name, file */
 	isc_buffer key;
 	size_t room;
-	isc_hashmap calls_of; /* process -> rank in the totals + 1 */
+	struct process *process;
+	isc_hashmap rank_of; /* process -> rank of its calls in the totals + 1 */
 };
 
 struct key_head {
@@ -46,26 +54,24 @@ static double untraced_rate(double rate, double exit_ticks)
 	return rate / (1 - (cost < COST_SHARE_MAX ? cost : COST_SHARE_MAX));
 }
 
-static void estimate_unwatched(const isc_build *b, const isc_total_function *f, const isc_total_calls *p,
+static void estimate_unwatched(const isc_build *b, const isc_total_function *f, const struct process *p,
 			       struct estimate *e)
 {
-	double exit_ticks = b->us_per_tick > 0 && p != NULL ? p->cost / 16.0 / 2e3 / b->us_per_tick : 0;
-	double seen = (double)f->calls + (double)f->burst_calls, scale;
+	double exit_ticks = b->us_per_tick > 0 && p != NULL ? p->calls->cost / 16.0 / 2e3 / b->us_per_tick : 0;
+	double seen = (double)f->calls + (double)f->burst_calls;
 
 	e->governed = true;
 	e->calls = e->least = seen;
 	e->most = -1;
-	if (f->bursts > 0 && f->burst_ticks > 0) {
-		double rate = (double)f->burst_calls / (double)f->burst_ticks, off = (double)f->off_ticks;
+	if (f->bursts > 0) {
+		double off = (double)f->off_ticks, ran = p != NULL ? p->ran : 1;
 
-		e->calls += off * untraced_rate(rate, exit_ticks);
-		e->least += off * f->burst_least;
+		e->calls += off * ran * untraced_rate(f->burst_rates / (double)f->bursts, exit_ticks);
+		e->least += off * ran * f->burst_least;
 		e->most = seen + off * untraced_rate(f->burst_most, exit_ticks);
 	}
-	scale = f->calls > 0 ? e->calls / (double)f->calls : 1;
-	e->resumes *= scale;
-	e->self_ticks *= scale;
-	e->total_ticks *= scale;
+	if (f->calls > 0)
+		e->resumes *= e->calls / (double)f->calls;
 }
 
 static double scaled(uint64_t all, uint64_t exact, double scale)
@@ -73,23 +79,29 @@ static double scaled(uint64_t all, uint64_t exact, double scale)
 	return all > exact ? (double)exact + (double)(all - exact) * scale : (double)all;
 }
 
-static void estimate_paused(const isc_total_function *f, const isc_total_calls *p, struct estimate *e)
+static void estimate_paused(const isc_build *b, const isc_total_function *f, const struct process *p, struct estimate *e)
 {
-	double off = (double)p->paused_ticks;
-	double all = p->last_ticks > p->first_pause ? (double)(p->last_ticks - p->first_pause) : 0;
-	double scale = all > off ? all / (all - off) : 1;
+	double off = (double)p->calls->paused_ticks;
+	double all = p->calls->last_ticks > p->calls->first_pause ? (double)(p->calls->last_ticks - p->calls->first_pause) : 0;
+	double on = all > off ? all - off : 0;
+	double scale = on > 0 ? all / on : 1, calls_scale = scale;
+	/* Calls come faster while nobody looks. */
+	double cost = b->us_per_tick > 0 ? p->calls->cost / 16e3 / b->us_per_tick * (double)p->sampled : 0;
+
+	if (on > 0)
+		calls_scale = 1 + off * p->ran / (on - (cost < on * COST_SHARE_MAX ? cost : on * COST_SHARE_MAX));
 
 	if (f->calls == f->exact_calls && f->self_ticks <= f->exact_self)
 		return;
 	e->governed = true;
-	e->calls = scaled(f->calls, f->exact_calls, scale);
-	e->resumes = scaled(f->resumes, f->exact_resumes, scale);
+	e->calls = scaled(f->calls, f->exact_calls, calls_scale);
+	e->resumes = scaled(f->resumes, f->exact_resumes, calls_scale);
 	e->self_ticks = scaled(f->self_ticks, f->exact_self, scale);
 	e->total_ticks = scaled(f->total_ticks, f->exact_total, scale);
 	e->most = -1;
 }
 
-static struct estimate estimate_of(const isc_build *b, const isc_total_function *f, const isc_total_calls *p)
+static struct estimate estimate_of(const isc_build *b, const isc_total_function *f, const struct process *p)
 {
 	struct estimate e = {.calls = (double)f->calls,
 			     .resumes = (double)f->resumes,
@@ -100,8 +112,8 @@ static struct estimate estimate_of(const isc_build *b, const isc_total_function 
 
 	if (f->governed)
 		estimate_unwatched(b, f, p, &e);
-	else if (p != NULL && p->first_pause != 0)
-		estimate_paused(f, p, &e);
+	else if (p != NULL && p->calls->first_pause != 0)
+		estimate_paused(b, f, p, &e);
 	return e;
 }
 
@@ -166,10 +178,16 @@ static uint64_t whole(double n)
 	return n < 9e18 ? (uint64_t)(n + 0.5) : (uint64_t)9e18;
 }
 
+static struct process *process_of(const struct gathering *g, uint32_t process)
+{
+	const uint64_t *rank = isc_hashmap_find(&g->rank_of, process);
+
+	return rank != NULL ? &g->process[*rank - 1] : NULL;
+}
+
 static bool take(isc_build *b, struct gathering *g, const isc_total_function *f)
 {
-	const uint64_t *rank = isc_hashmap_find(&g->calls_of, f->process);
-	const isc_total_calls *p = rank != NULL ? isc_totals_calls_at(b->totals, (size_t)*rank - 1) : NULL;
+	const struct process *p = process_of(g, f->process);
 	struct estimate e = estimate_of(b, f, p);
 	isc_analysis_function *out;
 	bool bounded;
@@ -190,23 +208,54 @@ static bool take(isc_build *b, struct gathering *g, const isc_total_function *f)
 	out->total_us += e.total_ticks * b->us_per_tick;
 	out->governed |= e.governed;
 	/* Where one was not watched, its time seems to be its caller's. */
-	out->estimated |= f->estimated || e.governed || (p != NULL && p->governed);
+	out->estimated |= f->estimated || e.governed || (p != NULL && p->calls->governed);
 	return true;
+}
+
+/* Of a Python process one thread runs at a time. */
+static double share_run(const isc_build *b, uint32_t process)
+{
+	size_t rank = isc_build_process_rank(b, process);
+	double on_cpu = 0, wall = 0;
+
+	for (size_t i = 0; rank != SIZE_MAX && i < b->a->thread_count; i++) {
+		const isc_analysis_thread *t = &b->a->threads[i];
+
+		if (t->pid != b->a->processes[rank].pid || t->on_cpu_us < 0)
+			continue;
+		on_cpu += t->on_cpu_us;
+		wall = t->wall_us > wall ? t->wall_us : wall;
+	}
+	return wall > 0 && on_cpu < wall ? on_cpu / wall : 1;
 }
 
 static bool gather(isc_build *b, struct gathering *g)
 {
 	const isc_total_function *f;
 	const isc_total_calls *p;
+	size_t n = 0;
 
+	while (isc_totals_calls_at(b->totals, n) != NULL)
+		n++;
+	g->process = isc_arena_array(b->arena, n, sizeof(*g->process));
+	if (g->process == NULL)
+		return false;
 	for (size_t i = 0; (p = isc_totals_calls_at(b->totals, i)) != NULL; i++) {
-		uint64_t *rank = isc_hashmap_put(&g->calls_of, p->process, NULL);
+		uint64_t *rank = isc_hashmap_put(&g->rank_of, p->process, NULL);
 
 		if (rank == NULL)
 			return false;
 		*rank = i + 1;
+		g->process[i].calls = p;
+		g->process[i].ran = p->governed || p->first_pause != 0 ? share_run(b, p->process) : 1;
 		b->a->skipped += p->missed;
 		b->unmatched_calls += p->unmatched;
+	}
+	for (size_t i = 0; (f = isc_totals_function_at(b->totals, i)) != NULL; i++) {
+		struct process *of = process_of(g, f->process);
+
+		if (of != NULL)
+			of->sampled += f->calls - f->exact_calls;
 	}
 	for (size_t i = 0; (f = isc_totals_function_at(b->totals, i)) != NULL; i++) {
 		if (!take(b, g, f))
@@ -267,6 +316,6 @@ isc_status isc_build_functions(isc_build *b, isc_error *err)
 		qsort(a->functions, a->function_count, sizeof(*a->functions), by_self);
 	isc_names_fini(&g.keys);
 	isc_buffer_fini(&g.key);
-	isc_hashmap_fini(&g.calls_of);
+	isc_hashmap_fini(&g.rank_of);
 	return ok ? ISC_OK : isc_build_no_memory(err);
 }

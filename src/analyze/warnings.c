@@ -262,8 +262,8 @@ static void about_calls(isc_build *b)
 
 	if (a->governed_count > 0)
 		warn(b, NOTE, "governed_functions", "trace every call with --budget off, or allow more with --budget",
-		     "%s of %s functions were not traced all the time, to stay inside the budget: what is marked as "
-		     "estimated holds on average",
+		     "%s of %s functions were not traced all the time, to stay inside the budget: their calls are "
+		     "estimated, and what they took unseen is in the time of their callers",
 		     isc_units_count(&n, a->governed_count), isc_units_count(&of, a->function_count));
 	if (a->skipped > 0)
 		warn(b, NOTE, "skipped_calls", "give the thread a larger stack",

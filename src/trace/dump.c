@@ -308,8 +308,8 @@ static void dump_functions(struct dump *d, const isc_totals *totals)
 				  " unmatched %" PRIu64 "%s", f->calls, f->resumes, f->self_ticks, f->total_ticks, f->unmatched,
 				  f->estimated ? " estimated" : "");
 		if (f->governed)
-			isc_buffer_format(&d->line, " off_ticks %" PRIu64 " burst_ticks %" PRIu64 " burst_calls %" PRIu64
-					  " bursts %" PRIu64, f->off_ticks, f->burst_ticks, f->burst_calls, f->bursts);
+			isc_buffer_format(&d->line, " off_ticks %" PRIu64 " burst_calls %" PRIu64 " bursts %" PRIu64
+					  " burst_rates %.17g", f->off_ticks, f->burst_calls, f->bursts, f->burst_rates);
 		finish(d);
 	}
 	for (size_t i = 0; (p = isc_totals_calls_at(totals, i)) != NULL; i++) {

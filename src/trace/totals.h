@@ -80,11 +80,11 @@ typedef struct isc_total_function {
 	uint8_t watch;		/* enum isc_governed: now */
 	uint64_t watch_ticks;	/* since when */
 	uint64_t off_ticks;	/* not watched at all, in sum */
-	uint64_t burst_ticks;	/* only its exits were, in sum */
-	uint64_t burst_calls;	/* and so many came; they are not in calls */
-	uint64_t burst_now;	/* of these in the burst that goes on */
-	uint64_t bursts;	/* that ended */
-	double burst_least, burst_most;	/* calls a tick, of all bursts */
+	uint64_t burst_calls;	/* while only its exits were; they are not in calls */
+	uint64_t bursts;	/* that ended and had two exits or more */
+	uint64_t burst_now, burst_first, burst_last;	/* exits of the one that goes on, and their ticks */
+	double burst_rates;	/* calls a tick, summed over bursts */
+	double burst_least, burst_most;	/* of all bursts */
 	/* The figures above when the whole process was first paused: exact up to there. */
 	uint64_t exact_calls, exact_resumes, exact_self, exact_total;
 } isc_total_function;

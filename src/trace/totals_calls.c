@@ -327,7 +327,8 @@ static bool enter(isc_totals *t, isc_totals_lane *lane, const isc_record *r)
 }
 
 /* Not the one on top. */
-static __attribute__((noinline)) bool leave_other(isc_totals *t, isc_totals_lane *lane, uint32_t id, uint64_t at)
+static __attribute__((noinline)) bool leave_other(isc_totals *t, isc_totals_lane *lane, uint32_t id, uint64_t at,
+						  uint64_t ticks)
 {
 	isc_totals_calls *c = lane->calls;
 	const isc_totals_slot *slot = slot_of(c, id);
@@ -350,7 +351,8 @@ static __attribute__((noinline)) bool leave_other(isc_totals *t, isc_totals_lane
 		return false;
 	if (f->watch == ISC_GOVERNED_EXITS) {
 		f->burst_calls++;
-		f->burst_now++;
+		f->burst_first = f->burst_now++ == 0 ? ticks : f->burst_first;
+		f->burst_last = ticks;
 		return true;
 	}
 	f->unmatched++;
@@ -367,7 +369,7 @@ static bool leave(isc_totals *t, isc_totals_lane *lane, const isc_record *r)
 	uint64_t at = clock_of(t, lane, r->ticks);
 
 	if (UNLIKELY(c->depth == 0 || c->open[c->depth - 1].id != id))
-		return leave_other(t, lane, id, at);
+		return leave_other(t, lane, id, at, r->ticks);
 	pop(t, c, at);
 	return true;
 }

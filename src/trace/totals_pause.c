@@ -30,12 +30,14 @@ void isc_totals_watch(isc_total_function *f, uint8_t watch, uint64_t ticks)
 
 	if (f->watch == ISC_GOVERNED_OFF)
 		f->off_ticks += took;
-	if (f->watch == ISC_GOVERNED_EXITS && took > 0) {
-		double rate = (double)f->burst_now / (double)took;
+	/* From exit to exit: switching the watch on and off is not in it. */
+	if (f->watch == ISC_GOVERNED_EXITS && f->burst_now > 1 && f->burst_last > f->burst_first) {
+		double rate = (double)(f->burst_now - 1) / (double)(f->burst_last - f->burst_first);
 
 		f->burst_least = f->bursts == 0 || rate < f->burst_least ? rate : f->burst_least;
 		f->burst_most = f->bursts == 0 || rate > f->burst_most ? rate : f->burst_most;
-		f->burst_ticks += took;
+		/* Each counts the same: one in which the thread had to wait for a CPU says little. */
+		f->burst_rates += rate;
 		f->bursts++;
 	}
 	f->burst_now = 0;

@@ -101,7 +101,9 @@ static void write_function(struct parts *p, const isc_total_function *f)
 	begin_entry(p, FUNCTION);
 	FIELDS(p, f->process, f->code, flags, f->calls, f->resumes, f->self_ticks, f->total_ticks, f->unmatched);
 	if (f->governed) {
-		FIELDS(p, f->watch_ticks, f->off_ticks, f->burst_ticks, f->burst_calls, f->burst_now, f->bursts);
+		FIELDS(p, f->watch_ticks, f->off_ticks, f->burst_calls, f->bursts, f->burst_now, f->burst_first,
+		       f->burst_last);
+		add_double(p->out, f->burst_rates);
 		add_double(p->out, f->burst_least);
 		add_double(p->out, f->burst_most);
 	}
@@ -332,15 +334,15 @@ static bool get_doubles(struct reading *r, double *value, size_t n)
 static isc_status read_function(isc_totals *t, struct reading *r)
 {
 	isc_total_function f = {0}, *e;
-	double rate[2] = {0, 0};
+	double rate[3] = {0, 0, 0};
 	uint64_t flags;
 
 	if (!get_pair(r, &f.process, &f.code) || !isc_varint_get_max(&r->at, r->end, 31, &flags) || !get(r, &f.calls) ||
 	    !get(r, &f.resumes) || !get(r, &f.self_ticks) || !get(r, &f.total_ticks) || !get(r, &f.unmatched))
 		return ISC_ERR_CORRUPT;
-	if (flags & GOVERNED && (!get(r, &f.watch_ticks) || !get(r, &f.off_ticks) || !get(r, &f.burst_ticks) ||
-				 !get(r, &f.burst_calls) || !get(r, &f.burst_now) || !get(r, &f.bursts) ||
-				 !get_doubles(r, rate, 2)))
+	if (flags & GOVERNED && (!get(r, &f.watch_ticks) || !get(r, &f.off_ticks) || !get(r, &f.burst_calls) ||
+				 !get(r, &f.bursts) || !get(r, &f.burst_now) || !get(r, &f.burst_first) || !get(r, &f.burst_last) ||
+				 !get_doubles(r, rate, 3)))
 		return ISC_ERR_CORRUPT;
 	if (flags & SAMPLED && (!get(r, &f.exact_calls) || !get(r, &f.exact_resumes) || !get(r, &f.exact_self) ||
 				!get(r, &f.exact_total)))
@@ -348,8 +350,9 @@ static isc_status read_function(isc_totals *t, struct reading *r)
 	f.estimated = (flags & ESTIMATED) != 0;
 	f.governed = (flags & GOVERNED) != 0;
 	f.watch = (uint8_t)(flags >> WATCH_SHIFT);
-	f.burst_least = rate[0];
-	f.burst_most = rate[1];
+	f.burst_rates = rate[0];
+	f.burst_least = rate[1];
+	f.burst_most = rate[2];
 	e = isc_totals_add_function(t, f.process, f.code);
 	if (e == NULL)
 		return ISC_ERR_NOMEM;
