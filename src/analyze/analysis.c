@@ -39,6 +39,7 @@ void isc_build_accounts(isc_build *b)
 		b->accounted += account->stored;
 	}
 	a->events = isc_totals_events(b->totals);
+	b->calls_seen = isc_totals_function_at(b->totals, 0) != NULL;
 	b->folded = isc_totals_folded(b->totals);
 	a->retired = b->stats->retired_events;
 }
@@ -56,7 +57,8 @@ static void take_overhead(isc_build *b)
 	a->complete = b->stats->complete;
 	/* A recorder at work is always in the middle of something. */
 	a->damaged = !a->live && (b->stats->damaged_chunks > 0 || b->stats->lost_bytes > 0 || b->stats->truncated);
-	a->withheld = "nothing was judged: this trace holds no calls, samples or GPU activity";
+	a->withheld = b->calls_seen ? "nothing was judged: this trace holds no samples or GPU activity"
+				    : "nothing was judged: this trace holds no calls, samples or GPU activity";
 }
 
 static isc_status build(isc_build *b, isc_error *err)
@@ -76,6 +78,8 @@ static isc_status build(isc_build *b, isc_error *err)
 		st = isc_build_threads(b, err);
 	if (st == ISC_OK)
 		st = isc_build_scopes(b, err);
+	if (st == ISC_OK)
+		st = isc_build_functions(b, err);
 	if (st == ISC_OK)
 		st = isc_build_marks(b, err);
 	if (st != ISC_OK)

@@ -85,6 +85,23 @@ typedef struct isc_analysis_counter {
 	double min, max, mean, last; /* last: of the process seen last */
 } isc_analysis_counter;
 
+/* One function of one process, over all its threads.  Times are negative when the
+ * trace has no clock to tell them. */
+typedef struct isc_analysis_function {
+	isc_text name;
+	isc_text file;			  /* empty: a C function, or not known */
+	uint32_t line;			  /* its first one; 0: not known */
+	uint32_t pid;			  /* 0: not known */
+	uint64_t calls;			  /* entered or gone on with */
+	uint64_t resumes;		  /* of these: gone on with */
+	double self_us;			  /* without the calls it made */
+	double total_us;		  /* with them; of recursion only the outermost */
+	bool estimated;			  /* some of it was not seen: a call, or what it called */
+	bool governed;			  /* it was not watched all the time, to stay inside the budget */
+	uint64_t recorded;		  /* calls that were seen */
+	uint64_t least_calls, most_calls; /* what calls lies between; most 0: not known */
+} isc_analysis_function;
+
 typedef struct isc_analysis_warning {
 	const char *id; /* "lost_events": the same in every version */
 	char *text;	/* one sentence */
@@ -118,6 +135,9 @@ typedef struct isc_analysis {
 	size_t mark_count;
 	isc_analysis_counter *counters;
 	size_t counter_count;
+	isc_analysis_function *functions; /* most own time first */
+	size_t function_count;
+	size_t governed_count; /* of these were not watched all the time */
 
 	double budget_pct; /* negative: off or not known */
 	bool budget_known;

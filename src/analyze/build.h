@@ -48,7 +48,9 @@ typedef struct isc_build {
 	uint64_t bare_switches; /* of threads that nothing else told of */
 	uint64_t gap_ns;	/* switches not watched */
 	uint64_t folded;	/* what the totals had no room for, one by one */
-	uint64_t accounted;	/* events that the accounts call stored */
+	uint64_t unmatched_calls;
+	bool calls_seen;    /* in the whole run */
+	uint64_t accounted; /* events that the accounts call stored */
 } isc_build;
 
 /* Every part: ISC_OK or ISC_ERR_NOMEM, but for what is said. */
@@ -58,12 +60,16 @@ isc_status isc_build_totals(isc_build *b, isc_error *err); /* ISC_ERR_INVALID: n
 isc_status isc_build_processes(isc_build *b, isc_error *err);
 isc_status isc_build_threads(isc_build *b, isc_error *err);
 isc_status isc_build_scopes(isc_build *b, isc_error *err);
+isc_status isc_build_functions(isc_build *b, isc_error *err);
 isc_status isc_build_marks(isc_build *b, isc_error *err);
 void isc_build_accounts(isc_build *b);
 isc_status isc_build_warnings(isc_build *b, isc_error *err);
 
 /* The rank of a process image in a->processes, or SIZE_MAX. */
 size_t isc_build_process_rank(const isc_build *b, uint32_t process);
+
+/* When a thread ended, as far as that is known. */
+uint64_t isc_build_thread_end_ns(const isc_build *b, uint32_t thread);
 
 /* A moment of CLOCK_MONOTONIC as microseconds of the session; 0 before it. */
 double isc_build_us(const isc_build *b, uint64_t ns);

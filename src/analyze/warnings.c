@@ -71,7 +71,7 @@ static void about_file(isc_build *b)
 	if ((!b->facts.present && !b->a->live) || b->facts.broken)
 		warn(b, GRAVE, "no_facts", RERECORD, "what the recorder says about the session is %s",
 		     b->facts.present ? "damaged" : "missing");
-	if (b->us_per_tick <= 0 && b->a->scope_count > 0)
+	if (b->us_per_tick <= 0 && b->a->scope_count + b->a->function_count > 0)
 		warn(b, GRAVE, "no_clock", RERECORD,
 		     "the clock of this trace was never calibrated: durations are not known");
 }
@@ -259,15 +259,44 @@ static void about_scopes(isc_build *b)
 		     b->cut ? " in the part looked at" : ", or the entering was lost", isc_units_count(&n, unmatched));
 }
 
+/* ---- calls ---- */
+
+static void about_calls(isc_build *b)
+{
+	const isc_analysis *a = b->a;
+	isc_units n, of;
+
+	if (a->governed_count > 0)
+		warn(b, NOTE, "governed_functions", "trace every call with --budget off, or allow more with --budget",
+		     "%s of %s functions were not traced all the time, to stay inside the budget: their calls are "
+		     "estimated, and what they took unseen is in the time of their callers",
+		     isc_units_count(&n, a->governed_count), isc_units_count(&of, a->function_count));
+	if (a->skipped > 0)
+		warn(b, NOTE, "skipped_calls", "give the thread a larger stack",
+		     "times that a stack was nearly used up: %s; calls there were not traced, their time is their "
+		     "caller's",
+		     isc_units_count(&n, a->skipped));
+	if (b->unmatched_calls > 0)
+		warn(b, NOTE, "unmatched_calls", NULL,
+		     "calls whose beginning was lost: %s; they are not in the figures",
+		     isc_units_count(&n, b->unmatched_calls));
+}
+
 static void about_parts(isc_build *b)
 {
 	if (b->a->measured_pct < 0)
 		warn(b, NOTE, "no_overhead", NULL,
 		     "what tracing cost the program (overhead.measured_pct) is not known: the trace does not say");
-	warn(b, NOTE, "no_calls", "mark the parts of interest as scopes (inferscope/mark.h): their times are exact",
-	     "no calls, samples or system calls were recorded: verdict, suggestions, breakdown, slow_because, "
-	     "functions, lines, "
-	     "stacks and syscalls are empty");
+	if (b->calls_seen)
+		warn(b, NOTE, "no_samples", NULL,
+		     "no samples or system calls were recorded: verdict, suggestions, breakdown, slow_because, lines, "
+		     "stacks and syscalls are empty");
+	else
+		warn(b, NOTE, "no_calls",
+		     "mark the parts of interest as scopes (inferscope/mark.h): their times are exact",
+		     "no calls, samples or system calls were recorded: verdict, suggestions, breakdown, slow_because, "
+		     "functions, lines, "
+		     "stacks and syscalls are empty");
 	warn(b, NOTE, "no_memory", NULL, "memory was not recorded: memory and numa are empty");
 	warn(b, NOTE, "no_gpu", NULL, "GPU activity was not recorded: gpus, kernels, copies and clock.sync are empty");
 }
@@ -293,6 +322,7 @@ isc_status isc_build_warnings(isc_build *b, isc_error *err)
 	about_processes(b);
 	about_switches(b);
 	about_scopes(b);
+	about_calls(b);
 	about_parts(b);
 	if (b->arena->failed)
 		return isc_build_no_memory(err);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/build.h"
+#include "analyze/replay.h"
 
 static uint64_t later(uint64_t x, uint64_t y)
 {
@@ -50,6 +51,16 @@ static double measure_tick(const isc_build *b)
 	from = isc_trace_ticks_to_ns(b->trace, first);
 	to = isc_trace_ticks_to_ns(b->trace, last);
 	return to > from ? (double)(to - from) / 1e3 / (double)(last - first) : 0;
+}
+
+uint64_t isc_build_thread_end_ns(const isc_build *b, uint32_t thread)
+{
+	const isc_trace_thread *t = isc_trace_thread_find(b->trace, thread);
+	const isc_trace_process *p = t != NULL ? isc_trace_process_find(b->trace, t->process) : NULL;
+
+	if (t != NULL && t->flags & 2u)
+		return t->end_ns;
+	return p != NULL && p->flags & ISC_PROCESS_ENDED ? p->end_ns : b->end_ns;
 }
 
 static uint64_t moment_ns(const isc_build *b, double us)
@@ -100,9 +111,9 @@ isc_status isc_build_window(isc_build *b, isc_error *err)
 /* ---- events of the window ---- */
 
 struct inside {
-	isc_hashmap is_only;  /* process and id -> 1 the scope, 2 another name */
-	isc_hashmap depth;    /* thread and stream -> how deep in the scope */
-	isc_hashmap expected; /* thread and stream -> number of the next event */
+	isc_hashmap is_only; /* process and id -> 1 the scope, 2 another name */
+	isc_replay replay;
+	isc_totals *totals;
 	uint64_t first_ns, last_ns;
 };
 
@@ -124,31 +135,58 @@ static bool names_the_scope(isc_build *b, struct inside *in, const isc_event *ev
 
 /* Is this event inside the scope, on its own thread?  After lost events that is
  * not known, and then it is not. */
-static bool step(isc_build *b, struct inside *in, const isc_event *ev, bool *take)
+static bool step(isc_build *b, struct inside *in, isc_replay_lane *lane, const isc_event *ev, bool *take)
 {
-	uint64_t key = (uint64_t)ev->thread << 8 | ev->stream;
-	uint64_t *depth = isc_hashmap_put(&in->depth, key, NULL);
-	uint64_t *expected = isc_hashmap_put(&in->expected, key, NULL);
 	bool scope = ev->kind == ISC_KIND_SCOPE_ENTER || ev->kind == ISC_KIND_SCOPE_EXIT, it = false;
 
-	if (depth == NULL || expected == NULL)
-		return false;
-	if (ev->number != *expected)
-		*depth = 0;
-	*expected = ev->number + 1;
+	if (lane->gap)
+		lane->scopes = 0;
 	if (scope && !names_the_scope(b, in, ev, &it))
 		return false;
 	if (it)
 		b->only_found = true;
 	if (it && ev->kind == ISC_KIND_SCOPE_ENTER)
-		++*depth;
-	*take = *depth > 0;
-	if (it && ev->kind == ISC_KIND_SCOPE_EXIT && *depth > 0)
-		--*depth;
+		lane->scopes++;
+	*take = lane->scopes > 0;
+	if (it && ev->kind == ISC_KIND_SCOPE_EXIT && lane->scopes > 0)
+		lane->scopes--;
 	return true;
 }
 
-static isc_status feed(isc_build *b, struct inside *in, isc_totals *totals, isc_error *err)
+/* One event, and the calls that cross the edges of the window. */
+static isc_status feed_one(isc_build *b, struct inside *in, const isc_event *ev, isc_error *err)
+{
+	/* The window's totals count in nanoseconds. */
+	isc_record first = {ev->time_ns, ev->id, ev->kind, 1, ev->arg};
+	isc_replay_lane *lane = isc_replay_lane_of(&in->replay, b->arena, ev);
+	bool take = true, was_in = lane != NULL && (b->only.at == NULL || lane->scopes > 0);
+	isc_status st = ISC_OK;
+
+	if (lane == NULL || (b->only.at != NULL && !step(b, in, lane, ev, &take)))
+		return isc_build_no_memory(err);
+	take &= ev->time_ns >= b->from_ns && ev->time_ns <= b->to_ns;
+	if (lane->gap && lane->inside)
+		st = isc_totals_lose(in->totals, ev->process, ev->thread, ev->stream, err);
+	/* They were on their way when the window began, or lasted all through it. */
+	if (st == ISC_OK && !lane->inside && (take || (was_in && ev->time_ns > b->to_ns && lane->time_ns < b->from_ns)))
+		st = isc_replay_enter(lane, in->totals, was_in ? b->from_ns : ev->time_ns, err);
+	if (st == ISC_OK && take) {
+		in->first_ns = ev->time_ns < in->first_ns ? ev->time_ns : in->first_ns;
+		in->last_ns = later(in->last_ns, ev->time_ns);
+		st = isc_totals_feed(in->totals, ev->process, ev->thread, ev->stream, &first, ev->extra, ev->extra_len,
+				     err);
+	} else if (st == ISC_OK && ev->kind == ISC_KIND_GOVERNED) {
+		first.ticks = ev->time_ns < b->from_ns ? b->from_ns : ev->time_ns < b->to_ns ? ev->time_ns : b->to_ns;
+		st = isc_totals_recall(in->totals, ev->process, ev->thread, ev->stream, &first, err);
+	}
+	if (lane->inside && (!take || (b->only.at != NULL && lane->scopes == 0)))
+		isc_replay_leave(lane, in->totals, ev->time_ns < b->to_ns ? ev->time_ns : b->to_ns);
+	if (!isc_replay_note(lane, b->arena, ev))
+		return isc_build_no_memory(err);
+	return st;
+}
+
+static isc_status feed(isc_build *b, struct inside *in, isc_error *err)
 {
 	isc_event ev;
 	isc_status st = ISC_OK;
@@ -156,18 +194,16 @@ static isc_status feed(isc_build *b, struct inside *in, isc_totals *totals, isc_
 
 	isc_trace_rewind(b->trace);
 	while (st == ISC_OK && isc_trace_next(b->trace, &ev)) {
-		/* The window's totals count in nanoseconds. */
-		isc_record first = {ev.time_ns, ev.id, ev.kind, 1, ev.arg};
-		bool take = true;
-
 		isc_build_progress(b, ++done, b->a->events);
-		if (b->only.at != NULL && !step(b, in, &ev, &take))
-			return isc_build_no_memory(err);
-		if (!take || ev.time_ns < b->from_ns || ev.time_ns > b->to_ns)
-			continue;
-		in->first_ns = ev.time_ns < in->first_ns ? ev.time_ns : in->first_ns;
-		in->last_ns = later(in->last_ns, ev.time_ns);
-		st = isc_totals_feed(totals, ev.process, ev.thread, ev.stream, &first, ev.extra, ev.extra_len, err);
+		st = feed_one(b, in, &ev, err);
+	}
+	/* Threads that were last heard of before the window, in the middle of a call. */
+	for (size_t i = 0; st == ISC_OK && b->only.at == NULL && i < in->replay.count; i++) {
+		isc_replay_lane *lane = &in->replay.lane[i];
+
+		if (!lane->inside && lane->time_ns < b->from_ns &&
+		    isc_build_thread_end_ns(b, lane->thread) > b->from_ns)
+			st = isc_replay_enter(lane, in->totals, b->from_ns, err);
 	}
 	return st;
 }
@@ -175,27 +211,25 @@ static isc_status feed(isc_build *b, struct inside *in, isc_totals *totals, isc_
 isc_status isc_build_totals(isc_build *b, isc_error *err)
 {
 	struct inside in = {.first_ns = UINT64_MAX};
-	isc_totals *totals = NULL;
 	isc_status st;
 
 	if (!b->cut)
 		return ISC_OK;
-	st = isc_totals_new(&totals, err);
+	st = isc_totals_new(&in.totals, err);
 	if (st == ISC_OK)
-		st = feed(b, &in, totals, err);
+		st = feed(b, &in, err);
 	isc_hashmap_fini(&in.is_only);
-	isc_hashmap_fini(&in.depth);
-	isc_hashmap_fini(&in.expected);
+	isc_replay_fini(&in.replay);
 	if (st == ISC_OK && b->only.at != NULL && !b->only_found) {
 		st = isc_fail(err, ISC_ERR_INVALID, "the trace has no scope named \"%.100s\"", b->only.at);
 		isc_hint(err, "analyze without --scope lists the scopes there are");
 	}
 	if (st != ISC_OK) {
-		isc_totals_free(totals);
+		isc_totals_free(in.totals);
 		return st;
 	}
 	isc_totals_free(b->totals);
-	b->totals = totals;
+	b->totals = in.totals;
 	b->us_per_tick = 1e-3;
 	if (b->only.at != NULL && in.last_ns >= in.first_ns) {
 		b->from_ns = in.first_ns;

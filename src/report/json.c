@@ -236,9 +236,50 @@ static void put_names(struct json *j, val *root, const isc_analysis *a)
 	}
 }
 
+static void put_functions(struct json *j, val *root, const isc_analysis *a)
+{
+	val *list = list_in(j, root, "functions");
+
+	for (size_t i = 0; i < a->function_count; i++) {
+		const isc_analysis_function *f = &a->functions[i];
+		val *o = add(j, list, yyjson_mut_obj(j->doc));
+
+		put(j, o, "name", text_of(j, &f->name));
+		put_text(j, o, "file", &f->file);
+		put(j, o, "line", f->line != 0 ? yyjson_mut_uint(j->doc, f->line) : yyjson_mut_null(j->doc));
+		put(j, o, "process_id", f->pid != 0 ? yyjson_mut_uint(j->doc, f->pid) : yyjson_mut_null(j->doc));
+		put_count(j, o, "calls", f->calls);
+		put_count(j, o, "resumes", f->resumes);
+		put_us(j, o, "self_us", f->self_us);
+		put_us(j, o, "total_us", f->total_us);
+		put_words(j, o, "source", "traced");
+		put(j, o, "estimated", yyjson_mut_bool(j->doc, f->estimated));
+	}
+}
+
+static void put_governed(struct json *j, val *overhead, const isc_analysis *a)
+{
+	val *list = list_in(j, overhead, "governed");
+
+	for (size_t i = 0; i < a->function_count; i++) {
+		const isc_analysis_function *f = &a->functions[i];
+		val *o;
+
+		if (!f->governed)
+			continue;
+		o = add(j, list, yyjson_mut_obj(j->doc));
+		put(j, o, "name", text_of(j, &f->name));
+		put_count(j, o, "calls", f->calls);
+		put_count(j, o, "recorded", f->recorded);
+		put_count(j, o, "at_least", f->least_calls);
+		put(j, o, "at_most",
+		    f->most_calls > 0 ? yyjson_mut_uint(j->doc, f->most_calls) : yyjson_mut_null(j->doc));
+	}
+}
+
 static void put_unseen(struct json *j, val *root)
 {
-	static const char *const lists[] = {"functions", "lines", "kernels", "copies", "stacks", "syscalls"};
+	static const char *const lists[] = {"lines", "kernels", "copies", "stacks", "syscalls"};
 
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
 		list_in(j, root, lists[i]);
@@ -282,7 +323,7 @@ static void put_overhead(struct json *j, val *root, const isc_analysis *a)
 	put_count(j, o, "lost", a->lost);
 	put_count(j, o, "retired", a->retired);
 	put_count(j, o, "skipped", a->skipped);
-	list_in(j, o, "governed");
+	put_governed(j, o, a);
 	o = object_in(j, root, "clock");
 	put_words(j, o, "source", a->clock_source);
 	put_null(j, o, "sync");
@@ -315,6 +356,7 @@ static void write_all(struct json *j, const isc_analysis *a)
 	put_verdict(j, root, a);
 	put_window(j, root, a);
 	put_names(j, root, a);
+	put_functions(j, root, a);
 	put_unseen(j, root);
 	put_threads(j, root, a);
 	put_overhead(j, root, a);

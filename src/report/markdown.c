@@ -94,6 +94,15 @@ static void write_headline(const isc_analysis *a, isc_buffer *out)
 			isc_units_time(&v, busiest->wall_us), isc_units_percent(&w, busiest->run_queue_us / all),
 			isc_units_percent(&(isc_units){0}, busiest->waiting_us / all));
 	}
+	if (a->function_count > 0 && a->functions[0].self_us >= 0) {
+		const isc_analysis_function *f = &a->functions[0];
+
+		isc_buffer_text(out, "The function with the most time of its own, ");
+		add_name(out, &f->name);
+		isc_buffer_format(out, ", took **%s** of it in ", isc_units_time(&u, f->self_us));
+		isc_words_plural(out, f->calls, "call", "calls");
+		isc_buffer_text(out, f->estimated ? ", as estimated.\n" : ".\n");
+	}
 	if (slowest != NULL) {
 		isc_buffer_text(out, "The slowest scope, ");
 		add_name(out, &slowest->name);
@@ -225,6 +234,48 @@ static void write_scopes(const isc_analysis *a, isc_buffer *out)
 	end_table(&t, out, rows(a->scope_count), a->scope_count);
 }
 
+static void write_place(isc_grid *t, const isc_analysis_function *f)
+{
+	isc_buffer place = {0};
+
+	isc_words_place(&place, f);
+	if (place.failed)
+		t->text.failed = true;
+	else if (place.len > 0)
+		isc_text_markdown(&t->text, place.data, place.len, NAME_MAX_LEN);
+	isc_buffer_fini(&place);
+	isc_grid_end(t);
+}
+
+static void write_functions(const isc_analysis *a, isc_buffer *out)
+{
+	static const char *const titles[] = {"function", ">self", ">share", ">total", ">calls", "where", NULL, NULL};
+	static const char *const more[] = {"function", ">self", ">share", ">total", ">calls", "where", "seen", NULL};
+	bool estimated = false;
+	isc_grid t;
+
+	if (a->function_count == 0)
+		return;
+	for (size_t i = 0; i < rows(a->function_count); i++)
+		estimated |= a->functions[i].estimated;
+	isc_grid_init(&t, estimated ? more : titles);
+	isc_buffer_text(out, "\n## Functions\n\n");
+	for (size_t i = 0; i < rows(a->function_count); i++) {
+		const isc_analysis_function *f = &a->functions[i];
+
+		add_name(&t.text, &f->name);
+		isc_grid_end(&t);
+		add_time(&t, f->self_us);
+		add_share(&t, f->self_us, a->to_us - a->from_us);
+		add_time(&t, f->total_us);
+		add_count(&t, f->calls);
+		write_place(&t, f);
+		if (estimated)
+			isc_grid_cell(&t, f->estimated ? "estimated" : "all");
+	}
+	end_table(&t, out, rows(a->function_count), a->function_count);
+}
+
 static void write_marks(const isc_analysis *a, isc_buffer *out)
 {
 	static const char *const titles[] = {"mark", ">count", NULL};
@@ -312,6 +363,7 @@ void isc_markdown_write(const isc_analysis *a, isc_buffer *out)
 	write_facts(a, out);
 	write_processes(a, out);
 	write_threads(a, out);
+	write_functions(a, out);
 	write_scopes(a, out);
 	write_marks(a, out);
 	write_counters(a, out);

@@ -12,7 +12,7 @@
 #define PREFIX "inferscope: "
 #define COMMAND_MAX 60u
 #define NAME_MAX_LEN 40u
-/* Warnings that are shown in full; the rest is counted: eleven lines at most. */
+/* Warnings that are shown in full; the rest is counted: twelve lines at most. */
 #define WARNINGS_MAX 4u
 
 static void begin(isc_buffer *out)
@@ -58,6 +58,32 @@ static void write_time(const isc_analysis *a, isc_buffer *out)
 			  isc_units_percent(&u, t->on_cpu_us / t->wall_us * 100),
 			  isc_units_percent(&v, t->run_queue_us / t->wall_us * 100),
 			  isc_units_percent(&w, t->waiting_us / t->wall_us * 100), isc_units_time(&x, t->wall_us));
+}
+
+static void write_function(const isc_analysis *a, isc_buffer *out)
+{
+	const isc_analysis_function *f = a->function_count > 0 ? &a->functions[0] : NULL;
+	double all_us = a->to_us - a->from_us;
+	isc_buffer place = {0};
+	isc_units u, v;
+
+	if (f == NULL || f->self_us < 0)
+		return;
+	begin(out);
+	isc_buffer_text(out, "most time in: ");
+	add_text(out, &f->name);
+	isc_words_place(&place, f);
+	out->failed |= place.failed;
+	if (place.len > 0) {
+		isc_buffer_text(out, " (");
+		isc_text_terminal(out, place.data, place.len, COMMAND_MAX);
+		isc_buffer_text(out, ")");
+	}
+	isc_buffer_fini(&place);
+	isc_buffer_format(out, ": %s of its own (%s of the time) in ", isc_units_time(&u, f->self_us),
+			  isc_units_percent(&v, all_us > 0 ? f->self_us / all_us * 100 : -1));
+	isc_words_plural(out, f->calls, "call", "calls");
+	isc_buffer_text(out, f->estimated ? ", estimated\n" : "\n");
 }
 
 static void write_scope(const isc_analysis *a, isc_buffer *out)
@@ -134,6 +160,7 @@ isc_status isc_report_summary(const isc_analysis *a, const char *report, const c
 {
 	write_program(a, out);
 	write_time(a, out);
+	write_function(a, out);
 	write_scope(a, out);
 	write_events(a, out);
 	write_warnings(a, out);

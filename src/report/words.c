@@ -73,3 +73,19 @@ const isc_analysis_scope *isc_words_slowest(const isc_analysis *a)
 	}
 	return slowest;
 }
+
+void isc_words_place(isc_buffer *out, const isc_analysis_function *f)
+{
+	const char *at = f->file.at, *slash = NULL;
+	size_t from = f->file.len;
+
+	for (int parts = 0; parts < 2 && from > 0; parts++) {
+		slash = memrchr(at, '/', from);
+		from = slash != NULL ? (size_t)(slash - at) : 0;
+	}
+	if (slash != NULL)
+		from++;
+	isc_buffer_add(out, at != NULL ? at + from : "", f->file.len - from);
+	if (f->file.len > 0 && f->line != 0)
+		isc_buffer_format(out, ":%u", f->line);
+}

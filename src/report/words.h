@@ -23,4 +23,7 @@ const isc_analysis_thread *isc_words_busiest(const isc_analysis *a);
 /* The scope with the longest single time; NULL when none was timed. */
 const isc_analysis_scope *isc_words_slowest(const isc_analysis *a);
 
+/* "layers/attention.py:17": the last two parts of the path, raw; nothing when there is none. */
+void isc_words_place(isc_buffer *out, const isc_analysis_function *f);
+
 #endif

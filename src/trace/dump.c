@@ -312,6 +312,43 @@ static void dump_switch(struct dump *d, const isc_trace_switch *sw)
 	finish(d);
 }
 
+static void dump_functions(struct dump *d, const isc_totals *totals)
+{
+	const isc_total_function *f;
+	const isc_total_calls *p;
+
+	for (size_t i = 0; (f = isc_totals_function_at(totals, i)) != NULL; i++) {
+		uint32_t len = 0;
+		const void *code = isc_trace_define(d->trace, f->process, f->code, ISC_DEF_CODE, &len);
+
+		isc_buffer_format(&d->line, "total function p%u", f->process);
+		isc_buffer_text(&d->line, code != NULL ? " " : "");
+		if (code != NULL)
+			add_code(d, code, len);
+		else
+			add_name(d, f->process, f->code);
+		isc_buffer_format(&d->line,
+				  " calls %" PRIu64 " resumes %" PRIu64 " self_ticks %" PRIu64 " total_ticks %" PRIu64
+				  " unmatched %" PRIu64 "%s",
+				  f->calls, f->resumes, f->self_ticks, f->total_ticks, f->unmatched,
+				  f->estimated ? " estimated" : "");
+		if (f->governed)
+			isc_buffer_format(&d->line,
+					  " off_ticks %" PRIu64 " burst_calls %" PRIu64 " bursts %" PRIu64
+					  " burst_rates %.17g",
+					  f->off_ticks, f->burst_calls, f->bursts, f->burst_rates);
+		finish(d);
+	}
+	for (size_t i = 0; (p = isc_totals_calls_at(totals, i)) != NULL; i++) {
+		isc_buffer_format(&d->line,
+				  "total calls p%u tasks %" PRIu64 " missed %" PRIu64 " unmatched %" PRIu64
+				  " paused_ticks %" PRIu64 " cost_ns %u.%02u",
+				  p->process, p->tasks, p->missed, p->unmatched, p->paused_ticks, p->cost / 16,
+				  p->cost % 16 * 100 / 16);
+		finish(d);
+	}
+}
+
 static bool dump_totals(struct dump *d, isc_error *err)
 {
 	const isc_total_scope *s;
@@ -354,6 +391,7 @@ static bool dump_totals(struct dump *d, isc_error *err)
 				  c->min, c->max, c->sum, c->last);
 		finish(d);
 	}
+	dump_functions(d, totals);
 	isc_buffer_format(&d->line, "total events %" PRIu64, isc_totals_events(totals));
 	finish(d);
 	isc_totals_free(totals);

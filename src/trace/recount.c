@@ -70,7 +70,7 @@ bool isc_totals_feed_columns(isc_totals *t, const isc_chunk_header *h, const isc
 	isc_totals_lane *lane = isc_totals_lane_of(t, h->process, h->thread, h->stream);
 	const uint8_t *extra = c->extra;
 
-	if (lane == NULL)
+	if (lane == NULL || !isc_totals_lane_reach(t, lane, h->number))
 		return false;
 	for (uint32_t i = 0; i < c->events; i++) {
 		isc_record r = {.ticks = c->ticks[i],

@@ -11,7 +11,7 @@
 #define SEARCH_MAX 1024u
 #define OPEN_MAX 65536u /* of one lane: above, the oldest was lost long ago */
 
-enum { SCOPES, MARKS, COUNTERS };
+enum { SCOPES, MARKS, COUNTERS, FUNCTIONS };
 
 isc_status isc_totals_new(isc_totals **out, isc_error *err)
 {
@@ -34,13 +34,17 @@ void isc_totals_free(isc_totals *t)
 	for (size_t i = 0; i < t->scope_count; i++)
 		isc_histogram_fini(&t->scopes[i].histogram);
 	for (size_t i = 0; i < t->lane_count; i++) {
+		isc_totals_calls_free(t->lanes[i]->calls);
 		free(t->lanes[i]->open);
 		free(t->lanes[i]);
 	}
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 4; i++)
 		isc_hashmap_fini(&t->by_name[i]);
 	isc_hashmap_fini(&t->by_thread);
 	isc_hashmap_fini(&t->by_lane);
+	isc_hashmap_fini(&t->by_process);
+	free(t->functions);
+	free(t->processes);
 	free(t->scopes);
 	free(t->marks);
 	free(t->counters);
@@ -119,16 +123,30 @@ isc_total_thread *isc_totals_add_thread(isc_totals *t, uint32_t process, uint32_
 	return &t->threads[t->thread_count - 1];
 }
 
+isc_total_function *isc_totals_add_function(isc_totals *t, uint32_t process, uint32_t code)
+{
+	ADD(t, functions, function_count, function_room, &t->by_name[FUNCTIONS], isc_hashmap_key(process, code),
+	    ISC_WEIGHT_FUNCTION);
+	t->functions[t->function_count - 1] = (isc_total_function){.process = process, .code = code};
+	return &t->functions[t->function_count - 1];
+}
+
+struct isc_totals_process *isc_totals_add_process(isc_totals *t, uint32_t process)
+{
+	ADD(t, processes, process_count, process_room, &t->by_process, process, ISC_WEIGHT_CALLS);
+	t->processes[t->process_count - 1].calls.process = process;
+	return &t->processes[t->process_count - 1];
+}
+
 /*
  * What would hurt most is refused last: without a bucket a percentile is rough,
  * without a name two scopes are one, without an open scope a duration is missed.
  */
 static bool has_room(const isc_totals *t, unsigned weight)
 {
-	uint64_t spared = weight == ISC_WEIGHT_BUCKET ? t->weight_max / 4
-			  : weight == ISC_WEIGHT_SCOPE || weight == ISC_WEIGHT_MARK || weight == ISC_WEIGHT_COUNTER
-				  ? t->weight_max / 8
-				  : 0;
+	bool name = weight == ISC_WEIGHT_SCOPE || weight == ISC_WEIGHT_MARK || weight == ISC_WEIGHT_COUNTER ||
+		    weight == ISC_WEIGHT_FUNCTION;
+	uint64_t spared = weight == ISC_WEIGHT_BUCKET ? t->weight_max / 4 : name ? t->weight_max / 8 : 0;
 
 	return t->weight + weight <= t->weight_max - spared && (spared == 0 || t->memory < ISC_TOTALS_MEMORY_MAX);
 }
@@ -186,6 +204,12 @@ static isc_total_mark *mark_of(isc_totals *t, uint32_t process, uint32_t name)
 static isc_total_counter *counter_of(isc_totals *t, uint32_t process, uint32_t name)
 {
 	FIND_OR_ADD(t, &t->by_name[COUNTERS], process, name, ISC_WEIGHT_COUNTER, isc_totals_add_counter, t->counters);
+}
+
+isc_total_function *isc_totals_function_of(isc_totals *t, uint32_t process, uint32_t code)
+{
+	FIND_OR_ADD(t, &t->by_name[FUNCTIONS], process, code, ISC_WEIGHT_FUNCTION, isc_totals_add_function,
+		    t->functions);
 }
 
 static isc_total_thread *thread_of(isc_totals *t, uint32_t process, uint32_t thread)
@@ -348,6 +372,13 @@ bool isc_totals_lane_feed(isc_totals *t, isc_totals_lane *lane, const isc_record
 	thread->events++;
 	lane->events++;
 	t->events++;
+	if (first->kind >= ISC_KIND_CALL_ENTER && first->kind <= ISC_KIND_MISSED) {
+		bool fed = isc_totals_calls_feed(t, lane, first);
+
+		lane->last = first->ticks;
+		return fed;
+	}
+	lane->last = first->ticks;
 	switch (first->kind) {
 	case ISC_KIND_SCOPE_ENTER:
 		return enter_scope(t, lane, first);
@@ -396,6 +427,16 @@ const isc_total_counter *isc_totals_counter_at(isc_totals *t, size_t i)
 const isc_total_thread *isc_totals_thread_at(isc_totals *t, size_t i)
 {
 	return i < t->thread_count ? &t->threads[i] : NULL;
+}
+
+const isc_total_function *isc_totals_function_at(const isc_totals *t, size_t i)
+{
+	return i < t->function_count ? &t->functions[i] : NULL;
+}
+
+const isc_total_calls *isc_totals_calls_at(const isc_totals *t, size_t i)
+{
+	return i < t->process_count ? &t->processes[i].calls : NULL;
 }
 
 uint64_t isc_totals_events(const isc_totals *t)

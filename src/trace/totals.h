@@ -4,7 +4,7 @@
  * The writer feeds every event that it stores; a snapshot in the file covers
  * all chunks up to a sequence number, and a reader feeds the rest.  So totals
  * are exact whether or not old events were written over.  Times are in ticks;
- * whoever prints converts.
+ * whoever prints converts.  How calls are counted is said in totals_calls.c.
  *
  * Memory is bounded, because a snapshot has to fit into the file.  Past the bound
  * sums stay exact, but new names are counted under name 0, new threads under
@@ -14,6 +14,7 @@
 #ifndef ISC_TRACE_TOTALS_H
 #define ISC_TRACE_TOTALS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -61,6 +62,47 @@ typedef struct isc_total_thread {
 	uint32_t name; /* definition id of what it called itself last; 0: nothing */
 } isc_total_thread;
 
+/*
+ * A function, per process: a code object, or a C function by its name.  What is
+ * open at the end counts only after isc_totals_settle().
+ */
+typedef struct isc_total_function {
+	uint32_t process;
+	uint32_t code;	      /* definition id */
+	uint64_t calls;	      /* entered or gone on with */
+	uint64_t resumes;     /* of these: gone on with */
+	uint64_t self_ticks;  /* without the calls it made */
+	uint64_t total_ticks; /* with them; of recursion only the outermost */
+	uint64_t unmatched;   /* left without having been entered */
+	bool estimated;	      /* events around it were lost, or it was not always watched */
+	/* Not watched for a while, to stay inside the budget. */
+	bool governed;
+	uint8_t watch;				     /* enum isc_governed: now */
+	uint64_t watch_ticks;			     /* since when */
+	uint64_t off_ticks;			     /* not watched at all, in sum */
+	uint64_t burst_calls;			     /* while only its exits were; they are not in calls */
+	uint64_t bursts;			     /* that ended and had two exits or more */
+	uint64_t burst_now, burst_first, burst_last; /* exits of the one that goes on, and their ticks */
+	double burst_rates;			     /* calls a tick, summed over bursts */
+	double burst_least, burst_most;		     /* of all bursts */
+	/* The figures above when the whole process was first paused: exact up to there. */
+	uint64_t exact_calls, exact_resumes, exact_self, exact_total;
+} isc_total_function;
+
+/* What concerns all calls of a process. */
+typedef struct isc_total_calls {
+	uint32_t process;
+	uint32_t cost;	       /* of one traced call, in 1/16 ns; 0: not said */
+	uint64_t tasks;	       /* changes of task */
+	uint64_t missed;       /* times that a stack was nearly used up */
+	uint64_t unmatched;    /* calls left whose beginning was lost */
+	uint64_t first_pause;  /* ticks when tracing first paused; 0: never */
+	uint64_t paused_since; /* of the pause that goes on; 0: none */
+	uint64_t paused_ticks; /* of all that ended */
+	uint64_t last_ticks;   /* when its last call ended; known when settled */
+	bool governed;	       /* a function of it was not watched for a while */
+} isc_total_calls;
+
 isc_status isc_totals_new(isc_totals **out, isc_error *err);
 void isc_totals_free(isc_totals *t);
 
@@ -68,7 +110,29 @@ void isc_totals_free(isc_totals *t);
 isc_status isc_totals_feed(isc_totals *t, uint32_t process, uint32_t thread, uint8_t stream, const isc_record *first,
 			   const void *extra, uint32_t extra_len, isc_error *err);
 
+/* Events of this thread and stream were lost here: what is open may have ended. */
+isc_status isc_totals_lose(isc_totals *t, uint32_t process, uint32_t thread, uint8_t stream, isc_error *err);
+
+/* A call that began before what is fed, uncounted; and the end of all that are open. */
+isc_status isc_totals_open_call(isc_totals *t, uint32_t process, uint32_t thread, uint8_t stream, uint32_t code,
+				uint64_t ticks, isc_error *err);
+void isc_totals_close_calls(isc_totals *t, uint32_t process, uint32_t thread, uint8_t stream, uint64_t ticks);
+
+/* As feeding, but the event is not one of those that are counted: it happened
+ * before, and what it says holds on. */
+isc_status isc_totals_recall(isc_totals *t, uint32_t process, uint32_t thread, uint8_t stream, const isc_record *first,
+			     isc_error *err);
+
+/*
+ * Nothing more will be fed: calls that are open end now.  When that is, end()
+ * says for each thread and stream, which was last heard of at `last`; NULL: then.
+ */
+typedef uint64_t isc_totals_end(void *self, uint32_t process, uint32_t thread, uint8_t stream, uint64_t last);
+void isc_totals_settle(isc_totals *t, isc_totals_end *end, void *self);
+
 /* By rank, NULL past the end; borrowed until the next feed. */
+const isc_total_function *isc_totals_function_at(const isc_totals *t, size_t i);
+const isc_total_calls *isc_totals_calls_at(const isc_totals *t, size_t i);
 const isc_total_scope *isc_totals_scope_at(isc_totals *t, size_t i);
 const isc_total_mark *isc_totals_mark_at(isc_totals *t, size_t i);
 const isc_total_counter *isc_totals_counter_at(isc_totals *t, size_t i);

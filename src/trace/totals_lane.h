@@ -18,8 +18,11 @@ enum {
 	ISC_WEIGHT_MARK = 24,
 	ISC_WEIGHT_COUNTER = 64,
 	ISC_WEIGHT_THREAD = 49,
-	ISC_WEIGHT_LANE = 42,
-	ISC_WEIGHT_OPEN = 20
+	ISC_WEIGHT_FUNCTION = 160,
+	ISC_WEIGHT_CALLS = 60,
+	ISC_WEIGHT_LANE = 72, /* with its calls */
+	ISC_WEIGHT_OPEN = 20,
+	ISC_WEIGHT_OPEN_CALL = 24
 };
 #define ISC_TOTALS_WEIGHT_MAX (64u << 20)  /* also in a file without a limit */
 #define ISC_TOTALS_MEMORY_MAX (256u << 20) /* rows of histograms are larger here than there */
@@ -30,6 +33,41 @@ typedef struct isc_totals_open {
 	uint32_t arg;
 } isc_totals_open;
 
+/* An open call.  Its times are of the lane's clock, which stands still while
+ * tracing is paused. */
+typedef struct isc_totals_call {
+	uint64_t ticks;
+	uint64_t children; /* what calls that it made took */
+	uint32_t id;
+	uint32_t function; /* its index */
+	uint16_t slot;	   /* in the cache, or ISC_CALL_UNCACHED */
+	bool outermost;	   /* of its function on this lane */
+} isc_totals_call;
+
+#define ISC_CALL_GAP UINT32_MAX /* id of a mark in the row of open calls: events were lost here */
+#define ISC_CALL_UNCACHED UINT16_MAX
+
+/* From an id to its function, and how often that is open here. */
+typedef struct isc_totals_slot {
+	uint32_t id;
+	uint32_t function; /* index + 1; 0: empty */
+	uint32_t active;
+} isc_totals_slot;
+
+/* The calls of a lane. */
+typedef struct isc_totals_calls {
+	isc_totals_slot *cache;
+	unsigned bits;		      /* it has 1 << bits slots */
+	uint32_t evicted;	      /* since it last grew */
+	uint32_t uncached;	      /* open calls without a slot */
+	size_t gap;		      /* place of the mark + 1; 0: none */
+	size_t process;		      /* index in processes */
+	struct isc_totals_lane *next; /* another lane of the process */
+	uint64_t paused;	      /* how far the clock is behind */
+	isc_totals_call *open;
+	size_t depth, room;
+} isc_totals_calls;
+
 /* One thread and stream: what is open on it and which number comes next. */
 typedef struct isc_totals_lane {
 	uint32_t process;
@@ -37,9 +75,12 @@ typedef struct isc_totals_lane {
 	uint8_t stream;
 	uint64_t next;
 	uint64_t events; /* stored */
+	uint64_t last;	 /* ticks of its last event */
+	bool lossy;	 /* events of it were lost */
 	size_t total;	 /* index of its thread's total */
 	isc_totals_open *open;
 	size_t depth, room;
+	isc_totals_calls *calls; /* NULL: none yet */
 } isc_totals_lane;
 
 struct isc_totals_scope_entry {
@@ -54,20 +95,30 @@ typedef struct isc_totals_recent {
 	size_t at_plus_1; /* 0: empty */
 } isc_totals_recent;
 
+/* A process, and the lanes of it that have calls. */
+struct isc_totals_process {
+	isc_total_calls calls;
+	isc_totals_lane *lane;
+};
+
 struct isc_totals {
 	uint64_t weight, weight_max;
 	uint64_t memory; /* rows of all histograms */
 	uint64_t events, folded;
 	isc_totals_recent recent[ISC_TOTALS_RECENT]; /* scopes used lately, by a few bits of their name */
-	isc_hashmap by_name[3];			     /* process and name to index; one for each of the next three */
+	isc_hashmap by_name[4];			     /* process and name to index; one for each of the next four */
 	struct isc_totals_scope_entry *scopes;
 	isc_total_mark *marks;
 	isc_total_counter *counters;
+	isc_total_function *functions;
 	isc_total_thread *threads;
+	struct isc_totals_process *processes;
 	isc_totals_lane **lanes;
 	size_t scope_count, scope_room, mark_count, mark_room, counter_count, counter_room;
+	size_t function_count, function_room, process_count, process_room;
 	size_t thread_count, thread_room, lane_count, lane_room;
-	isc_hashmap by_thread, by_lane;
+	isc_hashmap by_thread, by_lane, by_process;
+	bool pauses; /* some process was paused */
 };
 
 /* What a file of this limit can hold of totals. */
@@ -84,7 +135,37 @@ struct isc_totals_scope_entry *isc_totals_add_scope(isc_totals *t, uint32_t proc
 isc_total_mark *isc_totals_add_mark(isc_totals *t, uint32_t process, uint32_t name);
 isc_total_counter *isc_totals_add_counter(isc_totals *t, uint32_t process, uint32_t name);
 isc_total_thread *isc_totals_add_thread(isc_totals *t, uint32_t process, uint32_t thread);
+isc_total_function *isc_totals_add_function(isc_totals *t, uint32_t process, uint32_t code);
+struct isc_totals_process *isc_totals_add_process(isc_totals *t, uint32_t process);
 bool isc_totals_lane_push(isc_totals_lane *lane, isc_totals_open open);
+
+/* The function of an id, found or added; NULL: no memory. */
+isc_total_function *isc_totals_function_of(isc_totals *t, uint32_t process, uint32_t code);
+
+/* totals_calls.c.  The calls of a lane; NULL: no memory. */
+isc_totals_calls *isc_totals_calls_of(isc_totals *t, isc_totals_lane *lane);
+void isc_totals_calls_free(isc_totals_calls *c);
+bool isc_totals_calls_feed(isc_totals *t, isc_totals_lane *lane, const isc_record *r);
+/* Puts one on top, as it was written. */
+bool isc_totals_calls_push(isc_totals *t, isc_totals_lane *lane, uint32_t id, uint64_t ticks, uint64_t children);
+/* Events were lost before the next one; false: no memory. */
+bool isc_totals_lane_lose(isc_totals *t, isc_totals_lane *lane);
+/* The next chunk of the lane begins with this number. */
+static inline bool isc_totals_lane_reach(isc_totals *t, isc_totals_lane *lane, uint64_t number)
+{
+	return number == lane->next || isc_totals_lane_lose(t, lane);
+}
+/* Ends the open calls of an id on a lane: nobody will see them end. */
+void isc_totals_calls_abandon(isc_totals *t, isc_totals_lane *lane, uint32_t id);
+
+/* totals_pause.c: a GOVERNED record; false: no memory. */
+bool isc_totals_govern(isc_totals *t, isc_totals_lane *lane, const isc_record *r);
+/* A call begins, so the pause is over, even if nobody has said so yet. */
+void isc_totals_resume(isc_totals *t, const isc_totals_lane *lane, uint64_t ticks);
+/* How long the lane's process was paused before this moment. */
+uint64_t isc_totals_paused(const isc_totals *t, const isc_totals_lane *lane, uint64_t ticks);
+/* A burst or a stretch without watch ends now, or at the end of what is fed. */
+void isc_totals_watch(isc_total_function *f, uint8_t watch, uint64_t ticks);
 
 /*
  * A snapshot as parts that stand alone.  Every part begins with what the whole

@@ -7,7 +7,10 @@
  * then still fits into the smallest segment. */
 #define PART_BYTES (16u << 10)
 
-enum entry { END_OF_PART, SCOPE, MARK, COUNTER, THREAD, LANE, FACTS };
+enum entry { END_OF_PART, SCOPE, MARK, COUNTER, THREAD, LANE, FACTS, FUNCTION, PROCESS, CALLS, ENTRIES };
+
+/* What follows the head of a function. */
+enum { ESTIMATED = 1, GOVERNED = 2, SAMPLED = 4, WATCH_SHIFT = 3 };
 
 struct parts {
 	const isc_totals_cover *cover;
@@ -70,6 +73,8 @@ static void write_lane(struct parts *p, const isc_totals_lane *l)
 		isc_varint_add(p->out, l->stream);
 		isc_varint_add(p->out, l->next);
 		isc_varint_add(p->out, l->events);
+		isc_varint_add(p->out, l->last);
+		isc_varint_add(p->out, l->lossy);
 		isc_varint_add(p->out, n);
 		for (; n > 0; n--, at++) {
 			isc_varint_add(p->out, l->open[at].ticks);
@@ -77,6 +82,56 @@ static void write_lane(struct parts *p, const isc_totals_lane *l)
 			isc_varint_add(p->out, l->open[at].arg);
 		}
 	} while (at < l->depth);
+}
+
+static void write_fields(struct parts *p, const uint64_t *fields, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		isc_varint_add(p->out, fields[i]);
+}
+
+#define FIELDS(p, ...) \
+	write_fields(p, (const uint64_t[]){__VA_ARGS__}, sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
+
+static void write_function(struct parts *p, const isc_total_function *f)
+{
+	bool sampled = (f->exact_calls | f->exact_resumes | f->exact_self | f->exact_total) != 0;
+	uint64_t flags = (f->estimated ? ESTIMATED : 0u) | (f->governed ? GOVERNED : 0u) | (sampled ? SAMPLED : 0u) |
+			 (uint64_t)f->watch << WATCH_SHIFT;
+
+	begin_entry(p, FUNCTION);
+	FIELDS(p, f->process, f->code, flags, f->calls, f->resumes, f->self_ticks, f->total_ticks, f->unmatched);
+	if (f->governed) {
+		FIELDS(p, f->watch_ticks, f->off_ticks, f->burst_calls, f->bursts, f->burst_now, f->burst_first,
+		       f->burst_last);
+		add_double(p->out, f->burst_rates);
+		add_double(p->out, f->burst_least);
+		add_double(p->out, f->burst_most);
+	}
+	if (sampled)
+		FIELDS(p, f->exact_calls, f->exact_resumes, f->exact_self, f->exact_total);
+}
+
+static void write_process(struct parts *p, const isc_total_calls *c)
+{
+	begin_entry(p, PROCESS);
+	FIELDS(p, c->process, c->cost, c->tasks, c->missed, c->unmatched, c->first_pause, c->paused_since,
+	       c->paused_ticks, c->governed);
+}
+
+static void write_calls(struct parts *p, const isc_totals_lane *l)
+{
+	const isc_totals_calls *c = l->calls;
+	size_t at = 0;
+
+	do {
+		size_t n = c->depth - at < 512 ? c->depth - at : 512;
+
+		begin_entry(p, CALLS);
+		FIELDS(p, l->process, l->thread, l->stream, c->paused, n);
+		for (; n > 0; n--, at++)
+			FIELDS(p, c->open[at].id, c->open[at].ticks, c->open[at].children);
+	} while (at < c->depth);
 }
 
 void isc_totals_write(const isc_totals *t, const isc_totals_cover *cover, isc_buffer *out, isc_buffer *ends)
@@ -104,6 +159,15 @@ void isc_totals_write(const isc_totals *t, const isc_totals_cover *cover, isc_bu
 		write_lane(&p, t->lanes[i]);
 	for (size_t i = 0; i < t->scope_count; i++)
 		write_scope(&p, &t->scopes[i]);
+	/* Open calls find their process, their function and their lane. */
+	for (size_t i = 0; i < t->process_count; i++)
+		write_process(&p, &t->processes[i].calls);
+	for (size_t i = 0; i < t->function_count; i++)
+		write_function(&p, &t->functions[i]);
+	for (size_t i = 0; i < t->lane_count; i++) {
+		if (t->lanes[i]->calls != NULL)
+			write_calls(&p, t->lanes[i]);
+	}
 	for (size_t i = 0; i < t->mark_count; i++) {
 		begin_entry(&p, MARK);
 		isc_varint_add(out, t->marks[i].process);
@@ -221,17 +285,20 @@ static isc_status read_thread(isc_totals *t, struct reading *r)
 static isc_status read_lane(isc_totals *t, struct reading *r)
 {
 	uint32_t process, thread;
-	uint64_t stream, next, events, n, arg;
+	uint64_t stream, next, events, last, lossy, n, arg;
 	isc_totals_lane *lane;
 
 	if (!get_pair(r, &process, &thread) || !isc_varint_get_max(&r->at, r->end, 3, &stream) || !get(r, &next) ||
-	    !get(r, &events) || !isc_varint_get_max(&r->at, r->end, (uint64_t)(r->end - r->at), &n))
+	    !get(r, &events) || !get(r, &last) || !isc_varint_get_max(&r->at, r->end, 1, &lossy) ||
+	    !isc_varint_get_max(&r->at, r->end, (uint64_t)(r->end - r->at), &n))
 		return ISC_ERR_CORRUPT;
 	lane = isc_totals_lane_of(t, process, thread, (uint8_t)stream);
 	if (lane == NULL)
 		return ISC_ERR_NOMEM;
 	lane->next = next;
 	lane->events = events;
+	lane->last = last;
+	lane->lossy = lossy;
 	for (; n > 0; n--) {
 		isc_totals_open open;
 
@@ -256,6 +323,85 @@ static isc_status read_facts(isc_totals *t, struct reading *r)
 	return ISC_OK;
 }
 
+static bool get_doubles(struct reading *r, double *value, size_t n)
+{
+	if ((size_t)(r->end - r->at) < n * sizeof(*value))
+		return false;
+	memcpy(value, r->at, n * sizeof(*value));
+	r->at += n * sizeof(*value);
+	return true;
+}
+
+static isc_status read_function(isc_totals *t, struct reading *r)
+{
+	isc_total_function f = {0}, *e;
+	double rate[3] = {0, 0, 0};
+	uint64_t flags;
+
+	if (!get_pair(r, &f.process, &f.code) || !isc_varint_get_max(&r->at, r->end, 31, &flags) || !get(r, &f.calls) ||
+	    !get(r, &f.resumes) || !get(r, &f.self_ticks) || !get(r, &f.total_ticks) || !get(r, &f.unmatched))
+		return ISC_ERR_CORRUPT;
+	if (flags & GOVERNED &&
+	    (!get(r, &f.watch_ticks) || !get(r, &f.off_ticks) || !get(r, &f.burst_calls) || !get(r, &f.bursts) ||
+	     !get(r, &f.burst_now) || !get(r, &f.burst_first) || !get(r, &f.burst_last) || !get_doubles(r, rate, 3)))
+		return ISC_ERR_CORRUPT;
+	if (flags & SAMPLED &&
+	    (!get(r, &f.exact_calls) || !get(r, &f.exact_resumes) || !get(r, &f.exact_self) || !get(r, &f.exact_total)))
+		return ISC_ERR_CORRUPT;
+	f.estimated = (flags & ESTIMATED) != 0;
+	f.governed = (flags & GOVERNED) != 0;
+	f.watch = (uint8_t)(flags >> WATCH_SHIFT);
+	f.burst_rates = rate[0];
+	f.burst_least = rate[1];
+	f.burst_most = rate[2];
+	e = isc_totals_add_function(t, f.process, f.code);
+	if (e == NULL)
+		return ISC_ERR_NOMEM;
+	*e = f;
+	return ISC_OK;
+}
+
+static isc_status read_process(isc_totals *t, struct reading *r)
+{
+	isc_total_calls c = {0};
+	struct isc_totals_process *p;
+	uint64_t governed;
+
+	if (!get_pair(r, &c.process, &c.cost) || !get(r, &c.tasks) || !get(r, &c.missed) || !get(r, &c.unmatched) ||
+	    !get(r, &c.first_pause) || !get(r, &c.paused_since) || !get(r, &c.paused_ticks) ||
+	    !isc_varint_get_max(&r->at, r->end, 1, &governed))
+		return ISC_ERR_CORRUPT;
+	p = isc_totals_add_process(t, c.process);
+	if (p == NULL)
+		return ISC_ERR_NOMEM;
+	c.governed = governed;
+	p->calls = c;
+	t->pauses |= c.first_pause != 0;
+	return ISC_OK;
+}
+
+static isc_status read_calls(isc_totals *t, struct reading *r)
+{
+	uint32_t process, thread, id;
+	uint64_t stream, paused, n, ticks, children;
+	isc_totals_lane *lane;
+
+	if (!get_pair(r, &process, &thread) || !isc_varint_get_max(&r->at, r->end, 3, &stream) || !get(r, &paused) ||
+	    !isc_varint_get_max(&r->at, r->end, (uint64_t)(r->end - r->at), &n))
+		return ISC_ERR_CORRUPT;
+	lane = isc_totals_lane_of(t, process, thread, (uint8_t)stream);
+	if (lane == NULL || isc_totals_calls_of(t, lane) == NULL)
+		return ISC_ERR_NOMEM;
+	lane->calls->paused = paused;
+	for (; n > 0; n--) {
+		if (!isc_varint_get32(&r->at, r->end, &id) || !get(r, &ticks) || !get(r, &children))
+			return ISC_ERR_CORRUPT;
+		if (!isc_totals_calls_push(t, lane, id, ticks, children))
+			return ISC_ERR_NOMEM;
+	}
+	return ISC_OK;
+}
+
 bool isc_totals_read_cover(const uint8_t **at, const uint8_t *end, isc_totals_cover *cover)
 {
 	return isc_varint_get32(at, end, &cover->sequence) && isc_varint_get(at, end, &cover->events);
@@ -264,8 +410,9 @@ bool isc_totals_read_cover(const uint8_t **at, const uint8_t *end, isc_totals_co
 isc_status isc_totals_read(isc_totals *t, const uint8_t *raw, size_t len)
 {
 	isc_status (*const readers[])(isc_totals *, struct reading *) = {
-		[SCOPE] = read_scope,	[MARK] = read_mark, [COUNTER] = read_counter,
-		[THREAD] = read_thread, [LANE] = read_lane, [FACTS] = read_facts};
+		[SCOPE] = read_scope,	    [MARK] = read_mark,	      [COUNTER] = read_counter,
+		[THREAD] = read_thread,	    [LANE] = read_lane,	      [FACTS] = read_facts,
+		[FUNCTION] = read_function, [PROCESS] = read_process, [CALLS] = read_calls};
 	struct reading r = {raw, raw + len};
 	isc_totals_cover cover;
 	isc_status st = ISC_OK;
@@ -274,7 +421,7 @@ isc_status isc_totals_read(isc_totals *t, const uint8_t *raw, size_t len)
 	if (!isc_totals_read_cover(&r.at, r.end, &cover))
 		return ISC_ERR_CORRUPT;
 	while (st == ISC_OK && r.at < r.end) {
-		if (!isc_varint_get_max(&r.at, r.end, FACTS, &type) || type == END_OF_PART)
+		if (!isc_varint_get_max(&r.at, r.end, ENTRIES - 1, &type) || type == END_OF_PART)
 			return ISC_ERR_CORRUPT;
 		/* Loaded entries weigh as fed ones: a file cannot make us hold more. */
 		if (t->weight > 2 * (uint64_t)ISC_TOTALS_WEIGHT_MAX || t->memory > 2 * (uint64_t)ISC_TOTALS_MEMORY_MAX)

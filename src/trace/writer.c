@@ -270,6 +270,8 @@ static isc_status write_events(isc_writer *w, isc_writer_stream *s, const isc_re
 	}
 	w->stats.stored_events += events;
 	lane = isc_totals_lane_of(w->totals, s->process, s->thread, s->stream);
+	if (lane != NULL && !isc_totals_lane_reach(w->totals, lane, first))
+		lane = NULL;
 	for (uint32_t i = 0; lane != NULL && i < n; i += slots[i].slots) {
 		isc_record r = slots[i];
 

@@ -51,6 +51,50 @@ static uint32_t request(isc_record *r, uint64_t ticks, unsigned i)
 	return n;
 }
 
+static isc_status define_code(isc_writer *w, uint32_t process, uint32_t id, const char *name, const char *file, uint32_t line)
+{
+	isc_def_code head = {.line = line, .name_len = (uint32_t)strlen(name), .file_len = (uint32_t)strlen(file)};
+	char bytes[256];
+
+	memcpy(bytes, &head, sizeof(head));
+	memcpy(bytes + sizeof(head), name, head.name_len);
+	memcpy(bytes + sizeof(head) + head.name_len, file, head.file_len);
+	return isc_writer_define(w, process, id, ISC_DEF_CODE, bytes, (uint32_t)sizeof(head) + head.name_len + head.file_len, NULL);
+}
+
+/* Every kind of call event: recursion, a generator, a C function, one that is
+ * not watched and then for a moment, and one that stays open. */
+static isc_status write_calls(isc_writer *w, uint64_t first, uint64_t ticks)
+{
+	const isc_record calls[] = {
+		{ticks, 800, ISC_KIND_GOVERNED, 1, ISC_GOVERNED_COST},
+		{ticks, 13, ISC_KIND_CALL_ENTER, 1, 0},
+		{ticks + 160, 14, ISC_KIND_TASK, 1, 0},
+		{ticks + 240, 13, ISC_KIND_CALL_ENTER, 1, 0},
+		{ticks + 400, 15, ISC_KIND_CALL_ENTER, 1, 0},
+		{ticks + 480, 15, ISC_KIND_CALL_EXIT, 1, ISC_CALL_YIELDED},
+		{ticks + 560, 15, ISC_KIND_CALL_RESUME, 1, ISC_CALL_THROWN},
+		{ticks + 640, 12, ISC_KIND_C_ENTER, 1, 0},
+		{ticks + 800, 12, ISC_KIND_C_EXIT, 1, 0},
+		{ticks + 880, 15, ISC_KIND_CALL_EXIT, 1, ISC_CALL_RAISED},
+		{ticks + 960, 13, ISC_KIND_CALL_EXIT, 1, 0},
+		{ticks + 960, 0, ISC_KIND_MISSED, 1, 1},
+		{ticks + 1040, 0, ISC_KIND_MISSED, 1, 0},
+		{ticks + 1120, 15, ISC_KIND_GOVERNED, 1, ISC_GOVERNED_OFF},
+		{ticks + 1600, 15, ISC_KIND_GOVERNED, 1, ISC_GOVERNED_EXITS},
+		{ticks + 1680, 15, ISC_KIND_CALL_EXIT, 1, 0},
+		{ticks + 1760, 15, ISC_KIND_GOVERNED, 1, ISC_GOVERNED_OFF},
+		{ticks + 2000, 13, ISC_KIND_CALL_EXIT, 1, 0},
+		{ticks + 2080, 0, ISC_KIND_GOVERNED, 1, ISC_GOVERNED_OFF},
+		{ticks + 2160, 0, ISC_KIND_GOVERNED, 1, ISC_GOVERNED_TRACED},
+		{ticks + 2240, 13, ISC_KIND_CALL_ENTER, 1, 0},
+	};
+	const uint32_t n = sizeof(calls) / sizeof(calls[0]);
+	isc_trace_run run = {.process = 1, .thread = 1, .first = first, .events = n, .slots = n};
+
+	return isc_writer_events(w, &run, calls, NULL);
+}
+
 static isc_status write_state(isc_writer *w)
 {
 	static const char argv[] = "python\0serve.py\0--name=\x1b[31m\"x\"";
@@ -103,6 +147,9 @@ static isc_status write_state(isc_writer *w)
 	st = st ? st : define(w, 1, 10, "request");
 	st = st ? st : define(w, 1, 11, "token \"\\\x1b]0;x\a");
 	st = st ? st : define(w, 1, 12, "queue \xff depth");
+	st = st ? st : define_code(w, 1, 13, "Model.forward", "/srv/model.py", 17);
+	st = st ? st : define(w, 1, 14, "Task-1");
+	st = st ? st : define_code(w, 1, 15, "tokens", "/srv/model.py", 40);
 	return st ? st : define(w, 2, 60, "only in the child");
 }
 
@@ -140,6 +187,7 @@ isc_status sample_write(int fd, uint64_t limit_bytes, unsigned scale, bool ended
 		if (st == ISC_OK && i % 64 == 63)
 			st = isc_writer_flush(w, NULL);
 	}
+	st = st ? st : write_calls(w, (uint64_t)scale * 6 + 3, 8000000 + (uint64_t)scale * 8000);
 	st = st ? st : isc_writer_events(w, &child, nested, NULL);
 	st = st ? st : isc_writer_switches(w, switches, sizeof(switches) / sizeof(switches[0]), NULL);
 	st = st ? st : isc_writer_flush(w, NULL);

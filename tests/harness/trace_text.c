@@ -26,6 +26,13 @@ struct thread {
 	bool known;
 };
 
+struct name {
+	uint32_t process;
+	uint16_t type;
+	char text[160];
+	size_t len;
+};
+
 struct maker {
 	isc_writer *writer;
 	isc_error *err;
@@ -34,11 +41,7 @@ struct maker {
 	size_t words;
 	uint32_t pid[THINGS_MAX]; /* by process index */
 	struct thread thread[THINGS_MAX];
-	struct {
-		uint32_t process;
-		char text[128];
-		size_t len;
-	} name[NAMES_MAX];
+	struct name name[NAMES_MAX];
 	uint32_t names;
 	isc_trace_end end;
 	bool ended;
@@ -136,23 +139,47 @@ static void split(struct maker *m, char *at)
 	}
 }
 
-static uint32_t define(struct maker *m, uint32_t process, const struct word *w, isc_status *st)
+static uint32_t define_bytes(struct maker *m, uint32_t process, uint16_t type, const void *at, size_t len,
+			     isc_status *st)
 {
 	for (uint32_t i = 0; i < m->names; i++) {
-		if (m->name[i].process == process && m->name[i].len == w->len &&
-		    memcmp(m->name[i].text, w->at, w->len) == 0)
+		const struct name *n = &m->name[i];
+
+		if (n->process == process && n->type == type && n->len == len && memcmp(n->text, at, len) == 0)
 			return (i + 1) * 2;
 	}
-	if (m->names == NAMES_MAX || w->len > sizeof(m->name[0].text)) {
+	if (m->names == NAMES_MAX || len > sizeof(m->name[0].text)) {
 		*st = bad(m, "too many names, or too long");
 		return 0;
 	}
-	m->name[m->names].process = process;
-	m->name[m->names].len = w->len;
-	memcpy(m->name[m->names].text, w->at, w->len);
+	m->name[m->names] = (struct name){.process = process, .type = type, .len = len};
+	memcpy(m->name[m->names].text, at, len);
 	m->names++;
-	*st = isc_writer_define(m->writer, process, m->names * 2, ISC_DEF_STRING, w->at, (uint32_t)w->len, m->err);
+	*st = isc_writer_define(m->writer, process, m->names * 2, type, at, (uint32_t)len, m->err);
 	return m->names * 2;
+}
+
+static uint32_t define(struct maker *m, uint32_t process, const struct word *w, isc_status *st)
+{
+	return define_bytes(m, process, ISC_DEF_STRING, w->at, w->len, st);
+}
+
+/* Name, file and line from the fourth word on. */
+static uint32_t define_code(struct maker *m, uint32_t process, isc_status *st)
+{
+	char bytes[160];
+	isc_def_code head = {.name_len = (uint32_t)m->word[3].len};
+
+	if (m->words < 6 || sizeof(head) + m->word[3].len + m->word[4].len > sizeof(bytes)) {
+		*st = bad(m, "a call has a name, a file and a line");
+		return 0;
+	}
+	head.file_len = (uint32_t)m->word[4].len;
+	head.line = (uint32_t)strtoul(m->word[5].at, NULL, 10);
+	memcpy(bytes, &head, sizeof(head));
+	memcpy(bytes + sizeof(head), m->word[3].at, head.name_len);
+	memcpy(bytes + sizeof(head) + head.name_len, m->word[4].at, head.file_len);
+	return define_bytes(m, process, ISC_DEF_CODE, bytes, sizeof(head) + head.name_len + head.file_len, st);
 }
 
 static isc_status add_process(struct maker *m)
@@ -246,7 +273,19 @@ static isc_status add_event(struct maker *m, uint32_t thread, uint64_t time_ns, 
 
 	if (m->words < 4)
 		return bad(m, "an event has a name");
-	slot[0].id = define(m, t->process, &m->word[3], &st);
+	if (kind == ISC_KIND_GOVERNED && is(&m->word[3], "cost")) {
+		slot[0].id = (uint32_t)strtoul(m->word[4].at, NULL, 10);
+		slot[0].arg = ISC_GOVERNED_COST;
+	} else if (kind == ISC_KIND_GOVERNED && is(&m->word[3], "all")) {
+		slot[0].arg = (uint16_t)strtoul(m->word[4].at, NULL, 10);
+	} else if (kind == ISC_KIND_MISSED) {
+		slot[0].arg = (uint16_t)strtoul(m->word[3].at, NULL, 10);
+	} else if (kind == ISC_KIND_GOVERNED || (kind >= ISC_KIND_CALL_ENTER && kind <= ISC_KIND_CALL_EXIT)) {
+		slot[0].id = define_code(m, t->process, &st);
+		slot[0].arg = m->words > 6 ? (uint16_t)strtoul(m->word[6].at, NULL, 10) : 0;
+	} else {
+		slot[0].id = define(m, t->process, &m->word[3], &st);
+	}
 	if (st != ISC_OK)
 		return st;
 	if (kind == ISC_KIND_COUNTER) {
@@ -278,6 +317,14 @@ static isc_status add_thread_line(struct maker *m)
 		     {"scope_exit", ISC_KIND_SCOPE_EXIT, 0},
 		     {"instant", ISC_KIND_INSTANT, 0},
 		     {"counter", ISC_KIND_COUNTER, 0},
+		     {"call_enter", ISC_KIND_CALL_ENTER, 0},
+		     {"call_resume", ISC_KIND_CALL_RESUME, 0},
+		     {"call_exit", ISC_KIND_CALL_EXIT, 0},
+		     {"c_enter", ISC_KIND_C_ENTER, 0},
+		     {"c_exit", ISC_KIND_C_EXIT, 0},
+		     {"task", ISC_KIND_TASK, 0},
+		     {"governed", ISC_KIND_GOVERNED, 0},
+		     {"missed", ISC_KIND_MISSED, 0},
 		     {"in", 0, ISC_SWITCH_IN},
 		     {"out", 0, ISC_SWITCH_OUT},
 		     {"preempt", 0, ISC_SWITCH_OUT_PREEMPT}};

@@ -9,6 +9,12 @@
  *	t1 2ms instant tokens {"n": 3}
  *	t1 2ms counter queue 3.5
  *	t1 3ms scope_exit request
+ *	t1 4ms call_enter Layer.run model.py 12	name, file and line of the code
+ *	t1 4ms call_resume gen model.py 3 1	1: by throw
+ *	t1 5ms call_exit Layer.run model.py 12 2	0 return, 1 yield, 2 exception
+ *	t1 5ms c_enter len		and c_exit
+ *	t1 5ms governed run model.py 12 1	enum isc_governed; "governed all 1", "governed cost 800"
+ *	t1 5ms missed 1
  *	t1 lose 5			five events that never arrived
  *	t1 100us in			switches: in, out, preempt
  *	gap_begin 2ms

@@ -27,6 +27,7 @@ struct model {
 	isc_analysis_bin bin;
 	isc_analysis_mark mark;
 	isc_analysis_counter counter;
+	isc_analysis_function function;
 	isc_analysis_warning warning[2];
 	char sentence[128];
 };
@@ -67,6 +68,17 @@ static void fill(struct model *m, const char *at, size_t len)
 					.bin_count = 1};
 	m->mark = (isc_analysis_mark){m->text[0], 1};
 	m->counter = (isc_analysis_counter){m->text[0], 1, 1, 2, 1.5, 2};
+	m->function = (isc_analysis_function){.name = m->text[0],
+					      .file = m->text[0],
+					      .line = 12,
+					      .pid = 7,
+					      .calls = 3,
+					      .resumes = 1,
+					      .self_us = 10,
+					      .total_us = 20,
+					      .estimated = true,
+					      .governed = true,
+					      .recorded = 2};
 	/* A warning is text of ours that may quote a name; a NUL ends it. */
 	memcpy(m->sentence, at, strnlen(at, len) < 100 ? strnlen(at, len) : 100);
 	m->warning[0] = (isc_analysis_warning){"recorder", m->sentence, m->sentence, true};
@@ -93,6 +105,9 @@ static void fill(struct model *m, const char *at, size_t len)
 			      .mark_count = 1,
 			      .counters = &m->counter,
 			      .counter_count = 1,
+			      .functions = &m->function,
+			      .function_count = 1,
+			      .governed_count = 1,
 			      .budget_pct = 5,
 			      .budget_known = true,
 			      .measured_pct = 1,
@@ -259,7 +274,7 @@ static void the_summary_of_a_bad_day_has_twelve_lines_at_most(void **state)
 	isc_report_summary(&m.a, "report.md, report.json", "inferscope.isc", &text, NULL);
 	for (size_t i = 0; i < text.len; i++)
 		lines += text.data[i] == '\n';
-	assert_int_equal(lines, 11);
+	assert_int_equal(lines, 12);
 	assert_non_null(strstr(text.data, "inferscope: 36 more warnings are in the report"));
 	isc_buffer_fini(&text);
 }

@@ -1,0 +1,77 @@
+#include "analyze/replay.h"
+
+#define DEPTH_MAX 65536u
+
+void isc_replay_fini(isc_replay *r)
+{
+	isc_hashmap_fini(&r->by_lane);
+}
+
+isc_replay_lane *isc_replay_lane_of(isc_replay *r, isc_arena *arena, const isc_event *ev)
+{
+	isc_replay_lane *lane = r->last;
+	uint64_t *rank;
+
+	/* Events come in runs of one thread. */
+	if (lane == NULL || lane->thread != ev->thread || lane->stream != ev->stream || lane->process != ev->process) {
+		rank = isc_hashmap_put(&r->by_lane,
+				       (uint64_t)ev->process << 40 ^ (uint64_t)ev->thread << 8 ^ ev->stream, NULL);
+		if (rank == NULL)
+			return NULL;
+		if (*rank == 0) {
+			lane = isc_arena_push(arena, &r->lane, &r->count, &r->room, sizeof(*lane));
+			if (lane == NULL)
+				return NULL;
+			*lane = (isc_replay_lane){.process = ev->process, .thread = ev->thread, .stream = ev->stream};
+			*rank = r->count;
+		}
+		lane = r->last = &r->lane[*rank - 1];
+	}
+	lane->gap = ev->number != lane->expected;
+	lane->expected = ev->number + 1;
+	return lane;
+}
+
+isc_status isc_replay_enter(isc_replay_lane *lane, isc_totals *totals, uint64_t ns, isc_error *err)
+{
+	isc_status st = ISC_OK;
+
+	lane->inside = true;
+	for (size_t i = 0; i < lane->depth && st == ISC_OK; i++)
+		st = isc_totals_open_call(totals, lane->process, lane->thread, lane->stream, lane->open[i], ns, err);
+	return st;
+}
+
+void isc_replay_leave(isc_replay_lane *lane, isc_totals *totals, uint64_t ns)
+{
+	lane->inside = false;
+	isc_totals_close_calls(totals, lane->process, lane->thread, lane->stream, ns);
+}
+
+bool isc_replay_note(isc_replay_lane *lane, isc_arena *arena, const isc_event *ev)
+{
+	size_t i;
+	uint32_t *code;
+
+	lane->time_ns = ev->time_ns;
+	switch (ev->kind) {
+	case ISC_KIND_CALL_ENTER:
+	case ISC_KIND_CALL_RESUME:
+	case ISC_KIND_C_ENTER:
+		if (lane->depth >= DEPTH_MAX)
+			return true;
+		code = isc_arena_push(arena, &lane->open, &lane->depth, &lane->room, sizeof(*code));
+		if (code != NULL)
+			*code = ev->id;
+		return code != NULL;
+	case ISC_KIND_CALL_EXIT:
+	case ISC_KIND_C_EXIT:
+		/* Those above it have ended too, unseen; one that is not open says nothing. */
+		for (i = lane->depth; i > 0 && lane->open[i - 1] != ev->id;)
+			i--;
+		lane->depth = i > 0 ? i - 1 : lane->depth;
+		return true;
+	default:
+		return true;
+	}
+}

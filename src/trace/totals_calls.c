@@ -1,0 +1,522 @@
+/*
+ * totals_calls.c - calls, resumes, own and whole time of every function.
+ *
+ * Each thread and stream has a row of open calls.  An exit ends the call on top;
+ * what it took less what its own calls took is its own time, and of calls of the
+ * same function inside each other only the outermost adds to the whole time, as
+ * in cProfile.  A generator is left by a yield and entered again by a resume.
+ *
+ * Where events are missing:
+ *  - An exit whose call lies deeper ends those above at the same moment.
+ *  - An exit without a call is counted as unmatched and nothing else.
+ *  - Lost events put a mark on top of the row.  Calls below it may have ended
+ *    since; an exit of one shows that it had not, and those between it and the
+ *    mark are then taken to have ended when events were last seen.  What is
+ *    above the mark when events are lost again ends there too, so there is never
+ *    more than one mark.
+ * Functions that such a guess is about are marked as estimated.
+ *
+ * The cache in front of the row knows the function of an id without a lookup in
+ * the table of all, and how often it is open on this lane.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/totals_lane.h"
+
+#define CACHE_BITS_LEAST 6u
+#define CACHE_BITS_MOST 10u
+#define PROBES 4u
+#define DEPTH_MAX 65536u /* open calls of one lane */
+#define SEARCH_MAX 1024u /* for one that has no place in the cache */
+
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/* ---- the cache ---- */
+
+static uint32_t home(const isc_totals_calls *c, uint32_t id)
+{
+	return (id * 0x9e3779b1u) >> (32 - c->bits);
+}
+
+/* The slot of an id; NULL: it has none. */
+static isc_totals_slot *slot_of(const isc_totals_calls *c, uint32_t id)
+{
+	uint32_t at = home(c, id), mask = (1u << c->bits) - 1;
+
+	for (uint32_t i = 0; i < PROBES; i++) {
+		isc_totals_slot *s = &c->cache[(at + i) & mask];
+
+		if (s->id == id && s->function != 0)
+			return s;
+	}
+	return NULL;
+}
+
+/* A slot for a function that has none; NULL: all that it may take are of open calls. */
+static isc_totals_slot *take_slot(isc_totals_calls *c, uint32_t id, size_t function)
+{
+	uint32_t at = home(c, id), mask = (1u << c->bits) - 1;
+	isc_totals_slot *found = NULL;
+
+	for (uint32_t i = 0; i < PROBES; i++) {
+		isc_totals_slot *s = &c->cache[(at + i) & mask];
+
+		if (s->function == 0) {
+			found = s;
+			break;
+		}
+		if (s->active == 0 && found == NULL)
+			found = s;
+	}
+	if (found == NULL)
+		return NULL;
+	c->evicted += found->function != 0;
+	*found = (isc_totals_slot){id, (uint32_t)function + 1, 0};
+	return found;
+}
+
+/* Twice as many slots; open calls get theirs anew. */
+static bool grow_cache(isc_totals_calls *c)
+{
+	unsigned bits = c->bits == 0 ? CACHE_BITS_LEAST : c->bits + 1;
+	isc_totals_slot *bigger = calloc((size_t)1 << bits, sizeof(*bigger));
+
+	if (bigger == NULL)
+		return false;
+	free(c->cache);
+	c->cache = bigger;
+	c->bits = bits;
+	c->evicted = c->uncached = 0;
+	for (size_t i = 0; i < c->depth; i++) {
+		isc_totals_call *call = &c->open[i];
+		isc_totals_slot *s;
+
+		if (call->id == ISC_CALL_GAP)
+			continue;
+		s = slot_of(c, call->id);
+		s = s != NULL ? s : take_slot(c, call->id, call->function);
+		call->slot = s != NULL ? (uint16_t)(s - c->cache) : ISC_CALL_UNCACHED;
+		c->uncached += s == NULL;
+		if (s != NULL)
+			s->active++;
+	}
+	return true;
+}
+
+/* The first look at a function on this lane, or the first in a while. */
+static __attribute__((noinline)) bool find_function(isc_totals *t, const isc_totals_lane *lane, uint32_t id,
+						    isc_totals_slot **slot, size_t *function)
+{
+	isc_totals_calls *c = lane->calls;
+	isc_total_function *f = isc_totals_function_of(t, lane->process, id);
+
+	if (f == NULL)
+		return false;
+	*function = (size_t)(f - t->functions);
+	if (c->evicted >> c->bits != 0 && c->bits < CACHE_BITS_MOST && !grow_cache(c))
+		return false;
+	*slot = take_slot(c, id, *function);
+	return true;
+}
+
+/* ---- the row of open calls ---- */
+
+isc_totals_calls *isc_totals_calls_of(isc_totals *t, isc_totals_lane *lane)
+{
+	uint64_t *at = lane->calls == NULL ? isc_hashmap_find(&t->by_process, lane->process) : NULL;
+	struct isc_totals_process *p;
+	isc_totals_calls *c;
+
+	if (lane->calls != NULL)
+		return lane->calls;
+	p = at != NULL ? &t->processes[*at] : isc_totals_add_process(t, lane->process);
+	c = p != NULL ? calloc(1, sizeof(*c)) : NULL;
+	if (c == NULL || !grow_cache(c)) {
+		free(c);
+		return NULL;
+	}
+	c->process = (size_t)(p - t->processes);
+	c->next = p->lane;
+	p->lane = lane;
+	lane->calls = c;
+	return c;
+}
+
+void isc_totals_calls_free(isc_totals_calls *c)
+{
+	if (c == NULL)
+		return;
+	free(c->cache);
+	free(c->open);
+	free(c);
+}
+
+/* Is it open already?  What lies below a mark has mostly ended. */
+static __attribute__((noinline)) bool is_open(const isc_totals_calls *c, uint32_t id)
+{
+	size_t floor = c->depth > SEARCH_MAX ? c->depth - SEARCH_MAX : 0;
+
+	floor = c->gap > floor ? c->gap : floor;
+	for (size_t i = c->depth; i-- > floor;) {
+		if (c->open[i].id == id)
+			return true;
+	}
+	return false;
+}
+
+static __attribute__((noinline)) bool grow_row(isc_totals_calls *c)
+{
+	size_t room = c->room ? c->room * 2 : 32;
+	isc_totals_call *bigger = realloc(c->open, room * sizeof(*bigger));
+
+	if (bigger == NULL)
+		return false;
+	c->open = bigger;
+	c->room = room;
+	return true;
+}
+
+/* False: no memory. */
+static bool push(isc_totals *t, isc_totals_calls *c, uint32_t id, size_t function, isc_totals_slot *slot, uint64_t at)
+{
+	bool outermost = slot != NULL && slot->active == 0;
+
+	if (UNLIKELY(slot == NULL || (c->gap != 0 && !outermost)))
+		outermost = !is_open(c, id);
+	if (UNLIKELY(c->depth == c->room) && !grow_row(c))
+		return false;
+	c->open[c->depth] = (isc_totals_call){.ticks = at,
+					      .id = id,
+					      .function = (uint32_t)function,
+					      .slot = slot != NULL ? (uint16_t)(slot - c->cache) : ISC_CALL_UNCACHED,
+					      .outermost = outermost};
+	c->depth++;
+	t->weight += ISC_WEIGHT_OPEN_CALL;
+	if (slot != NULL)
+		slot->active++;
+	else
+		c->uncached++;
+	return true;
+}
+
+/* Takes the call on top off. */
+static void pop(isc_totals *t, isc_totals_calls *c, uint64_t at)
+{
+	const isc_totals_call *call = &c->open[--c->depth];
+	isc_total_function *f = &t->functions[call->function];
+	/* A clock that went back a little is no duration of centuries. */
+	uint64_t took = at > call->ticks ? at - call->ticks : 0;
+
+	if (UNLIKELY(took < call->children))
+		took = call->children;
+	f->self_ticks += took - call->children;
+	if (call->outermost)
+		f->total_ticks += took;
+	if (c->depth > 0)
+		c->open[c->depth - 1].children += took;
+	if (call->slot != ISC_CALL_UNCACHED)
+		c->cache[call->slot].active--;
+	else
+		c->uncached--;
+	t->weight -= ISC_WEIGHT_OPEN_CALL;
+}
+
+/* Its own end was not seen.  One that is not watched ended soon after it was
+ * last heard of. */
+static void pop_unseen(isc_totals *t, isc_totals_calls *c, uint64_t at)
+{
+	const isc_totals_call *call = &c->open[c->depth - 1];
+	isc_total_function *f = &t->functions[call->function];
+
+	f->estimated = true;
+	pop(t, c, f->watch != ISC_GOVERNED_TRACED ? call->ticks + call->children : at);
+}
+
+/* Takes off the mark, which is on top; what was called above it. */
+static uint64_t pop_gap(isc_totals *t, isc_totals_calls *c, uint64_t *at)
+{
+	c->gap = 0;
+	c->depth--;
+	t->weight -= ISC_WEIGHT_OPEN_CALL;
+	*at = c->open[c->depth].ticks;
+	return c->open[c->depth].children;
+}
+
+/* Takes off all that lies above a place; what was called beside those below a mark. */
+static uint64_t unwind(isc_totals *t, isc_totals_calls *c, size_t depth, uint64_t at)
+{
+	uint64_t beside = 0;
+
+	while (c->depth > depth) {
+		if (c->gap == c->depth)
+			beside = pop_gap(t, c, &at);
+		else
+			pop_unseen(t, c, at);
+	}
+	return beside;
+}
+
+bool isc_totals_lane_lose(isc_totals *t, isc_totals_lane *lane)
+{
+	isc_totals_calls *c = lane->calls;
+	uint64_t at;
+
+	lane->lossy = true;
+	if (c == NULL || c->depth == 0)
+		return true;
+	at = lane->last - (c->paused < lane->last ? c->paused : 0);
+	for (size_t i = 0; i < c->depth; i++) {
+		if (c->open[i].id != ISC_CALL_GAP)
+			t->functions[c->open[i].function].estimated = true;
+	}
+	if (c->gap != 0) {
+		while (c->depth > c->gap)
+			pop_unseen(t, c, at);
+		return true;
+	}
+	if (c->depth == c->room && !grow_row(c))
+		return false;
+	c->open[c->depth++] = (isc_totals_call){.ticks = at, .id = ISC_CALL_GAP, .slot = ISC_CALL_UNCACHED};
+	t->weight += ISC_WEIGHT_OPEN_CALL;
+	c->gap = c->depth;
+	return true;
+}
+
+/* ---- events ---- */
+
+/* The moment on the lane's clock. */
+static inline uint64_t clock_of(const isc_totals *t, isc_totals_lane *lane, uint64_t ticks)
+{
+	isc_totals_calls *c = lane->calls;
+
+	if (UNLIKELY(t->pauses)) {
+		uint64_t paused = isc_totals_paused(t, lane, ticks);
+
+		c->paused = paused > c->paused ? paused : c->paused;
+	}
+	return ticks > c->paused ? ticks - c->paused : 0;
+}
+
+static bool enter(isc_totals *t, isc_totals_lane *lane, const isc_record *r)
+{
+	isc_totals_calls *c = lane->calls;
+	uint32_t id = r->id != ISC_CALL_GAP ? r->id : 0;
+	isc_totals_slot *slot = &c->cache[home(c, id)];
+	size_t function;
+	isc_total_function *f;
+
+	if (UNLIKELY(slot->id != id || slot->function == 0))
+		slot = slot_of(c, id);
+	if (slot != NULL)
+		function = slot->function - 1;
+	else if (!find_function(t, lane, id, &slot, &function))
+		return false;
+	f = &t->functions[function];
+	f->calls++;
+	f->resumes += r->kind == ISC_KIND_CALL_RESUME;
+	if (UNLIKELY(t->pauses))
+		isc_totals_resume(t, lane, r->ticks);
+	if (UNLIKELY(lane->stream > 1 || c->depth >= DEPTH_MAX || t->weight + ISC_WEIGHT_OPEN_CALL > t->weight_max)) {
+		/* Past the bound a call is counted and its time is not. */
+		t->folded++;
+		f->estimated = true;
+		return true;
+	}
+	return push(t, c, id, function, slot, clock_of(t, lane, r->ticks));
+}
+
+/* Not the one on top. */
+static __attribute__((noinline)) bool leave_other(isc_totals *t, isc_totals_lane *lane, uint32_t id, uint64_t at,
+						  uint64_t ticks)
+{
+	isc_totals_calls *c = lane->calls;
+	const isc_totals_slot *slot = slot_of(c, id);
+	size_t floor = slot == NULL && c->depth > SEARCH_MAX ? c->depth - SEARCH_MAX : 0, i = floor;
+	isc_total_function *f;
+	uint64_t beside;
+
+	if (slot != NULL ? slot->active > 0 : c->uncached > 0) {
+		for (i = c->depth; i > floor && c->open[i - 1].id != id;)
+			i--;
+	}
+	if (i > floor) {
+		beside = unwind(t, c, i, at);
+		c->open[c->depth - 1].children += beside;
+		pop(t, c, at);
+		return true;
+	}
+	f = slot != NULL ? &t->functions[slot->function - 1] : isc_totals_function_of(t, lane->process, id);
+	if (f == NULL)
+		return false;
+	if (f->watch == ISC_GOVERNED_EXITS) {
+		f->burst_calls++;
+		f->burst_first = f->burst_now++ == 0 ? ticks : f->burst_first;
+		f->burst_last = ticks;
+		return true;
+	}
+	f->unmatched++;
+	/* One that began before tracing did is not in the figures and takes nothing from them. */
+	f->estimated |= lane->lossy;
+	t->processes[c->process].calls.unmatched += lane->lossy;
+	return true;
+}
+
+static bool leave(isc_totals *t, isc_totals_lane *lane, const isc_record *r)
+{
+	isc_totals_calls *c = lane->calls;
+	uint32_t id = r->id != ISC_CALL_GAP ? r->id : 0;
+	uint64_t at = clock_of(t, lane, r->ticks);
+
+	if (UNLIKELY(c->depth == 0 || c->open[c->depth - 1].id != id))
+		return leave_other(t, lane, id, at, r->ticks);
+	pop(t, c, at);
+	return true;
+}
+
+bool isc_totals_calls_feed(isc_totals *t, isc_totals_lane *lane, const isc_record *r)
+{
+	if (UNLIKELY(lane->calls == NULL) && isc_totals_calls_of(t, lane) == NULL)
+		return false;
+	switch (r->kind) {
+	case ISC_KIND_CALL_ENTER:
+	case ISC_KIND_CALL_RESUME:
+	case ISC_KIND_C_ENTER:
+		return enter(t, lane, r);
+	case ISC_KIND_CALL_EXIT:
+	case ISC_KIND_C_EXIT:
+		return leave(t, lane, r);
+	case ISC_KIND_TASK:
+		t->processes[lane->calls->process].calls.tasks++;
+		return true;
+	case ISC_KIND_GOVERNED:
+		return isc_totals_govern(t, lane, r);
+	default:
+		t->processes[lane->calls->process].calls.missed += r->arg != 0;
+		return true;
+	}
+}
+
+bool isc_totals_calls_push(isc_totals *t, isc_totals_lane *lane, uint32_t id, uint64_t ticks, uint64_t children)
+{
+	isc_totals_calls *c = lane->calls;
+	isc_totals_slot *slot;
+	size_t function = 0;
+
+	if (id == ISC_CALL_GAP) {
+		if (c->gap != 0 || (c->depth == c->room && !grow_row(c)))
+			return c->gap != 0;
+		c->open[c->depth++] =
+			(isc_totals_call){.ticks = ticks, .children = children, .id = id, .slot = ISC_CALL_UNCACHED};
+		t->weight += ISC_WEIGHT_OPEN_CALL;
+		c->gap = c->depth;
+		return true;
+	}
+	slot = slot_of(c, id);
+	if (slot != NULL)
+		function = slot->function - 1;
+	else if (!find_function(t, lane, id, &slot, &function))
+		return false;
+	if (c->depth >= DEPTH_MAX)
+		return true;
+	if (!push(t, c, id, function, slot, ticks))
+		return false;
+	c->open[c->depth - 1].children = children;
+	return true;
+}
+
+void isc_totals_calls_abandon(isc_totals *t, isc_totals_lane *lane, uint32_t id)
+{
+	isc_totals_calls *c = lane->calls;
+	const isc_totals_slot *slot = slot_of(c, id);
+	uint64_t at = lane->last > c->paused ? lane->last - c->paused : 0;
+
+	/* What it called goes on, and is taken off by its own exit or with others. */
+	while (c->depth > 0 && c->open[c->depth - 1].id == id && (slot == NULL || slot->active > 0)) {
+		t->functions[c->open[c->depth - 1].function].estimated = true;
+		pop(t, c, at);
+	}
+}
+
+isc_status isc_totals_lose(isc_totals *t, uint32_t process, uint32_t thread, uint8_t stream, isc_error *err)
+{
+	isc_totals_lane *lane = isc_totals_lane_of(t, process, thread, stream);
+
+	if (lane == NULL || !isc_totals_lane_lose(t, lane))
+		return isc_fail(err, ISC_ERR_NOMEM, "no memory for running totals");
+	return ISC_OK;
+}
+
+isc_status isc_totals_open_call(isc_totals *t, uint32_t process, uint32_t thread, uint8_t stream, uint32_t code,
+				uint64_t ticks, isc_error *err)
+{
+	isc_totals_lane *lane = isc_totals_lane_of(t, process, thread, stream);
+
+	if (lane == NULL || isc_totals_calls_of(t, lane) == NULL ||
+	    !isc_totals_calls_push(t, lane, code != ISC_CALL_GAP ? code : 0, clock_of(t, lane, ticks), 0))
+		return isc_fail(err, ISC_ERR_NOMEM, "no memory for running totals");
+	return ISC_OK;
+}
+
+isc_status isc_totals_recall(isc_totals *t, uint32_t process, uint32_t thread, uint8_t stream, const isc_record *first,
+			     isc_error *err)
+{
+	isc_totals_lane *lane = isc_totals_lane_of(t, process, thread, stream);
+
+	if (lane == NULL || !isc_totals_calls_feed(t, lane, first))
+		return isc_fail(err, ISC_ERR_NOMEM, "no memory for running totals");
+	return ISC_OK;
+}
+
+/* All of it ends; those below a mark when they were last heard of. */
+static void close_all(isc_totals *t, isc_totals_lane *lane, uint64_t ticks)
+{
+	isc_totals_calls *c = lane->calls;
+	uint64_t at = clock_of(t, lane, ticks);
+
+	while (c->depth > 0) {
+		if (c->gap == c->depth)
+			pop_gap(t, c, &at);
+		else
+			pop(t, c, at);
+	}
+}
+
+void isc_totals_close_calls(isc_totals *t, uint32_t process, uint32_t thread, uint8_t stream, uint64_t ticks)
+{
+	isc_totals_lane *lane = isc_totals_lane_find(t, process, thread, stream);
+
+	if (lane != NULL && lane->calls != NULL)
+		close_all(t, lane, ticks);
+}
+
+void isc_totals_settle(isc_totals *t, isc_totals_end *end, void *self)
+{
+	for (size_t i = 0; i < t->lane_count; i++) {
+		isc_totals_lane *lane = t->lanes[i];
+		uint64_t at = lane->last;
+		isc_total_calls *p;
+
+		if (lane->calls == NULL)
+			continue;
+		p = &t->processes[lane->calls->process].calls;
+		if (end != NULL)
+			at = end(self, lane->process, lane->thread, lane->stream, lane->last);
+		close_all(t, lane, at);
+		p->last_ticks = at > p->last_ticks ? at : p->last_ticks;
+	}
+	for (size_t i = 0; i < t->function_count; i++) {
+		isc_total_function *f = &t->functions[i];
+		const uint64_t *at = f->governed ? isc_hashmap_find(&t->by_process, f->process) : NULL;
+
+		if (at != NULL)
+			isc_totals_watch(f, f->watch, t->processes[*at].calls.last_ticks);
+	}
+	for (size_t i = 0; i < t->process_count; i++) {
+		isc_total_calls *p = &t->processes[i].calls;
+
+		if (p->paused_since != 0 && p->last_ticks > p->paused_since)
+			p->paused_ticks += p->last_ticks - p->paused_since;
+		p->paused_since = 0;
+	}
+}
