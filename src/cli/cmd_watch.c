@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -56,6 +58,20 @@ static void be_ready(void *self, const char *folder, const char *runtime)
 	}
 }
 
+static void close_from(int first)
+{
+	struct rlimit limit;
+
+#ifdef SYS_close_range
+	if (syscall(SYS_close_range, (unsigned)first, ~0u, 0) == 0)
+		return;
+#endif
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur > 65536)
+		limit.rlim_cur = 65536;
+	for (int fd = first; fd < (int)limit.rlim_cur; fd++)
+		close(fd);
+}
+
 /* Two forks and a session of our own: the program is not our parent's business
  * any more, and neither ^C nor a hang-up of its terminal reaches us. */
 static bool detach(void)
@@ -76,8 +92,7 @@ static bool detach(void)
 	}
 	/* Only the answer goes back: anything else the program had open would
 	 * never end for whoever reads it. */
-	for (int fd = 3; fd < 1024; fd++)
-		close(fd);
+	close_from(3);
 	return true;
 }
 

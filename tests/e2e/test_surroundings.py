@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import resource
+import select
 import shutil
 import subprocess
 import tempfile
@@ -320,3 +322,35 @@ def test_a_program_that_never_waits_is_not_told_that_its_times_are_unknown(infer
         pytest.skip("context switches are not seen here")
     run = inferscope("run", "--", "/bin/true")
     assert not any(warning.id == "no_switches" for warning in run.report.warnings)
+
+
+@pytest.mark.parametrize("number", [100, 1500])
+def test_a_detached_recorder_holds_no_descriptor_of_the_program(inferscope: Command, number: int) -> None:
+    """Whoever reads from the program's pipe would wait for the recorder's end too."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most[1] != resource.RLIM_INFINITY and most[1] <= number:
+        pytest.skip("descriptors do not go that far here")
+    read, write = os.pipe()
+    program = subprocess.Popen(["sleep", "60"])
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(most[0], number + 1), most[1]))
+    try:
+        os.dup2(write, number)
+        os.close(write)
+        said = subprocess.run(
+            [str(inferscope.path), "watch", "--pid", str(program.pid)],
+            cwd=inferscope.folder,
+            env=inferscope.environment,
+            pass_fds=[number],
+            capture_output=True,
+            timeout=60,
+            check=True,
+        )
+        assert said.stdout.count(b"\n") == 2
+        os.close(number)
+        assert select.select([read], [], [], 20)[0] == [read]
+        assert program.poll() is None
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, most)
+        program.kill()
+        program.wait()
+        os.close(read)
