@@ -38,7 +38,7 @@ void isc_build_accounts(isc_build *b)
 		a->lost += account->lost;
 		b->accounted += account->stored;
 	}
-	a->events = isc_totals_events(b->totals);
+	a->events = b->stored = isc_totals_events(b->totals);
 	b->calls_seen = isc_totals_function_at(b->totals, 0) != NULL;
 	b->folded = isc_totals_folded(b->totals);
 	a->retired = b->stats->retired_events;
@@ -55,6 +55,8 @@ static void take_overhead(isc_build *b)
 		a->recorder_cpu_pct = b->facts.recorder_cpu_us / a->wall_us * 100;
 	a->clock_source = isc_trace_header(b->trace)->clock_source == 0 ? "monotonic" : "tsc";
 	a->complete = b->stats->complete;
+	/* Accounts come behind the events they speak of: where they agree, they were the last word. */
+	a->lost_known = a->complete || a->live || b->accounted == b->stored;
 	/* A recorder at work is always in the middle of something. */
 	a->damaged = !a->live && (b->stats->damaged_chunks > 0 || b->stats->lost_bytes > 0 || b->stats->truncated);
 	a->withheld = b->calls_seen ? "nothing was judged: this trace holds no samples or GPU activity"

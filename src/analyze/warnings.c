@@ -81,7 +81,11 @@ static void about_events(isc_build *b)
 	const isc_analysis *a = b->a;
 	isc_units n, of, pct;
 
-	if (a->lost > 0)
+	if (!a->lost_known)
+		warn(b, GRAVE, "lost_unknown", RERECORD,
+		     "the trace breaks off: %s events are in it, and how many were lost is not known",
+		     isc_units_count(&n, a->events));
+	else if (a->lost > 0)
 		warn(b, GRAVE, "lost_events", "mark less often, or give the events more memory with --trace-size-mb",
 		     "%s of %s events (%s) were lost before they were stored: counts are too low",
 		     isc_units_count(&n, a->lost), isc_units_count(&of, a->events + a->lost),

@@ -320,7 +320,7 @@ static void put_overhead(struct json *j, val *root, const isc_analysis *a)
 	put_us(j, o, "recorder_cpu_pct", a->recorder_cpu_pct);
 	put_us(j, o, "switches_pct", a->switches_pct);
 	put_count(j, o, "events", a->events);
-	put_count(j, o, "lost", a->lost);
+	put(j, o, "lost", a->lost_known ? yyjson_mut_uint(j->doc, a->lost) : yyjson_mut_null(j->doc));
 	put_count(j, o, "retired", a->retired);
 	put_count(j, o, "skipped", a->skipped);
 	put_governed(j, o, a);

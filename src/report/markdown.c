@@ -332,7 +332,12 @@ static void write_overhead(const isc_analysis *a, isc_buffer *out)
 	isc_grid_cell(&t, isc_units_percent(&u, a->measured_pct));
 	isc_grid_cell(&t, isc_units_percent(&u, a->recorder_cpu_pct));
 	add_count(&t, a->events);
-	add_count(&t, a->lost);
+	if (a->lost_known) {
+		add_count(&t, a->lost);
+	} else {
+		isc_buffer_text(&t.text, "not known");
+		isc_grid_end(&t);
+	}
 	add_count(&t, a->retired);
 	isc_grid_cell(&t, a->clock_source);
 	end_table(&t, out, 0, 0);

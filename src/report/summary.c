@@ -108,7 +108,10 @@ static void write_events(const isc_analysis *a, isc_buffer *out)
 
 	begin(out);
 	isc_words_plural(out, a->events, "event", "events");
-	isc_buffer_format(out, ", %s lost", isc_units_count(&u, a->lost));
+	if (a->lost_known)
+		isc_buffer_format(out, ", %s lost", isc_units_count(&u, a->lost));
+	else
+		isc_buffer_text(out, ", how many were lost is not known");
 	if (a->retired > 0)
 		isc_buffer_format(out, ", %s dropped to hold the trace to its size", isc_units_count(&u, a->retired));
 	if (a->measured_pct >= 0)
