@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +65,10 @@ def main() -> int:
     )
     if asked.long:
         environment["INFERSCOPE_LONG"] = "1"
+    # Under nohup or as a background job these come to us ignored, and so they would to every program under test.
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
     print(f"testing {asked.folder} with Python {', '.join(found) or 'none'}", flush=True)
 
     parts = []

@@ -30,8 +30,11 @@ def compile(folder: Path, extra: list[str], targets: list[str] | None = None) ->
     environment = dict(os.environ, PATH=f"{TOOLS}{os.pathsep}{os.environ['PATH']}")
     if not (folder / "build.ninja").exists():
         setup = [str(TOOLS / "meson"), "setup", str(folder), *options(), *extra]
-        if subprocess.run(setup, cwd=ROOT, env=environment, check=False).returncode:
+        done = subprocess.run(setup, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=False)
+        if done.returncode:
+            print(done.stdout)
             return 1
+    print(f"building {folder.relative_to(ROOT)}", flush=True)
     ninja = [str(TOOLS / "ninja"), "-C", str(folder), "--quiet", *(targets or [])]
     return subprocess.run(ninja, cwd=ROOT, env=environment, check=False).returncode
 

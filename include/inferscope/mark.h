@@ -32,9 +32,9 @@ typedef struct isc_mark_api {
 	uint32_t version;
 	uint32_t size;
 	int (*active)(void);
-	void (*instant)(const char *name, const char *json);	/* json may be NULL */
+	void (*instant)(const char *name, const char *json); /* json may be NULL */
 	void (*counter)(const char *name, double value);
-	uint32_t (*scope_enter)(const char *name);		/* the name's id, for the exit */
+	uint32_t (*scope_enter)(const char *name); /* the name's id, for the exit */
 	void (*scope_exit)(uint32_t name);
 	void (*thread_name)(const char *name);
 } isc_mark_api;
@@ -117,8 +117,8 @@ static inline void isc_scope_cleanup_(uint32_t *scope)
 
 /* A scope until the end of the block. */
 #define ISC_SCOPE(name) \
-	uint32_t ISC_SCOPE_JOIN_(isc_scope_, __LINE__) \
-		__attribute__((cleanup(isc_scope_cleanup_), unused)) = isc_scope_enter(name)
+	uint32_t ISC_SCOPE_JOIN_(isc_scope_, __LINE__) __attribute__((cleanup(isc_scope_cleanup_), unused)) = \
+		isc_scope_enter(name)
 
 #ifdef __cplusplus
 }

@@ -52,6 +52,7 @@ typedef struct isc_analysis_thread {
 	double run_queue_us; /* wanted to run and did not; negative: not known */
 	double waiting_us;   /* negative: not known */
 	double unwatched_us; /* no switch told what it did; negative: not known */
+	bool estimated;	     /* these four: from the scheduler's counts, read now and then */
 	uint64_t switches;
 	uint64_t events;
 } isc_analysis_thread;

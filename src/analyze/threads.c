@@ -1,6 +1,7 @@
 /*
  * threads.c - the threads of all processes, and where the time of each went.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,6 +69,12 @@ static bool add_thread(isc_build *b, struct tracks *s, const isc_trace_thread *t
 		track->start_ns = thread->start_ns;
 	if (end_ns > track->end_ns)
 		track->end_ns = end_ns;
+	/* The scheduler counts on over an exec, so the last reading stands for all. */
+	if (thread->flags & ISC_THREAD_COUNTED && thread->counted_ns > track->counted_ns) {
+		track->counted_ns = thread->counted_ns;
+		track->on_cpu_ns = thread->on_cpu_ns;
+		track->run_queue_ns = thread->run_queue_ns;
+	}
 	len = strnlen(thread->name, sizeof(thread->name));
 	if (len > 0)
 		t->name = (isc_text){isc_arena_copy(b->arena, thread->name, len), len};
@@ -146,6 +153,22 @@ static bool ran_without_pause(const isc_build *b, const struct tracks *s, const 
 	       b->facts.perf_ok && b->facts.switches_lost == 0 && s->gaps.count == 0;
 }
 
+/* Without switches: what the scheduler had counted at the last look, and nothing
+ * about the time after it.  Sums say nothing of a part of the run. */
+static void take_counts(const isc_build *b, const isc_track *track, isc_analysis_thread *t)
+{
+	uint64_t until = track->counted_ns < track->end_ns ? track->counted_ns : track->end_ns;
+	double seen_us = until > track->start_ns ? (double)(until - track->start_ns) / 1e3 : 0;
+
+	if (track->counted_ns == 0 || b->cut)
+		return;
+	t->estimated = true;
+	t->on_cpu_us = fmin((double)track->on_cpu_ns / 1e3, seen_us);
+	t->run_queue_us = fmin((double)track->run_queue_ns / 1e3, seen_us - t->on_cpu_us);
+	t->waiting_us = seen_us - t->on_cpu_us - t->run_queue_us;
+	t->unwatched_us = fmax(t->wall_us - seen_us, 0);
+}
+
 static void take_times(isc_build *b, struct tracks *s, size_t rank)
 {
 	isc_analysis_thread *t = &b->a->threads[rank];
@@ -164,6 +187,8 @@ static void take_times(isc_build *b, struct tracks *s, size_t rank)
 	} else if (ran_without_pause(b, s, t)) {
 		t->on_cpu_us = t->wall_us;
 		t->run_queue_us = t->waiting_us = t->unwatched_us = 0;
+	} else {
+		take_counts(b, track, t);
 	}
 }
 

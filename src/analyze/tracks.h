@@ -29,6 +29,8 @@ typedef struct isc_track {
 	size_t gaps;			  /* that were there at the last switch */
 	uint64_t in_ns[ISC_TRACK_STATES]; /* inside the window */
 	uint64_t switches;		  /* inside the window */
+	uint64_t counted_ns;		  /* the scheduler's counts were read then; 0: never */
+	uint64_t on_cpu_ns, run_queue_ns; /* what they were */
 } isc_track;
 
 typedef struct isc_gap {

@@ -196,6 +196,10 @@ static void about_switches(isc_build *b)
 	double window_us = a->to_us - a->from_us;
 	uint64_t unseen = 0;
 	isc_units n, pct;
+	bool counted = false;
+
+	for (size_t i = 0; i < a->thread_count; i++)
+		counted |= a->threads[i].estimated;
 
 	/* One that never waited has no switches, and its times are known all the same. */
 	if (b->facts.perf_known ? !b->facts.perf_ok : !a->switches_seen) {
@@ -205,7 +209,9 @@ static void about_switches(isc_build *b)
 		if (why.failed)
 			b->arena->failed = true;
 		warn(b, GRAVE, "no_switches", b->facts.perf_remedy.len > 0 ? b->facts.perf_remedy.at : DOCTOR,
-		     "on-CPU, run-queue and waiting times are not known: %s",
+		     counted ? "on-CPU, run-queue and waiting times are estimated, from what the scheduler had counted "
+			       "every 100 ms: %s"
+			     : "on-CPU, run-queue and waiting times are not known: %s",
 		     why.len > 0 ? why.data : "the trace has no context switches");
 		isc_buffer_fini(&why);
 		return;

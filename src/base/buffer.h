@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 typedef struct isc_buffer {
-	char *data;		/* NUL behind the last byte, when there is data */
+	char *data; /* NUL behind the last byte, when there is data */
 	size_t len;
 	size_t capacity;
 	bool failed;
@@ -18,7 +18,7 @@ typedef struct isc_buffer {
 
 /* A zeroed struct is an empty buffer. */
 void isc_buffer_fini(isc_buffer *b);
-void isc_buffer_clear(isc_buffer *b);	/* keeps the memory */
+void isc_buffer_clear(isc_buffer *b); /* keeps the memory */
 void isc_buffer_add(isc_buffer *b, const void *data, size_t len);
 void isc_buffer_text(isc_buffer *b, const char *text);
 void isc_buffer_format(isc_buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));

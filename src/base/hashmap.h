@@ -11,9 +11,9 @@
 
 typedef struct isc_hashmap {
 	struct isc_hashmap_slot *slot;
-	size_t capacity;	/* a power of two, or 0 */
-	size_t used;		/* live and dead */
-	size_t count;		/* live */
+	size_t capacity; /* a power of two, or 0 */
+	size_t used;	 /* live and dead */
+	size_t count;	 /* live */
 } isc_hashmap;
 
 /* A zeroed struct is an empty map. */

@@ -14,7 +14,8 @@ static unsigned bucket_of(uint64_t value)
 	if (value < ISC_HISTOGRAM_STEPS)
 		return (unsigned)value;
 	top = 63u - (unsigned)__builtin_clzll(value);
-	return (top - STEP_BITS + 1) * ISC_HISTOGRAM_STEPS + (unsigned)(value >> (top - STEP_BITS)) - ISC_HISTOGRAM_STEPS;
+	return (top - STEP_BITS + 1) * ISC_HISTOGRAM_STEPS + (unsigned)(value >> (top - STEP_BITS)) -
+	       ISC_HISTOGRAM_STEPS;
 }
 
 static void range_of(unsigned bucket, uint64_t *low, uint64_t *high)
@@ -29,38 +30,42 @@ static void range_of(unsigned bucket, uint64_t *low, uint64_t *high)
 	*high = *low + ((1ull << (octave - 1)) - 1);
 }
 
-/* Where the row of an octave lies, or would lie. */
-static unsigned rank_of(const isc_histogram *h, unsigned octave)
-{
-	return (unsigned)__builtin_popcountll(h->octaves & ((1ull << octave) - 1));
-}
-
 static uint64_t *cell_find(const isc_histogram *h, unsigned bucket)
 {
 	unsigned octave = bucket / ISC_HISTOGRAM_STEPS;
 
 	if (!(h->octaves >> octave & 1))
 		return NULL;
-	return &h->rows[rank_of(h, octave) * ISC_HISTOGRAM_STEPS + bucket % ISC_HISTOGRAM_STEPS];
+	return &h->rows[h->rank[octave] * ISC_HISTOGRAM_STEPS + bucket % ISC_HISTOGRAM_STEPS];
+}
+
+static bool add_row(isc_histogram *h, unsigned octave)
+{
+	const size_t row = ISC_HISTOGRAM_STEPS * sizeof(*h->rows);
+	unsigned rank = (unsigned)__builtin_popcountll(h->octaves & ((1ull << octave) - 1));
+	unsigned rows = (unsigned)__builtin_popcountll(h->octaves);
+	uint64_t *bigger = realloc(h->rows, (rows + 1) * row);
+
+	if (bigger == NULL)
+		return false;
+	h->rows = bigger;
+	memmove(bigger + (rank + 1) * ISC_HISTOGRAM_STEPS, bigger + rank * ISC_HISTOGRAM_STEPS, (rows - rank) * row);
+	memset(bigger + rank * ISC_HISTOGRAM_STEPS, 0, row);
+	h->octaves |= 1ull << octave;
+	/* Counting bits for every number would cost more than the rest. */
+	for (unsigned i = octave, at = rank; i < 64; i++)
+		if (h->octaves >> i & 1)
+			h->rank[i] = (uint8_t)at++;
+	return true;
 }
 
 static uint64_t *cell_put(isc_histogram *h, unsigned bucket)
 {
-	unsigned octave = bucket / ISC_HISTOGRAM_STEPS, rank = rank_of(h, octave);
-	unsigned rows = (unsigned)__builtin_popcountll(h->octaves);
-	const size_t row = ISC_HISTOGRAM_STEPS * sizeof(*h->rows);
-	uint64_t *bigger;
+	unsigned octave = bucket / ISC_HISTOGRAM_STEPS;
 
-	if (!(h->octaves >> octave & 1)) {
-		bigger = realloc(h->rows, (rows + 1) * row);
-		if (bigger == NULL)
-			return NULL;
-		h->rows = bigger;
-		memmove(bigger + (rank + 1) * ISC_HISTOGRAM_STEPS, bigger + rank * ISC_HISTOGRAM_STEPS, (rows - rank) * row);
-		memset(bigger + rank * ISC_HISTOGRAM_STEPS, 0, row);
-		h->octaves |= 1ull << octave;
-	}
-	return &h->rows[rank * ISC_HISTOGRAM_STEPS + bucket % ISC_HISTOGRAM_STEPS];
+	if (!(h->octaves >> octave & 1) && !add_row(h, octave))
+		return NULL;
+	return &h->rows[h->rank[octave] * ISC_HISTOGRAM_STEPS + bucket % ISC_HISTOGRAM_STEPS];
 }
 
 void isc_histogram_fini(isc_histogram *h)

@@ -15,16 +15,17 @@
 
 #include "base/buffer.h"
 
-#define ISC_HISTOGRAM_STEPS 64u		/* buckets of one power of two */
-#define ISC_HISTOGRAM_OCTAVES 59u	/* 0: numbers below 64 */
+#define ISC_HISTOGRAM_STEPS 64u	  /* buckets of one power of two */
+#define ISC_HISTOGRAM_OCTAVES 59u /* 0: numbers below 64 */
 #define ISC_HISTOGRAM_BUCKETS (ISC_HISTOGRAM_STEPS * ISC_HISTOGRAM_OCTAVES)
 
 typedef struct isc_histogram {
 	uint64_t count;
-	uint64_t min, max;	/* exact; 0 when there is nothing */
-	uint64_t octaves;	/* one bit for each that has a row below */
-	uint64_t *rows;		/* ISC_HISTOGRAM_STEPS counts for each bit, low octave first */
-	uint32_t buckets;	/* that are not 0 */
+	uint64_t min, max; /* exact; 0 when there is nothing */
+	uint64_t octaves;  /* one bit for each that has a row below */
+	uint64_t *rows;	   /* ISC_HISTOGRAM_STEPS counts for each bit, low octave first */
+	uint8_t rank[64];  /* of an octave's row among the rows */
+	uint32_t buckets;  /* that are not 0 */
 } isc_histogram;
 
 /* A zeroed struct is an empty histogram. */

@@ -11,9 +11,9 @@
 
 typedef struct __attribute__((may_alias)) isc_record {
 	uint64_t ticks;
-	uint32_t id;		/* a definition, usually the name; 0: "?" */
-	uint8_t kind;		/* enum isc_kind */
-	uint8_t slots;		/* of the whole event, in its first slot; 1 to 255 */
+	uint32_t id;   /* a definition, usually the name; 0: "?" */
+	uint8_t kind;  /* enum isc_kind */
+	uint8_t slots; /* of the whole event, in its first slot; 1 to 255 */
 	uint16_t arg;
 } isc_record;
 _Static_assert(sizeof(isc_record) == 16, "record");
@@ -25,20 +25,20 @@ _Static_assert(sizeof(isc_record) == 16, "record");
 /* Kinds 1 to 15 are marks; 16 to 31 calls; 32 to 47 samples; 48 to 63 waits and
  * system calls; 64 to 79 memory; 80 to 95 GPU.  Readers skip kinds they do not know. */
 enum isc_kind {
-	ISC_KIND_INSTANT = 1,		/* id: name; behind it: metadata, JSON text with its length, or nothing */
-	ISC_KIND_SCOPE_ENTER = 2,	/* id: name */
-	ISC_KIND_SCOPE_EXIT = 3,	/* id: name */
-	ISC_KIND_COUNTER = 4,		/* id: name; behind it: double value, 8 bytes of zero */
-	ISC_KIND_THREAD_NAME = 5,	/* id: name of the writing thread from now on */
-	ISC_KIND_CPU = 6,		/* arg: the CPU that the thread's next events ran on */
-	ISC_KIND_CALL_ENTER = 16,	/* id: code; a call begins */
-	ISC_KIND_CALL_RESUME = 17,	/* id: code; a generator or coroutine goes on; arg: enum isc_call_resume */
-	ISC_KIND_CALL_EXIT = 18,	/* id: code; arg: enum isc_call_exit */
-	ISC_KIND_C_ENTER = 19,		/* id: name of a C function */
-	ISC_KIND_C_EXIT = 20,		/* id: the same; arg: ISC_CALL_RETURNED or ISC_CALL_RAISED */
-	ISC_KIND_TASK = 21,		/* id: name of the task that the thread's next events belong to; 0: none */
-	ISC_KIND_GOVERNED = 22,		/* id: code, or 0 for all; arg: enum isc_governed */
-	ISC_KIND_MISSED = 23		/* the stack is nearly used up; arg 1: calls are missed from now on; 0: no more */
+	ISC_KIND_INSTANT = 1,	   /* id: name; behind it: metadata, JSON text with its length, or nothing */
+	ISC_KIND_SCOPE_ENTER = 2,  /* id: name */
+	ISC_KIND_SCOPE_EXIT = 3,   /* id: name */
+	ISC_KIND_COUNTER = 4,	   /* id: name; behind it: double value, 8 bytes of zero */
+	ISC_KIND_THREAD_NAME = 5,  /* id: name of the writing thread from now on */
+	ISC_KIND_CPU = 6,	   /* arg: the CPU that the thread's next events ran on */
+	ISC_KIND_CALL_ENTER = 16,  /* id: code; a call begins */
+	ISC_KIND_CALL_RESUME = 17, /* id: code; a generator or coroutine goes on; arg: enum isc_call_resume */
+	ISC_KIND_CALL_EXIT = 18,   /* id: code; arg: enum isc_call_exit */
+	ISC_KIND_C_ENTER = 19,	   /* id: name of a C function */
+	ISC_KIND_C_EXIT = 20,	   /* id: the same; arg: ISC_CALL_RETURNED or ISC_CALL_RAISED */
+	ISC_KIND_TASK = 21,	   /* id: name of the task that the thread's next events belong to; 0: none */
+	ISC_KIND_GOVERNED = 22,	   /* id: code, or 0 for all; arg: enum isc_governed */
+	ISC_KIND_MISSED = 23	   /* the stack is nearly used up; arg 1: calls are missed from now on; 0: no more */
 };
 
 enum isc_call_resume { ISC_CALL_SENT = 0, ISC_CALL_THROWN = 1 };
@@ -46,26 +46,26 @@ enum isc_call_exit { ISC_CALL_RETURNED = 0, ISC_CALL_YIELDED = 1, ISC_CALL_RAISE
 
 /* What becomes of the calls of a code object in this process from now on. */
 enum isc_governed {
-	ISC_GOVERNED_TRACED = 0,	/* all are recorded again */
-	ISC_GOVERNED_OFF = 1,		/* none is; calls that are open now may lack their exit */
-	ISC_GOVERNED_EXITS = 2,		/* only their exits, each of which stands for a call */
-	ISC_GOVERNED_COST = 3		/* says instead: id is the cost of one traced call, in 1/16 ns */
+	ISC_GOVERNED_TRACED = 0, /* all are recorded again */
+	ISC_GOVERNED_OFF = 1,	 /* none is; calls that are open now may lack their exit */
+	ISC_GOVERNED_EXITS = 2,	 /* only their exits, each of which stands for a call */
+	ISC_GOVERNED_COST = 3	 /* says instead: id is the cost of one traced call, in 1/16 ns */
 };
 
 /* Bytes behind a first slot begin with their length; the rest of the last slot is zero. */
-#define ISC_RECORD_TEXT_MAX (254u * 16u - 4u)	/* u32 length, then the text */
+#define ISC_RECORD_TEXT_MAX (254u * 16u - 4u) /* u32 length, then the text */
 
 /* Definition types, in isc_def.type. */
 enum isc_def_type {
-	ISC_DEF_STRING = 1,	/* UTF-8 or whatever the program had; no NUL at the end */
-	ISC_DEF_CODE = 2	/* isc_def_code, then the name and the file */
+	ISC_DEF_STRING = 1, /* UTF-8 or whatever the program had; no NUL at the end */
+	ISC_DEF_CODE = 2    /* isc_def_code, then the name and the file */
 };
 
 /* A Python code object, as far as it fits into ISC_DEF_MAX. */
 typedef struct isc_def_code {
-	uint32_t line;		/* its first one */
-	uint32_t flags;		/* co_flags */
-	uint32_t name_len;	/* qualified name; before Python 3.11 the plain one */
+	uint32_t line;	   /* its first one */
+	uint32_t flags;	   /* co_flags */
+	uint32_t name_len; /* qualified name; before Python 3.11 the plain one */
 	uint32_t file_len;
 } isc_def_code;
 
@@ -78,6 +78,6 @@ enum isc_def_state { ISC_DEF_HOLE = 0, ISC_DEF_RESERVED = 1, ISC_DEF_COMMITTED =
 #define ISC_DEF_LEN(head) ((uint32_t)((head) >> 32))
 #define ISC_DEF_TYPE(head) ((uint16_t)((head) >> 16))
 #define ISC_DEF_STATE(head) ((uint16_t)(head))
-#define ISC_DEF_MAX 65536u	/* longer ones are cut by the caller */
+#define ISC_DEF_MAX 65536u /* longer ones are cut by the caller */
 
 #endif

@@ -10,13 +10,11 @@
 
 #include "inferscope/status.h"
 
-isc_status isc_fail(isc_error *err, isc_status status, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+isc_status isc_fail(isc_error *err, isc_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Appends ": " and the text of errno; EACCES and EPERM become ISC_ERR_DENIED,
  * ENOENT ISC_ERR_ABSENT, ENOMEM ISC_ERR_NOMEM, all others ISC_ERR_SYSTEM. */
-isc_status isc_fail_errno(isc_error *err, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+isc_status isc_fail_errno(isc_error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Says what to do next; keeps what isc_fail() wrote. */
 void isc_hint(isc_error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -57,9 +57,13 @@ static isc_status take_argument(void *self, const char *value, isc_error *err)
 int cmd_dump(int argc, char **argv)
 {
 	struct arguments args = {0};
-	const isc_options options = {.command = "dump", .arguments = "TRACE", .about = "Prints a trace as text, one fact a line.",
-				     .table = table, .count = sizeof(table) / sizeof(table[0]),
-				     .option = take_option, .argument = take_argument};
+	const isc_options options = {.command = "dump",
+				     .arguments = "TRACE",
+				     .about = "Prints a trace as text, one fact a line.",
+				     .table = table,
+				     .count = sizeof(table) / sizeof(table[0]),
+				     .option = take_option,
+				     .argument = take_argument};
 	const isc_trace_stats *stats;
 	bool helped = false, printed, damaged;
 	isc_trace *tr = NULL;

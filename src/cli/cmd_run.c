@@ -38,14 +38,14 @@ static void say_salvaged(void *self, const char *folder, const char *trace, isc_
 	(void)self;
 	(void)folder;
 	if (status == ISC_OK && trace[0] != 0)
-		isc_log_write(&isc_cli_log, ISC_LOG_INFO, "an earlier recorder was killed: the rest of its session is now in %s",
-			      trace);
+		isc_log_write(&isc_cli_log, ISC_LOG_INFO,
+			      "an earlier recorder was killed: the rest of its session is now in %s", trace);
 }
 
 typedef struct plan {
-	char **argv;			/* the program's whole command line; borrows python */
-	char python[PATH_ROOM];		/* that runs it; "" when none does, as far as can be seen */
-	char inject[PATH_ROOM];		/* where our sitecustomize is, for a Python without the package */
+	char **argv;		/* the program's whole command line; borrows python */
+	char python[PATH_ROOM]; /* that runs it; "" when none does, as far as can be seen */
+	char inject[PATH_ROOM]; /* where our sitecustomize is, for a Python without the package */
 } plan;
 
 static isc_status prepare(const isc_settings *settings, const isc_target *target, plan *p, isc_error *err)
@@ -111,17 +111,19 @@ static int run(const isc_settings *settings, const isc_target *target)
 	if (st == ISC_OK)
 		st = isc_path_absolute(settings->trace, trace, sizeof(trace), &err);
 	if (st == ISC_OK)
+		st = isc_launch_check(p.argv[0], &result.exit_code, &err);
+	if (st == ISC_OK)
 		st = open_outputs(settings, trace, &reports, &session.trace_fd, &err);
 	if (st != ISC_OK) {
 		isc_report_request_close(&reports);
 		free(p.argv);
-		return isc_cli_fail(&err, ISC_EXIT_RUN_FAILED);
+		return isc_cli_fail(&err, result.exit_code);
 	}
 	isc_session_salvage(trace, say_salvaged, NULL);
 	session.trace_path = trace;
 	st = isc_session_run(&session, p.argv, p.inject, &result, &err);
 	free(p.argv);
-	if (result.launch == NULL) {	/* it never ran: no trace either */
+	if (result.launch == NULL) { /* it never ran: no trace either */
 		unlink(trace);
 		isc_report_request_close(&reports);
 		return isc_cli_fail(&err, result.exit_code);

@@ -136,7 +136,8 @@ int cmd_watch(int argc, char **argv)
 		session.trace_path = trace;
 		st = isc_session_watch(&session, args.pid, be_ready, NULL, &err);
 	}
-	if (st == ISC_OK && settings.report && settings.origin[isc_settings_find("report")].kind != ISC_ORIGIN_DEFAULT) {
+	if (st == ISC_OK && settings.report &&
+	    settings.origin[isc_settings_find("report")].kind != ISC_ORIGIN_DEFAULT) {
 		isc_report_request reports = isc_report_request_of(&settings, trace);
 		bool damaged, opened;
 

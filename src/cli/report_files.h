@@ -13,15 +13,15 @@
 #include "session/settings.h"
 
 typedef struct isc_report_request {
-	const char *trace;		/* read from here */
-	char *const *paths;		/* one report each */
-	size_t count;			/* at most ISC_SETTINGS_LIST_MAX */
-	const char *format;		/* of all of them; NULL: by their endings */
-	bool force;			/* replace files that are not ours */
-	bool quiet;			/* no summary, no progress */
-	bool show_trace;		/* name the trace in the summary */
+	const char *trace;  /* read from here */
+	char *const *paths; /* one report each */
+	size_t count;	    /* at most ISC_SETTINGS_LIST_MAX */
+	const char *format; /* of all of them; NULL: by their endings */
+	bool force;	    /* replace files that are not ours */
+	bool quiet;	    /* no summary, no progress */
+	bool show_trace;    /* name the trace in the summary */
 	isc_analysis_options options;
-	struct isc_output *output[ISC_SETTINGS_LIST_MAX];	/* held from open to close */
+	struct isc_output *output[ISC_SETTINGS_LIST_MAX]; /* held from open to close */
 } isc_report_request;
 
 /* What the settings of a run ask for. */

@@ -20,6 +20,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -28,8 +29,12 @@
 #include "runtime/runtime.h"
 
 /* An environment that needs more is passed on as it is: 4,000 variables.  A
- * thread's stack may be small, and a vfork child has nowhere else to put it. */
+ * vfork child has nowhere else to put it than on the stack. */
 #define STACK_BYTES_MAX 32768u
+
+/* What the real function needs below: execvpe joins a path and a name there. */
+#define STACK_BYTES_BELOW 5120u
+#define STACK_STEP 4096u /* the smallest page, so no guard is stepped over */
 
 enum wish { WISH_LEAVE, WISH_WITH, WISH_WITHOUT };
 
@@ -59,14 +64,30 @@ static enum wish wish_for(enum isc_exec_target target, enum place place, char *c
 	return isc_exec_env_has_other(env) ? WISH_LEAVE : WISH_WITHOUT;
 }
 
+/* May so much of the stack be used?  A thread's may be as small as 16 KiB.  The
+ * kernel is asked to write the signal mask there, page by page, and refuses where
+ * the program would crash; where it can, it makes the stack longer. */
+static __attribute__((noinline)) bool stack_has(size_t bytes)
+{
+	char *here = __builtin_frame_address(0);
+
+	for (size_t down = STACK_STEP; down < bytes + STACK_STEP; down += STACK_STEP)
+		if (syscall(SYS_rt_sigprocmask, 0, NULL, here - down, sizeof(uint64_t)) != 0)
+			return false;
+	return true;
+}
+
 /* Sets out to what is to be built, or leaves it alone when env can stay. */
 static bool plan(isc_exec_env *out, char *const env[], enum wish wish)
 {
+	size_t bytes;
+
 	if (wish == WISH_LEAVE)
 		return false;
 	out->vector = NULL;
 	isc_exec_env_build(out, env, wish == WISH_WITH);
-	return out->changed && out->entries * sizeof(char *) + out->text_bytes <= STACK_BYTES_MAX;
+	bytes = out->entries * sizeof(char *) + out->text_bytes;
+	return out->changed && bytes <= STACK_BYTES_MAX && stack_has(bytes + STACK_BYTES_BELOW);
 }
 
 /*

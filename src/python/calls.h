@@ -21,7 +21,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ISC_SHARED __attribute__((visibility("default")))	/* theirs: we are linked to it */
+/* Theirs: we are linked to it.  Weak, as all that a runtime of another version may
+ * lack: we must get as far as comparing the ABI numbers. */
+#define ISC_SHARED __attribute__((visibility("default"), weak))
+#pragma weak isc_rt_control
+#pragma weak isc_rt_intern
+#pragma weak isc_rt_name
+#pragma weak isc_rt_ticks
 
 #include "runtime/runtime.h"
 #include "runtime/write.h"
@@ -30,11 +36,11 @@
 #define ISC_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 typedef struct isc_calls {
-	const isc_control *control;	/* NULL: not tracing */
+	const isc_control *control; /* NULL: not tracing */
 	bool tsc;
 	bool all_frames;
 	bool c_calls;
-	Py_ssize_t extra;		/* our index in co_extra */
+	Py_ssize_t extra; /* our index in co_extra */
 } isc_calls;
 
 extern isc_calls isc_calls_self;

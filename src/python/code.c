@@ -6,7 +6,7 @@
 #include "python/governor.h"
 
 #define SLAB 256u
-#define TRIES_MAX 1000u		/* to define a code object; then it stays "?" */
+#define TRIES_MAX 1000u /* to define a code object; then it stays "?" */
 
 #if PY_VERSION_HEX >= 0x030c0000
 #define REQUEST_INDEX PyUnstable_Eval_RequestCodeExtraIndex
@@ -59,9 +59,9 @@ static bool begins(const text *t, const char *with)
 /* The special methods that are traced all the same. */
 static bool is_kept(const text *name)
 {
-	static const char *const kept[] = {"__init__", "__new__", "__call__", "__getitem__", "__iter__", "__next__",
-					   "__anext__", "__await__", "__enter__", "__exit__", "__aenter__", "__aexit__",
-					   "__torch_function__"};
+	static const char *const kept[] = {"__init__",	 "__new__",   "__call__",	   "__getitem__", "__iter__",
+					   "__next__",	 "__anext__", "__await__",	   "__enter__",	  "__exit__",
+					   "__aenter__", "__aexit__", "__torch_function__"};
 
 	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
 		if ((size_t)name->len == strlen(kept[i]) && memcmp(name->at, kept[i], (size_t)name->len) == 0)
@@ -192,7 +192,8 @@ uint32_t isc_code_define(isc_code *entry)
 	head->file_len = (uint32_t)((size_t)file.len < room ? (size_t)file.len : room);
 	memcpy(data + sizeof(*head), name.at, head->name_len);
 	memcpy(data + sizeof(*head) + head->name_len, file.at, head->file_len);
-	entry->id = isc_rt_define(ISC_DEF_CODE, data, sizeof(*head) + head->name_len + head->file_len);
+	/* Code that is made again and again is one function to whoever reads the trace. */
+	entry->id = isc_rt_intern(ISC_DEF_CODE, data, sizeof(*head) + head->name_len + head->file_len);
 	Py_XDECREF(name.owner);
 	Py_XDECREF(file.owner);
 	PyErr_Restore(type, value, traceback);

@@ -12,23 +12,23 @@
 
 enum isc_code_state {
 	ISC_CODE_TRACED = 1,
-	ISC_CODE_SKIPPED = 2,		/* left out, for good */
-	ISC_CODE_GOVERNED = 3		/* not traced, to stay inside the budget */
+	ISC_CODE_SKIPPED = 2, /* left out, for good */
+	ISC_CODE_GOVERNED = 3 /* not traced, to stay inside the budget */
 };
 
 typedef struct isc_code {
-	PyCodeObject *code;		/* borrowed; NULL: the entry is free */
-	uint32_t id;			/* of its definition; 0: there was no room yet */
-	uint8_t state;			/* enum isc_code_state */
-	uint8_t counted;		/* governed, but exits are recorded at the moment */
-	uint16_t tries;			/* to define it */
-	uint32_t calls;			/* while the governor watches */
-	uint32_t burst;			/* exits left of a burst */
+	PyCodeObject *code; /* borrowed; NULL: the entry is free */
+	uint32_t id;	    /* of its definition; 0: there was no room yet */
+	uint8_t state;	    /* enum isc_code_state */
+	uint8_t counted;    /* governed, but exits are recorded at the moment */
+	uint16_t tries;	    /* to define it */
+	uint32_t calls;	    /* while the governor watches */
+	uint32_t burst;	    /* exits left of a burst */
 	uint64_t self_ticks;
-	struct isc_code *next;		/* in the list of free or of governed entries */
+	struct isc_code *next; /* in the list of free or of governed entries */
 } isc_code;
 
-bool isc_code_begin(PyObject *module);	/* false: no memory, no index */
+bool isc_code_begin(PyObject *module); /* false: no memory, no index */
 
 /* A new entry for code; NULL: no memory.  Keeps a pending exception. */
 isc_code *isc_code_see(PyCodeObject *code);

@@ -99,7 +99,7 @@ static struct PyModuleDef core_module = {
 	.m_slots = core_slots,
 };
 
-PyMODINIT_FUNC PyInit__core(void);	/* called by the interpreter alone */
+PyMODINIT_FUNC PyInit__core(void); /* called by the interpreter alone */
 
 PyMODINIT_FUNC PyInit__core(void)
 {

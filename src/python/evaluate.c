@@ -13,10 +13,10 @@
 #if PY_VERSION_HEX < 0x030c0000
 
 #define Py_BUILD_CORE 1
-#undef _PyGC_FINALIZED		/* the public headers have another one */
-#include "internal/pycore_interp.h"
+#undef _PyGC_FINALIZED /* the public headers have another one */
+#include <internal/pycore_interp.h>
 #if PY_VERSION_HEX >= 0x030b0000
-#include "internal/pycore_frame.h"
+#include <internal/pycore_frame.h>
 #else
 #include <frameobject.h>
 #endif
@@ -33,8 +33,9 @@
 #define FLOOR_BYTES (128u << 10)
 
 /* Events of a burst at least, so that switching costs little beside them. */
-#define BURST_EVENTS 4000
-#define SWITCH_NS 40000.0	/* waking the helper thread and switching */
+#define BURST_EVENTS 8000
+/* Waking the helper thread, caches gone cold and, on 3.11, call sites that lose their specialisation. */
+#define SWITCH_NS 150e3
 
 #define GENERATORS (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)
 
@@ -49,12 +50,12 @@ static PyObject *evaluate(PyThreadState *ts, frame *f, int thrown);
 static _PyFrameEvalFunction previous;
 /* The interpreter's own pointer, changed by CAS: the helper thread has no GIL. */
 static _Atomic(_PyFrameEvalFunction) *pointer;
-static _PyFrameEvalFunction absent;	/* what stands there for the default function */
+static _PyFrameEvalFunction absent; /* what stands there for the default function */
 
-static uint32_t holders;		/* frames that ask for the hook to be away */
-static _Atomic uint32_t paused;		/* by the governor */
+static uint32_t holders;	/* frames that ask for the hook to be away */
+static _Atomic uint32_t paused; /* by the governor */
 static bool told_pause;
-static uint32_t burst;			/* events of this burst, in strides */
+static uint32_t burst; /* events of this burst, in strides */
 
 static __thread uintptr_t floor_of_stack;
 
@@ -145,7 +146,7 @@ static __attribute__((noinline, cold)) PyObject *evaluate_at_floor(PyThreadState
 
 #if PY_VERSION_HEX >= 0x030b0000
 
-#define RETURN_GENERATOR_OPCODE 75	/* of 3.11; the opcodes are in no header that can be had here */
+#define RETURN_GENERATOR_OPCODE 75 /* of 3.11; the opcodes are in no header that can be had here */
 
 /* Does this evaluation make the generator and no more?  It is no call of its body. */
 static inline bool makes_generator(const frame *f)
@@ -209,14 +210,14 @@ static inline PyObject *go_on(PyThreadState *ts, frame *f, int thrown)
 static __attribute__((noinline)) PyObject *evaluate_generator(PyThreadState *ts, frame *f, int thrown, uint32_t id)
 {
 	const void *generator;
-	uint32_t task;
 	PyObject *result;
+	bool step;
 	uint64_t ticks;
 
 	if (makes_generator(f))
 		return go_on(ts, f, thrown);
 	generator = generator_of(f);
-	task = isc_task_enter(ts, f->f_code->co_flags);
+	step = (f->f_code->co_flags & CO_COROUTINE) != 0 && isc_task_enter(ts);
 	ticks = isc_calls_ticks();
 	if (thrown)
 		isc_calls_write(ticks, id, ISC_KIND_CALL_RESUME, ISC_CALL_THROWN);
@@ -226,10 +227,11 @@ static __attribute__((noinline)) PyObject *evaluate_generator(PyThreadState *ts,
 	result = go_on(ts, f, thrown);
 	ticks = isc_calls_ticks();
 	isc_calls_write(ticks, id, ISC_KIND_CALL_EXIT,
-			result == NULL		? ISC_CALL_RAISED
+			result == NULL		 ? ISC_CALL_RAISED
 			: has_yielded(generator) ? ISC_CALL_YIELDED
 						 : ISC_CALL_RETURNED);
-	isc_task_exit(task);
+	if (ISC_UNLIKELY(step))
+		isc_task_exit(ticks);
 	isc_governor_count(ticks);
 	return result;
 }
@@ -289,6 +291,11 @@ void isc_hook_settle(uint64_t ticks)
 	told_pause = true;
 	take_hook();
 	isc_calls_write(ticks, 0, ISC_KIND_GOVERNED, ISC_GOVERNED_OFF);
+}
+
+void isc_hook_arm(isc_code *entry)
+{
+	(void)entry;
 }
 
 void isc_governor_forget(isc_code *entry)

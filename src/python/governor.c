@@ -2,18 +2,24 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
-#define BUCKET_NS 50e6		/* the budget of so much time may be spent at once */
-#define COST_NS_LEAST 8.0	/* of one event: what no machine goes below */
-#define COST_NS_MOST 400.0	/* what is measured above this was somebody else's time slice */
+#define BUCKET_NS 50e6	   /* the budget of so much time may be spent at once */
+#define COST_NS_LEAST 8.0  /* of one event: what no machine goes below */
+#define COST_NS_MOST 400.0 /* what is measured above this was somebody else's time slice */
+/* What an event costs later and no measurement of calls shows: a page touched first or a
+ * line gone cold, and the recorder, which may share the core. */
+#define LATER_NS 12.0
+#define LONG_GAP_NS 200e3
 #define RUNS 12
-#define CALLS 100		/* a run; its events fit into one block */
+#define CALLS 100 /* a run; its events fit into one block */
 
 isc_governor isc_governor_self = {.countdown = ISC_GOVERNOR_STRIDE};
 
-static PyObject *run;		/* calls f CALLS times; only while measuring */
-static uint64_t plain_ticks;	/* the quickest run without hooks */
+static PyObject *run;	     /* calls f CALLS times; only while measuring */
+static isc_code *called;     /* f */
+static uint64_t plain_ticks; /* the quickest run without hooks */
 static uint64_t begun_ticks;
 static struct timespec begun;
 
@@ -67,18 +73,17 @@ static uint64_t quickest(void)
 	return best;
 }
 
-static bool see(PyObject *function, enum isc_code_state state)
+static isc_code *see(PyObject *function, enum isc_code_state state)
 {
-	isc_code *entry;
+	isc_code *entry = NULL;
 
-	if (function == NULL || !PyFunction_Check(function))
-		return false;
-	entry = isc_code_see((PyCodeObject *)PyFunction_GET_CODE(function));
-	if (entry == NULL)
-		return false;
-	entry->id = UINT32_MAX;		/* never written to the trace */
-	entry->state = (uint8_t)state;
-	return true;
+	if (function != NULL && PyFunction_Check(function))
+		entry = isc_code_see((PyCodeObject *)PyFunction_GET_CODE(function));
+	if (entry != NULL) {
+		entry->id = UINT32_MAX; /* never written to the trace */
+		entry->state = (uint8_t)state;
+	}
+	return entry;
 }
 
 bool isc_governor_prepare(void)
@@ -99,7 +104,8 @@ bool isc_governor_prepare(void)
 	done = PyEval_EvalCode(code, names, names);
 	run = PyDict_GetItemString(names, "run");
 	Py_XINCREF(run);
-	good = done != NULL && see(run, ISC_CODE_SKIPPED) && see(PyDict_GetItemString(names, "f"), ISC_CODE_TRACED);
+	called = see(PyDict_GetItemString(names, "f"), ISC_CODE_TRACED);
+	good = done != NULL && called != NULL && see(run, ISC_CODE_SKIPPED) != NULL;
 	if (good)
 		plain_ticks = quickest();
 out:
@@ -130,8 +136,10 @@ void isc_governor_begin(void)
 	uint64_t now;
 
 	if (run != NULL) {
-		uint64_t hooked = quickest();
+		uint64_t hooked;
 
+		isc_hook_arm(called);
+		hooked = quickest();
 		if (plain_ticks != 0 && hooked > plain_ticks)
 			per_event = (double)(hooked - plain_ticks) / (2 * CALLS);
 		Py_CLEAR(run);
@@ -141,7 +149,7 @@ void isc_governor_begin(void)
 	g->ticks_per_ns = ns > 0 && now > begun_ticks ? (double)(now - begun_ticks) / ns : 1;
 	cost_ns = per_event / g->ticks_per_ns;
 	cost_ns = cost_ns < COST_NS_LEAST ? COST_NS_LEAST : cost_ns > COST_NS_MOST ? COST_NS_MOST : cost_ns;
-	g->cost = (int64_t)(cost_ns * g->ticks_per_ns) + 1;
+	g->cost = (int64_t)((cost_ns + LATER_NS) * g->ticks_per_ns) + 1;
 	if (isc_calls_live())
 		isc_calls_write(now, (uint32_t)(cost_ns * 2 * 16), ISC_KIND_GOVERNED, ISC_GOVERNED_COST);
 	g->on = budget >= 0;
@@ -151,6 +159,46 @@ void isc_governor_begin(void)
 	g->looked = now;
 	g->watching = g->empty = false;
 	g->countdown = g->on ? ISC_GOVERNOR_STRIDE : INT32_MAX;
+}
+
+/*
+ * How much of the time since the last look counts.  Time in which this thread
+ * wanted to run and could not is no time of the program: in it tracing would
+ * seem to be cheap.  Short gaps are not worth a system call.
+ */
+static uint64_t passed(uint64_t ticks)
+{
+	static const void *thread; /* whose figures these are */
+	static double cpu_ns;	   /* at the last long gap, and what was counted since */
+	static double counted_ns;
+	static long waits;
+	isc_governor *g = &isc_governor_self;
+	uint64_t gap = ticks > g->looked ? ticks - g->looked : 0;
+	double gap_ns = (double)gap / g->ticks_per_ns, ran_ns;
+	struct rusage now;
+	bool known;
+
+	if (gap_ns < LONG_GAP_NS) {
+		counted_ns += gap_ns;
+		return gap;
+	}
+	if (getrusage(RUSAGE_THREAD, &now) != 0)
+		return gap;
+	ran_ns = (double)(now.ru_utime.tv_sec + now.ru_stime.tv_sec) * 1e9 +
+		 (double)(now.ru_utime.tv_usec + now.ru_stime.tv_usec) * 1e3;
+	known = thread == &isc_producer_self;
+	/* It waited, and not only now and then: the time is its own. */
+	if (known && (now.ru_nvcsw == waits || (ran_ns - cpu_ns - counted_ns) * 2 > gap_ns)) {
+		double own_ns = ran_ns - cpu_ns - counted_ns;
+
+		own_ns = own_ns < 0 ? 0 : own_ns > gap_ns ? gap_ns : own_ns;
+		gap = (uint64_t)(own_ns * g->ticks_per_ns);
+	}
+	thread = &isc_producer_self;
+	cpu_ns = ran_ns;
+	counted_ns = 0;
+	waits = now.ru_nvcsw;
+	return gap;
 }
 
 void isc_governor_look(uint64_t ticks)
@@ -163,10 +211,8 @@ void isc_governor_look(uint64_t ticks)
 	}
 	g->tokens -= g->cost * (ISC_GOVERNOR_STRIDE - g->countdown);
 	g->countdown = ISC_GOVERNOR_STRIDE;
-	if (ticks > g->looked) {
-		g->tokens += (int64_t)((double)(ticks - g->looked) * g->share);
-		g->looked = ticks;
-	}
+	g->tokens += (int64_t)((double)passed(ticks) * g->share);
+	g->looked = ticks;
 	if (g->tokens > g->most)
 		g->tokens = g->most;
 	g->empty = g->tokens < 0;

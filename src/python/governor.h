@@ -15,16 +15,16 @@
 #define ISC_GOVERNOR_STRIDE 64
 
 typedef struct isc_governor {
-	int32_t countdown;		/* events to the next look */
-	bool on;			/* there is a budget */
-	bool watching;			/* the bucket is not half full: who costs what? */
+	int32_t countdown; /* events to the next look */
+	bool on;	   /* there is a budget */
+	bool watching;	   /* the bucket is not half full: who costs what? */
 	bool empty;
-	double share;			/* of the time */
+	double share; /* of the time */
 	double ticks_per_ns;
-	int64_t cost;			/* of one event, in ticks */
+	int64_t cost; /* of one event, in ticks */
 	int64_t tokens;
 	int64_t most;
-	uint64_t looked;		/* ticks at the last look */
+	uint64_t looked; /* ticks at the last look */
 } isc_governor;
 
 extern isc_governor isc_governor_self;
@@ -51,6 +51,9 @@ static inline void isc_governor_count(uint64_t ticks)
 
 /* By the mechanism, after each look; may be called in any callback. */
 void isc_hook_settle(uint64_t ticks);
+
+/* Asks for the events of a code object that has not started yet. */
+void isc_hook_arm(isc_code *entry);
 
 /* The code of this entry dies. */
 void isc_governor_forget(isc_code *entry);

@@ -23,18 +23,17 @@
 #define SELF_EVENTS_IN_DEBT 320
 
 #define BURST_EXITS 512u
-#define BURST_PAUSE_NS 5e6	/* from one burst to the next */
-#define SWITCH_EVENTS 60	/* what set_local_events() costs, in events */
+#define BURST_PAUSE_NS 5e6 /* from one burst to the next */
+#define SWITCH_EVENTS 60   /* what set_local_events() costs, in events */
 
 enum { START, RESUME, RETURN, YIELD, THROW, UNWIND, CALL, C_RETURN, C_RAISE, EVENTS };
 
 typedef struct callback {
-	PyObject_HEAD
-	vectorcallfunc call;
+	PyObject_HEAD vectorcallfunc call;
 } callback;
 
-static PyObject *disable;		/* sys.monitoring.DISABLE */
-static PyObject *set_local;		/* sys.monitoring.set_local_events */
+static PyObject *disable;   /* sys.monitoring.DISABLE */
+static PyObject *set_local; /* sys.monitoring.set_local_events */
 static PyObject *tool, *no_events, *local_events, *exit_events;
 
 /* ---- who costs what --------------------------------------------------- */
@@ -43,12 +42,12 @@ static PyObject *tool, *no_events, *local_events, *exit_events;
 #define DEPTH 256u
 static struct {
 	const void *thread;
-	uint64_t ticks;			/* of its last event */
+	uint64_t ticks; /* of its last event */
 	uint32_t depth;
 	isc_code *open[DEPTH];
 } seen;
 
-static isc_code *governed;		/* ring, or NULL */
+static isc_code *governed; /* ring, or NULL */
 static isc_code *in_burst;
 static uint64_t burst_ticks;
 
@@ -104,11 +103,16 @@ static bool set_events_of(PyCodeObject *code, PyObject *events)
 	PyErr_Fetch(&type, &value, &traceback);
 	done = PyObject_Vectorcall(set_local, args, 3, NULL);
 	if (done == NULL)
-		PyErr_Clear();		/* somebody freed our tool: events have ended */
+		PyErr_Clear(); /* somebody freed our tool: events have ended */
 	Py_XDECREF(done);
 	PyErr_Restore(type, value, traceback);
 	isc_governor_spend((uint64_t)isc_governor_self.cost * SWITCH_EVENTS);
 	return done != NULL;
+}
+
+void isc_hook_arm(isc_code *entry)
+{
+	set_events_of(entry->code, local_events);
 }
 
 static void govern(isc_code *entry, uint64_t ticks)
@@ -197,7 +201,7 @@ static __attribute__((noinline, cold)) isc_code *first_start(PyCodeObject *code,
 	entry = isc_code_see(code);
 	if (entry == NULL || entry->state != ISC_CODE_TRACED)
 		return NULL;
-	set_events_of(code, local_events);
+	isc_hook_arm(entry);
 	isc_governor_spend(isc_calls_ticks() - from);
 	return entry;
 }
@@ -217,7 +221,7 @@ static PyObject *on_start(PyObject *self, PyObject *const *args, size_t n, PyObj
 	if (ISC_UNLIKELY(!isc_calls_live()))
 		return not_live();
 	if (ISC_UNLIKELY(code->co_flags & CO_COROUTINE))
-		isc_task_enter(PyThreadState_Get(), code->co_flags);
+		isc_task_enter(PyThreadState_Get());
 	ticks = isc_calls_ticks();
 	if (ISC_UNLIKELY(isc_governor_self.watching)) {
 		if (is_too_dear(entry)) {
@@ -239,7 +243,7 @@ static inline PyObject *on_resume_by(PyCodeObject *code, uint32_t arg)
 	if (ISC_UNLIKELY(entry == NULL || entry->state != ISC_CODE_TRACED || !isc_calls_live()))
 		return nothing();
 	if (ISC_UNLIKELY(code->co_flags & CO_COROUTINE))
-		isc_task_enter(PyThreadState_Get(), code->co_flags);
+		isc_task_enter(PyThreadState_Get());
 	ticks = isc_calls_ticks();
 	if (ISC_UNLIKELY(isc_governor_self.watching)) {
 		if (is_too_dear(entry)) {
@@ -292,6 +296,8 @@ static inline PyObject *on_exit_by(PyCodeObject *code, uint32_t arg)
 	if (ISC_UNLIKELY(isc_governor_self.watching))
 		watch_exit(entry, ticks);
 	isc_calls_write(ticks, isc_code_id(entry), ISC_KIND_CALL_EXIT, arg);
+	if (ISC_UNLIKELY(code->co_flags & CO_COROUTINE) && isc_task_is_step(PyThreadState_Get()))
+		isc_task_exit(ticks);
 	isc_governor_count(ticks);
 	return nothing();
 }
@@ -355,8 +361,7 @@ static PyObject *on_c_raise(PyObject *self, PyObject *const *args, size_t n, PyO
 
 /* A type of our own: builtin functions check the recursion depth at each call. */
 static PyTypeObject callback_type = {
-	PyVarObject_HEAD_INIT(NULL, 0)
-	.tp_name = "inferscope._core.callback",
+	PyVarObject_HEAD_INIT(NULL, 0).tp_name = "inferscope._core.callback",
 	.tp_basicsize = sizeof(callback),
 	.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
 	.tp_call = PyVectorcall_Call,
@@ -369,14 +374,10 @@ static const struct {
 	bool local;
 	bool native;
 } events[EVENTS] = {
-	[START] = {"PY_START", on_start, false, false},
-	[RESUME] = {"PY_RESUME", on_resume, true, false},
-	[RETURN] = {"PY_RETURN", on_return, true, false},
-	[YIELD] = {"PY_YIELD", on_yield, true, false},
-	[THROW] = {"PY_THROW", on_throw, false, false},
-	[UNWIND] = {"PY_UNWIND", on_unwind, false, false},
-	[CALL] = {"CALL", on_call, true, true},
-	[C_RETURN] = {"C_RETURN", on_c_return, false, true},
+	[START] = {"PY_START", on_start, false, false},	  [RESUME] = {"PY_RESUME", on_resume, true, false},
+	[RETURN] = {"PY_RETURN", on_return, true, false}, [YIELD] = {"PY_YIELD", on_yield, true, false},
+	[THROW] = {"PY_THROW", on_throw, false, false},	  [UNWIND] = {"PY_UNWIND", on_unwind, false, false},
+	[CALL] = {"CALL", on_call, true, true},		  [C_RETURN] = {"C_RETURN", on_c_return, false, true},
 	[C_RAISE] = {"C_RAISE", on_c_raise, false, true},
 };
 
@@ -441,7 +442,7 @@ static bool begin(PyObject *monitoring, PyObject *numbers)
 
 bool isc_hook_begin(void)
 {
-	PyObject *monitoring = PySys_GetObject("monitoring");	/* borrowed */
+	PyObject *monitoring = PySys_GetObject("monitoring"); /* borrowed */
 	PyObject *numbers = monitoring != NULL ? PyObject_GetAttrString(monitoring, "events") : NULL;
 	bool good = false;
 

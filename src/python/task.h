@@ -1,15 +1,21 @@
 /*
- * task.h - which asyncio task runs.  Once per step of a task: when a coroutine
- * begins or goes on whose caller is no coroutine.
+ * task.h - which asyncio task runs.
+ *
+ * A step of a task is a coroutine that begins or goes on and whose caller is no
+ * coroutine; the task is asked for its name once per step.
  */
 #ifndef ISC_PYTHON_TASK_H
 #define ISC_PYTHON_TASK_H
 
 #include "python/calls.h"
 
-/* Writes TASK if code with these flags begins a step; the name's id or 0, for
- * isc_task_exit().  The frame is not linked yet before 3.12, and is after. */
-uint32_t isc_task_enter(PyThreadState *ts, int flags);
-void isc_task_exit(uint32_t task);
+/* Does the coroutine that comes (before 3.12) or runs (after) stand at the bottom? */
+bool isc_task_is_step(PyThreadState *ts);
+
+/* Before the event of a coroutine: writes TASK if a step of a task begins. */
+bool isc_task_enter(PyThreadState *ts);
+
+/* After the last event of a step: the thread's next events belong to no task. */
+void isc_task_exit(uint64_t ticks);
 
 #endif

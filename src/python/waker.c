@@ -8,12 +8,44 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#define STACK_BYTES (128u << 10)	/* with room for the thread-local storage of large programs */
+#define STACK_BYTES (128u << 10) /* with room for the thread-local storage of large programs */
+
+#define SLEEP_NS_LEAST 200000u
+#define PATIENCE 4u /* times the time asked for, by the clock on the wall */
 
 static sem_t asked;
 static bool running;
-static struct timespec until;
+static uint64_t wanted_ns;
 static void (*wake_up)(void);
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void sleep_ns(uint64_t ns)
+{
+	struct timespec t = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, 0, &t, &t) == EINTR)
+		;
+}
+
+/* Until the program has run that long; when it waits, at last. */
+static void sleep_while_running(void)
+{
+	uint64_t want = wanted_ns, ran, began = now_ns(CLOCK_MONOTONIC), cpu = now_ns(CLOCK_PROCESS_CPUTIME_ID);
+
+	do {
+		ran = now_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+		if (ran >= want)
+			break;
+		sleep_ns(want - ran > SLEEP_NS_LEAST ? want - ran : SLEEP_NS_LEAST);
+	} while (now_ns(CLOCK_MONOTONIC) - began < want * PATIENCE);
+}
 
 static void *sleep_and_wake(void *unused)
 {
@@ -22,8 +54,7 @@ static void *sleep_and_wake(void *unused)
 	for (;;) {
 		while (sem_wait(&asked) != 0)
 			;
-		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
-			;
+		sleep_while_running();
 		wake_up();
 	}
 	return NULL;
@@ -65,10 +96,7 @@ bool isc_waker_ask(uint64_t after_ns, void (*wake)(void), _Atomic uint32_t *asle
 	if (!running && !start())
 		return false;
 	wake_up = wake;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	after_ns += (uint64_t)until.tv_nsec;
-	until.tv_sec += (time_t)(after_ns / 1000000000);
-	until.tv_nsec = (long)(after_ns % 1000000000);
+	wanted_ns = after_ns;
 	atomic_store(asleep, 1);
 	sem_post(&asked);
 	return true;

@@ -14,8 +14,8 @@
 /* Looks after forks. */
 void isc_waker_begin(void);
 
-/* Sets *asleep, and after so many nanoseconds calls wake, on its own thread; in
- * a fork child at once.  False: no thread can be had, and nothing was done. */
+/* Sets *asleep, and calls wake on its own thread when the program has run for so
+ * many nanoseconds, or has waited for long; in a fork child at once.  False: no thread can be had, and nothing was done. */
 bool isc_waker_ask(uint64_t after_ns, void (*wake)(void), _Atomic uint32_t *asleep);
 
 #endif

@@ -304,6 +304,7 @@ static void put_threads(struct json *j, val *root, const isc_analysis *a)
 		put_us(j, o, "unwatched_us", t->unwatched_us);
 		for (size_t s = 0; s < sizeof(states) / sizeof(states[0]); s++)
 			put_us(j, o, states[s], strcmp(states[s], "run_queue") == 0 ? t->run_queue_us : -1);
+		put(j, o, "estimated", yyjson_mut_bool(j->doc, t->estimated));
 		put_count(j, o, "switches", t->switches);
 		put_count(j, o, "events", t->events);
 	}

@@ -97,22 +97,29 @@ static uint64_t hash_of(const char *text, size_t len)
 
 /* Ids from before a fork lie in the parent's file, which is not read here:
  * such a name is defined once more. */
-static bool says(uint32_t id, const char *text, size_t len)
+static bool says(uint32_t id, uint16_t type, const char *text, size_t len)
 {
 	isc_defs *d = isc_image_self.defs;
 	uint64_t base = isc_image_self.defs_base;
 	uint64_t place = (uint64_t)id * 16;
 	const isc_def *def;
+	uint64_t head;
 
 	if (d == NULL || place < base + sizeof(isc_defs))
 		return false;
 	def = def_at(d, place - base);
-	return ISC_DEF_LEN(atomic_load_explicit(&def->head, memory_order_acquire)) == len &&
-	       memcmp(def->data, text, len) == 0;
+	head = atomic_load_explicit(&def->head, memory_order_acquire);
+	return ISC_DEF_LEN(head) == len && ISC_DEF_TYPE(head) == type && memcmp(def->data, text, len) == 0;
 }
 
 uint32_t isc_rt_name(const char *text, size_t len)
 {
+	return isc_rt_intern(ISC_DEF_STRING, text, len);
+}
+
+uint32_t isc_rt_intern(uint16_t type, const void *data, size_t len)
+{
+	const char *text = data;
 	uint64_t hash, entry, fresh;
 	uint32_t home, id;
 
@@ -120,16 +127,16 @@ uint32_t isc_rt_name(const char *text, size_t len)
 		len = ISC_DEF_MAX;
 	if (!isc_image_open())
 		return 0;
-	hash = hash_of(text, len);
+	hash = hash_of(text, len) ^ (uint64_t)(type - ISC_DEF_STRING) << 48;
 	home = (uint32_t)hash & (CACHE_ENTRIES - 1);
 	for (uint32_t k = 0; k < CACHE_PROBES; k++) {
 		entry = atomic_load_explicit(&cache[(home + k) & (CACHE_ENTRIES - 1)], memory_order_acquire);
 		if (entry == 0)
 			break;
-		if (entry >> 32 == hash >> 32 && says((uint32_t)entry, text, len))
+		if (entry >> 32 == hash >> 32 && says((uint32_t)entry, type, text, len))
 			return (uint32_t)entry;
 	}
-	id = isc_rt_define(ISC_DEF_STRING, text, len);
+	id = isc_rt_define(type, text, len);
 	if (id == 0)
 		return 0;
 	fresh = hash >> 32 << 32 | id;
@@ -143,7 +150,7 @@ uint32_t isc_rt_name(const char *text, size_t len)
 		if (entry >> 32 != hash >> 32)
 			continue;
 		/* Another thread was faster with the same name, or it is one from before a fork. */
-		if (says((uint32_t)entry, text, len))
+		if (says((uint32_t)entry, type, text, len))
 			return (uint32_t)entry;
 		if ((uint64_t)(uint32_t)entry * 16 < isc_image_self.defs_base + sizeof(isc_defs) &&
 		    atomic_compare_exchange_strong_explicit(at, &entry, fresh, memory_order_acq_rel,

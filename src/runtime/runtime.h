@@ -40,6 +40,9 @@ ISC_API void isc_rt_is_python(void);
  * is cut at ISC_DEF_MAX. */
 ISC_API uint32_t isc_rt_define(uint16_t type, const void *data, size_t len);
 
+/* The id of a definition, the same one for the same bytes as long as the cache holds. */
+ISC_API uint32_t isc_rt_intern(uint16_t type, const void *data, size_t len);
+
 /* The id of a string, the same one for the same text as long as the cache holds. */
 ISC_API uint32_t isc_rt_name(const char *text, size_t len);
 

@@ -129,7 +129,8 @@ static double cpu_us(void)
 	struct rusage u;
 
 	getrusage(RUSAGE_SELF, &u);
-	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e6 + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e6 +
+	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 
 /* One event's cost here: the clock, read as the program reads it, and the record. */
@@ -154,8 +155,7 @@ void isc_facts_last(isc_buffer *out, const isc_facts_end *end)
 	yyjson_mut_obj_add_real(doc, root, "recorder_cpu_us", recorder_us);
 	if (wall_us > 0) {
 		yyjson_mut_obj_add_real(doc, root, "recorder_cpu_pct", recorder_us / wall_us * 100);
-		yyjson_mut_obj_add_real(doc, root, "measured_pct",
-					events_us / wall_us * 100 + end->switches.cost_pct);
+		yyjson_mut_obj_add_real(doc, root, "measured_pct", events_us / wall_us * 100 + end->switches.cost_pct);
 	}
 	yyjson_mut_obj_add_uint(doc, root, "switches", end->switches.switches);
 	yyjson_mut_obj_add_uint(doc, root, "switches_lost", end->switches.lost);

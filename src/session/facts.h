@@ -26,8 +26,8 @@ void isc_facts_perf(isc_buffer *out, const isc_error *why_not);
 void isc_facts_missing(isc_buffer *out, const isc_error *why_not, size_t count);
 
 typedef struct isc_facts_end {
-	uint64_t wall_ns;	/* of the program */
-	uint64_t produced;	/* events, stored or lost */
+	uint64_t wall_ns;  /* of the program */
+	uint64_t produced; /* events, stored or lost */
 	uint64_t roster_lost;
 	uint64_t attach_failed;
 	uint32_t clock_source;

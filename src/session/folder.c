@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +13,14 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #define LOCK_NAME "lock"
-#define PRELOAD_NAME "rt.so"	/* the link that session/environment.c makes for awkward paths */
+#define PRELOAD_NAME "rt.so" /* the link that session/parts.c makes for awkward paths */
+
+/* From its first moment to its publication a session takes milliseconds. */
+#define MAKING_S 10
 
 /* A child's pool: 324 KiB with its tables, 0.15 ms to make. */
 #define FIRST_BLOCKS 16u
@@ -301,6 +306,27 @@ static bool is_session(const char *path)
 	return lstat(path, &sb) == 0 && S_ISDIR(sb.st_mode) && sb.st_uid == geteuid() && (sb.st_mode & 077) == 0;
 }
 
+/* Made just now by a recorder that may not even hold its lock yet?  Then not even
+ * the lock is tried: the maker would find it taken. */
+static bool being_made(const char *path)
+{
+	char name[600];
+	uint64_t magic = 0;
+	struct stat sb;
+	ssize_t n;
+	int fd;
+
+	if (stat(path, &sb) < 0 || time(NULL) - sb.st_mtim.tv_sec >= MAKING_S)
+		return false;
+	snprintf(name, sizeof(name), "%s/" ISC_CONTROL_NAME, path);
+	fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return true;
+	n = pread(fd, &magic, sizeof(magic), offsetof(isc_control, magic));
+	close(fd);
+	return n != (ssize_t)sizeof(magic) || magic == 0;
+}
+
 void isc_folder_each(const char *trace_path, isc_folder_visit visit, void *self)
 {
 	char parent[PATH_MAX], earlier[PATH_MAX] = "", prefix[64];
@@ -321,7 +347,7 @@ void isc_folder_each(const char *trace_path, isc_folder_visit visit, void *self)
 
 			if (strncmp(e->d_name, prefix, strlen(prefix)) != 0 ||
 			    (size_t)snprintf(path, sizeof(path), "%s/%s", parent, e->d_name) >= sizeof(path) ||
-			    !is_session(path))
+			    !is_session(path) || being_made(path))
 				continue;
 			visit(self, path, recorder_alive(path), any_pool_alive(path));
 		}

@@ -18,19 +18,19 @@
 typedef struct isc_folder {
 	char path[512];
 	int lock_fd;
-	isc_control *control;	/* mapped */
+	isc_control *control; /* mapped */
 	size_t control_size;
-	bool on_disk;		/* not in memory: slower, said in a warning */
-	uint64_t memory_bytes;	/* what pools may take in all; less than asked when room is short */
+	bool on_disk;	       /* not in memory: slower, said in a warning */
+	uint64_t memory_bytes; /* what pools may take in all; less than asked when room is short */
 } isc_folder;
 
 typedef struct isc_folder_options {
-	const char *trace_path;	/* absolute; kept for salvage */
+	const char *trace_path; /* absolute; kept for salvage */
 	uint32_t flags;		/* enum isc_control_flag */
 	float budget_pct;	/* as in isc_control */
 	uint32_t clock_source;
 	uint64_t start_ns;
-	uint64_t memory_bytes;	/* what pools should take in all, at most */
+	uint64_t memory_bytes; /* what pools should take in all, at most */
 	uint8_t session_id[16];
 } isc_folder_options;
 

@@ -9,7 +9,7 @@
 #include "session/follow_table.h"
 
 #define TASK_BIT 0x80000000u
-#define ORPHAN_NS 2000000000u	/* a parent that was not told of by then stays unknown */
+#define ORPHAN_NS 2000000000u /* a parent that was not told of by then stays unknown */
 
 uint64_t isc_follow_time(isc_follow *f, uint64_t ticks)
 {
@@ -47,8 +47,8 @@ static uint32_t find_thread(void *self, uint32_t process, uint64_t serial)
 	return isc_writer_find_thread(self, process, serial);
 }
 
-isc_status isc_follow_new(isc_writer *writer, isc_control *control, uint32_t clock_source,
-			  pid_t root, isc_follow **out, isc_error *err)
+isc_status isc_follow_new(isc_writer *writer, isc_control *control, uint32_t clock_source, pid_t root, isc_follow **out,
+			  isc_error *err)
 {
 	isc_follow_options options = {
 		.sink = {writer, writer_process, writer_thread, NULL, NULL},
@@ -60,8 +60,8 @@ isc_status isc_follow_new(isc_writer *writer, isc_control *control, uint32_t clo
 	return isc_follow_open(&options, out, err);
 }
 
-isc_status isc_follow_resume(isc_writer *writer, isc_control *control, uint32_t clock_source,
-			     pid_t root, isc_follow **out, isc_error *err)
+isc_status isc_follow_resume(isc_writer *writer, isc_control *control, uint32_t clock_source, pid_t root,
+			     isc_follow **out, isc_error *err)
 {
 	/* How far the roster had been read is not known, and a line read twice
 	 * would be a second process: those with a pool tell of themselves. */
@@ -107,8 +107,9 @@ isc_status isc_follow_open(const isc_follow_options *options, isc_follow **out, 
 	if (f->roster_size == 0 || f->roster_size > ISC_ROSTER_ENTRIES)
 		f->control = NULL;
 	/* Descriptors are few: ours are a quarter of them at most. */
-	f->pidfds_max = getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / 4 < 256 ?
-		(uint32_t)(limit.rlim_cur / 4) : 256;
+	f->pidfds_max = getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / 4 < 256
+				? (uint32_t)(limit.rlim_cur / 4)
+				: 256;
 	*out = f;
 	if (options->root == 0)
 		return ISC_OK;
@@ -163,10 +164,20 @@ static void put_image(isc_follow *f, uint32_t process)
 	if (!(x->seen & ISC_SEEN_PROGRAM))
 		isc_image_inherit(f, process);
 	isc_trace_process p = {
-		.process = process, .parent = x->parent, .pid = x->host_pid ? x->host_pid : x->pid, .ppid = x->ppid,
-		.flags = x->flags, .wait_status = x->wait_status, .start_ns = x->start_ns, .end_ns = x->end_ns,
-		.gen = x->gen, .defs_parent_gen = x->defs_parent_gen, .defs_base_id = x->defs_base,
-		.argv = x->argv_len ? f->argv.data + x->argv : "", .argv_len = x->argv_len, .argv_cut = x->argv_cut,
+		.process = process,
+		.parent = x->parent,
+		.pid = x->host_pid ? x->host_pid : x->pid,
+		.ppid = x->ppid,
+		.flags = x->flags,
+		.wait_status = x->wait_status,
+		.start_ns = x->start_ns,
+		.end_ns = x->end_ns,
+		.gen = x->gen,
+		.defs_parent_gen = x->defs_parent_gen,
+		.defs_base_id = x->defs_base,
+		.argv = x->argv_len ? f->argv.data + x->argv : "",
+		.argv_len = x->argv_len,
+		.argv_cut = x->argv_cut,
 	};
 
 	x->seen &= (uint16_t)~ISC_SEEN_DIRTY;
@@ -177,8 +188,16 @@ static void put_task(isc_follow *f, uint32_t thread)
 {
 	isc_task *t = isc_task_of(f, thread);
 	isc_trace_thread out = {
-		.thread = thread, .process = t->process, .tid = t->tid, .flags = t->flags, .serial = t->serial,
-		.start_ns = t->start_ns, .end_ns = t->end_ns,
+		.thread = thread,
+		.process = t->process,
+		.tid = t->tid,
+		.flags = t->flags,
+		.serial = t->serial,
+		.start_ns = t->start_ns,
+		.end_ns = t->end_ns,
+		.counted_ns = t->counted_ns,
+		.on_cpu_ns = t->on_cpu_ns,
+		.run_queue_ns = t->run_queue_ns,
 	};
 
 	memcpy(out.name, t->name, sizeof(t->name));
@@ -213,11 +232,11 @@ unsigned isc_follow_poll(isc_follow *f, uint64_t now_ns)
 		uint32_t process = f->orphan[i];
 
 		if (isc_image_of(f, process)->start_ns + ORPHAN_NS > now_ns)
-			isc_image_find_parent(f, process);	/* puts it back when there is none */
+			isc_image_find_parent(f, process); /* puts it back when there is none */
 	}
 	isc_follow_flush(f);
 	for (uint32_t i = 0; i < f->live_count; i++)
-		alive += isc_image_of(f, f->live[i])->host_pid != 0;	/* of others nobody can say */
+		alive += isc_image_of(f, f->live[i])->host_pid != 0; /* of others nobody can say */
 	return alive;
 }
 
@@ -239,7 +258,7 @@ void isc_follow_root_status(isc_follow *f, int wait_status, uint64_t time_ns)
 	x->seen |= ISC_SEEN_DEAD;
 	isc_image_end(f, process, time_ns, false);
 	isc_image_touch(f, process);
-	f->next_look_ns = f->next_ask_ns = 0;	/* whoever ended with it is noticed now */
+	f->next_look_ns = f->next_ask_ns = 0; /* whoever ended with it is noticed now */
 }
 
 bool isc_follow_image_gone(isc_follow *f, uint32_t process)
@@ -254,7 +273,8 @@ bool isc_follow_image_gone(isc_follow *f, uint32_t process)
 	if (f->blind || x->seen & ISC_SEEN_DEAD)
 		return x->flags & ISC_PROCESS_ENDED;
 	if (x->flags & ISC_PROCESS_ENDED)
-		for (uint32_t i = isc_image_newest(f, x->host_pid); i != 0 && i != process; i = isc_image_of(f, i)->older)
+		for (uint32_t i = isc_image_newest(f, x->host_pid); i != 0 && i != process;
+		     i = isc_image_of(f, i)->older)
 			if (isc_image_of(f, i)->older == process && isc_image_of(f, i)->flags & ISC_PROCESS_EXEC) {
 				x->seen |= ISC_SEEN_DEAD;
 				return true;
@@ -281,6 +301,9 @@ pid_t isc_follow_host_pid(const isc_follow *f, uint32_t process)
 
 void isc_follow_stats_get(const isc_follow *f, isc_follow_stats *out)
 {
-	*out = (isc_follow_stats){.processes = f->images, .traced = f->traced, .roster_lost = f->roster_lost,
-				  .alive = f->live_count, .unlisted = f->unlisted};
+	*out = (isc_follow_stats){.processes = f->images,
+				  .traced = f->traced,
+				  .roster_lost = f->roster_lost,
+				  .alive = f->live_count,
+				  .unlisted = f->unlisted};
 }

@@ -32,25 +32,25 @@ typedef struct isc_follow_sink {
 
 typedef struct isc_follow_options {
 	isc_follow_sink sink;
-	isc_control *control;		/* borrowed; NULL: no roster */
+	isc_control *control; /* borrowed; NULL: no roster */
 	uint32_t clock_source;
-	pid_t root;			/* the program; 0: it is in the trace already */
-	uint32_t first_process;		/* indices up to these are taken, by a recorder that died */
+	pid_t root;		/* the program; 0: it is in the trace already */
+	uint32_t first_process; /* indices up to these are taken, by a recorder that died */
 	uint32_t first_thread;
-	bool blind;			/* never look at the system: only what is told counts */
+	bool blind; /* never look at the system: only what is told counts */
 } isc_follow_options;
 
 isc_status isc_follow_open(const isc_follow_options *options, isc_follow **out, isc_error *err);
 
 /* The usual case.  writer and control are borrowed.  root: the pid of the program. */
-isc_status isc_follow_new(isc_writer *writer, isc_control *control, uint32_t clock_source,
-			  pid_t root, isc_follow **out, isc_error *err);
+isc_status isc_follow_new(isc_writer *writer, isc_control *control, uint32_t clock_source, pid_t root, isc_follow **out,
+			  isc_error *err);
 void isc_follow_free(isc_follow *f);
 
 /* For salvage: the same over a resumed writer; processes and threads that the
  * trace has already keep their index (isc_writer_find_process, _find_thread). */
-isc_status isc_follow_resume(isc_writer *writer, isc_control *control, uint32_t clock_source,
-			     pid_t root, isc_follow **out, isc_error *err);
+isc_status isc_follow_resume(isc_writer *writer, isc_control *control, uint32_t clock_source, pid_t root,
+			     isc_follow **out, isc_error *err);
 
 /* Looks for news: roster entries, deaths of known processes, every 100 ms
  * /proc for children and threads that nothing else told of.  Returns how many
@@ -87,11 +87,11 @@ bool isc_follow_image_gone(isc_follow *f, uint32_t process);
 pid_t isc_follow_host_pid(const isc_follow *f, uint32_t process);
 
 typedef struct isc_follow_stats {
-	uint32_t processes;	/* images */
+	uint32_t processes; /* images */
 	uint32_t traced;
-	uint32_t roster_lost;	/* entries written over before they were read, or never finished */
+	uint32_t roster_lost; /* entries written over before they were read, or never finished */
 	uint32_t alive;
-	uint32_t unlisted;	/* no entry: no memory, or past the limit */
+	uint32_t unlisted; /* no entry: no memory, or past the limit */
 } isc_follow_stats;
 void isc_follow_stats_get(const isc_follow *f, isc_follow_stats *out);
 

@@ -68,8 +68,8 @@ static uint32_t newest_by(const isc_follow *f, uint32_t pid, uint32_t own_pid, u
 	const isc_image *x;
 
 	*newer = 0;
-	while ((x = isc_image_of(f, process)) != NULL && x->seen & (ISC_SEEN_FORK | ISC_SEEN_EXEC) && process != f->root &&
-	       x->start_ns > time_ns + ISC_FOLLOW_SLACK_NS) {
+	while ((x = isc_image_of(f, process)) != NULL && x->seen & (ISC_SEEN_FORK | ISC_SEEN_EXEC) &&
+	       process != f->root && x->start_ns > time_ns + ISC_FOLLOW_SLACK_NS) {
 		*newer = process;
 		process = x->older;
 	}
@@ -136,7 +136,7 @@ static uint32_t next_program(isc_follow *f, uint32_t before, uint64_t time_ns, b
 	b->flags &= ~status;
 	x->parent = before;
 	x->seen |= ISC_SEEN_PROGRAM | (b->seen & (ISC_SEEN_NESTED | ISC_SEEN_NSPID));
-	x->pidfd = b->pidfd;	/* the process is the same */
+	x->pidfd = b->pidfd; /* the process is the same */
 	b->pidfd = -1;
 	isc_image_end(f, before, time_ns, exact);
 	/* The end that was noticed is that of the last program. */
@@ -177,7 +177,7 @@ uint32_t isc_claim_perf_fork(isc_follow *f, uint32_t pid, uint32_t ppid, uint64_
 	if (l != NULL && !over_before(isc_image_of(f, newest), time_ns)) {
 		if (l->seen & ISC_SEEN_FORK) {
 			if (time_ns <= l->start_ns)
-				return life;	/* heard before */
+				return life; /* heard before */
 		} else if ((l->told_ns ? l->told_ns : l->start_ns) + ISC_FOLLOW_SLACK_NS >= time_ns) {
 			l->seen |= ISC_SEEN_FORK;
 			l->ppid = ppid;
@@ -204,7 +204,8 @@ static uint32_t unconfirmed(const isc_follow *f, uint32_t newest, uint64_t time_
 
 		if (over_before(x, time_ns))
 			break;
-		if (x->seen & ISC_SEEN_PROGRAM && !(x->seen & ISC_SEEN_EXEC) && x->told_ns + ISC_FOLLOW_SLACK_NS >= time_ns)
+		if (x->seen & ISC_SEEN_PROGRAM && !(x->seen & ISC_SEEN_EXEC) &&
+		    x->told_ns + ISC_FOLLOW_SLACK_NS >= time_ns)
 			found = i;
 	}
 	return found;
@@ -382,7 +383,7 @@ uint32_t isc_claim_changed(isc_follow *f, uint32_t process, uint64_t time_ns)
 
 /* ---- pid namespaces --------------------------------------------------- */
 
-#define BEFORE_NS 20000000u	/* /proc counts start times in 10 ms */
+#define BEFORE_NS 20000000u /* /proc counts start times in 10 ms */
 
 struct nested {
 	isc_follow *f;
@@ -415,8 +416,8 @@ static bool nested_visit(void *self, uint32_t pid)
 	uint32_t own, levels;
 	isc_proc_stat st;
 
-	if (isc_proc_own_pid(pid, 0, &own, &levels) && levels > 1 && own == n->own &&
-	    isc_proc_stat_read(pid, &st) && st.start_ns <= n->time_ns + ISC_FOLLOW_SLACK_NS && of_the_tree(n->f, pid)) {
+	if (isc_proc_own_pid(pid, 0, &own, &levels) && levels > 1 && own == n->own && isc_proc_stat_read(pid, &st) &&
+	    st.start_ns <= n->time_ns + ISC_FOLLOW_SLACK_NS && of_the_tree(n->f, pid)) {
 		n->found = pid;
 		n->matches++;
 	}
@@ -456,7 +457,7 @@ uint32_t isc_claim_host(isc_follow *f, uint32_t own_pid, uint32_t own_ppid, uint
 		if (n.matches == 1)
 			return n.found;
 		if (n.matches > 1)
-			return 0;	/* two namespaces with the same number: unknown stays unknown */
+			return 0; /* two namespaces with the same number: unknown stays unknown */
 	}
 	/* Gone already, or its parent is.  Only the first process of a namespace has
 	 * no parent; and what was there before the session is somebody else. */

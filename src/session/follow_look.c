@@ -18,14 +18,14 @@
 #define LOOK_NS 100000000u
 #define ASK_NS 20000000u
 #define LOOK_SLOW_NS 1000000000u
-#define LOOK_SHARE 50u		/* at most 1/50 of the time */
-#define START_SLACK_NS 20000000u	/* /proc counts start times in 10 ms */
+#define LOOK_SHARE 50u		 /* at most 1/50 of the time */
+#define START_SLACK_NS 20000000u /* /proc counts start times in 10 ms */
 
 /* Does this pid still belong to the image's process? */
 static bool alive(const isc_image *x, isc_proc_stat *st)
 {
 	if (!isc_proc_stat_read(x->host_pid, st))
-		return kill((pid_t)x->host_pid, 0) == 0 || errno == EPERM;	/* no /proc: believe the kernel */
+		return kill((pid_t)x->host_pid, 0) == 0 || errno == EPERM; /* no /proc: believe the kernel */
 	if (st->state == 'Z' || st->state == 'X')
 		return false;
 	return st->start_ns <= x->start_ns + START_SLACK_NS;
@@ -154,6 +154,17 @@ struct threads {
 	bool names;
 };
 
+static void count_times(isc_follow *f, uint32_t thread, uint32_t pid)
+{
+	isc_task *t = isc_task_of(f, thread);
+
+	if (!isc_proc_thread_times(pid, t->tid, &t->on_cpu_ns, &t->run_queue_ns))
+		return;
+	t->counted_ns = isc_clock_mono_ns();
+	t->flags |= ISC_THREAD_COUNTED;
+	isc_task_touch(f, thread);
+}
+
 static bool thread_visit(void *self, uint32_t tid)
 {
 	struct threads *s = self;
@@ -170,6 +181,9 @@ static bool thread_visit(void *self, uint32_t tid)
 			return false;
 	}
 	t->seen |= ISC_TASK_FOUND;
+	/* perf tells every switch; without it the scheduler's own sums are the next best. */
+	if (!f->perf)
+		count_times(f, thread, pid);
 	if ((s->names || !(t->seen & ISC_TASK_NAMED)) && isc_proc_thread_name(pid, tid, name)) {
 		t->seen |= ISC_TASK_NAMED;
 		isc_task_name(f, thread, name);

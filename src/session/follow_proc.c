@@ -34,7 +34,7 @@ bool isc_proc_stat_parse(const char *text, size_t len, uint64_t ticks_per_s, int
 			 isc_proc_stat *out)
 {
 	const char *open_at = memchr(text, '(', len);
-	const char *close_at = memrchr(text, ')', len);	/* the name may hold ')' and blanks */
+	const char *close_at = memrchr(text, ')', len); /* the name may hold ')' and blanks */
 	const char *p, *end = text + len;
 	unsigned field = 3;
 	uint64_t value = 0, start = 0;
@@ -82,7 +82,7 @@ static int64_t boot_minus_mono_ns(void)
 	clock_gettime(CLOCK_MONOTONIC, &mono);
 	clock_gettime(CLOCK_BOOTTIME, &boot);
 	int64_t ns = (int64_t)(boot.tv_sec - mono.tv_sec) * 1000000000 + (boot.tv_nsec - mono.tv_nsec);
-	return ns > 1000000 ? ns : 0;	/* the time between the two calls is not an offset */
+	return ns > 1000000 ? ns : 0; /* the time between the two calls is not an offset */
 }
 
 bool isc_proc_stat_read(uint32_t pid, isc_proc_stat *out)
@@ -170,6 +170,24 @@ bool isc_proc_thread_name(uint32_t pid, uint32_t tid, char out[16])
 	return true;
 }
 
+bool isc_proc_thread_times(uint32_t pid, uint32_t tid, uint64_t *on_cpu_ns, uint64_t *run_queue_ns)
+{
+	char path[64], text[96];
+	unsigned long long on_cpu, queued;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/schedstat", pid, tid);
+	n = read_file(path, text, sizeof(text) - 1);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	if (sscanf(text, "%llu %llu", &on_cpu, &queued) != 2)
+		return false;
+	*on_cpu_ns = on_cpu;
+	*run_queue_ns = queued;
+	return true;
+}
+
 static bool each_number(const char *path, isc_proc_visit visit, void *self)
 {
 	DIR *dir = opendir(path);
@@ -208,7 +226,7 @@ struct children {
 	isc_proc_visit visit;
 	void *self;
 	bool there;
-	bool cut;	/* more children than the buffer holds */
+	bool cut; /* more children than the buffer holds */
 };
 
 static bool children_of_thread(void *self, uint32_t tid)
@@ -220,7 +238,7 @@ static bool children_of_thread(void *self, uint32_t tid)
 	snprintf(path, sizeof(path), "/proc/%u/task/%u/children", c->pid, tid);
 	n = read_file(path, text, sizeof(text) - 1);
 	if (n < 0)
-		return errno != ENOENT;	/* the file, or the thread, is not there */
+		return errno != ENOENT; /* the file, or the thread, is not there */
 	c->there = true;
 	c->cut = (size_t)n == sizeof(text) - 1;
 	if (c->cut)

@@ -10,9 +10,9 @@
 #include <stdint.h>
 
 typedef struct isc_proc_stat {
-	char state;		/* 'Z', 'X': dead */
+	char state; /* 'Z', 'X': dead */
 	uint32_t ppid;
-	uint64_t start_ns;	/* CLOCK_MONOTONIC, to 10 ms: never later than the truth */
+	uint64_t start_ns; /* CLOCK_MONOTONIC, to 10 ms: never later than the truth */
 	char comm[16];
 } isc_proc_stat;
 
@@ -31,7 +31,11 @@ bool isc_proc_own_pid(uint32_t pid, uint32_t tid, uint32_t *own, uint32_t *level
 
 bool isc_proc_thread_name(uint32_t pid, uint32_t tid, char out[16]);
 
-typedef bool (*isc_proc_visit)(void *self, uint32_t id);	/* false: stop */
+/* Time on a CPU and in the queue for one since the thread began; false when the
+ * kernel does not count it. */
+bool isc_proc_thread_times(uint32_t pid, uint32_t tid, uint64_t *on_cpu_ns, uint64_t *run_queue_ns);
+
+typedef bool (*isc_proc_visit)(void *self, uint32_t id); /* false: stop */
 bool isc_proc_each(isc_proc_visit visit, void *self);
 bool isc_proc_each_thread(uint32_t pid, isc_proc_visit visit, void *self);
 

@@ -8,8 +8,8 @@
 
 #include "session/follow_table.h"
 
-#define PID_MAX (1u << 22)		/* the kernel's own limit */
-#define HOLE_WAIT_NS 1000000000u	/* whoever took an entry and has not filled it by then is dead */
+#define PID_MAX (1u << 22)	 /* the kernel's own limit */
+#define HOLE_WAIT_NS 1000000000u /* whoever took an entry and has not filled it by then is dead */
 
 /* It said that it would be traced, and cannot be. */
 static void take_barren(isc_follow *f, const isc_roster_entry *e)
@@ -45,9 +45,8 @@ static void take(isc_follow *f, const isc_roster_entry *e)
 	host = isc_claim_host(f, e->pid, e->ppid, time_ns);
 	if (host != e->pid)
 		ppid = host != 0 && isc_proc_stat_read(host, &st) ? st.ppid : 0;
-	process = e->birth == ISC_BIRTH_IMAGE ?
-		isc_claim_program(f, host, e->pid, ppid, time_ns, ISC_SEEN_ROSTER) :
-		isc_claim_copy(f, host, e->pid, ppid, time_ns, ISC_SEEN_ROSTER);
+	process = e->birth == ISC_BIRTH_IMAGE ? isc_claim_program(f, host, e->pid, ppid, time_ns, ISC_SEEN_ROSTER)
+					      : isc_claim_copy(f, host, e->pid, ppid, time_ns, ISC_SEEN_ROSTER);
 	isc_image *x = isc_image_of(f, process);
 	if (x == NULL)
 		return;
@@ -117,7 +116,7 @@ void isc_follow_roster(isc_follow *f)
 	if (f->holes > 0)
 		retry_holes(f, tail);
 	if (tail < f->roster_next)
-		return;		/* somebody wrote over it: nothing here can be believed now */
+		return; /* somebody wrote over it: nothing here can be believed now */
 	if (tail - f->roster_next > f->roster_size) {
 		uint64_t lost = tail - f->roster_next - f->roster_size;
 
@@ -129,7 +128,7 @@ void isc_follow_roster(isc_follow *f)
 		case ENTRY_READ:
 			take(f, &e);
 			break;
-		case ENTRY_OPEN:	/* taken, not yet filled: look again next time */
+		case ENTRY_OPEN: /* taken, not yet filled: look again next time */
 			if (f->holes < ISC_FOLLOW_HOLES)
 				f->hole[f->holes++] = (isc_follow_hole){f->roster_next, f->now_ns};
 			else
@@ -147,8 +146,12 @@ static uint32_t owner_of(const isc_follow *f, uint32_t newest, uint64_t time_ns)
 	for (uint32_t i = newest; i != 0; i = isc_image_of(f, i)->older) {
 		const isc_image *x = isc_image_of(f, i);
 
-		if ((x->flags & ISC_PROCESS_EXEC && x->exec_ns ? x->exec_ns : x->start_ns) <= time_ns + ISC_FOLLOW_SLACK_NS)
-			return x->gen == 0 && !(x->flags & ISC_PROCESS_ENDED && x->end_ns + ISC_FOLLOW_SLACK_NS < time_ns) ? i : 0;
+		if ((x->flags & ISC_PROCESS_EXEC && x->exec_ns ? x->exec_ns : x->start_ns) <=
+		    time_ns + ISC_FOLLOW_SLACK_NS)
+			return x->gen == 0 && !(x->flags & ISC_PROCESS_ENDED &&
+						x->end_ns + ISC_FOLLOW_SLACK_NS < time_ns)
+				       ? i
+				       : 0;
 	}
 	return 0;
 }
@@ -187,8 +190,8 @@ uint32_t isc_follow_pool(isc_follow *f, const isc_pool *pool)
 	}
 	process = owner_of(f, process, time_ns);
 	if (process == 0)
-		process = parent_gen != 0 ? isc_claim_copy(f, host, pid, ppid, time_ns, ISC_SEEN_POOL) :
-					    isc_claim_program(f, host, pid, ppid, time_ns, ISC_SEEN_POOL);
+		process = parent_gen != 0 ? isc_claim_copy(f, host, pid, ppid, time_ns, ISC_SEEN_POOL)
+					  : isc_claim_program(f, host, pid, ppid, time_ns, ISC_SEEN_POOL);
 	isc_image *x = isc_image_of(f, process);
 	if (x == NULL)
 		return 0;

@@ -3,8 +3,8 @@
 
 #include "session/follow_table.h"
 
-#define TASK_BIT 0x80000000u	/* in f->dirty: a thread, not an image */
-enum { MAIN = 1, ENDED = 2 };	/* isc_trace_thread.flags */
+#define TASK_BIT 0x80000000u  /* in f->dirty: a thread, not an image */
+enum { MAIN = 1, ENDED = 2 }; /* isc_trace_thread.flags */
 
 void isc_task_touch(isc_follow *f, uint32_t thread)
 {
@@ -25,7 +25,7 @@ uint32_t isc_task_find(const isc_follow *f, uint32_t process, uint32_t tid)
 
 uint32_t isc_task_add(isc_follow *f, uint32_t process, uint32_t tid, uint64_t start_ns)
 {
-	isc_image *x = isc_image_of(f, process);	/* NULL: of an earlier recorder */
+	isc_image *x = isc_image_of(f, process); /* NULL: of an earlier recorder */
 
 	if (f->tasks >= ISC_FOLLOW_THREADS_MAX ||
 	    !isc_follow_grow((void **)&f->task, &f->tasks_room, f->tasks + 1, sizeof(isc_task))) {
@@ -116,7 +116,7 @@ void isc_follow_forked(isc_follow *f, uint32_t pid, uint32_t tid, uint32_t ppid,
 		isc_task_touch(f, thread);
 	} else {
 		if (t != NULL)
-			isc_task_end(f, thread, time_ns);	/* the number came back */
+			isc_task_end(f, thread, time_ns); /* the number came back */
 		thread = isc_task_add(f, process, tid, time_ns);
 		t = isc_task_of(f, thread);
 	}

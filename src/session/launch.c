@@ -2,11 +2,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -155,6 +158,7 @@ isc_status isc_launch_start(const isc_launch_options *options, isc_launch **out,
 	st = watch_fds(l, err);
 	if (st == ISC_OK)
 		st = fork_program(l, options, err);
+	l->relay.program = l->child;
 out:
 	if (st != ISC_OK) {
 		if (err != NULL && err->sys == EMFILE)
@@ -183,6 +187,11 @@ int isc_launch_status(const isc_launch *l)
 
 static void end(isc_launch *l, int status)
 {
+	const struct itimerspec now = {.it_value.tv_nsec = 1};
+
+	/* From now on the descriptor is ready: whoever polls it next may not have
+	 * seen this, and nothing else will come. */
+	timerfd_settime(l->timer_fd, 0, &now, NULL);
 	l->status = status;
 	l->ended = true;
 	isc_group_stop(&l->group);
@@ -318,10 +327,55 @@ static int exec_result(isc_launch *l)
 	return n == (ssize_t)sizeof(failed) ? failed : 0;
 }
 
+static isc_status cannot_start(const char *name, int failed, int *exit_code, isc_error *err)
+{
+	*exit_code = failed == ENOENT ? 127 : 126;
+	errno = failed;
+	isc_fail_errno(err, "cannot start %s", name);
+	isc_hint(err, "%s",
+		 failed == ENOENT ? "check the name, or the interpreter in its first line"
+				  : "check the name and its permissions");
+	return failed == ENOENT ? ISC_ERR_ABSENT : ISC_ERR_DENIED;
+}
+
+/* 0, or why exec would refuse this file. */
+static int why_not(const char *path)
+{
+	struct stat sb;
+
+	if (stat(path, &sb) < 0)
+		return errno;
+	return S_ISREG(sb.st_mode) && faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0 ? 0 : EACCES;
+}
+
+isc_status isc_launch_check(const char *program, int *exit_code, isc_error *err)
+{
+	const char *path = getenv("PATH");
+	char full[PATH_MAX];
+	int failed = ENOENT;
+
+	if (strchr(program, '/') != NULL) {
+		failed = why_not(program);
+		return failed == 0 ? ISC_OK : cannot_start(program, failed, exit_code, err);
+	}
+	for (path = path != NULL ? path : "/bin:/usr/bin";; path++) {
+		size_t len = strcspn(path, ":");
+		int n = snprintf(full, sizeof(full), "%.*s%s%s", (int)len, path, len > 0 ? "/" : "", program);
+		int why = program[0] != 0 && n > 0 && (size_t)n < sizeof(full) ? why_not(full) : ENOENT;
+
+		if (why == 0)
+			return ISC_OK;
+		if (why == EACCES)
+			failed = EACCES;
+		path += len;
+		if (*path == 0)
+			return cannot_start(program, failed, exit_code, err);
+	}
+}
+
 isc_status isc_launch_go(isc_launch *l, int *exit_code, isc_error *err)
 {
 	const char word = 0;
-	const char *hint = "check the name and its permissions";
 	int failed;
 
 	*exit_code = 0;
@@ -334,13 +388,7 @@ isc_status isc_launch_go(isc_launch *l, int *exit_code, isc_error *err)
 	if (failed == 0)
 		return ISC_OK;
 	isc_launch_wait(l);
-	*exit_code = failed == ENOENT ? 127 : 126;
-	errno = failed;
-	isc_fail_errno(err, "cannot start %s", l->name);
-	if (failed == ENOENT)
-		hint = "check the name, or the interpreter in its first line";
-	isc_hint(err, "%s", hint);
-	return failed == ENOENT ? ISC_ERR_ABSENT : ISC_ERR_DENIED;
+	return cannot_start(l->name, failed, exit_code, err);
 }
 
 void isc_launch_restore_signals(isc_launch *l)

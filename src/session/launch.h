@@ -33,6 +33,10 @@ void isc_launch_hold_standard(void);
  * close them.  After go, by a command that prints to stderr only. */
 void isc_launch_release_standard(void);
 
+/* Is the program there, and may it be executed?  Asked before an earlier trace is
+ * replaced; go has the last word.  On failure *exit_code is 126 or 127. */
+isc_status isc_launch_check(const char *program, int *exit_code, isc_error *err);
+
 /* Blocks the signals that are passed on and forks; the child waits. */
 isc_status isc_launch_start(const isc_launch_options *options, isc_launch **out, isc_error *err);
 pid_t isc_launch_pid(const isc_launch *l);
@@ -41,7 +45,8 @@ pid_t isc_launch_pid(const isc_launch *l);
 isc_status isc_launch_go(isc_launch *l, int *exit_code, isc_error *err);
 
 /* A descriptor to poll for reading; when it is ready call isc_launch_dispatch(),
- * which passes signals on and reaps; false once the program has ended. */
+ * which passes signals on and reaps; false once the program has ended.  From then
+ * on the descriptor stays ready. */
 int isc_launch_fd(const isc_launch *l);
 bool isc_launch_dispatch(isc_launch *l);
 

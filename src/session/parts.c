@@ -126,7 +126,7 @@ isc_status isc_parts_find(isc_parts *out, isc_error *err)
 	memset(out, 0, sizeof(*out));
 	if (n >= 0)
 		self[n] = 0;
-	else if (called == NULL || realpath(called, self) == NULL)	/* a place without /proc */
+	else if (called == NULL || realpath(called, self) == NULL) /* a place without /proc */
 		return isc_fail_errno(err, "cannot find out where this command lies");
 	return isc_parts_find_from(self, out, err);
 }

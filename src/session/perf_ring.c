@@ -6,7 +6,7 @@
 
 /* The kinds asked for are far smaller; a name has at most 16 bytes. */
 #define RECORD_MAX 128u
-#define TRAILER 24u		/* pid, tid, time, cpu, reserved */
+#define TRAILER 24u /* pid, tid, time, cpu, reserved */
 
 static uint32_t u32(const unsigned char *p)
 {
@@ -34,7 +34,7 @@ static size_t body_of(uint32_t type)
 	case PERF_RECORD_EXIT:
 		return sizeof(struct perf_event_header) + 24;
 	case PERF_RECORD_COMM:
-		return sizeof(struct perf_event_header) + 8 + 8;	/* pid, tid, at least one word of name */
+		return sizeof(struct perf_event_header) + 8 + 8; /* pid, tid, at least one word of name */
 	case PERF_RECORD_LOST:
 		return sizeof(struct perf_event_header) + 16;
 	default:
@@ -47,11 +47,13 @@ static void decode(const unsigned char *bytes, const struct perf_event_header *h
 	const unsigned char *body = bytes + sizeof(*h), *id = bytes + h->size - TRAILER;
 	size_t name;
 
-	*out = (isc_perf_record){.pid = u32(id), .tid = u32(id + 4), .time_ns = u64(id + 8), .cpu = (uint16_t)u32(id + 16)};
+	*out = (isc_perf_record){
+		.pid = u32(id), .tid = u32(id + 4), .time_ns = u64(id + 8), .cpu = (uint16_t)u32(id + 16)};
 	switch (h->type) {
 	case PERF_RECORD_SWITCH:
-		out->kind = !(h->misc & PERF_RECORD_MISC_SWITCH_OUT) ? ISC_PERF_SWITCH_IN :
-			    h->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT ? ISC_PERF_SWITCH_PREEMPT : ISC_PERF_SWITCH_OUT;
+		out->kind = !(h->misc & PERF_RECORD_MISC_SWITCH_OUT)	    ? ISC_PERF_SWITCH_IN
+			    : h->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT ? ISC_PERF_SWITCH_PREEMPT
+									    : ISC_PERF_SWITCH_OUT;
 		break;
 	case PERF_RECORD_FORK:
 	case PERF_RECORD_EXIT:
@@ -73,8 +75,8 @@ static void decode(const unsigned char *bytes, const struct perf_event_header *h
 	}
 }
 
-uint64_t isc_perf_ring_read(const void *data, size_t size, uint64_t tail, uint64_t head,
-			    isc_perf_visit visit, void *self, isc_perf_ring_stats *stats)
+uint64_t isc_perf_ring_read(const void *data, size_t size, uint64_t tail, uint64_t head, isc_perf_visit visit,
+			    void *self, isc_perf_ring_stats *stats)
 {
 	const unsigned char *ring = data;
 	unsigned char bytes[RECORD_MAX];

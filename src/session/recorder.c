@@ -28,19 +28,19 @@ struct isc_recorder {
 	void *say_self;
 	uint32_t clock_source;
 	uint64_t start_ns;
-	uint64_t begin_ns;		/* the program was let go */
-	uint64_t collect_ns;		/* --delay has passed here */
+	uint64_t begin_ns;   /* the program was let go */
+	uint64_t collect_ns; /* --delay has passed here */
 	uint64_t next_clock_ns;
 	uint64_t next_flush_ns;
 	isc_folder folder;
 	isc_writer *writer;
 	isc_follow *follow;
-	isc_switches *switches;		/* NULL: refused */
+	isc_switches *switches; /* NULL: refused */
 	isc_drain *drain;
 	isc_sink sink;
 	isc_drain_cycle cycle;
 	isc_trace_end end;
-	bool write_failed;		/* said once */
+	bool write_failed; /* said once */
 	uint64_t ended_ns;
 };
 
@@ -143,6 +143,7 @@ isc_status isc_recorder_new(const isc_recorder_options *options, isc_recorder **
 	r->sink.clock_source = r->clock_source;
 	isc_sink_clock(&r->sink, pair);
 	r->sink.writer = r->writer;
+	isc_sink_begin(&r->sink, NULL);
 	*out = r;
 	return ISC_OK;
 }
@@ -235,8 +236,7 @@ static void collect(isc_recorder *r, bool last)
 static uint64_t sleep_ns(const isc_recorder *r, uint64_t now)
 {
 	uint64_t sleep = (uint64_t)isc_drain_sleep_us(r->drain, &r->cycle) * 1000;
-	uint64_t due[] = {r->next_flush_ns, r->collect_ns,
-			  r->collect_ns + (uint64_t)(r->settings->duration_s * 1e9)};
+	uint64_t due[] = {r->next_flush_ns, r->collect_ns, r->collect_ns + (uint64_t)(r->settings->duration_s * 1e9)};
 
 	for (size_t i = 0; i < sizeof(due) / sizeof(due[0]); i++) {
 		if (due[i] > now && due[i] - now < sleep)
@@ -314,7 +314,7 @@ isc_status isc_recorder_finish(isc_recorder *r, isc_error *err)
 	r->end.end_ns = isc_clock_mono_ns();
 	st = isc_writer_close(r->writer, &r->end, err);
 	if (r->write_failed)
-		st = ISC_OK;	/* told already */
+		st = ISC_OK; /* told already */
 	r->writer = NULL;
 	isc_folder_remove(&r->folder, alive);
 	release(r);

@@ -25,7 +25,7 @@ typedef void (*isc_recorder_say)(void *self, int level, const char *what, const 
 typedef struct isc_recorder_options {
 	const isc_settings *settings;
 	int trace_fd;		/* taken over */
-	const char *trace_path;	/* absolute */
+	const char *trace_path; /* absolute */
 	bool agent;		/* the hooks will be preloaded */
 	isc_recorder_say say;
 	void *say_self;

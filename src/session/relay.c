@@ -17,7 +17,8 @@ static bool wanted(const isc_relay *r, const isc_signal *s)
 	case SI_USER:
 	case SI_QUEUE:
 	case SI_TKILL:
-		return s->from != r->own && (r->watcher == 0 || s->from != r->watcher);
+		return s->from != r->own && (r->watcher == 0 || s->from != r->watcher) &&
+		       (r->program == 0 || s->from != r->program);
 	case SI_KERNEL:
 		/* From the kernel the group gets what it needs, but two come to one
 		 * process only: an alarm set before the command was started, which

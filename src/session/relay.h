@@ -41,6 +41,7 @@ typedef struct isc_signal {
 typedef struct isc_relay {
 	pid_t own;		 /* signals from ourselves (SIGPIPE, SIGXFSZ) are ours */
 	pid_t watcher;		 /* 0: there is none */
+	pid_t program;		 /* what it sends to its parent is not for itself; 0: not known */
 	bool leader;		 /* of the session: the terminal's SIGHUP comes to us alone */
 	bool (*busy)(pid_t pid); /* is this process running?  NULL: never */
 	uint32_t asked;		 /* number of the last question */

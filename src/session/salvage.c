@@ -5,6 +5,7 @@
  */
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -12,6 +13,7 @@
 #include "session/follow.h"
 #include "session/session.h"
 #include "session/sink.h"
+#include "trace/format.h"
 #include "trace/writer.h"
 
 typedef struct salvage {
@@ -53,6 +55,16 @@ static isc_status drain_into(const isc_folder *folder, isc_writer *writer, isc_e
 	return st;
 }
 
+/* Looked at before anything is written: the path may name another trace by now,
+ * even one that is being recorded. */
+static bool is_trace_of(int fd, const isc_control *control)
+{
+	isc_file_header h;
+
+	return pread(fd, &h, sizeof(h), 0) == (ssize_t)sizeof(h) && isc_trace_is_ours(h.magic, sizeof(h.magic)) &&
+	       memcmp(h.session_id, control->session_id, sizeof(h.session_id)) == 0;
+}
+
 static isc_status salvage_one(const char *path, char *trace, size_t room)
 {
 	isc_folder folder;
@@ -62,20 +74,20 @@ static isc_status salvage_one(const char *path, char *trace, size_t room)
 	int fd;
 
 	trace[0] = 0;
-	if (st == ISC_ERR_CORRUPT) {	/* never begun, or of another version: nothing to read */
+	if (st == ISC_ERR_CORRUPT) { /* never begun, or of another version: nothing to read */
 		isc_folder_remove(&folder, false);
 		return ISC_OK;
 	}
 	if (st != ISC_OK)
 		return st;
 	snprintf(trace, room, "%s", folder.control->trace_path);
-	/* The trace may have been moved away or replaced since: resume checks the
-	 * session, and without it the remains have no home. */
+	/* Moved away or replaced since: then the remains have no home. */
 	fd = open(trace, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
-	if (fd >= 0 && isc_writer_resume(fd, &writer, &err) == ISC_OK) {
-		if (isc_writer_is_session(writer, folder.control->session_id))
-			st = drain_into(&folder, writer, &err);
+	if (fd >= 0 && is_trace_of(fd, folder.control) && isc_writer_resume(fd, &writer, &err) == ISC_OK) {
+		st = drain_into(&folder, writer, &err);
 		isc_writer_close(writer, NULL, NULL);
+	} else if (fd >= 0) {
+		close(fd);
 	}
 	isc_folder_remove(&folder, false);
 	return st;

@@ -101,12 +101,21 @@ static bool told_to_stop(void)
 	return sigtimedwait(&set, NULL, &now) > 0;
 }
 
+/* News of a process that was born just now comes a few milliseconds late: nobody
+ * is believed to be alone before this has passed. */
+#define NEWS_NS 100000000u
+
+static bool anybody_left(isc_recorder *r, uint64_t ended_ns)
+{
+	return isc_recorder_alive(r) > 0 || isc_clock_mono_ns() < ended_ns + NEWS_NS;
+}
+
 /* Children that outlive the program are recorded for --wait-children seconds. */
 static void wait_children(isc_recorder *r, double seconds)
 {
-	uint64_t until = isc_clock_mono_ns() + (uint64_t)(seconds * 1e9);
+	uint64_t ended = isc_clock_mono_ns(), until = ended + (uint64_t)(seconds * 1e9);
 
-	while (isc_clock_mono_ns() < until && isc_recorder_alive(r) > 0 && !isc_recorder_over(r) && !told_to_stop()) {
+	while (isc_clock_mono_ns() < until && anybody_left(r, ended) && !isc_recorder_over(r) && !told_to_stop()) {
 		isc_recorder_turn(r, -1);
 		/* As PID 1 every orphan is ours to reap. */
 		while (getpid() == 1 && waitpid(-1, NULL, WNOHANG) > 0)
@@ -177,6 +186,7 @@ isc_status isc_session_watch(const isc_session_options *options, pid_t pid, isc_
 					 .say_self = options->say_self};
 	char name[64], preload[1200];
 	char *argv[2] = {name, NULL};
+	uint64_t ended;
 	isc_recorder *r;
 	isc_status st;
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -203,7 +213,8 @@ isc_status isc_session_watch(const isc_session_options *options, pid_t pid, isc_
 	/* The descriptor becomes readable when the process ends; its children may go on. */
 	while (!isc_recorder_turn(r, fd) && !isc_recorder_over(r))
 		continue;
-	while (isc_recorder_alive(r) > 0 && !isc_recorder_over(r))
+	ended = isc_clock_mono_ns();
+	while (anybody_left(r, ended) && !isc_recorder_over(r))
 		isc_recorder_turn(r, -1);
 	close(fd);
 	return isc_recorder_finish(r, err);

@@ -15,17 +15,17 @@
 
 typedef struct isc_session_options {
 	const isc_settings *settings;
-	int trace_fd;			/* taken over */
-	const char *trace_path;		/* absolute */
+	int trace_fd;		/* taken over */
+	const char *trace_path; /* absolute */
 	isc_recorder_say say;
 	void *say_self;
 } isc_session_options;
 
 typedef struct isc_session_result {
-	int exit_code;		/* on failure: what `run` exits with */
-	int wait_status;	/* of the program, as waitpid gives it */
-	bool running;		/* after --duration: the program goes on */
-	isc_launch *launch;	/* the caller's: signals are still held back by it */
+	int exit_code;	    /* on failure: what `run` exits with */
+	int wait_status;    /* of the program, as waitpid gives it */
+	bool running;	    /* after --duration: the program goes on */
+	isc_launch *launch; /* the caller's: signals are still held back by it */
 } isc_session_result;
 
 /* Runs argv, a whole command line, with recording.  inject: the folder with our

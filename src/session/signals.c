@@ -1,7 +1,9 @@
 #include "session/signals.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -16,14 +18,34 @@ static const int on_write[] = {SIGPIPE, SIGXFSZ};
 #define ON_WRITE (sizeof(on_write) / sizeof(on_write[0]))
 
 static struct sigaction on_write_before[ON_WRITE];
+static struct sigaction on_bus_before;
+static uintptr_t page_bytes;
 static bool shielded;
+
+/* The program can cut a file short that we share with it.  What was there then
+ * reads as zeros, which the reader takes for damage, and what is written goes nowhere. */
+static void on_bus(int signo, siginfo_t *info, void *context)
+{
+	void *page = (void *)((uintptr_t)info->si_addr & ~(page_bytes - 1));
+	int error = errno;
+
+	(void)context;
+	if (info->si_code != BUS_ADRERR || mmap(page, page_bytes, PROT_READ | PROT_WRITE,
+						MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED) {
+		signal(signo, SIG_DFL);
+		raise(signo);
+	}
+	errno = error;
+}
 
 void isc_signals_shield(void)
 {
-	struct sigaction ignored = {.sa_handler = SIG_IGN};
+	struct sigaction ignored = {.sa_handler = SIG_IGN}, bus = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO};
 
 	for (size_t i = 0; i < ON_WRITE; i++)
 		sigaction(on_write[i], &ignored, &on_write_before[i]);
+	page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
+	sigaction(SIGBUS, &bus, &on_bus_before);
 	shielded = true;
 }
 
@@ -48,6 +70,8 @@ void isc_signals_give_back(const isc_signals *s)
 {
 	for (size_t i = 0; shielded && i < ON_WRITE; i++)
 		sigaction(on_write[i], &on_write_before[i], NULL);
+	if (shielded)
+		sigaction(SIGBUS, &on_bus_before, NULL);
 	sigaction(SIGCHLD, &s->child_before, NULL);
 	sigprocmask(SIG_SETMASK, &s->before, NULL);
 }

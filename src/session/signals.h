@@ -3,9 +3,10 @@
  * decides what they do.
  *
  * Every signal that can be caught is blocked, but for those that the processor
- * raises; they are read from a descriptor.  The recorder has no handlers, and
- * the program gets mask and dispositions as we got them.  What it does about ^Z
- * decides too: we stop when the program has, of the same signal.
+ * raises; they are read from a descriptor.  The recorder has one handler, for
+ * memory that the program takes away under it, and the program gets mask and
+ * dispositions as we got them.  What it does about ^Z decides too: we stop when
+ * the program has, of the same signal.
  */
 #ifndef ISC_SESSION_SIGNALS_H
 #define ISC_SESSION_SIGNALS_H
@@ -26,8 +27,9 @@ typedef struct isc_signals {
 } isc_signals;
 
 /* From here on a closed pipe or a limit of file sizes is an error of the call
- * that met it.  Early: files are written before the program starts.  The
- * program gets both signals back as they were. */
+ * that met it, and a shared file that is cut short reads as zeros.  Early: files
+ * are written before the program starts.  The program gets these signals back as
+ * they were. */
 void isc_signals_shield(void);
 
 isc_status isc_signals_hold(isc_signals *s, isc_error *err);

@@ -39,8 +39,8 @@ static void on_define(void *self, uint32_t process, uint32_t id, uint16_t type, 
 	keep(s, isc_writer_define(s->writer, process, id, type, data, len, &err), &err);
 }
 
-static void on_events(void *self, uint32_t process, uint32_t thread, uint8_t stream, uint64_t first,
-		      uint32_t events, const void *slots, uint32_t n)
+static void on_events(void *self, uint32_t process, uint32_t thread, uint8_t stream, uint64_t first, uint32_t events,
+		      const void *slots, uint32_t n)
 {
 	isc_sink *s = self;
 	isc_trace_run run = {
@@ -48,6 +48,29 @@ static void on_events(void *self, uint32_t process, uint32_t thread, uint8_t str
 	isc_error err;
 
 	keep(s, isc_writer_events(s->writer, &run, slots, &err), &err);
+}
+
+/* A small file has no room for an account of each of thousands of threads; those
+ * that found none share one, so that sums stay exact.  Its place is taken at the
+ * start. */
+static isc_status share_account(isc_sink *s, uint64_t key, const isc_trace_account *account, isc_error *err)
+{
+	uint64_t *stored = isc_hashmap_put(&s->shared_stored, key, NULL);
+	uint64_t *lost = isc_hashmap_put(&s->shared_lost, key, NULL);
+
+	if (stored == NULL || lost == NULL)
+		return isc_fail(err, ISC_ERR_NOMEM, "no memory for accounts");
+	s->shared.stored += account->stored - *stored;
+	s->shared.lost += account->lost - *lost;
+	s->shared.produced = s->shared.stored + s->shared.lost;
+	*stored = account->stored;
+	*lost = account->lost;
+	return isc_writer_account(s->writer, &s->shared, err);
+}
+
+isc_status isc_sink_begin(isc_sink *s, isc_error *err)
+{
+	return isc_writer_account(s->writer, &s->shared, err);
 }
 
 static void on_account(void *self, uint32_t process, uint32_t thread, uint8_t stream, uint64_t produced,
@@ -65,12 +88,17 @@ static void on_account(void *self, uint32_t process, uint32_t thread, uint8_t st
 	uint64_t *latest = isc_hashmap_put(&s->latest, key, NULL);
 	isc_error err;
 
-	(void)final;
+	isc_status st;
+
+	(void) final;
 	if (latest != NULL) {
 		s->produced += produced - *latest;
 		*latest = produced;
 	}
-	keep(s, isc_writer_account(s->writer, &account, &err), &err);
+	st = isc_writer_account(s->writer, &account, &err);
+	if (st == ISC_ERR_LIMIT)
+		st = share_account(s, key, &account, &err);
+	keep(s, st, &err);
 }
 
 static bool on_gone(void *self, uint32_t process)
@@ -112,4 +140,6 @@ isc_drain_sink isc_sink_drain(isc_sink *s)
 void isc_sink_fini(isc_sink *s)
 {
 	isc_hashmap_fini(&s->latest);
+	isc_hashmap_fini(&s->shared_stored);
+	isc_hashmap_fini(&s->shared_lost);
 }

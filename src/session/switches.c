@@ -14,14 +14,14 @@
 #include "base/clock.h"
 #include "session/switches_state.h"
 
-#define HOLD_NS 5000000u		/* a record is in its ring long before it is this old */
-#define COST_NS 650.0			/* of one record: 1.3 us for going out and coming in */
-#define CREDIT_NS 1000000000.0		/* budget of this much time may be spent at once */
-#define FIRST_NS 200000000.0		/* and of this much at the start: short programs have a budget too */
-#define RESUME_NS 100000000.0		/* and of this much is saved before watching again */
+#define HOLD_NS 5000000u       /* a record is in its ring long before it is this old */
+#define COST_NS 650.0	       /* of one record: 1.3 us for going out and coming in */
+#define CREDIT_NS 1000000000.0 /* budget of this much time may be spent at once */
+#define FIRST_NS 200000000.0   /* and of this much at the start: short programs have a budget too */
+#define RESUME_NS 100000000.0  /* and of this much is saved before watching again */
 #define BATCH 4096u
 
-enum { GAP_BEGIN = 64, GAP_END };	/* kinds beside enum isc_perf_kind */
+enum { GAP_BEGIN = 64, GAP_END }; /* kinds beside enum isc_perf_kind */
 
 /* ---- queues ----------------------------------------------------------- */
 
@@ -90,7 +90,8 @@ static void read_rings(isc_switches *s)
 		const char *data = (const char *)page + page->data_offset;
 		uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
 
-		uint64_t tail = isc_perf_ring_read(data, s->ring[i].size, page->data_tail, head, on_record, &in, &s->seen);
+		uint64_t tail =
+			isc_perf_ring_read(data, s->ring[i].size, page->data_tail, head, on_record, &in, &s->seen);
 		__atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
 	}
 }
@@ -162,7 +163,8 @@ static void give_task(const isc_perf_record *r, isc_follow *follow)
 		isc_follow_named(follow, r->pid, r->tid, r->name);
 }
 
-static isc_status give(isc_switches *s, uint64_t until_ns, const isc_switches_sink *sink, isc_follow *follow, isc_error *err)
+static isc_status give(isc_switches *s, uint64_t until_ns, const isc_switches_sink *sink, isc_follow *follow,
+		       isc_error *err)
 {
 	isc_status st = ISC_OK, last;
 	size_t *heap = malloc(s->rings * sizeof(*heap));

@@ -27,8 +27,8 @@ typedef struct isc_switches_sink {
 } isc_switches_sink;
 
 typedef struct isc_switches_options {
-	double budget_pct;	/* share of a CPU that watching may cost; negative: no limit */
-	bool running;		/* the target runs already: enable now, not at exec */
+	double budget_pct; /* share of a CPU that watching may cost; negative: no limit */
+	bool running;	   /* the target runs already: enable now, not at exec */
 } isc_switches_options;
 
 /* Can it run here?  What doctor prints. */
@@ -49,11 +49,11 @@ isc_status isc_switches_drain_to(isc_switches *s, const isc_switches_sink *sink,
 				 isc_error *err);
 
 typedef struct isc_switches_stats {
-	uint64_t switches;	/* stored */
-	uint64_t lost;		/* switches, by the kernel; exact where it tells */
-	uint64_t tasks_lost;	/* forks, names and ends */
-	uint64_t paused_ns;	/* not watched, to stay inside the budget */
-	double cost_pct;	/* estimated, of one CPU */
+	uint64_t switches;   /* stored */
+	uint64_t lost;	     /* switches, by the kernel; exact where it tells */
+	uint64_t tasks_lost; /* forks, names and ends */
+	uint64_t paused_ns;  /* not watched, to stay inside the budget */
+	double cost_pct;     /* estimated, of one CPU */
 } isc_switches_stats;
 void isc_switches_stats_get(const isc_switches *s, isc_switches_stats *out);
 

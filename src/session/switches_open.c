@@ -20,7 +20,7 @@
 #define SWITCH_PAGES 128u
 #define TASK_PAGES 32u
 
-#ifndef PERF_FORMAT_LOST		/* kernel 6.0 */
+#ifndef PERF_FORMAT_LOST /* kernel 6.0 */
 #define PERF_FORMAT_LOST (1u << 4)
 #endif
 
@@ -35,7 +35,7 @@ static int event_open(const isc_switches *s, pid_t target, int cpu, int use, boo
 		.disabled = !running,
 		.inherit = 1,
 		.enable_on_exec = !running,
-		.exclude_kernel = 1,	/* else paranoid 2 refuses ordinary users */
+		.exclude_kernel = 1, /* else paranoid 2 refuses ordinary users */
 		.exclude_hv = 1,
 		.sample_id_all = 1,
 		.context_switch = use == ISC_PERF_SWITCHES,
@@ -88,9 +88,10 @@ static isc_status refused(int code, isc_error *err)
 		st = isc_fail_errno(err, "a seccomp filter refuses perf events");
 		isc_hint(err, "allow perf_event_open in the container's seccomp profile (Docker: --cap-add PERFMON)");
 	} else if (code == EACCES || code == EPERM) {
-		st = paranoid > -100 ?
-			isc_fail_errno(err, "perf events are refused (kernel.perf_event_paranoid is %ld)", paranoid) :
-			isc_fail_errno(err, "perf events are refused");
+		st = paranoid > -100
+			     ? isc_fail_errno(err, "perf events are refused (kernel.perf_event_paranoid is %ld)",
+					      paranoid)
+			     : isc_fail_errno(err, "perf events are refused");
 		isc_hint(err, "sysctl kernel.perf_event_paranoid=2, or give the command CAP_PERFMON");
 	} else if (code == EMFILE || code == ENFILE) {
 		st = isc_fail(err, ISC_ERR_LIMIT, "too few descriptors to watch every thread on every CPU");
@@ -210,7 +211,7 @@ static int open_thread(isc_switches *s, pid_t tid, bool running, bool first)
 				continue;
 			}
 			if (code == ENODEV)
-				break;	/* this CPU is offline */
+				break; /* this CPU is offline */
 			return code;
 		}
 	}
@@ -315,7 +316,7 @@ void isc_switches_enable(isc_switches *s, bool on)
 
 static uint64_t lost_of(int fd)
 {
-	uint64_t value[2] = {0, 0};	/* count, lost */
+	uint64_t value[2] = {0, 0}; /* count, lost */
 
 	return read(fd, value, sizeof(value)) == (ssize_t)sizeof(value) ? value[1] : 0;
 }

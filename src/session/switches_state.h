@@ -19,41 +19,41 @@ struct perf_event_mmap_page;
 enum isc_perf_use { ISC_PERF_TASKS, ISC_PERF_SWITCHES };
 
 typedef struct isc_switches_ring {
-	int fd;				/* has the mapping */
-	int use;			/* enum isc_perf_use */
+	int fd;	 /* has the mapping */
+	int use; /* enum isc_perf_use */
 	struct perf_event_mmap_page *page;
-	size_t size;			/* of the data */
-	bool over;			/* everything it watched has ended */
-	isc_perf_record *queue;		/* sorted by time */
+	size_t size;		/* of the data */
+	bool over;		/* everything it watched has ended */
+	isc_perf_record *queue; /* sorted by time */
 	size_t from, to, room;
 } isc_switches_ring;
 
 struct isc_switches {
 	isc_switches_ring *ring;
 	size_t rings, rings_room;
-	int *extra;			/* further descriptors that write into the rings */
+	int *extra; /* further descriptors that write into the rings */
 	uint8_t *extra_use;
 	size_t extras, extras_room;
-	bool reads_lost;		/* the kernel knows PERF_FORMAT_LOST */
+	bool reads_lost; /* the kernel knows PERF_FORMAT_LOST */
 	size_t switch_pages, task_pages;
 
-	double budget_share;		/* of one CPU; negative: no limit */
-	double tokens_ns;		/* cost that may still be caused */
+	double budget_share; /* of one CPU; negative: no limit */
+	double tokens_ns;    /* cost that may still be caused */
 	uint64_t tokens_at_ns;
 	uint64_t begin_ns;
 	bool paused;
-	uint64_t paused_ns;		/* pauses that are over */
-	uint64_t counted;		/* switch records seen, in and out */
-	uint64_t gap[2];		/* of the last pause: records inside are dropped */
+	uint64_t paused_ns; /* pauses that are over */
+	uint64_t counted;   /* switch records seen, in and out */
+	uint64_t gap[2];    /* of the last pause: records inside are dropped */
 
 	isc_trace_switch *batch;
 	size_t batched;
 	uint64_t stored;
-	uint64_t lost_told[2];		/* by LOST records, per enum isc_perf_use */
-	uint64_t lost_read[2];		/* by read(): exact, and complete before the next record fits */
-	uint64_t tasks_lost;		/* as follow was told */
+	uint64_t lost_told[2]; /* by LOST records, per enum isc_perf_use */
+	uint64_t lost_read[2]; /* by read(): exact, and complete before the next record fits */
+	uint64_t tasks_lost;   /* as follow was told */
 	isc_perf_ring_stats seen;
-	uint64_t nomem;			/* records dropped for want of memory */
+	uint64_t nomem; /* records dropped for want of memory */
 };
 
 /* Opens, maps and, when running, enables.  On failure nothing is left open. */

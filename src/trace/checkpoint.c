@@ -105,7 +105,9 @@ static isc_status write_totals(isc_writer *w, const isc_totals_cover *cover, isc
 		st = isc_fail(err, ISC_ERR_NOMEM, "no memory for a checkpoint of the trace");
 	for (size_t i = 0; st == ISC_OK && i < ends.len / sizeof(size_t); i++) {
 		size_t end = ((const size_t *)(const void *)ends.data)[i];
-		isc_chunk_header h = {.type = ISC_CHUNK_TOTALS, .number = w->checkpoint, .events = (uint32_t)i,
+		isc_chunk_header h = {.type = ISC_CHUNK_TOTALS,
+				      .number = w->checkpoint,
+				      .events = (uint32_t)i,
 				      .slots = (uint32_t)(ends.len / sizeof(size_t))};
 
 		st = append_reserved(w, &h, parts.data + start, end - start, err);

@@ -9,7 +9,7 @@
 #include <xxhash.h>
 #include <zstd.h>
 
-#define PACK_MIN 64	/* smaller payloads do not shrink */
+#define PACK_MIN 64 /* smaller payloads do not shrink */
 #define PACK_LEVEL 1
 
 void isc_file_header_seal(isc_file_header *h)
@@ -74,9 +74,16 @@ bool isc_chunk_header_holds(const isc_chunk_header *h)
 
 isc_chunk_ref isc_chunk_ref_of(const isc_chunk_header *h, uint64_t offset)
 {
-	return (isc_chunk_ref){.offset = offset, .number = h->number, .sequence = h->sequence, .process = h->process,
-			       .thread = h->thread, .events = h->events, .slots = h->slots,
-			       .stored_size = h->stored_size, .type = (uint8_t)h->type, .stream = h->stream};
+	return (isc_chunk_ref){.offset = offset,
+			       .number = h->number,
+			       .sequence = h->sequence,
+			       .process = h->process,
+			       .thread = h->thread,
+			       .events = h->events,
+			       .slots = h->slots,
+			       .stored_size = h->stored_size,
+			       .type = (uint8_t)h->type,
+			       .stream = h->stream};
 }
 
 void isc_codec_fini(isc_codec_state *c)
@@ -143,7 +150,8 @@ isc_status isc_codec_unpack(isc_codec_state *c, const isc_chunk_header *h, const
 	if (c->decompressor == NULL)
 		return ISC_ERR_NOMEM;
 	return ZSTD_decompressDCtx(c->decompressor, out, h->raw_size, stored, h->stored_size) == h->raw_size
-		? ISC_OK : ISC_ERR_CORRUPT;
+		       ? ISC_OK
+		       : ISC_ERR_CORRUPT;
 }
 
 bool isc_file_read(int fd, void *out, size_t len, uint64_t offset)

@@ -15,7 +15,7 @@
 /* What a table of contents says of a chunk.  The chunk itself is checked again
  * when it is read: the table may come from an index that lies, or be outdated. */
 typedef struct isc_chunk_ref {
-	uint64_t offset;	/* of its header */
+	uint64_t offset; /* of its header */
 	uint64_t number;
 	uint32_t sequence;
 	uint32_t process;
@@ -38,14 +38,14 @@ void isc_file_header_seal(isc_file_header *h);
 isc_status isc_file_header_check(const void *bytes, size_t len, const char *name, isc_file_header *out, isc_error *err);
 
 void isc_chunk_seal(isc_chunk_header *h);		/* sets magic and check */
-bool isc_chunk_header_holds(const isc_chunk_header *h);	/* magic, check and limits */
+bool isc_chunk_header_holds(const isc_chunk_header *h); /* magic, check and limits */
 isc_chunk_ref isc_chunk_ref_of(const isc_chunk_header *h, uint64_t offset);
 
 /* Compression with kept contexts.  A zeroed struct is ready. */
 typedef struct isc_codec_state {
 	void *compressor;
 	void *decompressor;
-	uint8_t *packed;	/* last result of isc_codec_pack */
+	uint8_t *packed; /* last result of isc_codec_pack */
 	size_t packed_room;
 } isc_codec_state;
 

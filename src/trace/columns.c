@@ -22,9 +22,9 @@
  * small stack: an id that stands on top is taken off and needs no place, any
  * other is put on top.  Kinds do not matter, so later ones gain from it as well.
  */
-#define GUESSES 64u	/* deeper ones fall out at the bottom */
+#define GUESSES 64u /* deeper ones fall out at the bottom */
 
-#define PLACES 32768u	/* twice the events of a chunk: probes stay short */
+#define PLACES 32768u /* twice the events of a chunk: probes stay short */
 #define LENGTHS 7
 
 struct place {
@@ -40,8 +40,8 @@ bool isc_columns_encoder_init(isc_columns_encoder *e)
 {
 	*e = (isc_columns_encoder){0};
 	e->place = calloc(PLACES, sizeof(struct place));
-	e->scratch = malloc((size_t)ISC_COLUMNS_SLOTS_MAX *
-			    (DICT_MAX + 1 + ID_MAX + ISC_VARINT_MAX + SLOTS_MAX + ARGS_MAX));
+	e->scratch =
+		malloc((size_t)ISC_COLUMNS_SLOTS_MAX * (DICT_MAX + 1 + ID_MAX + ISC_VARINT_MAX + SLOTS_MAX + ARGS_MAX));
 	if (e->place != NULL && e->scratch != NULL)
 		return true;
 	isc_columns_encoder_fini(e);
@@ -65,7 +65,8 @@ static inline struct place *place_of(struct place *places, uint32_t id, uint32_t
 	return &places[at];
 }
 
-bool isc_columns_encode(isc_columns_encoder *e, const isc_record *slots, uint32_t events, uint32_t n, uint32_t tick_shift)
+bool isc_columns_encode(isc_columns_encoder *e, const isc_record *slots, uint32_t events, uint32_t n,
+			uint32_t tick_shift)
 {
 	struct place *places = e->place;
 	uint8_t *dict = e->scratch, *kinds = dict + (size_t)DICT_MAX * ISC_COLUMNS_SLOTS_MAX;
@@ -233,8 +234,8 @@ static bool decode_args(isc_columns *c, struct span args)
 	return true;
 }
 
-int isc_columns_decode(isc_columns *c, const uint8_t *raw, size_t len, uint32_t events, uint32_t slots,
-		       uint64_t time, uint32_t tick_shift)
+int isc_columns_decode(isc_columns *c, const uint8_t *raw, size_t len, uint32_t events, uint32_t slots, uint64_t time,
+		       uint32_t tick_shift)
 {
 	const uint8_t *at = raw, *end = raw + len;
 	uint64_t length[LENGTHS], sum = events;

@@ -72,7 +72,8 @@ bool isc_trace_next_switch(isc_trace *tr, isc_trace_switch *sw)
 		if (!next_chunk(tr, ISC_CHUNK_SWITCHES, &c->next, &c->source))
 			return false;
 		c->at = c->count = 0;
-		if (isc_switches_decode(&c->switches, &c->room, c->source.raw, h->raw_size, h->events, h->time) == ISC_COLUMNS_OK)
+		if (isc_switches_decode(&c->switches, &c->room, c->source.raw, h->raw_size, h->events, h->time) ==
+		    ISC_COLUMNS_OK)
 			c->count = h->events;
 		else
 			isc_trace_note_bad(tr, c->next - 1, ISC_SOURCE_BAD);

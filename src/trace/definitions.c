@@ -5,7 +5,7 @@
 
 #include "trace/records.h"
 
-#define ENTRY_BYTES 96u		/* an entry with its place in the map, which may be half empty */
+#define ENTRY_BYTES 96u /* an entry with its place in the map, which may be half empty */
 
 void isc_definitions_fini(isc_definitions *d)
 {
@@ -70,7 +70,8 @@ isc_status isc_definitions_load(isc_definitions *d, uint32_t process, const uint
 	d->bytes += len;
 	b = (isc_bytes){copy, copy + len};
 	while (st == ISC_OK && b.at < b.end)
-		st = isc_record_get_define(&b, &def.id, &def.type, &def.data, &def.len) ? add(d, &def) : ISC_ERR_CORRUPT;
+		st = isc_record_get_define(&b, &def.id, &def.type, &def.data, &def.len) ? add(d, &def)
+											: ISC_ERR_CORRUPT;
 	return st;
 }
 

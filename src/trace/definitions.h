@@ -27,7 +27,7 @@ typedef struct isc_definitions {
 	isc_hashmap by_id;
 	isc_definition *entry;
 	size_t count, room;
-	void **block;		/* the payloads that entries point into */
+	void **block; /* the payloads that entries point into */
 	size_t blocks, blocks_room;
 	uint64_t bytes;
 } isc_definitions;

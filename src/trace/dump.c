@@ -74,7 +74,8 @@ static void add_time(struct dump *d, uint64_t ns)
 {
 	uint64_t start = isc_trace_header(d->trace)->start_ns, away = ns >= start ? ns - start : start - ns;
 
-	isc_buffer_format(&d->line, "%c%" PRIu64 ".%09" PRIu64, ns >= start ? '+' : '-', away / 1000000000, away % 1000000000);
+	isc_buffer_format(&d->line, "%c%" PRIu64 ".%09" PRIu64, ns >= start ? '+' : '-', away / 1000000000,
+			  away % 1000000000);
 }
 
 static bool in_window(const struct dump *d, uint64_t ns)
@@ -96,7 +97,8 @@ static void dump_header(struct dump *d)
 	finish(d);
 	isc_buffer_format(&d->line, "clock %s shift %u", h->clock_source == 1 ? "tsc" : "monotonic", h->tick_shift);
 	finish(d);
-	isc_buffer_format(&d->line, "start unix %" PRIu64 ".%09" PRIu64, h->start_unix_ns / 1000000000, h->start_unix_ns % 1000000000);
+	isc_buffer_format(&d->line, "start unix %" PRIu64 ".%09" PRIu64, h->start_unix_ns / 1000000000,
+			  h->start_unix_ns % 1000000000);
 	finish(d);
 	isc_buffer_format(&d->line, "limit %" PRIu64 " segment %u", h->limit_bytes, h->segment_size);
 	finish(d);
@@ -130,11 +132,15 @@ static void dump_process(struct dump *d, const isc_trace_process *p)
 	static const struct {
 		uint32_t flag;
 		const char *word;
-	} words[] = {{ISC_PROCESS_ROOT, "root"}, {ISC_PROCESS_TRACED, "traced"}, {ISC_PROCESS_EXEC, "exec"},
-		     {ISC_PROCESS_PYTHON, "python"}, {ISC_PROCESS_FAILED, "failed"}};
+	} words[] = {{ISC_PROCESS_ROOT, "root"},
+		     {ISC_PROCESS_TRACED, "traced"},
+		     {ISC_PROCESS_EXEC, "exec"},
+		     {ISC_PROCESS_PYTHON, "python"},
+		     {ISC_PROCESS_FAILED, "failed"}};
 	uint32_t start = 0;
 
-	isc_buffer_format(&d->line, "process p%u parent p%u pid %u ppid %u start ", p->process, p->parent, p->pid, p->ppid);
+	isc_buffer_format(&d->line, "process p%u parent p%u pid %u ppid %u start ", p->process, p->parent, p->pid,
+			  p->ppid);
 	add_time(d, p->start_ns);
 	if (p->flags & ISC_PROCESS_ENDED) {
 		isc_buffer_text(&d->line, " end ");
@@ -149,7 +155,8 @@ static void dump_process(struct dump *d, const isc_trace_process *p)
 	if (p->gen != 0)
 		isc_buffer_format(&d->line, " gen %" PRIu64, p->gen);
 	if (p->defs_parent_gen != 0)
-		isc_buffer_format(&d->line, " defs_parent_gen %" PRIu64 " defs_base_id %" PRIu64, p->defs_parent_gen, p->defs_base_id);
+		isc_buffer_format(&d->line, " defs_parent_gen %" PRIu64 " defs_base_id %" PRIu64, p->defs_parent_gen,
+				  p->defs_base_id);
 	isc_buffer_text(&d->line, " argv");
 	for (uint32_t i = 0; i < p->argv_len; i++) {
 		if (p->argv[i] != 0 && i + 1 < p->argv_len)
@@ -199,12 +206,14 @@ static void dump_definitions(struct dump *d)
 
 static void add_kind(struct dump *d, unsigned kind)
 {
-	static const char *const names[] = {[ISC_KIND_INSTANT] = "instant", [ISC_KIND_SCOPE_ENTER] = "scope_enter",
-		[ISC_KIND_SCOPE_EXIT] = "scope_exit", [ISC_KIND_COUNTER] = "counter",
-		[ISC_KIND_THREAD_NAME] = "thread_name", [ISC_KIND_CPU] = "cpu", [ISC_KIND_CALL_ENTER] = "call_enter",
-		[ISC_KIND_CALL_RESUME] = "call_resume", [ISC_KIND_CALL_EXIT] = "call_exit", [ISC_KIND_C_ENTER] = "c_enter",
-		[ISC_KIND_C_EXIT] = "c_exit", [ISC_KIND_TASK] = "task", [ISC_KIND_GOVERNED] = "governed",
-		[ISC_KIND_MISSED] = "missed"};
+	static const char *const names[] = {
+		[ISC_KIND_INSTANT] = "instant",		[ISC_KIND_SCOPE_ENTER] = "scope_enter",
+		[ISC_KIND_SCOPE_EXIT] = "scope_exit",	[ISC_KIND_COUNTER] = "counter",
+		[ISC_KIND_THREAD_NAME] = "thread_name", [ISC_KIND_CPU] = "cpu",
+		[ISC_KIND_CALL_ENTER] = "call_enter",	[ISC_KIND_CALL_RESUME] = "call_resume",
+		[ISC_KIND_CALL_EXIT] = "call_exit",	[ISC_KIND_C_ENTER] = "c_enter",
+		[ISC_KIND_C_EXIT] = "c_exit",		[ISC_KIND_TASK] = "task",
+		[ISC_KIND_GOVERNED] = "governed",	[ISC_KIND_MISSED] = "missed"};
 
 	if (kind < sizeof(names) / sizeof(names[0]) && names[kind] != NULL)
 		isc_buffer_format(&d->line, " %s", names[kind]);
@@ -222,7 +231,17 @@ static void add_id(struct dump *d, const isc_event *ev)
 	case ISC_KIND_CPU:
 	case ISC_KIND_MISSED:
 		return;
+	case ISC_KIND_TASK:
+		if (ev->id == 0)
+			isc_buffer_text(&d->line, " none");
+		else
+			add_name(d, ev->process, ev->id);
+		return;
 	case ISC_KIND_GOVERNED:
+		if (ev->id == 0 && ev->arg != ISC_GOVERNED_COST) {
+			isc_buffer_text(&d->line, " all");
+			return;
+		}
 		if (ev->arg == ISC_GOVERNED_COST) {
 			isc_buffer_format(&d->line, " cost_ns %u.%02u", ev->id / 16, ev->id % 16 * 100 / 16);
 			return;
@@ -266,7 +285,8 @@ static void add_extra(struct dump *d, const isc_event *ev)
 static void dump_event(struct dump *d, const isc_event *ev)
 {
 	add_time(d, ev->time_ns);
-	isc_buffer_format(&d->line, " p%u t%u %s#%" PRIu64, ev->process, ev->thread, ev->stream ? "nested " : "", ev->number);
+	isc_buffer_format(&d->line, " p%u t%u %s#%" PRIu64, ev->process, ev->thread, ev->stream ? "nested " : "",
+			  ev->number);
 	add_kind(d, ev->kind);
 	add_id(d, ev);
 	if (ev->arg != 0 || ev->kind == ISC_KIND_CPU)
@@ -277,8 +297,11 @@ static void dump_event(struct dump *d, const isc_event *ev)
 
 static void dump_switch(struct dump *d, const isc_trace_switch *sw)
 {
-	static const char *const names[] = {[ISC_SWITCH_IN] = "in", [ISC_SWITCH_OUT] = "out", [ISC_SWITCH_OUT_PREEMPT] = "preempted",
-		[ISC_SWITCH_GAP_BEGIN] = "gap_begin", [ISC_SWITCH_GAP_END] = "gap_end"};
+	static const char *const names[] = {[ISC_SWITCH_IN] = "in",
+					    [ISC_SWITCH_OUT] = "out",
+					    [ISC_SWITCH_OUT_PREEMPT] = "preempted",
+					    [ISC_SWITCH_GAP_BEGIN] = "gap_begin",
+					    [ISC_SWITCH_GAP_END] = "gap_end"};
 
 	add_time(d, sw->time_ns);
 	isc_buffer_format(&d->line, " switch pid %u tid %u cpu %u ", sw->pid, sw->tid, sw->cpu);
@@ -331,7 +354,8 @@ static bool dump_totals(struct dump *d, isc_error *err)
 	if (isc_trace_totals(d->trace, &totals, err) != ISC_OK)
 		return false;
 	for (size_t i = 0; (t = isc_totals_thread_at(totals, i)) != NULL; i++) {
-		isc_buffer_format(&d->line, "total thread p%u t%u events %" PRIu64 " first ", t->process, t->thread, t->events);
+		isc_buffer_format(&d->line, "total thread p%u t%u events %" PRIu64 " first ", t->process, t->thread,
+				  t->events);
 		add_time(d, isc_trace_ticks_to_ns(d->trace, t->first_ticks));
 		isc_buffer_text(&d->line, " last ");
 		add_time(d, isc_trace_ticks_to_ns(d->trace, t->last_ticks));
@@ -340,10 +364,12 @@ static bool dump_totals(struct dump *d, isc_error *err)
 	for (size_t i = 0; (s = isc_totals_scope_at(totals, i)) != NULL; i++) {
 		isc_buffer_format(&d->line, "total scope p%u", s->process);
 		add_name(d, s->process, s->name);
-		isc_buffer_format(&d->line, " count %" PRIu64 " open %" PRIu64 " unmatched %" PRIu64 " total_ticks %" PRIu64
-				  " min_ticks %" PRIu64 " max_ticks %" PRIu64 " p50_ticks %" PRIu64 " p99_ticks %" PRIu64,
-				  s->count, s->open, s->unmatched, s->total_ticks, s->min_ticks, s->max_ticks,
-				  isc_histogram_percentile(s->histogram, 0.5), isc_histogram_percentile(s->histogram, 0.99));
+		isc_buffer_format(
+			&d->line,
+			" count %" PRIu64 " open %" PRIu64 " unmatched %" PRIu64 " total_ticks %" PRIu64
+			" min_ticks %" PRIu64 " max_ticks %" PRIu64 " p50_ticks %" PRIu64 " p99_ticks %" PRIu64,
+			s->count, s->open, s->unmatched, s->total_ticks, s->min_ticks, s->max_ticks,
+			isc_histogram_percentile(s->histogram, 0.5), isc_histogram_percentile(s->histogram, 0.99));
 		finish(d);
 	}
 	for (size_t i = 0; (m = isc_totals_mark_at(totals, i)) != NULL; i++) {
@@ -355,8 +381,8 @@ static bool dump_totals(struct dump *d, isc_error *err)
 	for (size_t i = 0; (c = isc_totals_counter_at(totals, i)) != NULL; i++) {
 		isc_buffer_format(&d->line, "total counter p%u", c->process);
 		add_name(d, c->process, c->name);
-		isc_buffer_format(&d->line, " count %" PRIu64 " min %.17g max %.17g sum %.17g last %.17g", c->count, c->min, c->max,
-				  c->sum, c->last);
+		isc_buffer_format(&d->line, " count %" PRIu64 " min %.17g max %.17g sum %.17g last %.17g", c->count,
+				  c->min, c->max, c->sum, c->last);
 		finish(d);
 	}
 	dump_functions(d, totals);
@@ -381,8 +407,11 @@ static void dump_end(struct dump *d)
 	const struct {
 		const char *name;
 		uint64_t value;
-	} facts[] = {{"bytes", s->file_bytes}, {"chunks", s->chunks}, {"damaged_chunks", s->damaged_chunks},
-		     {"lost_bytes", s->lost_bytes}, {"retired_events", s->retired_events}};
+	} facts[] = {{"bytes", s->file_bytes},
+		     {"chunks", s->chunks},
+		     {"damaged_chunks", s->damaged_chunks},
+		     {"lost_bytes", s->lost_bytes},
+		     {"retired_events", s->retired_events}};
 
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
 		isc_buffer_format(&d->line, "stats %s %" PRIu64, facts[i].name, facts[i].value);
@@ -426,8 +455,8 @@ bool isc_dump_write(isc_trace *tr, const isc_dump_options *options, FILE *out, i
 			dump_switch(&d, &sw);
 	}
 	for (size_t i = 0; (a = isc_trace_account_at(tr, i)) != NULL; i++) {
-		isc_buffer_format(&d.line, "account p%u t%u s%u produced %" PRIu64 " stored %" PRIu64 " lost %" PRIu64, a->process,
-				  a->thread, a->stream, a->produced, a->stored, a->lost);
+		isc_buffer_format(&d.line, "account p%u t%u s%u produced %" PRIu64 " stored %" PRIu64 " lost %" PRIu64,
+				  a->process, a->thread, a->stream, a->produced, a->stored, a->lost);
 		finish(&d);
 	}
 	good = dump_totals(&d, err);

@@ -13,8 +13,8 @@
 #include "trace/reader.h"
 
 typedef struct isc_dump_options {
-	double from_s;		/* of events and switches, from the start of the session */
-	double to_s;		/* 0: the end */
+	double from_s; /* of events and switches, from the start of the session */
+	double to_s;   /* 0: the end */
 	bool definitions;
 } isc_dump_options;
 

@@ -29,7 +29,7 @@ static size_t skip_string(const char *s, size_t len, size_t at)
 static size_t skip_value(const char *s, size_t len, size_t at)
 {
 	size_t start = at;
-	uint64_t curly = 0;	/* one bit for each open bracket, the innermost lowest */
+	uint64_t curly = 0; /* one bit for each open bracket, the innermost lowest */
 	unsigned depth = 0;
 
 	while (at < len) {

@@ -11,42 +11,52 @@
 #include "base/record.h"
 
 enum isc_process_flag {
-	ISC_PROCESS_ROOT = 1u << 0,	/* the program that was started */
-	ISC_PROCESS_TRACED = 1u << 1,	/* the runtime is in it and its events are recorded */
-	ISC_PROCESS_EXEC = 1u << 2,	/* came by exec from process `parent`, same pid */
+	ISC_PROCESS_ROOT = 1u << 0,   /* the program that was started */
+	ISC_PROCESS_TRACED = 1u << 1, /* the runtime is in it and its events are recorded */
+	ISC_PROCESS_EXEC = 1u << 2,   /* came by exec from process `parent`, same pid */
 	ISC_PROCESS_PYTHON = 1u << 3,
-	ISC_PROCESS_ENDED = 1u << 4,	/* end_ns is known */
-	ISC_PROCESS_STATUS = 1u << 5,	/* wait_status is known */
-	ISC_PROCESS_FAILED = 1u << 6	/* has the runtime, but could not open its pool: untraced */
+	ISC_PROCESS_ENDED = 1u << 4,  /* end_ns is known */
+	ISC_PROCESS_STATUS = 1u << 5, /* wait_status is known */
+	ISC_PROCESS_FAILED = 1u << 6  /* has the runtime, but could not open its pool: untraced */
 };
 
 /* One process image.  An exec makes a new one with the same pid. */
 typedef struct isc_trace_process {
-	uint32_t process;	/* index, from 1 */
-	uint32_t parent;	/* index, 0: not known */
+	uint32_t process; /* index, from 1 */
+	uint32_t parent;  /* index, 0: not known */
 	uint32_t pid;
 	uint32_t ppid;
-	uint32_t flags;		/* enum isc_process_flag */
-	int32_t wait_status;	/* as waitpid gives it */
-	uint64_t start_ns;	/* CLOCK_MONOTONIC */
+	uint32_t flags;	     /* enum isc_process_flag */
+	int32_t wait_status; /* as waitpid gives it */
+	uint64_t start_ns;   /* CLOCK_MONOTONIC */
 	uint64_t end_ns;
-	uint64_t gen;		/* of its pool, 0: it has none */
-	uint64_t defs_parent_gen;	/* definitions with ids below defs_base are that image's */
+	uint64_t gen;		  /* of its pool, 0: it has none */
+	uint64_t defs_parent_gen; /* definitions with ids below defs_base are that image's */
 	uint64_t defs_base_id;
-	const char *argv;	/* arguments with their NULs, secrets taken out */
+	const char *argv; /* arguments with their NULs, secrets taken out */
 	uint32_t argv_len;
-	uint32_t argv_cut;	/* 1: not all of it */
+	uint32_t argv_cut; /* 1: not all of it */
 } isc_trace_process;
 
+enum isc_thread_flag {
+	ISC_THREAD_MAIN = 1u << 0,
+	ISC_THREAD_ENDED = 1u << 1,   /* end_ns is known */
+	ISC_THREAD_COUNTED = 1u << 2, /* what the scheduler counted was read now and then */
+};
+
 typedef struct isc_trace_thread {
-	uint32_t thread;	/* index, from 1; over all processes */
+	uint32_t thread; /* index, from 1; over all processes */
 	uint32_t process;
 	uint32_t tid;
-	uint32_t flags;		/* 1: main thread; 2: end_ns is known */
-	uint64_t serial;	/* in the pool, 0: wrote nothing yet */
+	uint32_t flags;	 /* enum isc_thread_flag */
+	uint64_t serial; /* in the pool, 0: wrote nothing yet */
 	uint64_t start_ns;
 	uint64_t end_ns;
-	char name[32];		/* the kernel's, or what the program called it */
+	char name[32]; /* the kernel's, or what the program called it */
+	/* Of ISC_THREAD_COUNTED, at the last reading: */
+	uint64_t counted_ns; /* when that was */
+	uint64_t on_cpu_ns;
+	uint64_t run_queue_ns;
 } isc_trace_thread;
 
 /* A run of events of one thread and stream, in order, without a gap inside. */
@@ -54,32 +64,32 @@ typedef struct isc_trace_run {
 	uint32_t process;
 	uint32_t thread;
 	uint8_t stream;
-	uint64_t first;		/* number of the first event */
+	uint64_t first; /* number of the first event */
 	uint32_t events;
 	uint32_t slots;
 } isc_trace_run;
 
 enum isc_switch_kind {
 	ISC_SWITCH_IN = 1,
-	ISC_SWITCH_OUT = 2,		/* went to wait */
-	ISC_SWITCH_OUT_PREEMPT = 3,	/* still wanted to run */
-	ISC_SWITCH_GAP_BEGIN = 4,	/* switches were not watched from here ... */
-	ISC_SWITCH_GAP_END = 5		/* ... to here, to stay inside the budget; tid 0 */
+	ISC_SWITCH_OUT = 2,	    /* went to wait */
+	ISC_SWITCH_OUT_PREEMPT = 3, /* still wanted to run */
+	ISC_SWITCH_GAP_BEGIN = 4,   /* switches were not watched from here ... */
+	ISC_SWITCH_GAP_END = 5	    /* ... to here, to stay inside the budget; tid 0 */
 };
 
 typedef struct isc_trace_switch {
-	uint64_t time_ns;	/* CLOCK_MONOTONIC */
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	uint32_t pid;
 	uint32_t tid;
 	uint16_t cpu;
-	uint8_t kind;		/* enum isc_switch_kind */
+	uint8_t kind; /* enum isc_switch_kind */
 } isc_trace_switch;
 
 /* What became of the events of one stream: produced = stored + lost, always. */
 typedef struct isc_trace_account {
 	uint32_t process;
-	uint32_t thread;	/* 0: events of threads that never got a slot */
-	uint8_t stream;		/* 0, 1; 2: nested deeper than two */
+	uint32_t thread; /* 0: events of threads that never got a slot */
+	uint8_t stream;	 /* 0, 1; 2: nested deeper than two */
 	uint64_t produced;
 	uint64_t stored;
 	uint64_t lost;
@@ -87,21 +97,21 @@ typedef struct isc_trace_account {
 
 typedef struct isc_trace_end {
 	uint64_t end_ns;
-	int32_t wait_status;	/* of the root process */
-	uint32_t known;		/* 1: wait_status is true */
+	int32_t wait_status; /* of the root process */
+	uint32_t known;	     /* 1: wait_status is true */
 } isc_trace_end;
 
 typedef struct isc_event {
-	uint64_t time_ns;	/* CLOCK_MONOTONIC */
-	uint64_t number;	/* within thread and stream */
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
+	uint64_t number;  /* within thread and stream */
 	uint32_t process;
 	uint32_t thread;
 	uint32_t id;
 	uint16_t arg;
-	uint8_t kind;		/* enum isc_kind */
+	uint8_t kind; /* enum isc_kind */
 	uint8_t stream;
-	uint32_t extra_len;	/* bytes behind the first slot */
-	const void *extra;	/* borrowed until the next event */
+	uint32_t extra_len; /* bytes behind the first slot */
+	const void *extra;  /* borrowed until the next event */
 } isc_event;
 
 #endif

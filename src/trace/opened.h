@@ -16,16 +16,16 @@
 /* The newest whole checkpoint of a table. */
 typedef struct isc_checkpoint {
 	bool found;
-	size_t first, last;	/* its parts lie between these in the table */
+	size_t first, last; /* its parts lie between these in the table */
 	uint64_t id;
 	isc_totals_cover cover;
 } isc_checkpoint;
 
 typedef struct isc_event_cursor {
-	size_t next;		/* in the table */
+	size_t next; /* in the table */
 	isc_source source;
 	isc_columns columns;
-	uint32_t at;		/* in the columns */
+	uint32_t at; /* in the columns */
 	size_t extra;
 	size_t time_hint;
 } isc_event_cursor;
@@ -39,7 +39,7 @@ typedef struct isc_switch_cursor {
 } isc_switch_cursor;
 
 struct isc_trace {
-	int fd;			/* owned */
+	int fd; /* owned */
 	isc_file_header header;
 	isc_table table;
 	isc_checkpoint checkpoint;
@@ -49,7 +49,7 @@ struct isc_trace {
 	isc_timebase timebase;
 	isc_trace_end end;
 	bool ended;
-	uint8_t *seen_bad;	/* one bit a chunk: counted as damaged already */
+	uint8_t *seen_bad; /* one bit a chunk: counted as damaged already */
 	isc_event_cursor events;
 	isc_switch_cursor switches;
 };

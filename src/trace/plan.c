@@ -9,10 +9,16 @@
 
 isc_plan isc_plan_of(uint64_t limit_bytes)
 {
-	isc_plan p = {.segment_size = SEGMENT_USUAL, .segments = UINT32_MAX, .keep_segments = UINT32_MAX,
-		      .checkpoint_segments = UINT32_MAX, .chunk_slots = ISC_COLUMNS_SLOTS_MAX,
-		      .totals_weight = ISC_TOTALS_WEIGHT_MAX, .state_weight = STATE_WEIGHT_MAX,
-		      .clock_pairs = 4096, .argv_bytes = 16384, .meta_bytes = 32768};
+	isc_plan p = {.segment_size = SEGMENT_USUAL,
+		      .segments = UINT32_MAX,
+		      .keep_segments = UINT32_MAX,
+		      .checkpoint_segments = UINT32_MAX,
+		      .chunk_slots = ISC_COLUMNS_SLOTS_MAX,
+		      .totals_weight = ISC_TOTALS_WEIGHT_MAX,
+		      .state_weight = STATE_WEIGHT_MAX,
+		      .clock_pairs = 4096,
+		      .argv_bytes = 16384,
+		      .meta_bytes = 32768};
 	uint64_t n, checkpoint;
 
 	if (limit_bytes == 0)

@@ -16,14 +16,14 @@
 
 typedef struct isc_plan {
 	uint32_t segment_size;
-	uint32_t segments;		/* at most; UINT32_MAX: no limit */
-	uint32_t checkpoint_segments;	/* that a checkpoint may take */
-	uint32_t keep_segments;		/* that definitions may take */
-	uint32_t chunk_slots;		/* of events; a few chunks shall fit into a segment */
-	uint64_t totals_weight;		/* what totals may weigh in a checkpoint */
-	uint64_t state_weight;		/* and processes, threads, accounts, clock and facts together */
+	uint32_t segments;	      /* at most; UINT32_MAX: no limit */
+	uint32_t checkpoint_segments; /* that a checkpoint may take */
+	uint32_t keep_segments;	      /* that definitions may take */
+	uint32_t chunk_slots;	      /* of events; a few chunks shall fit into a segment */
+	uint64_t totals_weight;	      /* what totals may weigh in a checkpoint */
+	uint64_t state_weight;	      /* and processes, threads, accounts, clock and facts together */
 	uint32_t clock_pairs;
-	uint32_t argv_bytes;		/* kept of one process */
+	uint32_t argv_bytes; /* kept of one process */
 	uint32_t meta_bytes;
 } isc_plan;
 

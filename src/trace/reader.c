@@ -10,10 +10,10 @@
 #include "trace/opened.h"
 #include "trace/records.h"
 
-#define SCANS_MAX 10		/* of a file that is being written to, until one is consistent */
-#define LOADS_MAX 4		/* likewise of what is kept */
-#define STATE_MAX (256u << 20)	/* of processes, threads and the like, as they weigh in the file */
-#define ANCESTORS_MAX 256	/* forks of forks whose definitions an image may use */
+#define SCANS_MAX 10	       /* of a file that is being written to, until one is consistent */
+#define LOADS_MAX 4	       /* likewise of what is kept */
+#define STATE_MAX (256u << 20) /* of processes, threads and the like, as they weigh in the file */
+#define ANCESTORS_MAX 256      /* forks of forks whose definitions an image may use */
 
 void isc_trace_note_bad(isc_trace *tr, size_t chunk, int result)
 {
@@ -91,8 +91,8 @@ static isc_status load_chunk(isc_trace *tr, const isc_source *source)
 
 static bool is_kept(int type)
 {
-	return type == ISC_CHUNK_META || type == ISC_CHUNK_PROCESS || type == ISC_CHUNK_THREAD || type == ISC_CHUNK_CLOCK ||
-	       type == ISC_CHUNK_DEFS || type == ISC_CHUNK_ACCOUNT || type == ISC_CHUNK_END;
+	return type == ISC_CHUNK_META || type == ISC_CHUNK_PROCESS || type == ISC_CHUNK_THREAD ||
+	       type == ISC_CHUNK_CLOCK || type == ISC_CHUNK_DEFS || type == ISC_CHUNK_ACCOUNT || type == ISC_CHUNK_END;
 }
 
 /* ISC_ERR_LIMIT: something was written over meanwhile; look again. */
@@ -127,10 +127,15 @@ static void fill_stats(isc_trace *tr)
 {
 	uint64_t present = 0;
 
-	tr->stats = (isc_trace_stats){
-		.file_bytes = tr->table.file_bytes, .chunks = tr->table.count, .damaged_chunks = tr->table.damaged,
-		.lost_bytes = tr->table.lost_bytes, .first_damage = tr->table.first_damage,
-		.truncated = tr->table.truncated, .complete = tr->table.complete};
+	tr->stats = (isc_trace_stats){.file_bytes = tr->table.file_bytes,
+				      .chunks = tr->table.count,
+				      .damaged_chunks = tr->table.damaged,
+				      .lost_bytes = tr->table.lost_bytes,
+				      .first_damage = tr->table.first_damage,
+				      .truncated = tr->table.truncated,
+				      .complete = tr->table.complete};
+	/* Numbers are missing that nobody gave up: whole segments were cut off. */
+	tr->stats.truncated |= tr->table.damaged == 0 && isc_table_has_holes(&tr->table, &tr->checkpoint);
 	if (!tr->checkpoint.found)
 		return;
 	for (size_t i = 0; i < tr->table.count && tr->table.ref[i].sequence <= tr->checkpoint.cover.sequence; i++)

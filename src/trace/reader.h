@@ -21,23 +21,23 @@
 #include "trace/model.h"
 #include "trace/totals.h"
 
-typedef struct isc_trace isc_trace;	/* opaque; one thread at a time */
+typedef struct isc_trace isc_trace; /* opaque; one thread at a time */
 
 typedef struct isc_trace_stats {
 	uint64_t file_bytes;
 	uint64_t chunks;
-	uint64_t damaged_chunks;	/* hash, size or content did not hold */
-	uint64_t lost_bytes;		/* stepped over to find the next whole chunk */
-	uint64_t first_damage;		/* file offset of the first, when there is one */
-	bool truncated;			/* the file ends inside a chunk */
-	bool complete;			/* it has its end chunk: the recorder finished */
-	uint64_t retired_events;	/* written over to stay under the limit */
+	uint64_t damaged_chunks; /* hash, size or content did not hold */
+	uint64_t lost_bytes;	 /* stepped over to find the next whole chunk */
+	uint64_t first_damage;	 /* file offset of the first, when there is one */
+	bool truncated;		 /* the file ends inside a chunk, or chunks at its end are missing */
+	bool complete;		 /* it has its end chunk: the recorder finished */
+	uint64_t retired_events; /* written over to stay under the limit */
 } isc_trace_stats;
 
 /* On success *out is the caller's.  Fails only when nothing can be read: not a
  * trace, an unknown version, no file. */
 isc_status isc_trace_open(const char *path, isc_trace **out, isc_error *err);
-void isc_trace_close(isc_trace *tr);	/* NULL is fine */
+void isc_trace_close(isc_trace *tr); /* NULL is fine */
 
 const isc_file_header *isc_trace_header(const isc_trace *tr);
 const isc_trace_stats *isc_trace_stats_get(const isc_trace *tr);
@@ -51,7 +51,7 @@ const isc_trace_thread *isc_trace_thread_at(const isc_trace *tr, size_t i);
 const isc_trace_account *isc_trace_account_at(const isc_trace *tr, size_t i);
 const isc_trace_process *isc_trace_process_find(const isc_trace *tr, uint32_t process);
 const isc_trace_thread *isc_trace_thread_find(const isc_trace *tr, uint32_t thread);
-const isc_trace_end *isc_trace_end_get(const isc_trace *tr);	/* NULL: no end chunk */
+const isc_trace_end *isc_trace_end_get(const isc_trace *tr); /* NULL: no end chunk */
 
 /* A definition's bytes, with those of the parents that it was forked from.
  * NULL when unknown.  Borrowed until close. */
@@ -70,7 +70,7 @@ bool isc_trace_next(isc_trace *tr, isc_event *ev);
 /* The same for switches, on its own cursor. */
 bool isc_trace_next_switch(isc_trace *tr, isc_trace_switch *sw);
 
-void isc_trace_rewind(isc_trace *tr);	/* both cursors */
+void isc_trace_rewind(isc_trace *tr); /* both cursors */
 
 /* Running totals over all events ever stored, retired ones included. */
 isc_status isc_trace_totals(isc_trace *tr, isc_totals **out, isc_error *err);

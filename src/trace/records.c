@@ -37,8 +37,12 @@ static bool get_bytes(isc_bytes *b, const void **data, uint32_t *len)
 
 void isc_record_put_process(isc_buffer *b, const isc_trace_process *p)
 {
-	const uint64_t fields[] = {p->process, p->parent, p->pid, p->ppid, p->flags, (uint32_t)p->wait_status,
-				   p->start_ns, p->end_ns, p->gen, p->defs_parent_gen, p->defs_base_id, p->argv_cut};
+	const uint64_t fields[] = {p->process,	    p->parent,
+				   p->pid,	    p->ppid,
+				   p->flags,	    (uint32_t)p->wait_status,
+				   p->start_ns,	    p->end_ns,
+				   p->gen,	    p->defs_parent_gen,
+				   p->defs_base_id, p->argv_cut};
 
 	put_all(b, fields, sizeof(fields) / sizeof(fields[0]));
 	put_bytes(b, p->argv, p->argv_len);
@@ -65,6 +69,8 @@ void isc_record_put_thread(isc_buffer *b, const isc_trace_thread *t)
 
 	put_all(b, fields, sizeof(fields) / sizeof(fields[0]));
 	put_bytes(b, t->name, strnlen(t->name, sizeof(t->name)));
+	if (t->flags & ISC_THREAD_COUNTED)
+		put_all(b, (const uint64_t[]){t->counted_ns, t->on_cpu_ns, t->run_queue_ns}, 3);
 }
 
 bool isc_record_get_thread(isc_bytes *b, isc_trace_thread *t)
@@ -77,6 +83,10 @@ bool isc_record_get_thread(isc_bytes *b, isc_trace_thread *t)
 	    !get64(b, &t->serial) || !get64(b, &t->start_ns) || !get64(b, &t->end_ns) || !get_bytes(b, &name, &len))
 		return false;
 	memcpy(t->name, name, len < sizeof(t->name) ? len : sizeof(t->name) - 1);
+	t->counted_ns = t->on_cpu_ns = t->run_queue_ns = 0;
+	if (t->flags & ISC_THREAD_COUNTED &&
+	    (!get64(b, &t->counted_ns) || !get64(b, &t->on_cpu_ns) || !get64(b, &t->run_queue_ns)))
+		return false;
 	return t->thread != 0;
 }
 

@@ -24,7 +24,7 @@ void isc_record_put_clock(isc_buffer *b, const isc_clock_pair *pair);
 void isc_record_put_define(isc_buffer *b, uint32_t id, uint16_t type, const void *data, uint32_t len);
 void isc_record_put_end(isc_buffer *b, const isc_trace_end *e);
 
-bool isc_record_get_process(isc_bytes *b, isc_trace_process *p);	/* argv points into the bytes */
+bool isc_record_get_process(isc_bytes *b, isc_trace_process *p); /* argv points into the bytes */
 bool isc_record_get_thread(isc_bytes *b, isc_trace_thread *t);
 bool isc_record_get_account(isc_bytes *b, isc_trace_account *a);
 bool isc_record_get_clock(isc_bytes *b, isc_clock_pair *pair);

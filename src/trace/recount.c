@@ -7,7 +7,7 @@
 /* Totals out of a file: the newest whole checkpoint, then every chunk of
  * events that it does not cover. */
 
-#define RETRIES_MAX 8	/* while the recorder overtakes us */
+#define RETRIES_MAX 8 /* while the recorder overtakes us */
 
 int isc_checkpoint_find(const isc_table *table, size_t before, isc_source *source, isc_checkpoint *out)
 {
@@ -73,7 +73,11 @@ bool isc_totals_feed_columns(isc_totals *t, const isc_chunk_header *h, const isc
 	if (lane == NULL || !isc_totals_lane_reach(t, lane, h->number))
 		return false;
 	for (uint32_t i = 0; i < c->events; i++) {
-		isc_record r = {.ticks = c->ticks[i], .id = c->id[i], .kind = c->kind[i], .slots = c->slots[i], .arg = c->arg[i]};
+		isc_record r = {.ticks = c->ticks[i],
+				.id = c->id[i],
+				.kind = c->kind[i],
+				.slots = c->slots[i],
+				.arg = c->arg[i]};
 		uint32_t len = (r.slots - 1u) * (uint32_t)sizeof(r);
 
 		if (!isc_totals_lane_feed(t, lane, &r, extra, len))
@@ -115,11 +119,13 @@ static int feed_rest(isc_totals *t, const isc_table *table, uint32_t covered, ui
 			continue;
 		result = isc_source_read(source, &table->ref[i]);
 		if (result == ISC_SOURCE_BAD)
-			result = ISC_SOURCE_OK;		/* damage is for whoever reads events to report */
+			result = ISC_SOURCE_OK; /* damage is for whoever reads events to report */
 		else if (result == ISC_SOURCE_OK) {
-			int decoded = isc_columns_decode(&columns, source->raw, h->raw_size, h->events, h->slots, h->time, tick_shift);
+			int decoded = isc_columns_decode(&columns, source->raw, h->raw_size, h->events, h->slots,
+							 h->time, tick_shift);
 
-			if (decoded == ISC_COLUMNS_NOMEM || (decoded == ISC_COLUMNS_OK && !isc_totals_feed_columns(t, h, &columns)))
+			if (decoded == ISC_COLUMNS_NOMEM ||
+			    (decoded == ISC_COLUMNS_OK && !isc_totals_feed_columns(t, h, &columns)))
 				result = ISC_SOURCE_NOMEM;
 		}
 	}

@@ -10,7 +10,8 @@
 static isc_status rebuild_space(isc_writer *w, const isc_trace *tr, isc_error *err)
 {
 	isc_space *s = &w->space;
-	uint64_t bytes = tr->table.file_bytes > tr->header.segment_start ? tr->table.file_bytes - tr->header.segment_start : 0;
+	uint64_t bytes =
+		tr->table.file_bytes > tr->header.segment_start ? tr->table.file_bytes - tr->header.segment_start : 0;
 	uint64_t count = (bytes + tr->header.segment_size - 1) / tr->header.segment_size;
 
 	if (count > s->plan.segments || tr->header.segment_size != s->plan.segment_size ||
@@ -37,7 +38,9 @@ static isc_status rebuild_space(isc_writer *w, const isc_trace *tr, isc_error *e
 		} else if (seg->use == 0) {
 			/* Its head is broken, so what is in it has to tell. */
 			seg->use = ref->type == ISC_CHUNK_DEFS ? ISC_SEGMENT_KEEP
-				 : ref->type == ISC_CHUNK_EVENTS || ref->type == ISC_CHUNK_SWITCHES ? ISC_SEGMENT_EVENTS : 0;
+				   : ref->type == ISC_CHUNK_EVENTS || ref->type == ISC_CHUNK_SWITCHES
+					   ? ISC_SEGMENT_EVENTS
+					   : 0;
 		}
 		if (seg->checkpoint > w->checkpoint)
 			w->checkpoint = seg->checkpoint;

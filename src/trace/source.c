@@ -10,7 +10,7 @@
 #define WAIT_FIRST_MS 1u
 #define WAIT_CHUNK_MS 128u
 #define WAIT_ALL_MS 400u
-#define FRESH_S 2	/* who writes does so at least four times a second */
+#define FRESH_S 2 /* who writes does so at least four times a second */
 
 void isc_source_fini(isc_source *s)
 {
@@ -71,7 +71,8 @@ static bool is_fresh(int fd)
 	struct timespec now;
 	struct stat sb;
 
-	return fstat(fd, &sb) == 0 && clock_gettime(CLOCK_REALTIME, &now) == 0 && sb.st_mtim.tv_sec + FRESH_S >= now.tv_sec;
+	return fstat(fd, &sb) == 0 && clock_gettime(CLOCK_REALTIME, &now) == 0 &&
+	       sb.st_mtim.tv_sec + FRESH_S >= now.tv_sec;
 }
 
 bool isc_source_wait(isc_source *s, unsigned ms)
@@ -87,7 +88,8 @@ int isc_source_read(isc_source *s, const isc_chunk_ref *ref)
 {
 	int result = read_once(s, ref);
 
-	for (unsigned ms = WAIT_FIRST_MS; result == ISC_SOURCE_BAD && ms <= WAIT_CHUNK_MS && isc_source_wait(s, ms); ms *= 2)
+	for (unsigned ms = WAIT_FIRST_MS; result == ISC_SOURCE_BAD && ms <= WAIT_CHUNK_MS && isc_source_wait(s, ms);
+	     ms *= 2)
 		result = read_once(s, ref);
 	return result;
 }

@@ -11,19 +11,19 @@
 
 enum isc_source_result {
 	ISC_SOURCE_OK,
-	ISC_SOURCE_BAD,		/* does not hold */
-	ISC_SOURCE_GONE,	/* written over since the table was made */
+	ISC_SOURCE_BAD,	 /* does not hold */
+	ISC_SOURCE_GONE, /* written over since the table was made */
 	ISC_SOURCE_NOMEM
 };
 
 typedef struct isc_source {
-	int fd;			/* not owned */
-	bool live;		/* somebody may be writing */
-	unsigned waited_ms;	/* for chunks to become whole, so far */
+	int fd;		    /* not owned */
+	bool live;	    /* somebody may be writing */
+	unsigned waited_ms; /* for chunks to become whole, so far */
 	isc_codec_state codec;
 	uint8_t *stored, *raw;
 	size_t stored_room, raw_room;
-	isc_chunk_header header;	/* of the chunk in raw */
+	isc_chunk_header header; /* of the chunk in raw */
 } isc_source;
 
 void isc_source_fini(isc_source *s);

@@ -32,7 +32,8 @@ bool isc_space_fits(const isc_space *s, int use, uint32_t stored_size)
 	if (s->current[use] == 0)
 		return false;
 	seg = &s->segment[s->current[use] - 1];
-	return (seg->used ? seg->used : sizeof(isc_chunk_header)) + isc_chunk_extent(stored_size) <= s->plan.segment_size;
+	return (seg->used ? seg->used : sizeof(isc_chunk_header)) + isc_chunk_extent(stored_size) <=
+	       s->plan.segment_size;
 }
 
 isc_status isc_space_status(const isc_space *s, isc_error *err)

@@ -15,30 +15,30 @@
 #include "trace/format.h"
 #include "trace/plan.h"
 
-#define ISC_SPACE_USES 5	/* 0 free, then enum isc_segment_use */
+#define ISC_SPACE_USES 5 /* 0 free, then enum isc_segment_use */
 
 typedef struct isc_segment {
-	uint64_t events;	/* in chunks of events */
-	uint64_t checkpoint;	/* that a TOTALS segment belongs to */
-	uint32_t first, last;	/* sequence numbers */
-	uint32_t used;		/* bytes; 0: nothing written in this use */
+	uint64_t events;      /* in chunks of events */
+	uint64_t checkpoint;  /* that a TOTALS segment belongs to */
+	uint32_t first, last; /* sequence numbers */
+	uint32_t used;	      /* bytes; 0: nothing written in this use */
 	uint8_t use;
 } isc_segment;
 
 typedef struct isc_space {
 	int fd;
 	isc_plan plan;
-	uint32_t sequence;		/* of the last chunk */
+	uint32_t sequence; /* of the last chunk */
 	isc_segment *segment;
 	uint32_t count, room;
-	uint32_t in_use[ISC_SPACE_USES];	/* segments by use; [0] free ones */
-	uint32_t current[ISC_SPACE_USES];	/* index + 1 of the one being filled */
+	uint32_t in_use[ISC_SPACE_USES];  /* segments by use; [0] free ones */
+	uint32_t current[ISC_SPACE_USES]; /* index + 1 of the one being filled */
 	uint64_t file_bytes;
 	uint64_t chunks;
-	isc_error error;		/* error.status is not ISC_OK: nothing is written any more */
+	isc_error error; /* error.status is not ISC_OK: nothing is written any more */
 } isc_space;
 
-void isc_space_fini(isc_space *s);	/* does not close fd */
+void isc_space_fini(isc_space *s); /* does not close fd */
 
 /* Segments that can be taken: free ones and those the file may still grow by. */
 uint32_t isc_space_available(const isc_space *s);

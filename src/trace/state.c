@@ -243,7 +243,8 @@ isc_status isc_state_load(isc_state *s, int chunk_type, const uint8_t *raw, size
 	isc_status st = ISC_OK;
 
 	if (chunk_type == ISC_CHUNK_META)
-		return isc_meta_holds((const char *)raw, len) ? isc_state_put_meta(s, (const char *)raw, len) : ISC_ERR_CORRUPT;
+		return isc_meta_holds((const char *)raw, len) ? isc_state_put_meta(s, (const char *)raw, len)
+							      : ISC_ERR_CORRUPT;
 	while (st == ISC_OK && b.at < b.end)
 		st = load_one(s, chunk_type, &b);
 	return st;
@@ -251,7 +252,8 @@ isc_status isc_state_load(isc_state *s, int chunk_type, const uint8_t *raw, size
 
 bool isc_state_is_dirty(const isc_state *s)
 {
-	return s->dirty_processes || s->dirty_threads || s->dirty_accounts || s->meta_dirty || s->pairs_clean < s->pair_count;
+	return s->dirty_processes || s->dirty_threads || s->dirty_accounts || s->meta_dirty ||
+	       s->pairs_clean < s->pair_count;
 }
 
 void isc_state_clean(isc_state *s)
@@ -313,7 +315,8 @@ static int by_index_of_thread(const void *a, const void *b)
 static int by_key_of_account(const void *a, const void *b)
 {
 	const isc_trace_account *p = a, *q = b;
-	uint64_t x = isc_stream_key(p->process, p->thread, p->stream), y = isc_stream_key(q->process, q->thread, q->stream);
+	uint64_t x = isc_stream_key(p->process, p->thread, p->stream),
+		 y = isc_stream_key(q->process, q->thread, q->stream);
 
 	return (x > y) - (x < y);
 }
@@ -344,10 +347,11 @@ isc_status isc_state_sort(isc_state *s)
 		*isc_hashmap_find(&s->by_thread, s->threads[i].thread) = i;
 	for (size_t i = 0; i < s->account_count; i++)
 		*isc_hashmap_find(&s->by_account, isc_stream_key(s->accounts[i].process, s->accounts[i].thread,
-								  s->accounts[i].stream)) = i;
+								 s->accounts[i].stream)) = i;
 	/* Checkpoints repeat pairs; and time that goes back is no time. */
 	for (size_t i = 0; i < s->pair_count; i++) {
-		if (kept == 0 || (s->pairs[i].ticks > s->pairs[kept - 1].ticks && s->pairs[i].mono_ns >= s->pairs[kept - 1].mono_ns))
+		if (kept == 0 ||
+		    (s->pairs[i].ticks > s->pairs[kept - 1].ticks && s->pairs[i].mono_ns >= s->pairs[kept - 1].mono_ns))
 			s->pairs[kept++] = s->pairs[i];
 	}
 	s->pair_count = kept;
@@ -359,8 +363,10 @@ enum { STEP_META, STEP_PROCESS, STEP_THREAD, STEP_ACCOUNT, STEP_CLOCK, STEPS };
 /* Adds records from *at on until the chunk is full; how many. */
 static uint32_t fill(const isc_state *s, int step, size_t *at, bool all, isc_buffer *out)
 {
-	const size_t count[] = {[STEP_META] = s->meta.len > 0, [STEP_PROCESS] = s->process_count,
-				[STEP_THREAD] = s->thread_count, [STEP_ACCOUNT] = s->account_count,
+	const size_t count[] = {[STEP_META] = s->meta.len > 0,
+				[STEP_PROCESS] = s->process_count,
+				[STEP_THREAD] = s->thread_count,
+				[STEP_ACCOUNT] = s->account_count,
 				[STEP_CLOCK] = s->pair_count};
 	uint32_t records = 0;
 
@@ -400,10 +406,13 @@ static uint32_t fill(const isc_state *s, int step, size_t *at, bool all, isc_buf
 	return records;
 }
 
-bool isc_state_next_chunk(const isc_state *s, isc_state_cursor *c, bool all, int *chunk_type, uint32_t *records, isc_buffer *out)
+bool isc_state_next_chunk(const isc_state *s, isc_state_cursor *c, bool all, int *chunk_type, uint32_t *records,
+			  isc_buffer *out)
 {
-	static const int types[] = {[STEP_META] = ISC_CHUNK_META, [STEP_PROCESS] = ISC_CHUNK_PROCESS,
-				    [STEP_THREAD] = ISC_CHUNK_THREAD, [STEP_ACCOUNT] = ISC_CHUNK_ACCOUNT,
+	static const int types[] = {[STEP_META] = ISC_CHUNK_META,
+				    [STEP_PROCESS] = ISC_CHUNK_PROCESS,
+				    [STEP_THREAD] = ISC_CHUNK_THREAD,
+				    [STEP_ACCOUNT] = ISC_CHUNK_ACCOUNT,
 				    [STEP_CLOCK] = ISC_CHUNK_CLOCK};
 
 	isc_buffer_clear(out);

@@ -17,20 +17,20 @@
 #include "trace/model.h"
 
 typedef struct isc_state {
-	isc_trace_process *processes;	/* argv is owned */
+	isc_trace_process *processes; /* argv is owned */
 	isc_trace_thread *threads;
 	isc_trace_account *accounts;
 	isc_clock_pair *pairs;
-	bool *process_dirty, *thread_dirty, *account_dirty;	/* not in the file as they are now */
+	bool *process_dirty, *thread_dirty, *account_dirty; /* not in the file as they are now */
 	size_t process_count, process_room, thread_count, thread_room, account_count, account_room;
 	size_t pair_count, pair_room, pairs_clean;
 	size_t dirty_processes, dirty_threads, dirty_accounts;
 	isc_hashmap by_process, by_thread, by_account, by_gen, by_serial;
-	isc_buffer meta;		/* one JSON object, or empty */
+	isc_buffer meta; /* one JSON object, or empty */
 	bool meta_dirty;
-	uint64_t weight, weight_max;	/* bytes in a checkpoint at most, before packing */
-	size_t pairs_max;		/* thinned out beyond; 0: never */
-	uint64_t pairs_given, pair_stride;	/* every so manieth stays, and always the last */
+	uint64_t weight, weight_max;	   /* bytes in a checkpoint at most, before packing */
+	size_t pairs_max;		   /* thinned out beyond; 0: never */
+	uint64_t pairs_given, pair_stride; /* every so manieth stays, and always the last */
 } isc_state;
 
 void isc_state_fini(isc_state *s);
@@ -65,6 +65,7 @@ typedef struct isc_state_cursor {
 	int step;
 	size_t at;
 } isc_state_cursor;
-bool isc_state_next_chunk(const isc_state *s, isc_state_cursor *c, bool all, int *chunk_type, uint32_t *records, isc_buffer *out);
+bool isc_state_next_chunk(const isc_state *s, isc_state_cursor *c, bool all, int *chunk_type, uint32_t *records,
+			  isc_buffer *out);
 
 #endif

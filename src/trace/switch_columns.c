@@ -11,7 +11,7 @@
  * CPU, one varint each, up to the end.
  */
 
-#define TASKS_MAX 256u	/* the list is searched; further tasks are written out each time */
+#define TASKS_MAX 256u /* the list is searched; further tasks are written out each time */
 
 struct task {
 	uint32_t pid, tid;
@@ -105,7 +105,8 @@ int isc_switches_decode(isc_trace_switch **out, size_t *room, const uint8_t *raw
 	for (uint32_t i = 0; i < n; i++) {
 		struct task task;
 
-		if (!isc_varint_get(&times, times_end, &step) || !isc_varint_get_max(&places, places_end, TASKS_MAX, &place) ||
+		if (!isc_varint_get(&times, times_end, &step) ||
+		    !isc_varint_get_max(&places, places_end, TASKS_MAX, &place) ||
 		    !isc_varint_get_max(&at, end, UINT16_MAX, &cpu))
 			return ISC_COLUMNS_BAD;
 		if (place < known)
@@ -113,8 +114,8 @@ int isc_switches_decode(isc_trace_switch **out, size_t *room, const uint8_t *raw
 		else if (place < TASKS_MAX || !get_task(&places, places_end, &task))
 			return ISC_COLUMNS_BAD;
 		time += (uint64_t)isc_unzigzag(step);
-		(*out)[i] = (isc_trace_switch){.time_ns = time, .pid = task.pid, .tid = task.tid,
-					       .cpu = (uint16_t)cpu, .kind = kinds[i]};
+		(*out)[i] = (isc_trace_switch){
+			.time_ns = time, .pid = task.pid, .tid = task.tid, .cpu = (uint16_t)cpu, .kind = kinds[i]};
 	}
 	return times == times_end && places == places_end && at == end ? ISC_COLUMNS_OK : ISC_COLUMNS_BAD;
 }

@@ -10,7 +10,7 @@
 /* Where a walk stands, with the bytes around it. */
 struct walk {
 	int fd;
-	uint64_t start, end;		/* the segment */
+	uint64_t start, end; /* the segment */
 	uint64_t file_bytes;
 	uint64_t window_at;
 	size_t window_len;

@@ -14,14 +14,14 @@
 #include "trace/chunk.h"
 
 typedef struct isc_table {
-	isc_chunk_ref *ref;	/* by sequence once sorted */
+	isc_chunk_ref *ref; /* by sequence once sorted */
 	size_t count, room;
-	uint64_t file_bytes;	/* as far as was looked */
-	uint64_t damaged;	/* places where a chunk should have been */
+	uint64_t file_bytes; /* as far as was looked */
+	uint64_t damaged;    /* places where a chunk should have been */
 	uint64_t lost_bytes;
 	uint64_t first_damage;
-	bool truncated;		/* the file ends inside a chunk */
-	bool complete;		/* it has an end chunk */
+	bool truncated; /* the file ends inside a chunk */
+	bool complete;	/* it has an end chunk */
 } isc_table;
 
 void isc_table_fini(isc_table *t);

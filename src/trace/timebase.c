@@ -2,12 +2,12 @@
 
 #include <stdlib.h>
 
-#define FRACTION 40	/* bits behind the point of a rate: 2^-40 ns a tick adds up to 1 ns in 18 minutes of GHz */
+#define FRACTION 40 /* bits behind the point of a rate: 2^-40 ns a tick adds up to 1 ns in 18 minutes of GHz */
 
 struct isc_timebase_piece {
-	uint64_t ticks;		/* from here to the next piece */
+	uint64_t ticks; /* from here to the next piece */
 	uint64_t ns;
-	uint64_t rate;		/* ns a tick, times 2^FRACTION */
+	uint64_t rate; /* ns a tick, times 2^FRACTION */
 };
 
 static uint64_t rate_of(const isc_clock_pair *a, const isc_clock_pair *b)
@@ -32,7 +32,8 @@ bool isc_timebase_init(isc_timebase *t, const isc_clock_pair *pairs, size_t n, u
 	for (size_t i = 0; i < n; i++) {
 		/* Behind the last pair by the rate of the whole. */
 		t->piece[i] = (struct isc_timebase_piece){pairs[i].ticks, pairs[i].mono_ns,
-			i + 1 < n ? rate_of(&pairs[i], &pairs[i + 1]) : rate_of(&pairs[0], &pairs[n - 1])};
+							  i + 1 < n ? rate_of(&pairs[i], &pairs[i + 1])
+								    : rate_of(&pairs[0], &pairs[n - 1])};
 	}
 	return true;
 }
@@ -71,7 +72,8 @@ uint64_t isc_timebase_ns(const isc_timebase *t, uint64_t ticks, size_t *hint)
 	}
 	if (ticks < p->ticks) {
 		/* Before the first pair, by the rate of the whole. */
-		uint64_t back = (uint64_t)((unsigned __int128)(p->ticks - ticks) * t->piece[t->count - 1].rate >> FRACTION);
+		uint64_t back =
+			(uint64_t)((unsigned __int128)(p->ticks - ticks) * t->piece[t->count - 1].rate >> FRACTION);
 
 		return back < p->ns ? p->ns - back : 0;
 	}

@@ -14,7 +14,7 @@
 struct isc_timebase_piece;
 
 typedef struct isc_timebase {
-	struct isc_timebase_piece *piece;	/* by ticks; the first also serves what comes before it */
+	struct isc_timebase_piece *piece; /* by ticks; the first also serves what comes before it */
 	size_t count;
 	uint32_t source;
 } isc_timebase;

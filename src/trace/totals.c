@@ -9,7 +9,7 @@
 /* A leave looks this far down for its enter: deeper than any stack that did not
  * lose leaves, and short enough for one that lost thousands. */
 #define SEARCH_MAX 1024u
-#define OPEN_MAX 65536u		/* of one lane: above, the oldest was lost long ago */
+#define OPEN_MAX 65536u /* of one lane: above, the oldest was lost long ago */
 
 enum { SCOPES, MARKS, COUNTERS, FUNCTIONS };
 
@@ -176,9 +176,24 @@ static uint64_t key_within(isc_totals *t, const isc_hashmap *map, uint32_t proce
 		return &(array)[*at_]; \
 	} while (0)
 
-static struct isc_totals_scope_entry *scope_of(isc_totals *t, uint32_t process, uint32_t name)
+static struct isc_totals_scope_entry *scope_find_or_add(isc_totals *t, uint32_t process, uint32_t name)
 {
 	FIND_OR_ADD(t, &t->by_name[SCOPES], process, name, ISC_WEIGHT_SCOPE, isc_totals_add_scope, t->scopes);
+}
+
+/* Entries never move in their order, so a place once found stays good. */
+static struct isc_totals_scope_entry *scope_of(isc_totals *t, uint32_t process, uint32_t name)
+{
+	isc_totals_recent *recent = &t->recent[(name ^ process * 61) % ISC_TOTALS_RECENT];
+	uint64_t key = isc_hashmap_key(process, name);
+	struct isc_totals_scope_entry *e;
+
+	if (recent->at_plus_1 != 0 && recent->key == key)
+		return &t->scopes[recent->at_plus_1 - 1];
+	e = scope_find_or_add(t, process, name);
+	if (e != NULL)
+		*recent = (isc_totals_recent){key, (size_t)(e - t->scopes) + 1};
+	return e;
 }
 
 static isc_total_mark *mark_of(isc_totals *t, uint32_t process, uint32_t name)
@@ -237,8 +252,8 @@ isc_totals_lane *isc_totals_lane_of(isc_totals *t, uint32_t process, uint32_t th
 	lane = calloc(1, sizeof(*lane));
 	if (lane == NULL)
 		return NULL;
-	*lane = (isc_totals_lane){.process = process, .thread = thread, .stream = stream,
-				  .total = (size_t)(total - t->threads)};
+	*lane = (isc_totals_lane){
+		.process = process, .thread = thread, .stream = stream, .total = (size_t)(total - t->threads)};
 	if (!enter(&t->by_lane, lane_key(process, thread, stream), t->lane_count)) {
 		free(lane);
 		return NULL;
@@ -345,11 +360,13 @@ static bool count_mark(isc_totals *t, uint32_t process, uint32_t name)
 	return m != NULL;
 }
 
-bool isc_totals_lane_feed(isc_totals *t, isc_totals_lane *lane, const isc_record *first, const void *extra, uint32_t extra_len)
+bool isc_totals_lane_feed(isc_totals *t, isc_totals_lane *lane, const isc_record *first, const void *extra,
+			  uint32_t extra_len)
 {
 	isc_total_thread *thread = &t->threads[lane->total];
 
-	thread->first_ticks = thread->events == 0 || first->ticks < thread->first_ticks ? first->ticks : thread->first_ticks;
+	thread->first_ticks =
+		thread->events == 0 || first->ticks < thread->first_ticks ? first->ticks : thread->first_ticks;
 	thread->last_ticks = first->ticks > thread->last_ticks ? first->ticks : thread->last_ticks;
 	thread->events++;
 	lane->events++;
@@ -378,8 +395,8 @@ bool isc_totals_lane_feed(isc_totals *t, isc_totals_lane *lane, const isc_record
 	}
 }
 
-isc_status isc_totals_feed(isc_totals *t, uint32_t process, uint32_t thread, uint8_t stream,
-			   const isc_record *first, const void *extra, uint32_t extra_len, isc_error *err)
+isc_status isc_totals_feed(isc_totals *t, uint32_t process, uint32_t thread, uint8_t stream, const isc_record *first,
+			   const void *extra, uint32_t extra_len, isc_error *err)
 {
 	isc_totals_lane *lane = isc_totals_lane_of(t, process, thread, stream);
 

@@ -22,22 +22,22 @@
 #include "base/status.h"
 #include "trace/model.h"
 
-typedef struct isc_totals isc_totals;	/* opaque */
+typedef struct isc_totals isc_totals; /* opaque */
 
 /* A scope name, per process: definition ids of one text are one entry only after
  * the caller has merged them by text. */
 typedef struct isc_total_scope {
 	uint32_t process;
-	uint32_t name;		/* definition id */
-	uint64_t count;		/* left as often as entered */
-	uint64_t open;		/* entered and not left */
-	uint64_t unmatched;	/* left without an enter: its enter was lost */
+	uint32_t name;	    /* definition id */
+	uint64_t count;	    /* left as often as entered */
+	uint64_t open;	    /* entered and not left */
+	uint64_t unmatched; /* left without an enter: its enter was lost */
 	/* A leave belongs to the latest open enter of the same name and argument
 	 * on its thread and stream; scopes of interleaved tasks may cross. */
 	uint64_t total_ticks;
 	uint64_t min_ticks;
 	uint64_t max_ticks;
-	const isc_histogram *histogram;	/* of durations in ticks */
+	const isc_histogram *histogram; /* of durations in ticks */
 } isc_total_scope;
 
 typedef struct isc_total_mark {
@@ -59,7 +59,7 @@ typedef struct isc_total_thread {
 	uint64_t events;
 	uint64_t first_ticks;
 	uint64_t last_ticks;
-	uint32_t name;		/* definition id of what it called itself last; 0: nothing */
+	uint32_t name; /* definition id of what it called itself last; 0: nothing */
 } isc_total_thread;
 
 /*
@@ -107,8 +107,8 @@ isc_status isc_totals_new(isc_totals **out, isc_error *err);
 void isc_totals_free(isc_totals *t);
 
 /* One event, times in ticks; extra as in isc_event. */
-isc_status isc_totals_feed(isc_totals *t, uint32_t process, uint32_t thread, uint8_t stream,
-			   const isc_record *first, const void *extra, uint32_t extra_len, isc_error *err);
+isc_status isc_totals_feed(isc_totals *t, uint32_t process, uint32_t thread, uint8_t stream, const isc_record *first,
+			   const void *extra, uint32_t extra_len, isc_error *err);
 
 /* Events of this thread and stream were lost here: what is open may have ended. */
 isc_status isc_totals_lose(isc_totals *t, uint32_t process, uint32_t thread, uint8_t stream, isc_error *err);
@@ -138,7 +138,7 @@ const isc_total_mark *isc_totals_mark_at(isc_totals *t, size_t i);
 const isc_total_counter *isc_totals_counter_at(isc_totals *t, size_t i);
 const isc_total_thread *isc_totals_thread_at(isc_totals *t, size_t i);
 
-uint64_t isc_totals_events(const isc_totals *t);	/* fed in all */
-uint64_t isc_totals_folded(const isc_totals *t);	/* names, threads, buckets and scopes past the bound */
+uint64_t isc_totals_events(const isc_totals *t); /* fed in all */
+uint64_t isc_totals_folded(const isc_totals *t); /* names, threads, buckets and scopes past the bound */
 
 #endif

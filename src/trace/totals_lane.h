@@ -14,7 +14,7 @@
 /* Weights are what an entry takes in a snapshot at most, before packing. */
 enum {
 	ISC_WEIGHT_SCOPE = 80,
-	ISC_WEIGHT_BUCKET = 5,		/* packed it is 2, even where counts are large */
+	ISC_WEIGHT_BUCKET = 5, /* packed it is 2, even where counts are large */
 	ISC_WEIGHT_MARK = 24,
 	ISC_WEIGHT_COUNTER = 64,
 	ISC_WEIGHT_THREAD = 49,
@@ -24,8 +24,8 @@ enum {
 	ISC_WEIGHT_OPEN = 20,
 	ISC_WEIGHT_OPEN_CALL = 24
 };
-#define ISC_TOTALS_WEIGHT_MAX (64u << 20)	/* also in a file without a limit */
-#define ISC_TOTALS_MEMORY_MAX (256u << 20)	/* rows of histograms are larger here than there */
+#define ISC_TOTALS_WEIGHT_MAX (64u << 20)  /* also in a file without a limit */
+#define ISC_TOTALS_MEMORY_MAX (256u << 20) /* rows of histograms are larger here than there */
 
 typedef struct isc_totals_open {
 	uint64_t ticks;
@@ -94,11 +94,19 @@ struct isc_totals_process {
 	isc_totals_lane *lane;
 };
 
+#define ISC_TOTALS_RECENT 256u
+
+typedef struct isc_totals_recent {
+	uint64_t key;	  /* process and name */
+	size_t at_plus_1; /* 0: empty */
+} isc_totals_recent;
+
 struct isc_totals {
 	uint64_t weight, weight_max;
-	uint64_t memory;		/* rows of all histograms */
+	uint64_t memory; /* rows of all histograms */
 	uint64_t events, folded;
-	isc_hashmap by_name[4];		/* process and name to index; one for each of the next four */
+	isc_totals_recent recent[ISC_TOTALS_RECENT]; /* scopes used lately, by a few bits of their name */
+	isc_hashmap by_name[4];			     /* process and name to index; one for each of the next four */
 	struct isc_totals_scope_entry *scopes;
 	isc_total_mark *marks;
 	isc_total_counter *counters;
@@ -119,7 +127,8 @@ void isc_totals_bound(isc_totals *t, uint64_t weight_max);
 /* The lane of a stream; NULL: no memory.  Stays where it is. */
 isc_totals_lane *isc_totals_lane_of(isc_totals *t, uint32_t process, uint32_t thread, uint8_t stream);
 isc_totals_lane *isc_totals_lane_find(const isc_totals *t, uint32_t process, uint32_t thread, uint8_t stream);
-bool isc_totals_lane_feed(isc_totals *t, isc_totals_lane *lane, const isc_record *first, const void *extra, uint32_t extra_len);
+bool isc_totals_lane_feed(isc_totals *t, isc_totals_lane *lane, const isc_record *first, const void *extra,
+			  uint32_t extra_len);
 
 /* Adds zeroed entries; NULL: no memory.  For feeding and for loading. */
 struct isc_totals_scope_entry *isc_totals_add_scope(isc_totals *t, uint32_t process, uint32_t name);
@@ -163,8 +172,8 @@ void isc_totals_watch(isc_total_function *f, uint8_t watch, uint64_t ticks);
  * covers.  ends gets the end of each part, as size_t, within out.
  */
 typedef struct isc_totals_cover {
-	uint32_t sequence;	/* chunks up to this one are counted */
-	uint64_t events;	/* that were in them */
+	uint32_t sequence; /* chunks up to this one are counted */
+	uint64_t events;   /* that were in them */
 } isc_totals_cover;
 
 void isc_totals_write(const isc_totals *t, const isc_totals_cover *cover, isc_buffer *out, isc_buffer *ends);

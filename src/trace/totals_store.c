@@ -50,7 +50,8 @@ static void add_double(isc_buffer *b, double value)
 static void write_scope(struct parts *p, const struct isc_totals_scope_entry *e)
 {
 	const isc_total_scope *s = &e->scope;
-	const uint64_t fields[] = {s->process, s->name, s->count, s->open, s->unmatched, s->total_ticks, s->min_ticks, s->max_ticks};
+	const uint64_t fields[] = {s->process,	 s->name,	 s->count,     s->open,
+				   s->unmatched, s->total_ticks, s->min_ticks, s->max_ticks};
 
 	begin_entry(p, SCOPE);
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)

@@ -9,10 +9,10 @@
 #include "trace/records.h"
 #include "trace/writing.h"
 
-#define TSC_SHIFT 3		/* 3 ns: less than reading the clock takes */
-#define DEFS_BYTES (32u << 10)	/* of one chunk; smaller segments take them too */
-#define STREAM_SLOTS 256u	/* that a stream begins with */
-#define INDEX_MAX (1u << 30)	/* of processes and threads: keys of maps have room for no more */
+#define TSC_SHIFT 3	       /* 3 ns: less than reading the clock takes */
+#define DEFS_BYTES (32u << 10) /* of one chunk; smaller segments take them too */
+#define STREAM_SLOTS 256u      /* that a stream begins with */
+#define INDEX_MAX (1u << 30)   /* of processes and threads: keys of maps have room for no more */
 
 isc_writer *isc_writer_new(int fd, const isc_file_header *header, isc_error *err)
 {
@@ -54,12 +54,16 @@ void isc_writer_free(isc_writer *w)
 
 isc_status isc_writer_open(int fd, const isc_writer_options *options, isc_writer **out, isc_error *err)
 {
-	isc_file_header header = {
-		.version = ISC_FILE_VERSION, .header_size = sizeof(header), .clock_source = options->clock_source,
-		.start_ticks = options->start_ticks, .start_ns = options->start_ns,
-		.start_unix_ns = options->start_unix_ns, .limit_bytes = options->limit_bytes,
-		.tick_shift = options->clock_source == 1 ? TSC_SHIFT : 0, .segment_start = ISC_PLAN_SEGMENT_START,
-		.segment_size = isc_plan_of(options->limit_bytes).segment_size};
+	isc_file_header header = {.version = ISC_FILE_VERSION,
+				  .header_size = sizeof(header),
+				  .clock_source = options->clock_source,
+				  .start_ticks = options->start_ticks,
+				  .start_ns = options->start_ns,
+				  .start_unix_ns = options->start_unix_ns,
+				  .limit_bytes = options->limit_bytes,
+				  .tick_shift = options->clock_source == 1 ? TSC_SHIFT : 0,
+				  .segment_start = ISC_PLAN_SEGMENT_START,
+				  .segment_size = isc_plan_of(options->limit_bytes).segment_size};
 	uint8_t block[ISC_PLAN_SEGMENT_START] = {0};
 	isc_writer *w;
 	struct stat sb;
@@ -79,7 +83,8 @@ isc_status isc_writer_open(int fd, const isc_writer_options *options, isc_writer
 		return ISC_ERR_NOMEM;
 	memcpy(block, &header, sizeof(header));
 	n = pwrite(fd, block, sizeof(block), 0);
-	if (n != (ssize_t)sizeof(block) || isc_state_put_pair(&w->state, (isc_clock_pair){options->start_ticks, options->start_ns}) != ISC_OK) {
+	if (n != (ssize_t)sizeof(block) ||
+	    isc_state_put_pair(&w->state, (isc_clock_pair){options->start_ticks, options->start_ns}) != ISC_OK) {
 		isc_writer_free(w);
 		return n < 0 ? isc_fail_errno(err, "cannot write the trace")
 			     : isc_fail(err, ISC_ERR_SYSTEM, "cannot write the trace: no room for its header");
@@ -97,7 +102,8 @@ static isc_status put_result(isc_writer *w, isc_status st, const char *what, isc
 	if (disk != ISC_OK || st == ISC_OK)
 		return disk;
 	w->stats.refused_records++;
-	return isc_fail(err, st, st == ISC_ERR_LIMIT ? "the trace has no room for a further %s" : "no memory for a %s", what);
+	return isc_fail(err, st, st == ISC_ERR_LIMIT ? "the trace has no room for a further %s" : "no memory for a %s",
+			what);
 }
 
 isc_status isc_writer_meta(isc_writer *w, const char *json, size_t len, isc_error *err)
@@ -107,8 +113,8 @@ isc_status isc_writer_meta(isc_writer *w, const char *json, size_t len, isc_erro
 
 	if (!isc_meta_holds(json, len))
 		return isc_fail(err, ISC_ERR_INVALID, "the facts of a session are one JSON object");
-	isc_meta_merge(w->state.meta.data != NULL ? w->state.meta.data : "{}", w->state.meta.len > 0 ? w->state.meta.len : 2,
-		       json, len, &merged);
+	isc_meta_merge(w->state.meta.data != NULL ? w->state.meta.data : "{}",
+		       w->state.meta.len > 0 ? w->state.meta.len : 2, json, len, &merged);
 	if (merged.failed)
 		st = ISC_ERR_NOMEM;
 	else if (merged.len > w->space.plan.meta_bytes)
@@ -163,8 +169,8 @@ static isc_status write_defs(isc_writer *w, isc_error *err)
 	return st;
 }
 
-isc_status isc_writer_define(isc_writer *w, uint32_t process, uint32_t id, uint16_t type,
-			     const void *data, uint32_t len, isc_error *err)
+isc_status isc_writer_define(isc_writer *w, uint32_t process, uint32_t id, uint16_t type, const void *data,
+			     uint32_t len, isc_error *err)
 {
 	isc_status st = isc_space_status(&w->space, err), earlier = ISC_OK;
 
@@ -209,7 +215,8 @@ static isc_status write_switches(isc_writer *w, isc_error *err)
 isc_status isc_writer_switches(isc_writer *w, const isc_trace_switch *switches, size_t n, isc_error *err)
 {
 	/* In a small file a chunk of them has to fit into a small segment. */
-	uint32_t max = w->space.plan.chunk_slots / 4 < ISC_COLUMNS_SWITCHES_MAX ? w->space.plan.chunk_slots / 4 : ISC_COLUMNS_SWITCHES_MAX;
+	uint32_t max = w->space.plan.chunk_slots / 4 < ISC_COLUMNS_SWITCHES_MAX ? w->space.plan.chunk_slots / 4
+										: ISC_COLUMNS_SWITCHES_MAX;
 	isc_status st = isc_space_status(&w->space, err);
 
 	if (st == ISC_OK && w->switches == NULL) {
@@ -229,8 +236,14 @@ isc_status isc_writer_switches(isc_writer *w, const isc_trace_switch *switches, 
 static isc_status write_events(isc_writer *w, isc_writer_stream *s, const isc_record *slots, uint64_t first,
 			       uint32_t events, uint32_t n, isc_error *err)
 {
-	isc_chunk_header h = {.type = ISC_CHUNK_EVENTS, .stream = s->stream, .process = s->process, .thread = s->thread,
-			      .time = slots[0].ticks >> w->header.tick_shift, .number = first, .events = events, .slots = n};
+	isc_chunk_header h = {.type = ISC_CHUNK_EVENTS,
+			      .stream = s->stream,
+			      .process = s->process,
+			      .thread = s->thread,
+			      .time = slots[0].ticks >> w->header.tick_shift,
+			      .number = first,
+			      .events = events,
+			      .slots = n};
 	isc_totals_lane *lane;
 	const void *stored;
 	isc_status st;
@@ -321,7 +334,8 @@ static isc_status hold_to_bound(isc_writer *w, isc_error *err)
 
 static isc_writer_stream *stream_of(isc_writer *w, const isc_trace_run *run)
 {
-	uint64_t key = isc_stream_key(run->process, run->thread, run->stream), *at = isc_hashmap_find(&w->by_stream, key), next;
+	uint64_t key = isc_stream_key(run->process, run->thread, run->stream),
+		 *at = isc_hashmap_find(&w->by_stream, key), next;
 	isc_writer_stream *bigger;
 
 	if (at != NULL)
@@ -363,12 +377,24 @@ static bool reserve(isc_writer *w, isc_writer_stream *s, uint32_t slots)
 	return true;
 }
 
+/* One slot each?  Without a chain of loads, as most blocks are. */
+static bool all_single(const isc_record *slots, uint32_t n)
+{
+	uint8_t other = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		other |= slots[i].slots ^ 1;
+	return other == 0;
+}
+
 /* Whole events from the front that fit into so many slots. */
-static uint32_t whole_events(const isc_record *slots, uint32_t n, uint32_t max_slots, uint32_t max_events, uint32_t *taken)
+static uint32_t whole_events(const isc_record *slots, uint32_t n, uint32_t max_slots, uint32_t max_events,
+			     uint32_t *taken)
 {
 	uint32_t events = 0, at = 0;
 
-	while (at < n && events < max_events && slots[at].slots != 0 && slots[at].slots <= n - at && at + slots[at].slots <= max_slots) {
+	while (at < n && events < max_events && slots[at].slots != 0 && slots[at].slots <= n - at &&
+	       at + slots[at].slots <= max_slots) {
 		at += slots[at].slots;
 		events++;
 	}
@@ -382,28 +408,35 @@ isc_status isc_writer_events(isc_writer *w, const isc_trace_run *run, const isc_
 	isc_writer_stream *s;
 	uint64_t number = run->first;
 	uint32_t left = run->events, at = 0, max = w->space.plan.chunk_slots, n;
+	bool single;
 
 	if (st != ISC_OK) {
 		w->stats.refused_events += run->events;
 		return st;
 	}
-	if (whole_events(slots, run->slots, UINT32_MAX, run->events, &n) != run->events || n != run->slots ||
+	single = run->events == run->slots && all_single(slots, run->slots);
+	if ((!single &&
+	     (whole_events(slots, run->slots, UINT32_MAX, run->events, &n) != run->events || n != run->slots)) ||
 	    run->stream > 1 || run->thread >= INDEX_MAX || run->process >= INDEX_MAX) {
 		w->stats.refused_events += run->events;
-		return isc_fail(err, ISC_ERR_INVALID, "a run of %u events does not fill its %u slots", run->events, run->slots);
+		return isc_fail(err, ISC_ERR_INVALID, "a run of %u events does not fill its %u slots", run->events,
+				run->slots);
 	}
 	if (run->events == 0)
 		return ISC_OK;
 	s = stream_of(w, run);
 	if (s != NULL && number < s->next) {
 		w->stats.refused_events += run->events;
-		return isc_fail(err, ISC_ERR_INVALID, "event %llu of thread %u was given before", (unsigned long long)number, run->thread);
+		return isc_fail(err, ISC_ERR_INVALID, "event %llu of thread %u was given before",
+				(unsigned long long)number, run->thread);
 	}
 	if (s != NULL && s->events > 0 && number != s->next)
 		result = write_stream(w, s, err);
 	while (s != NULL && left > 0) {
-		uint32_t events = whole_events(slots + at, run->slots - at, max - s->slots, left, &n);
+		uint32_t events = n = max - s->slots < left ? max - s->slots : left;
 
+		if (!single)
+			events = whole_events(slots + at, run->slots - at, max - s->slots, left, &n);
 		if (events == 0) {
 			st = write_stream(w, s, err);
 			result = result != ISC_OK ? result : st;

@@ -21,12 +21,12 @@
 
 #define ISC_WRITER_BUFFER_MAX (32u << 20)
 
-typedef struct isc_writer isc_writer;	/* opaque; one thread at a time */
+typedef struct isc_writer isc_writer; /* opaque; one thread at a time */
 
 typedef struct isc_writer_options {
-	uint64_t limit_bytes;		/* of the file; 0: none; at least 1 MiB otherwise */
+	uint64_t limit_bytes; /* of the file; 0: none; at least 1 MiB otherwise */
 	uint8_t session_id[16];
-	uint32_t clock_source;		/* enum isc_clock_source of runtime/layout.h */
+	uint32_t clock_source; /* enum isc_clock_source of runtime/layout.h */
 	uint64_t start_ticks;
 	uint64_t start_ns;
 	uint64_t start_unix_ns;
@@ -63,8 +63,8 @@ isc_status isc_writer_thread(isc_writer *w, const isc_trace_thread *thread, isc_
 isc_status isc_writer_clock(isc_writer *w, uint64_t ticks, uint64_t mono_ns, isc_error *err);
 
 /* One definition: must be given before events that use its id. */
-isc_status isc_writer_define(isc_writer *w, uint32_t process, uint32_t id, uint16_t type,
-			     const void *data, uint32_t len, isc_error *err);
+isc_status isc_writer_define(isc_writer *w, uint32_t process, uint32_t id, uint16_t type, const void *data,
+			     uint32_t len, isc_error *err);
 
 /* Copies the slots; numbers of one stream must rise. */
 isc_status isc_writer_events(isc_writer *w, const isc_trace_run *run, const isc_record *slots, isc_error *err);
@@ -75,12 +75,12 @@ isc_status isc_writer_account(isc_writer *w, const isc_trace_account *account, i
 isc_status isc_writer_flush(isc_writer *w, isc_error *err);
 
 typedef struct isc_writer_stats {
-	uint64_t file_bytes;		/* now */
-	uint64_t stored_events;		/* given to the writer and not refused by the disk */
-	uint64_t retired_events;	/* of those, dropped since to stay under the limit */
-	uint64_t refused_events;	/* not written: the disk was full, or an error */
-	uint64_t refused_definitions;	/* no room for them under the limit, or an error */
-	uint64_t refused_records;	/* likewise processes, threads and accounts */
+	uint64_t file_bytes;	      /* now */
+	uint64_t stored_events;	      /* given to the writer and not refused by the disk */
+	uint64_t retired_events;      /* of those, dropped since to stay under the limit */
+	uint64_t refused_events;      /* not written: the disk was full, or an error */
+	uint64_t refused_definitions; /* no room for them under the limit, or an error */
+	uint64_t refused_records;     /* likewise processes, threads and accounts */
 	uint64_t chunks;
 } isc_writer_stats;
 void isc_writer_stats_get(const isc_writer *w, isc_writer_stats *out);

@@ -17,10 +17,10 @@ typedef struct isc_writer_stream {
 	uint32_t process;
 	uint32_t thread;
 	uint8_t stream;
-	uint64_t first;		/* number of the first one here */
-	uint64_t next;		/* number that may come next */
+	uint64_t first; /* number of the first one here */
+	uint64_t next;	/* number that may come next */
 	uint32_t events, slots;
-	uint32_t room;		/* slots */
+	uint32_t room; /* slots */
 	isc_record *record;
 } isc_writer_stream;
 
@@ -30,21 +30,21 @@ struct isc_writer {
 	isc_codec_state codec;
 	isc_columns_encoder encoder;
 	isc_state state;
-	isc_totals *totals;		/* of all events in the file */
+	isc_totals *totals; /* of all events in the file */
 	isc_writer_stream *streams;
 	size_t stream_count, stream_room;
 	isc_hashmap by_stream;
-	size_t buffered_bytes;		/* taken by all streams */
-	isc_buffer defs;		/* of defs_process, not in the file yet */
+	size_t buffered_bytes; /* taken by all streams */
+	isc_buffer defs;       /* of defs_process, not in the file yet */
 	uint32_t defs_process, defs_count;
-	isc_hashmap defs_known;		/* after a resume: what the file had then */
+	isc_hashmap defs_known; /* after a resume: what the file had then */
 	isc_trace_switch *switches;
 	uint32_t switch_count;
-	isc_buffer payload;		/* scratch */
+	isc_buffer payload; /* scratch */
 	isc_writer_stats stats;
-	uint64_t checkpoint;		/* id of the last one */
-	uint32_t checkpoint_segments;	/* that it took */
-	uint32_t covered;		/* chunks up to this are in its totals */
+	uint64_t checkpoint;	      /* id of the last one */
+	uint32_t checkpoint_segments; /* that it took */
+	uint32_t covered;	      /* chunks up to this are in its totals */
 };
 
 /* Makes room, and writes.  Packed: stored is what isc_codec_pack() gave for raw. */
@@ -68,6 +68,6 @@ isc_status isc_writer_make_room(isc_writer *w, uint32_t segments, isc_error *err
 isc_status isc_writer_finish(isc_writer *w, const isc_trace_end *end, isc_error *err);
 
 isc_writer *isc_writer_new(int fd, const isc_file_header *header, isc_error *err);
-void isc_writer_free(isc_writer *w);	/* leaves fd open */
+void isc_writer_free(isc_writer *w); /* leaves fd open */
 
 #endif

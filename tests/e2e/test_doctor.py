@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 import shutil
 import subprocess
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -105,3 +108,20 @@ def test_names_cannot_steer_the_terminal(inferscope: Command, tmp_path: Path, na
     assert "\033" not in run.stdout
     assert "\u202e" not in run.stdout
     states(run.stdout)
+
+
+def test_a_session_that_is_just_being_made_is_left_alone(inferscope: Command) -> None:
+    """A recorder that has made its folder and nothing in it yet must find it there."""
+    name = f"/dev/shm/inferscope-{os.geteuid()}-{secrets.token_hex(8)}"
+    young, old = Path(name + "-young"), Path(name + "-old")
+    long_ago = time.time() - 60
+    try:
+        young.mkdir(0o700)
+        old.mkdir(0o700)
+        os.utime(old, (long_ago, long_ago))
+        inferscope("doctor")
+        assert young.is_dir()
+        assert not old.exists()
+    finally:
+        shutil.rmtree(young, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,7 +16,14 @@ PYTHON_PROGRAMS = re.findall(r"^def ([a-z]\w*)\(\):", (TARGETS / "harmless.py").
 C_PROGRAMS = re.findall(r'\{"(\w+)", ', (TARGETS / "harmless.c").read_text())
 COMMANDS = {
     "pipeline": ["sh", "-c", "echo b a c | tr ' ' '\\n' | sort | head -2; exit 5"],
-    "clean environment": ["env", "-i", "PATH=/usr/bin:/bin", "sh", "-c", "env | grep -v -e INFERSCOPE -e LD_PRELOAD | sort"],
+    "clean environment": [
+        "env",
+        "-i",
+        "PATH=/usr/bin:/bin",
+        "sh",
+        "-c",
+        "env | grep -v -e INFERSCOPE -e LD_PRELOAD | sort",
+    ],
     "perl": ["perl", "-e", 'print "x" x 10, "\\n"; system("exit 3"); print $? >> 8, "\\n"; exit 8'],
     "killed by itself": ["sh", "-c", "kill -KILL $$"],
     "hang-up": ["sh", "-c", "kill -HUP $$; sleep 5"],
@@ -77,8 +81,19 @@ def test_h1_covers_at_least_thirty_programs() -> None:
     assert len(PYTHON_PROGRAMS) + len(C_PROGRAMS) + len(COMMANDS) >= 30
 
 
-FAMILIES = ["fork", "fork_in_thread", "exec_image", "shell", "spawn_without_environment", "pool_spawn", "pool_fork",
-            "executor", "async_subprocess", "daemonised", "generations"]
+FAMILIES = [
+    "fork",
+    "fork_in_thread",
+    "exec_image",
+    "shell",
+    "spawn_without_environment",
+    "pool_spawn",
+    "pool_fork",
+    "executor",
+    "async_subprocess",
+    "daemonised",
+    "generations",
+]
 C_FAMILIES = ["vfork_exec", "raw_clone", "spawn", "daemonise"]
 
 
@@ -92,9 +107,23 @@ def test_h2_python_families_end_and_every_child_is_listed(inferscope, target, co
         assert len(listed) >= LEAST[name], [p.argv for p in listed]
 
 
-LEAST = {"fork": 6, "fork_in_thread": 2, "exec_image": 1, "shell": 4, "spawn_without_environment": 2, "pool_spawn": 4,
-         "pool_fork": 3, "executor": 3, "async_subprocess": 2, "daemonised": 3, "generations": 5,
-         "vfork_exec": 21, "raw_clone": 2, "spawn": 2, "daemonise": 3}
+LEAST = {
+    "fork": 6,
+    "fork_in_thread": 2,
+    "exec_image": 1,
+    "shell": 4,
+    "spawn_without_environment": 2,
+    "pool_spawn": 4,
+    "pool_fork": 3,
+    "executor": 3,
+    "async_subprocess": 2,
+    "daemonised": 3,
+    "generations": 5,
+    "vfork_exec": 21,
+    "raw_clone": 2,
+    "spawn": 2,
+    "daemonise": 3,
+}
 
 
 @pytest.mark.parametrize("name", C_FAMILIES)

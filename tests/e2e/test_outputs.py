@@ -92,3 +92,13 @@ def test_a_folder_exchanged_by_the_program_leads_nowhere_else(inferscope: Comman
     assert run.returncode == 0
     assert not list(victims.iterdir())
     assert (tmp_path / "out.moved" / "t.isc").stat().st_size > 0
+
+
+@pytest.mark.parametrize("program", ["no-such-program", "/nonexistent/x", "/", "./plain"])
+def test_a_program_that_cannot_start_costs_no_earlier_trace(inferscope: Command, program: str) -> None:
+    trace = inferscope.folder / "inferscope.isc"
+    (inferscope.folder / "plain").write_text("no program")
+    assert inferscope("run", "--no-report", "--", "true").returncode == 0
+    earlier = trace.read_bytes()
+    assert inferscope("run", "--no-report", "--", program).returncode in (126, 127)
+    assert trace.read_bytes() == earlier

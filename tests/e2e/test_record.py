@@ -18,8 +18,17 @@ import pytest
 SESSIONS = Path("/dev/shm")
 
 
-def sessions() -> set[str]:
-    return {p.name for p in SESSIONS.glob(f"inferscope-{os.getuid()}-*")}
+def sessions(folder: Path) -> set[str]:
+    """Session folders whose trace lies in this folder: others belong to somebody else."""
+    found = set()
+    for session in SESSIONS.glob(f"inferscope-{os.getuid()}-*"):
+        try:
+            control = (session / "control").read_bytes()[:4096]
+        except OSError:
+            continue
+        if os.fsencode(folder) in control:
+            found.add(session.name)
+    return found
 
 
 def until(condition, seconds: float = 20.0, what: str = "condition"):
@@ -45,16 +54,17 @@ def test_marks_and_scopes_of_all_threads_are_stored_exactly(inferscope, target) 
 
 def test_a_storm_is_accounted_for_to_the_last_event(inferscope, target, count) -> None:
     """D1 from end to end: produced = stored + lost."""
-    run = inferscope("run", "--trace-size-mb", "8", "--", target("marks.c"), str(count(300_000, 5_000_000)), "3", timeout=300)
+    run = inferscope(
+        "run", "--trace-size-mb", "8", "--", target("marks.c"), str(count(300_000, 5_000_000)), "3", timeout=300
+    )
     overhead = run.report.overhead
     assert overhead.events + overhead.lost == int(run.stdout)
     assert run.trace.stat().st_size <= 8 << 20
 
 
 def test_nothing_is_left_behind(inferscope, target) -> None:
-    before = sessions()
     inferscope("run", "--", target("marks.c"), "10")
-    assert sessions() == before
+    assert not sessions(inferscope.folder)
     assert sorted(p.name for p in inferscope.folder.iterdir()) == ["inferscope.isc", "report.json"]
 
 
@@ -94,14 +104,16 @@ def test_s1_a_killed_program_leaves_a_whole_trace(inferscope, target, count) -> 
     for _ in range(count(6, 100)):
         running = inferscope.start("run", "--", target("marks.c"), "10000000", "2", "20")
         trace = inferscope.folder / "inferscope.isc"
-        pid = until(lambda: child_of(running.pid), what="the program")
+        pid = until(lambda recorder=running.pid: child_of(recorder), what="the program")
         time.sleep(rng.random() * 0.4)
         os.kill(pid, signal.SIGKILL)
         running.communicate(timeout=30)
         assert running.returncode == -signal.SIGKILL
         report = json.loads((inferscope.folder / "report.json").read_text())
         assert report["program"]["signal"] == 9
-        assert any("kill" in w["text"].lower() if isinstance(w, dict) else "kill" in w.lower() for w in report["warnings"])
+        assert any(
+            "kill" in w["text"].lower() if isinstance(w, dict) else "kill" in w.lower() for w in report["warnings"]
+        )
         trace.unlink()
 
 
@@ -110,7 +122,7 @@ def child_of(pid: int) -> int:
     for task in Path("/proc").glob("[0-9]*"):
         try:
             stat = (task / "stat").read_text()
-            program = os.readlink(task / "exe")
+            program = str((task / "exe").readlink())
         except OSError:
             continue
         if int(stat.rpartition(")")[2].split()[1]) == pid and "/marks" in program:
@@ -120,7 +132,6 @@ def child_of(pid: int) -> int:
 
 def test_a_killed_recorder_leaves_the_program_running_and_the_session_to_salvage(inferscope, target) -> None:
     """H6, and what comes after: the next command reads the rest."""
-    before = sessions()
     running = inferscope.start("run", "--", target("marks.c"), "400", "1", "1000")
     pid = until(lambda: child_of(running.pid), what="the program")
     time.sleep(0.1)
@@ -131,9 +142,9 @@ def test_a_killed_recorder_leaves_the_program_running_and_the_session_to_salvage
     assert state != "T"
     out, _ = running.communicate(timeout=30)  # the program holds stdout until it has ended
     assert out.strip() == "1201"
-    assert sessions() - before
+    assert sessions(inferscope.folder)
     done = inferscope("doctor", plain=True)
-    assert sessions() == before, done.stdout + done.stderr
+    assert not sessions(inferscope.folder), done.stdout + done.stderr
     report = inferscope("analyze", inferscope.folder / "inferscope.isc", "--output", "r.json", plain=True)
     facts = json.loads((inferscope.folder / "r.json").read_text())
     assert report.returncode in (0, 3)
@@ -149,14 +160,16 @@ def test_s4_a_full_disk_harms_neither_the_program_nor_what_was_written(inferscop
     small.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kb}k", "none", small], check=True)
     try:
-        run = inferscope("run", "--trace", small / "t.isc", "--no-report", "--", target("marks.c"), "200000", "2", timeout=120)
+        run = inferscope(
+            "run", "--trace", small / "t.isc", "--no-report", "--", target("marks.c"), "200000", "2", timeout=120
+        )
         assert run.returncode == 0
         assert run.stdout.strip() == "1200001"
         dump = inferscope("dump", small / "t.isc", plain=True)
         assert dump.returncode in (0, 3)
         errors = [line for line in run.ours if "No space left" in line]
         assert len(errors) <= 1
-        if kb <= 200:
+        if kb <= 64:
             assert len(errors) == 1
     finally:
         subprocess.run(["umount", small], check=True)
@@ -164,12 +177,20 @@ def test_s4_a_full_disk_harms_neither_the_program_nor_what_was_written(inferscop
 
 def test_s4_a_full_shared_memory_falls_back_and_says_so(inferscope, target, tmp_path) -> None:
     """S4: no room in /dev/shm."""
-    if os.getuid() != 0 or shutil.which("unshare") is None:
-        pytest.skip("needs root and unshare")
-    script = f"mount -t tmpfs -o size=1m none /dev/shm && exec {inferscope.path} run --trace {tmp_path}/t.isc " \
-             f"--report {tmp_path}/r.json -- {target('marks.c')} 1000"
-    done = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True, timeout=60,
-                          env={k: v for k, v in inferscope.environment.items() if k != "XDG_RUNTIME_DIR"}, cwd=tmp_path)
+    if subprocess.run(["unshare", "-m", "true"], stderr=subprocess.DEVNULL).returncode:
+        pytest.skip("needs the right to make a mount namespace")
+    script = (
+        f"mount -t tmpfs -o size=1m none /dev/shm && exec {inferscope.path} run --trace {tmp_path}/t.isc "
+        f"--report {tmp_path}/r.json -- {target('marks.c')} 1000"
+    )
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={k: v for k, v in inferscope.environment.items() if k != "XDG_RUNTIME_DIR"},
+        cwd=tmp_path,
+    )
     assert done.returncode == 0
     assert done.stdout.strip() == "3001"
     facts = json.loads((tmp_path / "r.json").read_text())
@@ -235,8 +256,14 @@ def test_x12_a_run_opens_no_socket_and_only_its_own_files(inferscope, target, tm
         pytest.fail("strace is not installed; run make setup")
     log = tmp_path / "calls"
     command = inferscope.arguments(("run", "--", target("marks.c"), "100"))
-    subprocess.run(["strace", "-f", "-qq", "-e", "trace=network,openat,open,creat", "-o", log, *command], check=True,
-                   capture_output=True, cwd=tmp_path, env=inferscope.environment, timeout=60)
+    subprocess.run(
+        ["strace", "-f", "-qq", "-e", "trace=network,openat,open,creat", "-o", log, *command],
+        check=True,
+        capture_output=True,
+        cwd=tmp_path,
+        env=inferscope.environment,
+        timeout=60,
+    )
     text = log.read_text()
     assert not re.findall(r"\b(socket|connect|bind|sendto)\(", text)
     written = re.findall(r'open(?:at)?\([^"]*"([^"]+)", [^)]*(?:O_WRONLY|O_RDWR)', text)
@@ -249,9 +276,16 @@ def test_enabled_by_the_environment_a_python_traces_itself(inferscope, stage, tm
     """INFERSCOPE_ENABLED=1 without the command."""
     site = next(stage.glob("lib/python3*/site-packages"))
     code = "import os, subprocess, sys, inferscope; subprocess.run([sys.executable, '-c', 'pass']); print(os.getpid())"
-    env = {**inferscope.environment, "INFERSCOPE_ENABLED": "1", "PYTHONPATH": str(site), "PATH": f"{stage}/bin:{os.environ['PATH']}"}
+    env = {
+        **inferscope.environment,
+        "INFERSCOPE_ENABLED": "1",
+        "PYTHONPATH": str(site),
+        "PATH": f"{stage}/bin:{os.environ['PATH']}",
+    }
     boot = f"import site; site.addsitedir({str(site)!r}); "
-    done = subprocess.run([sys.executable, "-c", boot + code], env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", boot + code], env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     trace = until(lambda: [p for p in tmp_path.glob("inferscope-*.isc")], what="the trace")[0]
@@ -289,3 +323,28 @@ def test_a_salvaged_session_counts_what_its_dead_recorder_had_lost(inferscope, t
     overhead = json.loads((inferscope.folder / "r.json").read_text())["overhead"]
     assert overhead["lost"] > 0
     assert overhead["events"] + overhead["lost"] == int(out)
+
+
+def test_without_perf_times_come_from_the_scheduler_and_say_so(inferscope, tmp_path) -> None:
+    """The fallback: on-CPU and waiting times are estimated, and the report says why and what to do."""
+    sandbox = Path(os.environ.get("INFERSCOPE_BUILD", "build")).resolve() / "tests" / "unit" / "sandbox"
+    code = "import time\nwhile time.process_time() < 0.6: pass\ntime.sleep(0.4)\n"
+    command = inferscope.arguments(("run", "--python", sys.executable, "-c", code))
+    denied = [str(sandbox), "--deny", "perf_event_open", "--", *command]
+    done = subprocess.run(denied, env=inferscope.environment, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    report = json.loads((tmp_path / "report.json").read_text())
+    main = max(report["threads"], key=lambda t: t["on_cpu_us"] or 0)
+    assert main["estimated"]
+    assert 400_000 < main["on_cpu_us"] < 700_000
+    assert main["waiting_us"] > 250_000
+    warning = next(w for w in report["warnings"] if w["id"] == "no_switches")
+    assert "estimated" in warning["text"] and warning["remedy"]
+
+
+def test_thousands_of_threads_are_accounted_for_in_a_small_trace(inferscope, target) -> None:
+    """D1 where there is no room for an account of each thread."""
+    run = inferscope("run", "--trace-size-mb", "4", "--", target("crowd.c"), "threads", "3000", timeout=120)
+    assert run.returncode == 0
+    assert run.report.overhead.events + run.report.overhead.lost == 3000
+    assert not any(w.id == "accounts_differ" for w in run.report.warnings)

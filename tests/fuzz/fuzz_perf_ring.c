@@ -70,7 +70,8 @@ static void on_record(void *self, const isc_perf_record *record)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	run r = {.records = 0};
-	isc_follow_options options = {.sink = {.self = &r, .process = on_process, .thread = on_thread}, .root = 100, .blind = true};
+	isc_follow_options options = {
+		.sink = {.self = &r, .process = on_process, .thread = on_thread}, .root = 100, .blind = true};
 	isc_perf_ring_stats stats = {0};
 	isc_follow_stats found;
 	isc_error err;
@@ -80,8 +81,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 2)
 		return 0;
 	tail = (uint64_t)data[0] * 8 + (data[1] & 7 ? 0 : data[1] >> 3);
-	size = size - 2 < RING ? size - 2 : RING + (data[1] & 7);	/* sometimes more than there is */
-	ring = calloc(1, RING);		/* of its own, so that a step outside is seen */
+	size = size - 2 < RING ? size - 2 : RING + (data[1] & 7); /* sometimes more than there is */
+	ring = calloc(1, RING);					  /* of its own, so that a step outside is seen */
 	must(ring != NULL && isc_follow_open(&options, &r.follow, &err) == ISC_OK);
 	for (size_t i = 0; i < size && i < RING; i++)
 		ring[(tail + i) % RING] = data[2 + i];

@@ -28,8 +28,11 @@ static int fd = -1;
 /* The bytes of the payload stay, its size and hash are made to fit. */
 static size_t build(const uint8_t *data, size_t size)
 {
-	isc_file_header file = {.version = ISC_FILE_VERSION, .header_size = sizeof(file), .segment_size = 256u << 10,
-				.segment_start = 4096, .start_ns = 1000};
+	isc_file_header file = {.version = ISC_FILE_VERSION,
+				.header_size = sizeof(file),
+				.segment_size = 256u << 10,
+				.segment_start = 4096,
+				.start_ns = 1000};
 	isc_codec_state codec = {0};
 	size_t at = 4096;
 
@@ -76,7 +79,7 @@ static size_t build(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static FILE *sink;
-	const struct timespec old[2] = {{1, 0}, {1, 0}};	/* at rest: the reader waits for nobody */
+	const struct timespec old[2] = {{1, 0}, {1, 0}}; /* at rest: the reader waits for nobody */
 	const isc_dump_options options = {.definitions = true};
 	size_t len = size < FILE_MAX ? size : FILE_MAX;
 	isc_writer *w;

@@ -21,7 +21,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define INPUT_MAX (256u * 1024u)	/* larger files are cut: every run copies its input */
+#define INPUT_MAX (256u * 1024u) /* larger files are cut: every run copies its input */
 #define PATIENCE_S 10
 
 typedef struct input {
@@ -74,7 +74,7 @@ static void add_path(const char *path)
 {
 	char name[PATH_MAX];
 	struct dirent **entries;
-	int n = scandir(path, &entries, NULL, alphasort);	/* sorted: a run number means the same everywhere */
+	int n = scandir(path, &entries, NULL, alphasort); /* sorted: a run number means the same everywhere */
 
 	if (n < 0) {
 		add_file(path);
@@ -90,9 +90,20 @@ static void add_path(const char *path)
 }
 
 /* Values at which sizes, counts and offsets go wrong. */
-static const uint64_t edges[] = {0,	     1,		  0x7f,	      0x80,	  0xff,
-				 0x7fff,     0x8000,	  0xffff,     0x7fffffff, 0x80000000u,
-				 0xffffffff, 0x7fffffffffffffffull, 0x8000000000000000ull, UINT64_MAX};
+static const uint64_t edges[] = {0,
+				 1,
+				 0x7f,
+				 0x80,
+				 0xff,
+				 0x7fff,
+				 0x8000,
+				 0xffff,
+				 0x7fffffff,
+				 0x80000000u,
+				 0xffffffff,
+				 0x7fffffffffffffffull,
+				 0x8000000000000000ull,
+				 UINT64_MAX};
 
 static void damage(void)
 {
@@ -111,7 +122,7 @@ static void damage(void)
 	case 1:
 		work[at] = (uint8_t)draw(256);
 		break;
-	case 2: {	/* an edge value, 1 to 8 bytes wide */
+	case 2: { /* an edge value, 1 to 8 bytes wide */
 		uint64_t value = edges[draw(sizeof(edges) / sizeof(edges[0]))];
 
 		n = (size_t)1 << draw(4);
@@ -121,11 +132,11 @@ static void damage(void)
 	case 3:
 		work_size = at;
 		break;
-	case 4:	/* a piece of itself elsewhere */
+	case 4: /* a piece of itself elsewhere */
 		n = draw(work_size - at) + 1;
 		memmove(work + draw(work_size - n + 1), work + at, n);
 		break;
-	case 5: {	/* a piece of another input */
+	case 5: { /* a piece of another input */
 		const input *other = &corpus[draw(corpus_size)];
 		size_t from = draw(other->size);
 
@@ -133,14 +144,14 @@ static void damage(void)
 		memcpy(work + at, other->data + from, draw(n + 1));
 		break;
 	}
-	case 6:	/* longer */
+	case 6: /* longer */
 		n = draw(64) + 1;
 		if (work_size + n <= INPUT_MAX) {
 			memmove(work + at + n, work + at, work_size - at);
 			work_size += n;
 		}
 		break;
-	default:	/* add or subtract a little, as a number */
+	default: /* add or subtract a little, as a number */
 		work[at] = (uint8_t)(work[at] + draw(32) - 16);
 	}
 }
@@ -153,7 +164,7 @@ static void prepare(void)
 	from = &corpus[draw(corpus_size)];
 	memcpy(work, from->data, from->size);
 	work_size = from->size;
-	for (uint64_t n = draw(8); n > 0; n--)	/* none at all: the corpus itself must pass too */
+	for (uint64_t n = draw(8); n > 0; n--) /* none at all: the corpus itself must pass too */
 		damage();
 }
 
@@ -167,9 +178,9 @@ static void found(int sig)
 	if (fd >= 0 && write(fd, work, work_size) == (ssize_t)work_size)
 		close(fd);
 	int len = snprintf(text, sizeof(text),
-			   "%s: %s in run %llu of seed %llu; input in finding-%s.bin, or again with -run=%llu\n", target,
-			   sig == SIGALRM ? "over 10 s" : "crash", (unsigned long long)run, (unsigned long long)seed,
-			   target, (unsigned long long)run);
+			   "%s: %s in run %llu of seed %llu; input in finding-%s.bin, or again with -run=%llu\n",
+			   target, sig == SIGALRM ? "over 10 s" : "crash", (unsigned long long)run,
+			   (unsigned long long)seed, target, (unsigned long long)run);
 	if (write(STDERR_FILENO, text, (size_t)len) < 0)
 		_exit(2);
 	_exit(1);

@@ -60,7 +60,7 @@ typedef struct tree {
 	isc_control *control;
 	isc_follow *follow;
 	kept *kept;
-	uint64_t zero_ns;	/* time 0 of the scripts below */
+	uint64_t zero_ns; /* time 0 of the scripts below */
 } tree;
 
 static inline void tree_open(tree *t, uint32_t roster_entries, bool blind, pid_t root)
@@ -71,7 +71,9 @@ static inline void tree_open(tree *t, uint32_t roster_entries, bool blind, pid_t
 	t->control->roster_entries = roster_entries;
 	t->kept = calloc(1, sizeof(*t->kept));
 	isc_follow_options options = {.sink = {.self = t->kept, .process = keep_process, .thread = keep_thread},
-				      .control = t->control, .clock_source = ISC_CLOCK_MONOTONIC, .root = root,
+				      .control = t->control,
+				      .clock_source = ISC_CLOCK_MONOTONIC,
+				      .root = root,
 				      .blind = blind};
 	/* Announcements of the future are not believed: the scripts play in the last 900 ms. */
 	t->zero_ns = isc_clock_mono_ns() - 900 * MS;

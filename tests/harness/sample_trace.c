@@ -98,13 +98,43 @@ static isc_status write_calls(isc_writer *w, uint64_t first, uint64_t ticks)
 static isc_status write_state(isc_writer *w)
 {
 	static const char argv[] = "python\0serve.py\0--name=\x1b[31m\"x\"";
-	isc_trace_process root = {.process = 1, .pid = 100, .ppid = 99, .flags = ISC_PROCESS_ROOT | ISC_PROCESS_TRACED | ISC_PROCESS_PYTHON,
-				  .start_ns = 5000001000, .gen = 41, .argv = argv, .argv_len = sizeof(argv)};
-	isc_trace_process child = {.process = 2, .parent = 1, .pid = 101, .ppid = 100, .flags = ISC_PROCESS_TRACED | ISC_PROCESS_ENDED | ISC_PROCESS_STATUS,
-				   .wait_status = 9, .start_ns = 5000002000, .end_ns = 5000900000, .gen = 43,
-				   .defs_parent_gen = 41, .defs_base_id = 50, .argv = "python\0-c\0", .argv_len = 9, .argv_cut = 1};
-	isc_trace_thread main = {.thread = 1, .process = 1, .tid = 100, .flags = 1, .serial = 1, .start_ns = 5000001000, .name = "MainThread"};
-	isc_trace_thread worker = {.thread = 2, .process = 2, .tid = 101, .flags = 3, .serial = 1, .start_ns = 5000002000, .end_ns = 5000900000, .name = "worker\n1"};
+	isc_trace_process root = {.process = 1,
+				  .pid = 100,
+				  .ppid = 99,
+				  .flags = ISC_PROCESS_ROOT | ISC_PROCESS_TRACED | ISC_PROCESS_PYTHON,
+				  .start_ns = 5000001000,
+				  .gen = 41,
+				  .argv = argv,
+				  .argv_len = sizeof(argv)};
+	isc_trace_process child = {.process = 2,
+				   .parent = 1,
+				   .pid = 101,
+				   .ppid = 100,
+				   .flags = ISC_PROCESS_TRACED | ISC_PROCESS_ENDED | ISC_PROCESS_STATUS,
+				   .wait_status = 9,
+				   .start_ns = 5000002000,
+				   .end_ns = 5000900000,
+				   .gen = 43,
+				   .defs_parent_gen = 41,
+				   .defs_base_id = 50,
+				   .argv = "python\0-c\0",
+				   .argv_len = 9,
+				   .argv_cut = 1};
+	isc_trace_thread main = {.thread = 1,
+				 .process = 1,
+				 .tid = 100,
+				 .flags = 1,
+				 .serial = 1,
+				 .start_ns = 5000001000,
+				 .name = "MainThread"};
+	isc_trace_thread worker = {.thread = 2,
+				   .process = 2,
+				   .tid = 101,
+				   .flags = 3,
+				   .serial = 1,
+				   .start_ns = 5000002000,
+				   .end_ns = 5000900000,
+				   .name = "worker\n1"};
 	isc_trace_account account = {.process = 1, .thread = 1, .produced = 12, .stored = 9, .lost = 3};
 	isc_status st = isc_writer_meta(w, "{\"host\":\"box\",\"labels\":{\"a\":1}}", 31, NULL);
 
@@ -126,10 +156,16 @@ static isc_status write_state(isc_writer *w)
 isc_status sample_write(int fd, uint64_t limit_bytes, unsigned scale, bool ended)
 {
 	/* 2 ticks a ns. */
-	isc_writer_options options = {.limit_bytes = limit_bytes, .session_id = {1, 2, 3, 255}, .clock_source = 1,
-				      .start_ticks = 8000000, .start_ns = 5000000000, .start_unix_ns = 1700000000123456789};
-	isc_trace_switch switches[] = {{5000001500, 100, 100, 0, ISC_SWITCH_IN}, {5000001700, 100, 100, 0, ISC_SWITCH_OUT},
-				       {5000001600, 100, 101, 1, ISC_SWITCH_OUT_PREEMPT}, {5000001800, 0, 0, 0, ISC_SWITCH_GAP_BEGIN}};
+	isc_writer_options options = {.limit_bytes = limit_bytes,
+				      .session_id = {1, 2, 3, 255},
+				      .clock_source = 1,
+				      .start_ticks = 8000000,
+				      .start_ns = 5000000000,
+				      .start_unix_ns = 1700000000123456789};
+	isc_trace_switch switches[] = {{5000001500, 100, 100, 0, ISC_SWITCH_IN},
+				       {5000001700, 100, 100, 0, ISC_SWITCH_OUT},
+				       {5000001600, 100, 101, 1, ISC_SWITCH_OUT_PREEMPT},
+				       {5000001800, 0, 0, 0, ISC_SWITCH_GAP_BEGIN}};
 	isc_trace_run child = {.process = 2, .thread = 2, .stream = 1, .first = 3, .events = 2, .slots = 2};
 	isc_record nested[] = {{8004000, 10, ISC_KIND_SCOPE_ENTER, 1, 5}, {8005000, 60, ISC_KIND_SCOPE_EXIT, 1, 0}};
 	isc_record slots[16];
@@ -143,7 +179,8 @@ isc_status sample_write(int fd, uint64_t limit_bytes, unsigned scale, bool ended
 	st = write_state(w);
 	st = st ? st : isc_writer_clock(w, 8000000 + 2000000, 5001000000, NULL);
 	for (unsigned i = 0; i < scale && st == ISC_OK; i++) {
-		isc_trace_run run = {.process = 1, .thread = 1, .first = (uint64_t)i * 6 + (i >= scale / 2 ? 3 : 0), .events = 6};
+		isc_trace_run run = {
+			.process = 1, .thread = 1, .first = (uint64_t)i * 6 + (i >= scale / 2 ? 3 : 0), .events = 6};
 
 		run.slots = request(slots, 8000000 + (uint64_t)i * 8000, i);
 		st = isc_writer_events(w, &run, slots, NULL);
@@ -154,20 +191,24 @@ isc_status sample_write(int fd, uint64_t limit_bytes, unsigned scale, bool ended
 	st = st ? st : isc_writer_events(w, &child, nested, NULL);
 	st = st ? st : isc_writer_switches(w, switches, sizeof(switches) / sizeof(switches[0]), NULL);
 	st = st ? st : isc_writer_flush(w, NULL);
-	isc_status closed = isc_writer_close(w, ended ? &(isc_trace_end){.end_ns = 5002000000, .wait_status = 3 << 8, .known = 1} : NULL, NULL);
+	isc_status closed = isc_writer_close(
+		w, ended ? &(isc_trace_end){.end_ns = 5002000000, .wait_status = 3 << 8, .known = 1} : NULL, NULL);
 	return st ? st : closed;
 }
 
-void sample_scopes(isc_writer *w, uint32_t process, uint32_t thread, uint64_t first, uint32_t pairs, uint64_t ticks, uint32_t id)
+void sample_scopes(isc_writer *w, uint32_t process, uint32_t thread, uint64_t first, uint32_t pairs, uint64_t ticks,
+		   uint32_t id)
 {
 	isc_record r[2 * 256];
-	isc_trace_run run = {.process = process, .thread = thread, .first = first, .events = 2 * pairs, .slots = 2 * pairs};
+	isc_trace_run run = {
+		.process = process, .thread = thread, .first = first, .events = 2 * pairs, .slots = 2 * pairs};
 	uint64_t seed = first;
 	isc_error err = {0};
 
 	for (uint32_t i = 0; i < pairs; i++) {
 		r[2 * i] = (isc_record){ticks + 1000 * i + sample_draw(&seed) % 400, id, ISC_KIND_SCOPE_ENTER, 1, 0};
-		r[2 * i + 1] = (isc_record){ticks + 1000 * i + 500 + sample_draw(&seed) % 400, id, ISC_KIND_SCOPE_EXIT, 1, 0};
+		r[2 * i + 1] =
+			(isc_record){ticks + 1000 * i + 500 + sample_draw(&seed) % 400, id, ISC_KIND_SCOPE_EXIT, 1, 0};
 	}
 	if (pairs > 256 || isc_writer_events(w, &run, r, &err) != ISC_OK) {
 		fprintf(stderr, "%s\n", err.what);

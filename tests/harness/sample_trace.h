@@ -18,7 +18,8 @@ int sample_file(char *path);
 isc_status sample_write(int fd, uint64_t limit_bytes, unsigned scale, bool ended);
 
 /* Adds one thread's run of plain one-slot events; aborts on failure. */
-void sample_scopes(isc_writer *w, uint32_t process, uint32_t thread, uint64_t first, uint32_t pairs, uint64_t ticks, uint32_t id);
+void sample_scopes(isc_writer *w, uint32_t process, uint32_t thread, uint64_t first, uint32_t pairs, uint64_t ticks,
+		   uint32_t id);
 
 /* The whole dump as text, to be freed. */
 char *sample_dump(const char *path, bool definitions);

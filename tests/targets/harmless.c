@@ -261,11 +261,20 @@ int main(int argc, char **argv)
 		const char *name;
 		int (*run)(void);
 	} programs[] = {
-		{"threads", threads},	      {"tiny_stacks", tiny_stacks}, {"vfork_exec", vfork_exec},
-		{"raw_clone", raw_clone},     {"spawn", spawn},		    {"exec_errors", exec_errors},
-		{"daemonise", daemonise},     {"libraries", libraries},	    {"recovers", recovers},
-		{"queued_signals", queued_signals}, {"aborts", aborts},	    {"stops_trapping", stops_trapping},
-		{"allocations", allocations}, {"high_exit", high_exit},
+		{"threads", threads},
+		{"tiny_stacks", tiny_stacks},
+		{"vfork_exec", vfork_exec},
+		{"raw_clone", raw_clone},
+		{"spawn", spawn},
+		{"exec_errors", exec_errors},
+		{"daemonise", daemonise},
+		{"libraries", libraries},
+		{"recovers", recovers},
+		{"queued_signals", queued_signals},
+		{"aborts", aborts},
+		{"stops_trapping", stops_trapping},
+		{"allocations", allocations},
+		{"high_exit", high_exit},
 	};
 
 	for (size_t i = 0; argc > 1 && i < sizeof(programs) / sizeof(programs[0]); i++)

@@ -310,14 +310,17 @@ def daemonised():
 
 def generations():
     """Three deep: a child whose child has a child."""
-    code = "import subprocess, sys; n = int(sys.argv[1]); print(n, flush=True); " \
-           "n and subprocess.run([sys.executable, '-c', sys.argv[2], str(n - 1), sys.argv[2]])"
+    code = (
+        "import subprocess, sys; n = int(sys.argv[1]); print(n, flush=True); "
+        "n and subprocess.run([sys.executable, '-c', sys.argv[2], str(n - 1), sys.argv[2]])"
+    )
     print(subprocess.run([PYTHON, "-c", code, "3", code]).returncode)
 
 
 PROGRAMS = {
-    name: value for name, value in list(globals().items()) if callable(value) and getattr(value, "__module__", "") == "__main__"
-    and not name.startswith("_")
+    name: value
+    for name, value in list(globals().items())
+    if callable(value) and getattr(value, "__module__", "") == "__main__" and not name.startswith("_")
 }
 
 if __name__ == "__main__":

@@ -84,7 +84,7 @@ static void ticks_turn_into_time_piece_by_piece(void **state)
 	(void)state;
 	assert_int_equal(isc_clock_to_ns(pairs, 3, 1, 2000), 5500);
 	assert_int_equal(isc_clock_to_ns(pairs, 3, 1, 5000), 6500);
-	assert_int_equal(isc_clock_to_ns(pairs, 3, 1, 10000), 8000);	/* 3 ticks a ns over the whole */
+	assert_int_equal(isc_clock_to_ns(pairs, 3, 1, 10000), 8000); /* 3 ticks a ns over the whole */
 	assert_int_equal(isc_clock_to_ns(pairs, 3, 1, 700), 4900);
 	assert_int_equal(isc_clock_to_ns(pairs, 1, 1, 99), 5000);
 	assert_int_equal(isc_clock_to_ns(pairs, 3, 0, 99), 99);

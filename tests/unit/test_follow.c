@@ -58,8 +58,8 @@ static int by_start(const void *a, const void *b)
 {
 	const isc_trace_process *const *x = a, *const *y = b;
 
-	return (*x)->start_ns != (*y)->start_ns ? ((*x)->start_ns > (*y)->start_ns) - ((*x)->start_ns < (*y)->start_ns) :
-						  (int)(*x)->pid - (int)(*y)->pid;
+	return (*x)->start_ns != (*y)->start_ns ? ((*x)->start_ns > (*y)->start_ns) - ((*x)->start_ns < (*y)->start_ns)
+						: (int)(*x)->pid - (int)(*y)->pid;
 }
 
 /* All images by start: "101 from 100 10..20 ls traced pool". */
@@ -83,7 +83,8 @@ static const char *images(tree *t)
 					p->parent ? t->kept->process[p->parent].pid : 0,
 					(double)(int64_t)(p->start_ns - t->zero_ns) / 1e6);
 		if (p->flags & ISC_PROCESS_ENDED)
-			len += (size_t)snprintf(text + len, sizeof(text) - len, "%.0f", (double)(p->end_ns - t->zero_ns) / 1e6);
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%.0f",
+						(double)(p->end_ns - t->zero_ns) / 1e6);
 		len += (size_t)snprintf(text + len, sizeof(text) - len, " %s%s%s%s%s\n", t->kept->argv[p->process],
 					p->flags & ISC_PROCESS_ROOT ? " root" : "",
 					p->flags & ISC_PROCESS_EXEC ? " exec" : "",
@@ -147,18 +148,19 @@ static void a_spawned_child_is_one_image_whoever_tells_first(void **state)
 {
 	static const char *const perf[] = {"perf exec 100 sh at 1", "perf fork 101 from 100 at 10",
 					   "perf exec 101 ls at 11", "perf exit 101 of 101 at 20", NULL};
-	static const char *const roster[] = {"roster program 100 from 1 sh at 2", "roster program 101 from 100 ls at 12", NULL};
+	static const char *const roster[] = {"roster program 100 from 1 sh at 2",
+					     "roster program 101 from 100 ls at 12", NULL};
 	static const char *const pool[] = {"pool of 101 from 100 parent 0 at 13", NULL};
 
 	(void)state;
 	/* A pool cannot be found before its line can be read, but the line may be late in the ring. */
 	unsigned orders = in_every_order(perf, roster, nothing,
-		"100 from 0 1.. sh root traced\n"
-		"101 from 100 10..20 ls traced\n");
+					 "100 from 0 1.. sh root traced\n"
+					 "101 from 100 10..20 ls traced\n");
 	assert_int_equal(orders, 15);
 	in_every_order(perf, roster, pool,
-		"100 from 0 1.. sh root traced\n"
-		"101 from 100 10..20 ls traced pool\n");
+		       "100 from 0 1.. sh root traced\n"
+		       "101 from 100 10..20 ls traced pool\n");
 }
 
 static void a_fork_that_announces_itself_and_execs_is_two_images(void **state)
@@ -170,73 +172,85 @@ static void a_fork_that_announces_itself_and_execs_is_two_images(void **state)
 
 	(void)state;
 	assert_int_equal(in_every_order(perf, roster, nothing,
-		"100 from 0 1.. sh root traced\n"
-		"101 from 100 10..15 sh traced\n"
-		"101 from 101 15..20 ls exec traced\n"), 35);
+					"100 from 0 1.. sh root traced\n"
+					"101 from 100 10..15 sh traced\n"
+					"101 from 101 15..20 ls exec traced\n"),
+			 35);
 }
 
 static void a_worker_that_never_execs_is_one_image(void **state)
 {
 	static const char *const perf[] = {"perf exec 100 python3 at 1", "perf fork 101 from 100 at 10",
 					   "perf exit 101 of 101 at 20", NULL};
-	static const char *const roster[] = {"roster program 100 from 1 python3 at 2", "roster copy 101 from 100 at 11", NULL};
+	static const char *const roster[] = {"roster program 100 from 1 python3 at 2", "roster copy 101 from 100 at 11",
+					     NULL};
 	static const char *const pool[] = {"pool of 101 from 100 parent 1 at 12", NULL};
 
 	(void)state;
 	in_every_order(perf, roster, pool,
-		"100 from 0 1.. python3 root traced\n"
-		"101 from 100 10..20 python3 traced pool\n");
+		       "100 from 0 1.. python3 root traced\n"
+		       "101 from 100 10..20 python3 traced pool\n");
 }
 
 static void a_program_without_the_runtime_between_two_with_it_is_an_image(void **state)
 {
-	static const char *const perf[] = {"perf exec 100 sh at 1", "perf exec 100 static at 5", "perf exec 100 ls at 8", NULL};
-	static const char *const roster[] = {"roster program 100 from 1 sh at 2", "roster program 100 from 1 ls at 9", NULL};
+	static const char *const perf[] = {"perf exec 100 sh at 1", "perf exec 100 static at 5",
+					   "perf exec 100 ls at 8", NULL};
+	static const char *const roster[] = {"roster program 100 from 1 sh at 2", "roster program 100 from 1 ls at 9",
+					     NULL};
 
 	(void)state;
 	assert_int_equal(in_every_order(perf, roster, nothing,
-		"100 from 0 1..5 sh root traced\n"
-		"100 from 100 5..8 static exec\n"
-		"100 from 100 8.. ls exec traced\n"), 10);
+					"100 from 0 1..5 sh root traced\n"
+					"100 from 100 5..8 static exec\n"
+					"100 from 100 8.. ls exec traced\n"),
+			 10);
 }
 
 static void the_roster_alone_gives_the_same_images(void **state)
 {
-	static const char *const roster[] = {
-		"roster program 100 from 1 sh at 2", "roster copy 101 from 100 at 11",
-		"roster program 101 from 100 ls at 16", "roster program 102 from 100 cat at 20",
-		"roster program 100 from 1 python3 at 30", "roster copy 103 from 100 at 31", NULL};
+	static const char *const roster[] = {"roster program 100 from 1 sh at 2",
+					     "roster copy 101 from 100 at 11",
+					     "roster program 101 from 100 ls at 16",
+					     "roster program 102 from 100 cat at 20",
+					     "roster program 100 from 1 python3 at 30",
+					     "roster copy 103 from 100 at 31",
+					     NULL};
 
 	(void)state;
 	in_every_order(nothing, roster, nothing,
-		"100 from 0 2..30 sh root traced\n"
-		"101 from 100 11..16 sh traced\n"
-		"101 from 101 16.. ls exec traced\n"
-		"102 from 100 20.. cat traced\n"
-		"100 from 100 30.. python3 exec traced\n"
-		"103 from 100 31.. python3 traced\n");
+		       "100 from 0 2..30 sh root traced\n"
+		       "101 from 100 11..16 sh traced\n"
+		       "101 from 101 16.. ls exec traced\n"
+		       "102 from 100 20.. cat traced\n"
+		       "100 from 100 30.. python3 exec traced\n"
+		       "103 from 100 31.. python3 traced\n");
 }
 
 static void three_generations_know_their_parents(void **state)
 {
-	static const char *const perf[] = {"perf exec 100 sh at 1", "perf fork 101 from 100 at 10",
+	static const char *const perf[] = {"perf exec 100 sh at 1",	   "perf fork 101 from 100 at 10",
 					   "perf fork 102 from 101 at 12", "perf exit 101 of 101 at 13",
-					   "perf exit 102 of 102 at 40", NULL};
+					   "perf exit 102 of 102 at 40",   NULL};
 	static const char *const roster[] = {"roster program 100 from 1 sh at 2", "roster copy 101 from 100 at 11",
 					     "roster copy 102 from 101 at 12.5", NULL};
 
 	(void)state;
 	in_every_order(perf, roster, nothing,
-		"100 from 0 1.. sh root traced\n"
-		"101 from 100 10..13 sh traced\n"
-		"102 from 101 12..40 sh traced\n");
+		       "100 from 0 1.. sh root traced\n"
+		       "101 from 100 10..13 sh traced\n"
+		       "102 from 101 12..40 sh traced\n");
 }
 
 static void a_pid_that_comes_back_is_another_process(void **state)
 {
-	static const char *const perf[] = {"perf exec 100 sh at 1", "perf fork 101 from 100 at 10",
-					   "perf exit 101 of 101 at 20", "perf fork 101 from 100 at 700",
-					   "perf exec 101 ls at 701", "perf exit 101 of 101 at 720", NULL};
+	static const char *const perf[] = {"perf exec 100 sh at 1",
+					   "perf fork 101 from 100 at 10",
+					   "perf exit 101 of 101 at 20",
+					   "perf fork 101 from 100 at 700",
+					   "perf exec 101 ls at 701",
+					   "perf exit 101 of 101 at 720",
+					   NULL};
 	static const char *const roster[] = {"roster program 100 from 1 sh at 2", "roster copy 101 from 100 at 11",
 					     "roster program 101 from 100 ls at 702", NULL};
 	const char *expected = "100 from 0 1.. sh root traced\n"
@@ -246,7 +260,8 @@ static void a_pid_that_comes_back_is_another_process(void **state)
 
 	(void)state;
 	play(late, 9, expected, "perf and roster together");
-	const char *perf_first[9] = {perf[0], perf[1], perf[2], perf[3], perf[4], perf[5], roster[0], roster[1], roster[2]};
+	const char *perf_first[9] = {perf[0], perf[1],	 perf[2],   perf[3],  perf[4],
+				     perf[5], roster[0], roster[1], roster[2]};
 	/* The second line of the first life comes when the pid is used again. */
 	play(perf_first, 9, expected, "perf first");
 }
@@ -258,9 +273,10 @@ static void a_copy_that_lived_long_is_an_image_of_its_own(void **state)
 
 	(void)state;
 	play(perf, 3,
-		"100 from 0 1.. sh root\n"
-		"101 from 100 10..1500 sh\n"
-		"101 from 101 1500.. ls exec\n", "perf alone");
+	     "100 from 0 1.. sh root\n"
+	     "101 from 100 10..1500 sh\n"
+	     "101 from 101 1500.. ls exec\n",
+	     "perf alone");
 }
 
 /* ---- roster ------------------------------------------------------------ */
@@ -289,18 +305,20 @@ static void an_unfinished_line_waits_and_is_read_later(void **state)
 
 	(void)state;
 	tree_open(&t, ISC_ROSTER_ENTRIES, true, ROOT);
-	uint64_t hole = atomic_fetch_add(&t.control->roster_tail, 1), dead = atomic_fetch_add(&t.control->roster_tail, 1);
+	uint64_t hole = atomic_fetch_add(&t.control->roster_tail, 1),
+		 dead = atomic_fetch_add(&t.control->roster_tail, 1);
 	announce(&t, 103, ROOT, ISC_BIRTH_FORK, 5, "x");
 	isc_follow_poll(t.follow, now);
 	isc_follow_stats_get(t.follow, &stats);
 	assert_int_equal(stats.processes, 2);
-	t.control->roster[hole] = (isc_roster_entry){.ticks = at(&t, 4), .pid = 101, .ppid = ROOT, .birth = ISC_BIRTH_FORK};
+	t.control->roster[hole] =
+		(isc_roster_entry){.ticks = at(&t, 4), .pid = 101, .ppid = ROOT, .birth = ISC_BIRTH_FORK};
 	atomic_store(&t.control->roster[hole].seq, hole + 1);
 	isc_follow_poll(t.follow, now + MS);
 	isc_follow_stats_get(t.follow, &stats);
 	assert_int_equal(stats.processes, 3);
 	assert_int_equal(stats.roster_lost, 0);
-	isc_follow_poll(t.follow, now + 1100 * MS);	/* the taker of the other one is dead */
+	isc_follow_poll(t.follow, now + 1100 * MS); /* the taker of the other one is dead */
 	isc_follow_stats_get(t.follow, &stats);
 	assert_int_equal(stats.roster_lost, 1);
 	(void)dead;
@@ -380,7 +398,7 @@ static void threads_are_told_apart_by_process_and_life(void **state)
 	tell(&t, "thread 105 of image 1 serial 1 at 11");
 	tell(&t, "thread 100 of image 1 serial 2 at 12");
 	tell(&t, "perf exit 105 of 100 at 20");
-	tell(&t, "thread 105 of image 1 serial 3 at 31");	/* drained before perf tells of it */
+	tell(&t, "thread 105 of image 1 serial 3 at 31"); /* drained before perf tells of it */
 	tell(&t, "perf thread 105 of 100 at 30");
 	tell(&t, "thread 105 of image 1 serial 1 at 11");
 	isc_follow_poll(t.follow, isc_clock_mono_ns());
@@ -428,7 +446,7 @@ static void a_fork_storm_stays_small(void **state)
 	tree_open(&t, ISC_ROSTER_ENTRIES, true, ROOT);
 	size_t ours = mallinfo2().uordblks + mallinfo2().hblkhd - before;
 	for (unsigned i = 0; i < 100000; i++) {
-		uint32_t pid = 1000 + i % 30000;	/* numbers come back */
+		uint32_t pid = 1000 + i % 30000; /* numbers come back */
 
 		isc_follow_forked(t.follow, pid, pid, ROOT, at(&t, i * 1.0));
 		isc_follow_execed(t.follow, pid, "true", at(&t, i * 1.0 + 0.2));

@@ -62,7 +62,7 @@ static void without_any_news_proc_shows_children_and_their_ends(void **state)
 	assert_int_equal(pipe(go), 0);
 	pid_t root = fork();
 	if (root == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);	/* a failed test leaves nobody behind */
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves nobody behind */
 		char *const args[] = {"sleep", "60", NULL};
 		pid_t child;
 
@@ -86,7 +86,7 @@ static void without_any_news_proc_shows_children_and_their_ends(void **state)
 		isc_follow_poll(t.follow, isc_clock_mono_ns());
 	assert_string_equal(t.kept->argv[2], "sleep");
 	assert_int_equal(write(go[1], &c, 1), 1);
-	assert_true(reaches(&t, 3, 1));	/* the child is gone, and the root runs another program */
+	assert_true(reaches(&t, 3, 1)); /* the child is gone, and the root runs another program */
 	assert_true(isc_follow_image_gone(t.follow, 1));
 	assert_true(isc_follow_image_gone(t.follow, 2));
 	assert_false(isc_follow_image_gone(t.follow, 3));

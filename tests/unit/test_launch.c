@@ -351,6 +351,32 @@ static void without_its_watcher_signals_are_still_passed_on(void **state)
 	assert_int_equal(WTERMSIG(status), SIGTERM);
 }
 
+/* The end may be met while it is learnt whether exec went well, before anybody polls. */
+static void the_descriptor_tells_of_the_end_for_as_long_as_it_is_asked(void **state)
+{
+	char *argv[] = {"true", NULL};
+	isc_launch_options options = {.argv = argv, .env = environ};
+	isc_launch *launch;
+	pid_t watcher = 0;
+	int code;
+
+	(void)state;
+	assert_int_equal(isc_launch_start(&options, &launch, NULL), ISC_OK);
+	struct pollfd pfd = {.fd = isc_launch_fd(launch), .events = POLLIN};
+
+	/* Its own end would be news as well. */
+	EVENTUALLY((watcher = child_named(getpid(), "isc-group")) != 0);
+	kill(watcher, SIGKILL);
+	EVENTUALLY(isc_launch_dispatch(launch) && kill(watcher, 0) < 0);
+	assert_int_equal(isc_launch_go(launch, &code, NULL), ISC_OK);
+	EVENTUALLY(!isc_launch_dispatch(launch));
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(poll(&pfd, 1, DEADLINE_MS), 1);
+		assert_false(isc_launch_dispatch(launch));
+	}
+	isc_launch_free(launch);
+}
+
 static void a_stopped_watcher_holds_nothing_up(void **state)
 {
 	char *argv[] = {"sleep", "100", NULL};
@@ -477,6 +503,7 @@ int main(void)
 		cmocka_unit_test(a_launch_given_up_ends_the_waiting_child),
 		cmocka_unit_test(a_program_whose_recorder_dies_before_go_runs_all_the_same),
 		cmocka_unit_test(without_its_watcher_signals_are_still_passed_on),
+		cmocka_unit_test(the_descriptor_tells_of_the_end_for_as_long_as_it_is_asked),
 		cmocka_unit_test(a_stopped_watcher_holds_nothing_up),
 		cmocka_unit_test(a_watcher_ends_with_its_recorder),
 		cmocka_unit_test(we_stop_with_the_program_and_go_on_with_it),

@@ -37,7 +37,8 @@ static void put(made *m, const void *bytes, size_t len)
 	m->head += len;
 }
 
-static void put_record(made *m, uint32_t type, uint16_t misc, const void *body, size_t len, uint32_t tid, uint64_t time_ns)
+static void put_record(made *m, uint32_t type, uint16_t misc, const void *body, size_t len, uint32_t tid,
+		       uint64_t time_ns)
 {
 	struct perf_event_header h = {.type = type, .misc = misc, .size = (uint16_t)(sizeof(h) + len + 24)};
 	struct {
@@ -69,7 +70,8 @@ static void every_kind_is_decoded_across_the_end_of_the_ring(void **state)
 		h.n = 0;
 		put_record(&m, PERF_RECORD_SWITCH, 0, NULL, 0, 7, 1000);
 		put_record(&m, PERF_RECORD_SWITCH, PERF_RECORD_MISC_SWITCH_OUT, NULL, 0, 7, 1001);
-		put_record(&m, PERF_RECORD_SWITCH, PERF_RECORD_MISC_SWITCH_OUT | PERF_RECORD_MISC_SWITCH_OUT_PREEMPT, NULL, 0, 8, 1002);
+		put_record(&m, PERF_RECORD_SWITCH, PERF_RECORD_MISC_SWITCH_OUT | PERF_RECORD_MISC_SWITCH_OUT_PREEMPT,
+			   NULL, 0, 8, 1002);
 		put_record(&m, PERF_RECORD_FORK, 0, fork, 24, 7, 1003);
 		put_record(&m, PERF_RECORD_EXIT, 0, exits, 24, 7, 1004);
 		put_record(&m, PERF_RECORD_COMM, 0, &comm, 24, 7, 1005);

@@ -10,7 +10,7 @@
 
 #include "session/relay.h"
 
-enum { SHELL = 50, OWN = 100, WATCHER = 101 };
+enum { SHELL = 50, OWN = 100, WATCHER = 101, PROGRAM = 102 };
 static const uint64_t MS = 1000000;
 
 static isc_signal sent(int signo, pid_t from)
@@ -212,6 +212,20 @@ static void what_is_not_for_the_program_stays_here(void **state)
 	assert_int_equal(passed_on(&r, 200 * MS, 300 * MS), 0);
 }
 
+static void what_the_program_sends_to_its_parent_does_not_come_back_to_it(void **state)
+{
+	isc_signal up = sent(SIGUSR1, PROGRAM), down = sent(SIGUSR1, SHELL);
+	isc_relay r;
+
+	(void)state;
+	isc_relay_init(&r, OWN, WATCHER, false);
+	r.program = PROGRAM;
+	isc_relay_got(&r, &up, 1 * MS);
+	assert_int_equal(passed_on(&r, 1 * MS, 100 * MS), 0);
+	isc_relay_got(&r, &down, 100 * MS);
+	assert_int_equal(passed_on(&r, 100 * MS, 200 * MS), 1);
+}
+
 static void a_storm_loses_nothing(void **state)
 {
 	isc_signal s = sent(40, SHELL), out;
@@ -242,6 +256,7 @@ int main(void)
 		cmocka_unit_test(a_sender_that_still_runs_is_waited_for_up_to_a_limit),
 		cmocka_unit_test(a_watcher_that_is_gone_or_silent_holds_nothing_up),
 		cmocka_unit_test(what_is_not_for_the_program_stays_here),
+		cmocka_unit_test(what_the_program_sends_to_its_parent_does_not_come_back_to_it),
 		cmocka_unit_test(a_storm_loses_nothing),
 	};
 

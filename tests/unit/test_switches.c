@@ -35,7 +35,8 @@ static long switches_of_thread(void)
 	snprintf(path, sizeof(path), "/proc/self/task/%ld/status", syscall(SYS_gettid));
 	FILE *file = fopen(path, "r");
 	while (file != NULL && fgets(line, sizeof(line), file) != NULL)
-		if (sscanf(line, "voluntary_ctxt_switches: %ld", &n) == 1 || sscanf(line, "nonvoluntary_ctxt_switches: %ld", &n) == 1)
+		if (sscanf(line, "voluntary_ctxt_switches: %ld", &n) == 1 ||
+		    sscanf(line, "nonvoluntary_ctxt_switches: %ld", &n) == 1)
 			sum += n;
 	if (file != NULL)
 		fclose(file);
@@ -98,7 +99,7 @@ static int target_children(long n, bool spawn)
 typedef struct target {
 	pid_t pid;
 	int go, out;
-	long before;	/* switches of the main thread before its exec */
+	long before; /* switches of the main thread before its exec */
 } target;
 
 static target start(const char *what, long n)
@@ -112,7 +113,7 @@ static target start(const char *what, long n)
 	assert_int_equal(pipe(out), 0);
 	t.pid = fork();
 	if (t.pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);	/* a failed test leaves nobody behind */
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves nobody behind */
 		close(go[1]);
 		dup2(out[1], STDOUT_FILENO);
 		if (read(go[0], &c, 1) != 1)
@@ -352,7 +353,8 @@ static void no_child_is_missing(const char *what, double budget)
 {
 	target t = start(what, 1000);
 	list l = {calloc(8192, sizeof(isc_trace_process)), 0};
-	isc_follow_options options = {.sink = {.self = &l, .process = list_process, .thread = list_thread}, .root = t.pid};
+	isc_follow_options options = {.sink = {.self = &l, .process = list_process, .thread = list_thread},
+				      .root = t.pid};
 	isc_switches *s = open_or_skip(t.pid, budget, false);
 	isc_follow *follow;
 	isc_follow_stats stats;

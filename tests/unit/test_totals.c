@@ -111,10 +111,10 @@ static void scopes_nest_and_cross_and_lose_their_partners(void **state)
 	assert_int_equal(isc_totals_new(&t, NULL), ISC_OK);
 	feed(t, 1, 100, ISC_KIND_SCOPE_ENTER, 5, 0);
 	feed(t, 1, 110, ISC_KIND_SCOPE_ENTER, 6, 0);
-	feed(t, 2, 111, ISC_KIND_SCOPE_EXIT, 6, 0);	/* another thread's: not its partner */
+	feed(t, 2, 111, ISC_KIND_SCOPE_EXIT, 6, 0); /* another thread's: not its partner */
 	feed(t, 1, 120, ISC_KIND_SCOPE_EXIT, 6, 0);
 	feed(t, 1, 130, ISC_KIND_SCOPE_ENTER, 6, 1);
-	feed(t, 1, 140, ISC_KIND_SCOPE_EXIT, 5, 0);	/* crosses the open 6 */
+	feed(t, 1, 140, ISC_KIND_SCOPE_EXIT, 5, 0); /* crosses the open 6 */
 	feed(t, 1, 170, ISC_KIND_SCOPE_EXIT, 6, 1);
 	feed(t, 1, 180, ISC_KIND_SCOPE_ENTER, 5, 0);
 	s = isc_totals_scope_at(t, 0);
@@ -149,7 +149,7 @@ static void counters_ignore_what_is_no_number(void **state)
 
 		assert_int_equal(isc_totals_feed(t, 1, 1, 0, &r, extra, sizeof(extra), NULL), ISC_OK);
 	}
-	assert_int_equal(isc_totals_feed(t, 1, 1, 0, &r, NULL, 0, NULL), ISC_OK);	/* its value is missing */
+	assert_int_equal(isc_totals_feed(t, 1, 1, 0, &r, NULL, 0, NULL), ISC_OK); /* its value is missing */
 	c = isc_totals_counter_at(t, 0);
 	assert_int_equal(c->count, 3);
 	assert_true(c->min == -1.5 && c->max == 8 && c->sum == 9.5 && c->last == 8);
@@ -188,12 +188,14 @@ static void a_snapshot_goes_on_where_the_totals_stood(void **state)
 			for (size_t p = 0; p < ends.len / sizeof(size_t); p++) {
 				size_t end = ((size_t *)(void *)ends.data)[p];
 
-				assert_int_equal(isc_totals_read(loaded, (uint8_t *)out.data + start, end - start), ISC_OK);
+				assert_int_equal(isc_totals_read(loaded, (uint8_t *)out.data + start, end - start),
+						 ISC_OK);
 				start = end;
 			}
 		}
 		for (int w = 0; w < 2; w++)
-			feed(w ? second : straight, 1 + r % 3, (uint64_t)i * 50, (uint8_t)(1 + (r >> 8) % 3), (uint32_t)(r >> 16) % 300, 0);
+			feed(w ? second : straight, 1 + r % 3, (uint64_t)i * 50, (uint8_t)(1 + (r >> 8) % 3),
+			     (uint32_t)(r >> 16) % 300, 0);
 	}
 	a = bytes_of(straight);
 	b = bytes_of(loaded);
@@ -265,7 +267,7 @@ static void a_broken_snapshot_is_refused_wherever_it_breaks(void **state)
 		if (i >= bytes.len)
 			copy[sample_draw(&seed) % len] = (uint8_t)sample_draw(&seed);
 		isc_totals_new(&back, NULL);
-		isc_totals_read(back, copy, len);	/* whatever it says: no report of a sanitizer */
+		isc_totals_read(back, copy, len); /* whatever it says: no report of a sanitizer */
 		isc_totals_free(back);
 		free(copy);
 	}

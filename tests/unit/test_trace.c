@@ -48,7 +48,10 @@ static isc_trace *opened(const char *path)
 static void events_come_back_as_they_were_given(void **state)
 {
 	enum { RUNS = 3000, STREAMS = 6 };
-	static struct { isc_record slots[64]; isc_trace_run run; } given[RUNS];
+	static struct {
+		isc_record slots[64];
+		isc_trace_run run;
+	} given[RUNS];
 	uint64_t seed = 42, next[STREAMS] = {0}, ticks = 5000, event_count = 0;
 	uint32_t last_run[STREAMS] = {0}, at_slot[STREAMS] = {0}, at_event[STREAMS] = {0};
 	char path[64];
@@ -64,7 +67,7 @@ static void events_come_back_as_they_were_given(void **state)
 		isc_trace_run *run = &given[i].run;
 
 		*run = (isc_trace_run){.process = 1 + s / 4, .thread = 1 + s / 2, .stream = s % 2};
-		next[s] += (r >> 8) % 4 == 0 ? (r >> 16) % 1000 : 0;	/* some were lost */
+		next[s] += (r >> 8) % 4 == 0 ? (r >> 16) % 1000 : 0; /* some were lost */
 		run->first = next[s];
 		for (uint32_t left = 1 + (uint32_t)(r >> 32) % 40; run->slots < left; run->events++) {
 			isc_record *rec = &given[i].slots[run->slots];
@@ -72,7 +75,8 @@ static void events_come_back_as_they_were_given(void **state)
 
 			/* Clocks of several CPUs may go back a little. */
 			ticks += (q & 1023) - (q % 50 == 0 ? 700 : 0);
-			*rec = (isc_record){ticks, (uint32_t)(q >> 10) >> (q >> 42) % 32, (uint8_t)(q >> 50), 1, q % 7 ? 0 : (uint16_t)(q >> 20)};
+			*rec = (isc_record){ticks, (uint32_t)(q >> 10) >> (q >> 42) % 32, (uint8_t)(q >> 50), 1,
+					    q % 7 ? 0 : (uint16_t)(q >> 20)};
 			if ((q >> 60) == 0 && run->slots + 20 < 64)
 				rec->slots = (uint8_t)(2 + q % 18);
 			for (unsigned k = 1; k < rec->slots; k++)
@@ -92,7 +96,8 @@ static void events_come_back_as_they_were_given(void **state)
 		uint32_t *i = &last_run[s];
 		const isc_record *rec;
 
-		while (given[*i].run.thread != ev.thread || given[*i].run.stream != ev.stream || at_event[s] == given[*i].run.events) {
+		while (given[*i].run.thread != ev.thread || given[*i].run.stream != ev.stream ||
+		       at_event[s] == given[*i].run.events) {
 			++*i;
 			at_event[s] = at_slot[s] = 0;
 			assert_true(*i < RUNS);
@@ -185,7 +190,7 @@ static void what_is_not_a_trace_is_called_so(void **state)
 	isc_trace *tr;
 
 	(void)state;
-	assert_int_equal(isc_trace_open(path, &tr, &err), ISC_ERR_INVALID);	/* empty */
+	assert_int_equal(isc_trace_open(path, &tr, &err), ISC_ERR_INVALID); /* empty */
 	assert_int_equal(write(fd, "{\"traceEvents\":[]}", 18), 18);
 	assert_int_equal(isc_trace_open(path, &tr, &err), ISC_ERR_INVALID);
 	assert_non_null(strstr(err.what, "is not an InferScope trace"));
@@ -197,7 +202,8 @@ static void what_is_not_a_trace_is_called_so(void **state)
 
 static void definitions_of_a_fork_child_come_from_its_parents(void **state)
 {
-	isc_trace_process p[] = {{.process = 1, .gen = 11}, {.process = 2, .gen = 13, .defs_parent_gen = 11, .defs_base_id = 100},
+	isc_trace_process p[] = {{.process = 1, .gen = 11},
+				 {.process = 2, .gen = 13, .defs_parent_gen = 11, .defs_base_id = 100},
 				 {.process = 3, .gen = 15, .defs_parent_gen = 13, .defs_base_id = 200},
 				 {.process = 4, .gen = 17, .defs_parent_gen = 19, .defs_base_id = 200},
 				 {.process = 5, .gen = 19, .defs_parent_gen = 17, .defs_base_id = 200}};
@@ -223,7 +229,7 @@ static void definitions_of_a_fork_child_come_from_its_parents(void **state)
 	assert_memory_equal(isc_trace_name(tr, 3, 199, &len), "?", 1);
 	assert_memory_equal(isc_trace_name(tr, 2, 160, &len), "?", 1);
 	assert_non_null(isc_trace_define(tr, 3, 160, 9, &len));
-	assert_memory_equal(isc_trace_name(tr, 4, 50, &len), "?", 1);	/* its parents are each other's */
+	assert_memory_equal(isc_trace_name(tr, 4, 50, &len), "?", 1); /* its parents are each other's */
 	assert_memory_equal(isc_trace_name(tr, 99, 50, &len), "?", 1);
 	isc_trace_close(tr);
 	close(fd);
@@ -232,10 +238,11 @@ static void definitions_of_a_fork_child_come_from_its_parents(void **state)
 static void malformed_runs_are_refused_and_counted(void **state)
 {
 	isc_record r[4] = {{1, 1, 1, 1, 0}, {2, 1, 1, 3, 0}, {0}, {0}};
-	const isc_trace_run bad[] = {
-		{.process = 1, .thread = 1, .events = 1, .slots = 2}, {.process = 1, .thread = 1, .events = 2, .slots = 3},
-		{.process = 1, .thread = 1, .events = 3, .slots = 4}, {.process = 1, .thread = 1, .stream = 2, .events = 2, .slots = 4},
-		{.process = 1, .thread = 1u << 30, .events = 2, .slots = 4}};
+	const isc_trace_run bad[] = {{.process = 1, .thread = 1, .events = 1, .slots = 2},
+				     {.process = 1, .thread = 1, .events = 2, .slots = 3},
+				     {.process = 1, .thread = 1, .events = 3, .slots = 4},
+				     {.process = 1, .thread = 1, .stream = 2, .events = 2, .slots = 4},
+				     {.process = 1, .thread = 1u << 30, .events = 2, .slots = 4}};
 	isc_trace_run good = {.process = 1, .thread = 1, .first = 10, .events = 2, .slots = 4};
 	char path[64];
 	int fd = sample_file(path);
@@ -250,7 +257,7 @@ static void malformed_runs_are_refused_and_counted(void **state)
 	r[1].slots = 3;
 	assert_int_equal(isc_writer_events(w, &good, r, NULL), ISC_OK);
 	good.first = 11;
-	assert_int_equal(isc_writer_events(w, &good, r, NULL), ISC_ERR_INVALID);	/* 11 was given already */
+	assert_int_equal(isc_writer_events(w, &good, r, NULL), ISC_ERR_INVALID); /* 11 was given already */
 	assert_int_equal(isc_writer_flush(w, NULL), ISC_OK);
 	isc_writer_stats_get(w, &stats);
 	assert_int_equal(stats.stored_events, 2);
@@ -263,7 +270,8 @@ static void malformed_runs_are_refused_and_counted(void **state)
 
 static void facts_given_again_replace_the_earlier_ones(void **state)
 {
-	const char *bad[] = {"", "{", "}", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{\"a\":1", "{\"a\":[1}", "{a:1}", "{\"a\":\"x}", "{\"a\":1}}"};
+	const char *bad[] = {"",	 "{",	       "}",	"{\"a\"}",     "{\"a\":}",  "{\"a\":1,}",
+			     "{\"a\":1", "{\"a\":[1}", "{a:1}", "{\"a\":\"x}", "{\"a\":1}}"};
 	isc_buffer out = {0};
 	char deep[300];
 
@@ -426,7 +434,8 @@ static void fill_until_full(int fd, const char *path)
 		isc_trace_run run = {.process = 1, .thread = 1, .first = next, .events = 256, .slots = 256};
 
 		for (int k = 0; k < 256; k++)
-			r[k] = (isc_record){sample_draw(&seed) >> 20, (uint32_t)sample_draw(&seed), ISC_KIND_INSTANT, 1, 0};
+			r[k] = (isc_record){sample_draw(&seed) >> 20, (uint32_t)sample_draw(&seed), ISC_KIND_INSTANT, 1,
+					    0};
 		st = isc_writer_events(w, &run, r, &err);
 		next += 256;
 	}
@@ -499,6 +508,28 @@ static void a_full_disk_leaves_a_trace_that_reads(void **state)
 	rmdir(folder);
 }
 
+static void a_finished_trace_that_was_cut_says_so(void **state)
+{
+	char path[64];
+	int fd = sample_file(path);
+	struct stat sb;
+	isc_trace *tr;
+
+	(void)state;
+	assert_int_equal(sample_write(dup(fd), 1 << 20, 3, true), ISC_OK);
+	assert_int_equal(fstat(fd, &sb), 0);
+	tr = opened(path);
+	assert_false(isc_trace_stats_get(tr)->truncated);
+	isc_trace_close(tr);
+	/* Its last segment is gone, and the end chunk lies before it. */
+	assert_int_equal(ftruncate(fd, 4096 + (sb.st_size - 4096) / 65536 * 65536), 0);
+	tr = opened(path);
+	assert_true(isc_trace_stats_get(tr)->truncated);
+	assert_int_equal(isc_trace_stats_get(tr)->damaged_chunks, 0);
+	isc_trace_close(tr);
+	close(fd);
+}
+
 static void an_index_that_lies_is_found_out(void **state)
 {
 	char path[64];
@@ -511,7 +542,9 @@ static void an_index_that_lies_is_found_out(void **state)
 	/* The events go after the index was made. */
 	assert_int_equal(sample_write(dup(fd), 1 << 20, 200, true), ISC_OK);
 	for (off_t at = 4096; at < 4096 + 65536 * 2; at += 4096)
-		assert_int_equal(pwrite(fd, "destroyed destroyed destroyed destroyed destroyed destroyed destroyed ", 70, at), 70);
+		assert_int_equal(
+			pwrite(fd, "destroyed destroyed destroyed destroyed destroyed destroyed destroyed ", 70, at),
+			70);
 	tr = opened(path);
 	while (isc_trace_next(tr, &ev))
 		seen++;
@@ -536,6 +569,7 @@ int main(void)
 		cmocka_unit_test(a_trace_is_read_while_it_is_written),
 		cmocka_unit_test(a_file_size_limit_leaves_a_trace_that_reads),
 		cmocka_unit_test(a_full_disk_leaves_a_trace_that_reads),
+		cmocka_unit_test(a_finished_trace_that_was_cut_says_so),
 		cmocka_unit_test(an_index_that_lies_is_found_out),
 	};
 

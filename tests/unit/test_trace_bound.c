@@ -101,7 +101,8 @@ static void check_totals(isc_trace *tr, const struct expected *e)
 	}
 	assert_int_equal(names, NAMES);
 	for (unsigned t = 0; t < THREADS; t++)
-		assert_int_equal(isc_totals_thread_at(totals, t)->events, e->next[isc_totals_thread_at(totals, t)->thread - 1]);
+		assert_int_equal(isc_totals_thread_at(totals, t)->events,
+				 e->next[isc_totals_thread_at(totals, t)->thread - 1]);
 	isc_totals_free(totals);
 }
 
@@ -219,7 +220,8 @@ static void hours_of_updates_take_bounded_room(void **state)
 		assert_int_equal(isc_writer_clock(w, 2400000000ull * s, 1000 + 1000000000ull * s, NULL), ISC_OK);
 		for (unsigned q = 0; q < 4; q++) {
 			for (uint32_t t = 1; t <= 40; t++) {
-				isc_trace_account a = {.process = 1, .thread = t, .produced = s * 4 + q, .stored = s * 4 + q};
+				isc_trace_account a = {
+					.process = 1, .thread = t, .produced = s * 4 + q, .stored = s * 4 + q};
 				isc_trace_thread th = {.thread = t, .process = 1, .tid = t, .start_ns = s};
 
 				assert_int_equal(isc_writer_account(w, &a, NULL), ISC_OK);
@@ -236,8 +238,8 @@ static void hours_of_updates_take_bounded_room(void **state)
 	assert_null(isc_trace_account_at(tr, 40));
 	/* Thinned out, time still comes out right everywhere. */
 	for (unsigned s = 1; s < seconds; s += 97)
-		assert_in_range(isc_trace_ticks_to_ns(tr, 2400000000ull * s + 1200000000), 1000 + 1000000000ull * s + 499999990,
-				1000 + 1000000000ull * s + 500000010);
+		assert_in_range(isc_trace_ticks_to_ns(tr, 2400000000ull * s + 1200000000),
+				1000 + 1000000000ull * s + 499999990, 1000 + 1000000000ull * s + 500000010);
 	isc_trace_close(tr);
 	close(fd);
 }
@@ -274,19 +276,31 @@ static void nothing_makes_the_file_grow_past_its_limit(void **state)
 
 			switch (q % 16) {
 			case 0:
-				st = isc_writer_define(w, 1 + q % 5, (uint32_t)i, ISC_DEF_STRING, text, (uint32_t)(q >> 20) % 300, NULL);
+				st = isc_writer_define(w, 1 + q % 5, (uint32_t)i, ISC_DEF_STRING, text,
+						       (uint32_t)(q >> 20) % 300, NULL);
 				break;
 			case 1:
-				th_new = (isc_trace_thread){.thread = (uint32_t)i + 1, .process = 1, .tid = (uint32_t)q, .serial = q | 1, .start_ns = q * 7, .end_ns = q * 11};
+				th_new = (isc_trace_thread){.thread = (uint32_t)i + 1,
+							    .process = 1,
+							    .tid = (uint32_t)q,
+							    .serial = q | 1,
+							    .start_ns = q * 7,
+							    .end_ns = q * 11};
 				for (size_t k = 0; k < 31; k++)
 					th_new.name[k] = (char)(1 + sample_draw(&seed) % 255);
 				st = isc_writer_thread(w, &th_new, NULL);
 				break;
 			case 2:
-				st = isc_writer_account(w, &(isc_trace_account){.process = 1, .thread = thread, .produced = q}, NULL);
+				st = isc_writer_account(
+					w, &(isc_trace_account){.process = 1, .thread = thread, .produced = q}, NULL);
 				break;
 			case 3:
-				st = isc_writer_process(w, &(isc_trace_process){.process = 1 + (uint32_t)i / 20, .gen = q | 1, .argv = text, .argv_len = (uint32_t)(q >> 8) % 3000}, NULL);
+				st = isc_writer_process(w,
+							&(isc_trace_process){.process = 1 + (uint32_t)i / 20,
+									     .gen = q | 1,
+									     .argv = text,
+									     .argv_len = (uint32_t)(q >> 8) % 3000},
+							NULL);
 				break;
 			case 4:
 				st = q >> 60 == 0 ? isc_writer_flush(w, NULL) : ISC_OK;
@@ -296,7 +310,9 @@ static void nothing_makes_the_file_grow_past_its_limit(void **state)
 					isc_record *rec = &r[run.slots];
 
 					ticks += 8 * (sample_draw(&seed) >> (40 + q % 24));
-					*rec = (isc_record){ticks, (uint32_t)(sample_draw(&seed) % 50000), (uint8_t)(1 + sample_draw(&seed) % 4), 1, (uint16_t)sample_draw(&seed)};
+					*rec = (isc_record){ticks, (uint32_t)(sample_draw(&seed) % 50000),
+							    (uint8_t)(1 + sample_draw(&seed) % 4), 1,
+							    (uint16_t)sample_draw(&seed)};
 					if (rec->kind == ISC_KIND_COUNTER) {
 						rec->slots = 2;
 						memcpy(rec + 1, text, 16);

@@ -20,7 +20,7 @@
 #include "trace/opened.h"
 #include "trace/records.h"
 
-static uint8_t *reference;	/* a whole trace */
+static uint8_t *reference; /* a whole trace */
 static size_t reference_len;
 static int scratch = -1;
 static char scratch_path[64];
@@ -37,9 +37,12 @@ static bool check_truth;
 
 static bool is_true(const isc_event *ev)
 {
-	const struct truth *t = ev->thread < 3 && ev->stream < 2 && ev->number < 4096 ? &truth[ev->thread][ev->stream][ev->number] : NULL;
+	const struct truth *t = ev->thread < 3 && ev->stream < 2 && ev->number < 4096
+					? &truth[ev->thread][ev->stream][ev->number]
+					: NULL;
 
-	return t != NULL && t->known && t->id == ev->id && t->arg == ev->arg && t->kind == ev->kind && ev->process == ev->thread;
+	return t != NULL && t->known && t->id == ev->id && t->arg == ev->arg && t->kind == ev->kind &&
+	       ev->process == ev->thread;
 }
 
 static int learn_truth(const char *path)
@@ -211,19 +214,20 @@ static void damage_is_stepped_over(void **state)
 			case 0:
 				copy[at] ^= (uint8_t)(1u << sample_draw(&seed) % 8);
 				break;
-			case 1:		/* one field over another */
+			case 1: /* one field over another */
 				at &= ~(size_t)7;
 				from &= ~(size_t)7;
 				len = len < reference_len - at ? len : reference_len - at;
 				len = len < reference_len - from ? len : reference_len - from;
 				memmove(copy + at, copy + from, len);
 				break;
-			case 2:		/* a page that never reached the disk */
+			case 2: /* a page that never reached the disk */
 				at &= ~(size_t)4095;
 				memset(copy + at, 0, reference_len - at < 4096 ? reference_len - at : 4096);
 				break;
 			default:
-				memset(copy + at, sample_draw(&seed) % 2 ? 0xff : 0, len < reference_len - at ? len : reference_len - at);
+				memset(copy + at, sample_draw(&seed) % 2 ? 0xff : 0,
+				       len < reference_len - at ? len : reference_len - at);
 				break;
 			}
 		}
@@ -252,7 +256,11 @@ struct forged {
 static struct forged forge(uint64_t limit)
 {
 	struct forged f = {.bytes = calloc(1, 4096 + (size_t)(4u << 20)), .at = 4096};
-	isc_file_header h = {.version = 1, .header_size = sizeof(h), .segment_size = 4u << 20, .segment_start = 4096, .limit_bytes = limit};
+	isc_file_header h = {.version = 1,
+			     .header_size = sizeof(h),
+			     .segment_size = 4u << 20,
+			     .segment_start = 4096,
+			     .limit_bytes = limit};
 
 	isc_file_header_seal(&h);
 	memcpy(f.bytes, &h, sizeof(h));
@@ -315,18 +323,27 @@ static void small_files_with_huge_claims_cost_nothing(void **state)
 	for (uint16_t type = 0; type < 16; type++) {
 		for (int i = 0; i < 4; i++) {
 			struct forged f = forge(0);
-			isc_chunk_header h = {.type = type, .events = huge[i], .slots = huge[(i + 1) % 4], .number = huge[i], .process = huge[i]};
+			isc_chunk_header h = {.type = type,
+					      .events = huge[i],
+					      .slots = huge[(i + 1) % 4],
+					      .number = huge[i],
+					      .process = huge[i]};
 
 			add_chunk(&f, h, "\xff\xff\xff\xff\x0f\xff\xff\xff\xff\x0f", 10);
 			add_chunk(&f, h, "", 0);
 			put(f.bytes, f.at);
 			read_within(1, 64 << 10);
 			/* The same with sizes that lie, its check being right. */
-			h = (isc_chunk_header){.type = type, .events = huge[i], .raw_size = huge[i], .stored_size = huge[(i + 1) % 4], .codec = 1};
+			h = (isc_chunk_header){.type = type,
+					       .events = huge[i],
+					       .raw_size = huge[i],
+					       .stored_size = huge[(i + 1) % 4],
+					       .codec = 1};
 			isc_chunk_seal(&h);
 			memcpy(f.bytes + 4096, &h, sizeof(h));
 			put(f.bytes, 4096 + 100);
-			assert_true(isc_trace_open(scratch_path, &tr, NULL) != ISC_OK || isc_trace_stats_get(tr)->chunks <= 1);
+			assert_true(isc_trace_open(scratch_path, &tr, NULL) != ISC_OK ||
+				    isc_trace_stats_get(tr)->chunks <= 1);
 			isc_trace_close(tr);
 			read_within(1, 64 << 10);
 			free(f.bytes);
@@ -351,7 +368,11 @@ static void circles_end(void **state)
 
 	(void)state;
 	for (uint32_t i = 1; i <= 1000; i++) {
-		isc_trace_process p = {.process = i, .parent = i % 1000 + 1, .gen = i, .defs_parent_gen = i % 1000 + 1, .defs_base_id = UINT64_MAX};
+		isc_trace_process p = {.process = i,
+				       .parent = i % 1000 + 1,
+				       .gen = i,
+				       .defs_parent_gen = i % 1000 + 1,
+				       .defs_base_id = UINT64_MAX};
 
 		isc_record_put_process(&b, &p);
 	}
@@ -402,7 +423,7 @@ static void a_bomb_is_bounded(void **state)
 	read_within(20, ISC_DEFINITIONS_MAX >> 10);
 	assert_int_equal(isc_trace_open(scratch_path, &tr, NULL), ISC_OK);
 	assert_in_range(tr->definitions.count, 1000000, 9000000);
-	assert_true(isc_trace_stats_get(tr)->damaged_chunks > 0);	/* what was left out */
+	assert_true(isc_trace_stats_get(tr)->damaged_chunks > 0); /* what was left out */
 	isc_trace_close(tr);
 	free(zeros);
 	free(f.bytes);

@@ -19,7 +19,7 @@ static unsigned each_allocation(isc_status (*what)(void), bool all)
 {
 	unsigned long n = 0;
 
-	for (bool hit = true; hit; ) {
+	for (bool hit = true; hit;) {
 		isc_status st;
 
 		assert_true(++n < ALLOCATIONS_MAX);
@@ -61,7 +61,7 @@ static isc_status read_sample(void)
 	while (isc_trace_next_switch(tr, &sw))
 		;
 	if (isc_trace_stats_get(tr)->damaged_chunks > 0)
-		st = ISC_ERR_NOMEM;	/* a chunk that could not be unpacked */
+		st = ISC_ERR_NOMEM; /* a chunk that could not be unpacked */
 	if (st == ISC_OK) {
 		st = isc_trace_totals(tr, &totals, NULL);
 		if (st == ISC_OK)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -17,6 +18,8 @@ ROOT = Path(__file__).resolve().parents[3]
 BUILD = Path(os.environ.get("INFERSCOPE_BUILD", ROOT / "build")).resolve()
 
 AGENT, FOLLOW_PYTHON, FOLLOW_ALL = 1, 2, 4
+LAYOUT = (ROOT / "src" / "runtime" / "layout.h").read_text()
+ABI = int(re.search(r"#define ISC_RT_ABI (\d+)u", LAYOUT).group(1))  # type: ignore[union-attr]
 
 
 def clean_environment() -> dict[str, str]:
@@ -97,7 +100,7 @@ def session(runtime: Path, tmp_path: Path) -> Callable[..., Preload]:
         folder.mkdir(mode=0o700)
         entries = 4096
         sizes = (32, 64, 64, 4096, 65536, entries)
-        head = struct.pack("<QII16s8I", 0x314C544353494E49, 1, flags, b"s" * 16, 0, root_pid, *sizes)
+        head = struct.pack("<QII16s8I", 0x314C544353494E49, ABI, flags, b"s" * 16, 0, root_pid, *sizes)
         control = folder / "control"
         control.write_bytes(head + bytes(4096 - len(head) + entries * 256))
         control.chmod(0o600)

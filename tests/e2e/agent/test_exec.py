@@ -308,3 +308,13 @@ def test_threads_that_start_programs_do_not_meet(
     first, _, rest = said.stdout.partition("\n")
     assert first == "failed 0"
     assert has(seen(rest), ours(s))
+
+
+@pytest.mark.parametrize("variables, follows", [(100, True), (2000, False), (4000, False)])
+def test_a_small_stack_is_not_overrun_by_our_environment(
+    session: Any, target: Callable[[str], str], variables: int, follows: bool
+) -> None:
+    s = session()
+    said = s(target("start_ways.c"), "small", str(variables), target("show_env.c"))
+    assert said.returncode == 0
+    assert has(seen(said.stdout), {**(ours(s) if follows else NONE), "KEPT": "yes"})

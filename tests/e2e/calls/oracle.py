@@ -8,17 +8,19 @@ import json
 import os
 import sys
 import threading
+from pathlib import Path
+from types import CodeType, FrameType
 
 path, out, mode = sys.argv[1:4]
 sys.argv[:] = [path]
-code = compile(open(path).read(), path, "exec")
+code = compile(Path(path).read_text(), path, "exec")
 names = {"__name__": "__main__", "__file__": path, "__builtins__": __builtins__}
-counts: dict = {}
+counts: dict[str, int] = {}
 me = os.getpid()
-status = 0
+status: object = 0
 
 
-def note(frame, event, arg):
+def note(frame: FrameType, event: str, _: object) -> None:
     if event == "call" and frame.f_code.co_filename == path:
         here = frame.f_code
         key = f"{here.co_name}:{here.co_firstlineno}"
@@ -39,10 +41,9 @@ finally:
     profile.disable() if mode == "alone" else sys.setprofile(None)
     threading.setprofile(None)
 for entry in profile.getstats():
-    if getattr(entry.code, "co_filename", None) == path:
+    if isinstance(entry.code, CodeType) and entry.code.co_filename == path:
         key = f"{entry.code.co_name}:{entry.code.co_firstlineno}"
         counts[key] = counts.get(key, 0) + entry.callcount
 if os.getpid() == me:
-    with open(out, "w") as file:
-        json.dump(counts, file)
-sys.exit(status)
+    Path(out).write_text(json.dumps(counts))
+sys.exit(status)  # type: ignore[arg-type]

@@ -3,41 +3,25 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
-from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import programs
 import pytest
 
+if TYPE_CHECKING:
+    from tests.e2e.calls import programs
+    from tests.e2e.calls.counting import calls, events
+else:
+    import programs
+    from counting import calls, events
+
 HERE = Path(__file__).parent
-EVENT = re.compile(r'^[+-]\S+ p(\d+) t(\d+) (?:nested )?#\d+ (call_\w+) "((?:[^"\\]|\\.)*)" "((?:[^"\\]|\\.)*)":(\d+)(?: arg (\d+))?$')
-
-
-def events(run: Any) -> list[tuple[str, str, str, str, int]]:
-    """Thread, kind, plain name, file and what the argument says, of every call event, in order."""
-    found = []
-    for line in run.dump():
-        got = EVENT.match(line)
-        if got:
-            process, thread, kind, name, file, first, arg = got.groups()
-            plain = f"{name.rpartition('.')[2]}:{first}"
-            found.append((f"{process}.{thread}", kind, plain, file, int(arg or 0)))
-    return found
-
-
-def calls(run: Any, file: str | Path) -> Counter[str]:
-    """How often each function of that file was entered or went on."""
-    return Counter(
-        name for _, kind, name, where, _ in events(run) if where == str(file) and kind in ("call_enter", "call_resume")
-    )
 
 
 def truth(python: str, program: Path, mode: str) -> tuple[dict[str, int], int]:
     out = program.with_suffix(".json")
-    command = [python, HERE / "oracle.py", program, out, mode]
+    command = [python, str(HERE / "oracle.py"), str(program), str(out), mode]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert out.exists(), done.stderr
     return json.loads(out.read_text()), done.returncode

@@ -64,6 +64,12 @@ def test_a_program_that_cannot_start_is_126_or_127(wrap: Wrap, tmp_path: Path) -
         assert done.stderr.count("\n") == 1
 
 
+def test_what_a_program_sends_to_its_parent_does_not_hit_it(wrap: Wrap) -> None:
+    """For longer than a signal that is passed on waits."""
+    code, out, _ = output([*wrap, "sh", "-c", "kill -USR1 $PPID; sleep 0.5; echo on"])
+    assert (code, out) == (0, b"on\n")
+
+
 def test_quick_starts_leave_nothing_behind(wrap: Wrap, count: Callable[[int, int], int]) -> None:
     for _ in range(count(25, 100)):
         process = subprocess.Popen([*wrap, "true"], start_new_session=True)
@@ -239,14 +245,14 @@ def test_a_queued_value_arrives(wrap: Wrap, target: Callable[[str], str]) -> Non
 
 
 def test_a_program_that_signals_its_own_group_gets_it_once(wrap: Wrap, count: Callable[[int, int], int]) -> None:
-    """It then asks us for signal 63, which comes after everything that we would pass on."""
+    """A child then sends us signal 63, which comes after everything that we would pass on."""
     code = """
 import os, signal
 got, done = [], []
 signal.signal(10, lambda *_: got.append(1))
 signal.signal(63, lambda *_: done.append(1))
 os.kill(0, 10)
-os.kill(os.getppid(), 63)
+os.system(f"kill -63 {os.getppid()}")
 while not done:
     signal.sigtimedwait([], 0.01)
 print(len(got))

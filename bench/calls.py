@@ -1,0 +1,94 @@
+"""What tracing adds to a Python call, in nanoseconds, beside cProfile and VizTracer.
+
+calls.py COMMAND [--rounds N] PYTHON...: every Python in turn, all ways interleaved, quickest of many chunks.
+VizTracer is measured where the Python has it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+WORK = """
+import json, sys, time
+
+def leaf(): pass
+
+def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+class Point:
+    def __init__(self, x): self.x = x
+    def get(self): return self.x
+    def add(self, other): return Point(self.get() + other.get())
+
+def leaves():
+    for _ in range(5000): leaf()
+
+def fibs(): fib(15)
+
+def points():
+    p = Point(1)
+    for _ in range(1000): p.add(p)
+
+def quickest(run, calls):
+    best = 1e9
+    for _ in range(60):
+        start = time.thread_time_ns()
+        run()
+        best = min(best, time.thread_time_ns() - start)
+    return best / calls
+
+with open(sys.argv[1], "w") as out:
+    json.dump({"leaf": quickest(leaves, 5001), "fib": quickest(fibs, 1974), "object": quickest(points, 4002)}, out)
+"""
+
+
+def measure(command: list[str], work: Path, out: Path, options: list[str]) -> dict[str, float] | None:
+    out.unlink(missing_ok=True)
+    full = [*command, *options, str(work), str(out)]
+    done = subprocess.run(full, capture_output=True, timeout=120, check=False, cwd=out.parent)
+    if done.returncode or not out.exists():
+        return None
+    return json.loads(out.read_text())  # type: ignore[no-any-return]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("command")
+    parser.add_argument("pythons", nargs="+")
+    parser.add_argument("--rounds", type=int, default=5)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        work, out = Path(folder) / "work.py", Path(folder) / "out.json"
+        work.write_text(WORK)
+        print(f"{'python':8} {'way':22} {'leaf':>8} {'fib':>8} {'object':>8}   added ns per call")
+        for python in asked.pythons:
+            trace = ["--quiet", "--force", "--no-report", "--trace", f"{folder}/t.isc", "--python", python]
+            ways = {
+                "plain": ([python], []),
+                "inferscope": ([asked.command, "run", *trace, "--budget", "off"], []),
+                "inferscope --budget 5": ([asked.command, "run", *trace], []),
+                "cProfile": ([python, "-m", "cProfile", "-o", f"{folder}/p"], []),
+                "viztracer": ([python, "-m", "viztracer", "--quiet", "-o", f"{folder}/v.json"], []),
+            }
+            best: dict[str, dict[str, float]] = {}
+            for _ in range(asked.rounds):
+                for way, (command, options) in ways.items():
+                    took = measure(command, work, out, options)
+                    if took:
+                        old = best.setdefault(way, took)
+                        best[way] = {key: min(old[key], took[key]) for key in took}
+            version = subprocess.run([python, "-V"], capture_output=True, text=True, check=True).stdout.split()[1]
+            for way, took in best.items():
+                base = {key: 0.0 for key in took} if way == "plain" else best["plain"]
+                figures = " ".join(f"{took[key] - base[key]:8.1f}" for key in ("leaf", "fib", "object"))
+                print(f"{version:8} {way:22} {figures}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
