@@ -21,10 +21,11 @@ def rows(kit: Kit) -> Iterator[Row]:
     yield from bytes_on_disk(kit)
     yield from retention(kit)
     yield from analysis(kit)
+    yield from calls(kit)
 
 
-def make(kit: Kit, million: float, threads: int, limit_mb: int = 0) -> dict[str, float]:
-    said = kit.run([kit.program("trace_make"), str(kit.trace), str(million), str(threads), str(limit_mb)]).said
+def make(kit: Kit, million: float, threads: int, limit_mb: int = 0, of: str = "scopes") -> dict[str, float]:
+    said = kit.run([kit.program("trace_make"), str(kit.trace), str(million), str(threads), str(limit_mb), of]).said
     if not said["exact"]:
         raise AssertionError(f"the totals of {million} million records are wrong")
     return said
@@ -77,3 +78,16 @@ def analysis(kit: Kit) -> Iterator[Row]:
     seconds, cpu, peak = analyze(kit, code=DAMAGED)
     yield Row("9 M events of a trace cut short", seconds, "s", limit=2, digits=3, note=f"{cpu:.2f} s of CPU")
     yield Row("9 M events of a trace cut short: memory", peak, "MB", limit=256, digits=0)
+
+
+def calls(kit: Kit) -> Iterator[Row]:
+    """Ten million calls are twice as many events."""
+    said = make(kit, 20, 4, of="calls")
+    yield Row("a call event into the file, with its totals", once(said["ns_a_record"]), "ns of CPU", digits=0)
+    seconds, cpu, peak = analyze(kit)
+    note = "by the totals in the file"
+    yield Row("10 M calls analysed and reported", seconds, "s", limit=2, digits=3, note=note)
+    yield Row("10 M calls analysed: memory", peak, "MB", limit=256, digits=0)
+    seconds, cpu, peak = analyze(kit, "--from", "0.000001")
+    yield Row("10 M calls analysed, each one read", seconds, "s", limit=2, digits=3, note=f"{cpu:.2f} s of CPU")
+    yield Row("10 M calls analysed, each one read: memory", peak, "MB", limit=256, digits=0)

@@ -23,6 +23,7 @@ typedef struct call_stream {
 		uint32_t id, left, turn;
 	} stack[CALL_STREAM_DEPTH];
 	uint32_t depth;
+	int calls; /* of functions, instead of scopes */
 } call_stream;
 
 static inline uint64_t call_stream_draw(call_stream *s)
@@ -53,7 +54,7 @@ static inline isc_record call_stream_next(call_stream *s)
 		s->ticks += r >> 16 & 16383;
 	if (deep > 0 && s->stack[deep - 1].left == 0) {
 		s->depth--;
-		return (isc_record){s->ticks, s->stack[deep - 1].id, ISC_KIND_SCOPE_EXIT, 1, 0};
+		return (isc_record){s->ticks, s->stack[deep - 1].id, s->calls ? ISC_KIND_CALL_EXIT : ISC_KIND_SCOPE_EXIT, 1, 0};
 	}
 	if (deep > 0) {
 		uint32_t other = (r >> 40 & 31) == 0;
@@ -66,7 +67,7 @@ static inline isc_record call_stream_next(call_stream *s)
 	s->stack[deep].turn = 0;
 	s->stack[deep].left = call_stream_children(id, deep);
 	s->depth++;
-	return (isc_record){s->ticks, id, ISC_KIND_SCOPE_ENTER, 1, 0};
+	return (isc_record){s->ticks, id, s->calls ? ISC_KIND_CALL_ENTER : ISC_KIND_SCOPE_ENTER, 1, 0};
 }
 
 #endif

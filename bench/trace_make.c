@@ -1,7 +1,9 @@
 /*
  * trace_make.c - a trace of many events, written as the recorder writes it.
  *
- *	trace_make PATH MILLION_RECORDS [THREADS [LIMIT_MB]]
+ *	trace_make PATH MILLION_RECORDS [THREADS [LIMIT_MB [calls]]]
+ *
+ * The records are scopes, or calls of functions.
  *
  * Counts on its own what it writes, reads the totals back from the file, and says
  * whether they are the same to the last tick.  The line on stdout is JSON: CPU time
@@ -34,8 +36,10 @@ typedef struct count {
 static count counted[NAME_SPAN];
 static call_stream streams[THREADS_MAX];
 static uint64_t entered[THREADS_MAX][CALL_STREAM_DEPTH];
+static bool nested[THREADS_MAX][CALL_STREAM_DEPTH];
 static uint64_t numbers[THREADS_MAX];
 static double writer_ns;
+static bool calls;
 
 static double cpu_ns(void)
 {
@@ -71,13 +75,17 @@ static bool begin(isc_writer *w, unsigned threads, isc_error *err)
 		snprintf(thread.name, sizeof(thread.name), "worker %u", t);
 		if (isc_writer_thread(w, &thread, err) != ISC_OK)
 			return false;
-		streams[t] = (call_stream){.ticks = 1000, .seed = t + 1};
+		streams[t] = (call_stream){.ticks = 1000, .seed = t + 1, .calls = calls};
 	}
 	for (uint32_t id = 0; id < NAME_SPAN; id += 3) {
 		int len = snprintf(name, sizeof(name), "model.layers.%u.forward_%u", id / 60, id / 3);
+		isc_def_code head = {.line = id + 1, .name_len = (uint32_t)len};
+		char code[sizeof(head) + sizeof(name)];
 
-		if (isc_writer_define(w, 1, CALL_STREAM_FIRST_ID + id, ISC_DEF_STRING, name, (uint32_t)len, err) !=
-		    ISC_OK)
+		memcpy(code, &head, sizeof(head));
+		memcpy(code + sizeof(head), name, (size_t)len);
+		if (isc_writer_define(w, 1, CALL_STREAM_FIRST_ID + id, calls ? ISC_DEF_CODE : ISC_DEF_STRING,
+				      calls ? code : name, (uint32_t)len + (calls ? sizeof(head) : 0), err) != ISC_OK)
 			return false;
 	}
 	return true;
@@ -88,11 +96,16 @@ static void account(const isc_record *r, unsigned t)
 	count *c = &counted[r->id - CALL_STREAM_FIRST_ID];
 	unsigned depth = streams[t].depth;
 
-	if (r->kind == ISC_KIND_SCOPE_ENTER) {
+	if (r->kind == ISC_KIND_SCOPE_ENTER || r->kind == ISC_KIND_CALL_ENTER) {
 		entered[t][depth - 1] = r->ticks;
+		/* A function inside itself adds nothing to its whole time. */
+		nested[t][depth - 1] = false;
+		for (unsigned i = 0; calls && i + 1 < depth; i++)
+			nested[t][depth - 1] |= streams[t].stack[i].id == r->id;
+		c->calls += calls;
 	} else {
-		c->calls++;
-		c->ticks += r->ticks - entered[t][depth];
+		c->calls += !calls;
+		c->ticks += nested[t][depth] ? 0 : r->ticks - entered[t][depth];
 	}
 }
 
@@ -154,9 +167,10 @@ static bool finish(isc_writer *w, unsigned threads, isc_error *err)
 static bool exact(const char *path, uint64_t records, uint64_t *retired)
 {
 	const isc_total_scope *scope;
+	const isc_total_function *f;
 	isc_totals *totals = NULL;
 	isc_trace *tr = NULL;
-	uint64_t calls = 0, found = 0;
+	uint64_t made = 0, found = 0;
 	bool same = isc_trace_open(path, &tr, NULL) == ISC_OK && isc_trace_totals(tr, &totals, NULL) == ISC_OK &&
 		    isc_totals_events(totals) == records && isc_totals_folded(totals) == 0;
 
@@ -167,12 +181,19 @@ static bool exact(const char *path, uint64_t records, uint64_t *retired)
 		       scope->unmatched == 0;
 		found += scope->count;
 	}
+	for (size_t i = 0; same && (f = isc_totals_function_at(totals, i)) != NULL; i++) {
+		uint32_t at = f->code - CALL_STREAM_FIRST_ID;
+
+		same = at < NAME_SPAN && f->calls == counted[at].calls && f->total_ticks == counted[at].ticks &&
+		       !f->estimated;
+		found += f->calls;
+	}
 	for (size_t i = 0; i < NAME_SPAN; i++)
-		calls += counted[i].calls;
+		made += counted[i].calls;
 	*retired = tr != NULL ? isc_trace_stats_get(tr)->retired_events : 0;
 	isc_totals_free(totals);
 	isc_trace_close(tr);
-	return same && found == calls;
+	return same && found == made;
 }
 
 int main(int argc, char **argv)
@@ -190,9 +211,10 @@ int main(int argc, char **argv)
 	int fd;
 
 	if (records == 0 || threads < 1 || threads > THREADS_MAX) {
-		fprintf(stderr, "usage: trace_make PATH MILLION_RECORDS [THREADS [LIMIT_MB]]\n");
+		fprintf(stderr, "usage: trace_make PATH MILLION_RECORDS [THREADS [LIMIT_MB [calls]]]\n");
 		return 2;
 	}
+	calls = argc > 5 && strcmp(argv[5], "calls") == 0;
 	fd = open(argv[1], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0 || isc_writer_open(fd, &options, &w, &err) != ISC_OK || !begin(w, threads, &err) ||
 	    !feed(w, records, threads, &err) || !finish(w, threads, &err)) {
