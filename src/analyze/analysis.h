@@ -146,7 +146,7 @@ typedef struct isc_analysis {
 	double switches_pct;	 /* what watching switches cost; negative: not known */
 	uint64_t events;	 /* stored, retired ones included; produced = events + lost */
 	uint64_t lost, retired, skipped;
-	bool lost_known; /* false: the trace breaks off, and lost is what it had told by then */
+	bool lost_known;	  /* false: the trace breaks off, and lost is what it had told by then */
 	const char *clock_source; /* "tsc" or "monotonic" */
 	bool switches_seen;
 

@@ -51,7 +51,7 @@ typedef struct isc_build {
 	uint64_t unmatched_calls;
 	bool calls_seen;    /* in the whole run */
 	uint64_t accounted; /* events that the accounts call stored */
-	uint64_t stored; /* events in the totals of the whole run */
+	uint64_t stored;    /* events in the totals of the whole run */
 } isc_build;
 
 /* Every part: ISC_OK or ISC_ERR_NOMEM, but for what is said. */
