@@ -2,19 +2,22 @@
  * trace_encode.c - what a record costs on its way into the file, and how much of
  * the file it takes.
  *
- *	trace_encode [MILLION_RECORDS]
+ *	trace_encode [MILLION_RECORDS [calls]]
  *
  * The stream is a call tree of an inference loop: a request calls layers, layers
  * call small functions, times scatter as they do on a busy machine.
  */
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "trace/reader.h"
+#include "trace/totals_lane.h"
 #include "trace/writer.h"
 
 #define BATCH 508u /* a block of the transport */
@@ -29,6 +32,8 @@ static uint64_t draw(void)
 	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
 	return z ^ z >> 31;
 }
+
+static bool calls; /* of functions, instead of scopes */
 
 static double now_ns(void)
 {

@@ -46,13 +46,13 @@ size_t isc_build_process_rank(const isc_build *b, uint32_t process)
 	return rank != NULL ? (size_t)*rank - 1 : SIZE_MAX;
 }
 
-/* The entry that this image goes on: an exec keeps the pid, and its parent came
- * before it, so a chain can neither branch off nor bite its tail. */
+/* The entry that this image goes on: an exec keeps the pid, and images are added
+ * once each, so a chain cannot bite its tail. */
 static size_t continued(const isc_build *b, const isc_trace_process *image)
 {
 	const isc_trace_process *before;
 
-	if (!(image->flags & ISC_PROCESS_EXEC) || image->parent >= image->process)
+	if (!(image->flags & ISC_PROCESS_EXEC))
 		return SIZE_MAX;
 	before = isc_trace_process_find(b->trace, image->parent);
 	if (before == NULL || before->pid != image->pid)
@@ -99,10 +99,13 @@ static bool add_image(isc_build *b, const isc_trace_process *image)
 	return take_argv(b, image, p);
 }
 
-static int by_index(const void *x, const void *y)
+/* Not by index: the roster may tell of an exec before perf tells of the fork. */
+static int by_start(const void *x, const void *y)
 {
 	const isc_trace_process *p = *(const isc_trace_process *const *)x, *q = *(const isc_trace_process *const *)y;
 
+	if (p->start_ns != q->start_ns)
+		return p->start_ns > q->start_ns ? 1 : -1;
 	return (p->process > q->process) - (p->process < q->process);
 }
 
@@ -157,7 +160,7 @@ isc_status isc_build_processes(isc_build *b, isc_error *err)
 		return isc_build_no_memory(err);
 	for (size_t i = 0; i < n; i++)
 		image[i] = isc_trace_process_at(b->trace, i);
-	qsort(image, n, sizeof(*image), by_index);
+	qsort(image, n, sizeof(*image), by_start);
 	for (size_t i = 0; i < n; i++) {
 		if (!add_image(b, image[i]))
 			return isc_build_no_memory(err);

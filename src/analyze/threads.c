@@ -86,7 +86,7 @@ static bool add_thread(isc_build *b, struct tracks *s, const isc_trace_thread *t
 }
 
 /* Threads that had the same tid one after the other are linked in that order.
- * Ranks rise with the index, and indices with the time a thread was found. */
+ * Ranks rise with the time a thread began. */
 static bool link_tids(isc_build *b, struct tracks *s)
 {
 	for (size_t i = b->a->thread_count; i-- > 0;) {
@@ -239,10 +239,12 @@ static int by_weight(const void *x, const void *y)
 	return isc_names_compare(&t->name, &u->name);
 }
 
-static int by_index(const void *x, const void *y)
+static int by_start(const void *x, const void *y)
 {
 	const isc_trace_thread *t = *(const isc_trace_thread *const *)x, *u = *(const isc_trace_thread *const *)y;
 
+	if (t->start_ns != u->start_ns)
+		return t->start_ns > u->start_ns ? 1 : -1;
 	return (t->thread > u->thread) - (t->thread < u->thread);
 }
 
@@ -262,7 +264,7 @@ static bool fill(isc_build *b, struct tracks *s)
 		return false;
 	for (size_t i = 0; i < n; i++)
 		thread[i] = isc_trace_thread_at(b->trace, i);
-	qsort(thread, n, sizeof(*thread), by_index);
+	qsort(thread, n, sizeof(*thread), by_start);
 	for (size_t i = 0; i < n; i++) {
 		if (!add_thread(b, s, thread[i]))
 			return false;

@@ -102,6 +102,23 @@ static void an_exec_goes_on_with_the_process(void **state)
 	isc_analysis_free(a);
 }
 
+/* The roster may tell of an exec before perf tells of the fork it followed. */
+static void an_exec_goes_on_with_a_process_that_was_told_of_later(void **state)
+{
+	isc_analysis *a = analysis_of(META "p1 pid=100 root traced end=9ms argv sh\n"
+					   "p2 pid=101 parent=p3 exec traced start=3ms end=8ms argv tr a b\n"
+					   "p3 pid=101 parent=p1 traced start=2ms end=3ms argv sh\n"
+					   "end 9ms status=0\n");
+
+	(void)state;
+	assert_int_equal(a->process_count, 2);
+	assert_int_equal(a->processes[1].images, 2);
+	assert_int_equal(a->processes[1].ppid, 100);
+	assert_true(text_is(&a->processes[1].argv[0], "tr"));
+	assert_exactly(a->processes[1].wall_us, 6000);
+	isc_analysis_free(a);
+}
+
 static void an_exec_of_a_stranger_is_a_process_of_its_own(void **state)
 {
 	/* Parents that come later, are missing, or have another pid: such traces are made, not recorded. */
@@ -667,6 +684,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_exec_goes_on_with_the_process),
+		cmocka_unit_test(an_exec_goes_on_with_a_process_that_was_told_of_later),
 		cmocka_unit_test(an_exec_of_a_stranger_is_a_process_of_its_own),
 		cmocka_unit_test(a_death_by_signal_is_told),
 		cmocka_unit_test(a_process_without_shared_memory_is_named),
