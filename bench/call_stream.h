@@ -54,7 +54,8 @@ static inline isc_record call_stream_next(call_stream *s)
 		s->ticks += r >> 16 & 16383;
 	if (deep > 0 && s->stack[deep - 1].left == 0) {
 		s->depth--;
-		return (isc_record){s->ticks, s->stack[deep - 1].id, s->calls ? ISC_KIND_CALL_EXIT : ISC_KIND_SCOPE_EXIT, 1, 0};
+		return (isc_record){s->ticks, s->stack[deep - 1].id,
+				    s->calls ? ISC_KIND_CALL_EXIT : ISC_KIND_SCOPE_EXIT, 1, 0};
 	}
 	if (deep > 0) {
 		uint32_t other = (r >> 40 & 31) == 0;

@@ -89,16 +89,16 @@ typedef struct isc_analysis_counter {
  * trace has no clock to tell them. */
 typedef struct isc_analysis_function {
 	isc_text name;
-	isc_text file;	    /* empty: a C function, or not known */
-	uint32_t line;	    /* its first one; 0: not known */
-	uint32_t pid;	    /* 0: not known */
-	uint64_t calls;	    /* entered or gone on with */
-	uint64_t resumes;   /* of these: gone on with */
-	double self_us;	    /* without the calls it made */
-	double total_us;    /* with them; of recursion only the outermost */
-	bool estimated;	    /* some of it was not seen: a call, or what it called */
-	bool governed;	    /* it was not watched all the time, to stay inside the budget */
-	uint64_t recorded;  /* calls that were seen */
+	isc_text file;			  /* empty: a C function, or not known */
+	uint32_t line;			  /* its first one; 0: not known */
+	uint32_t pid;			  /* 0: not known */
+	uint64_t calls;			  /* entered or gone on with */
+	uint64_t resumes;		  /* of these: gone on with */
+	double self_us;			  /* without the calls it made */
+	double total_us;		  /* with them; of recursion only the outermost */
+	bool estimated;			  /* some of it was not seen: a call, or what it called */
+	bool governed;			  /* it was not watched all the time, to stay inside the budget */
+	uint64_t recorded;		  /* calls that were seen */
 	uint64_t least_calls, most_calls; /* what calls lies between; most 0: not known */
 } isc_analysis_function;
 

@@ -49,8 +49,8 @@ typedef struct isc_build {
 	uint64_t gap_ns;	/* switches not watched */
 	uint64_t folded;	/* what the totals had no room for, one by one */
 	uint64_t unmatched_calls;
-	bool calls_seen; /* in the whole run */
-	uint64_t accounted;	/* events that the accounts call stored */
+	bool calls_seen;    /* in the whole run */
+	uint64_t accounted; /* events that the accounts call stored */
 } isc_build;
 
 /* Every part: ISC_OK or ISC_ERR_NOMEM, but for what is said. */

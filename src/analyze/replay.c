@@ -14,7 +14,8 @@ isc_replay_lane *isc_replay_lane_of(isc_replay *r, isc_arena *arena, const isc_e
 
 	/* Events come in runs of one thread. */
 	if (lane == NULL || lane->thread != ev->thread || lane->stream != ev->stream || lane->process != ev->process) {
-		rank = isc_hashmap_put(&r->by_lane, (uint64_t)ev->process << 40 ^ (uint64_t)ev->thread << 8 ^ ev->stream, NULL);
+		rank = isc_hashmap_put(&r->by_lane,
+				       (uint64_t)ev->process << 40 ^ (uint64_t)ev->thread << 8 ^ ev->stream, NULL);
 		if (rank == NULL)
 			return NULL;
 		if (*rank == 0) {

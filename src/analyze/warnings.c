@@ -273,7 +273,8 @@ static void about_calls(isc_build *b)
 		     isc_units_count(&n, a->governed_count), isc_units_count(&of, a->function_count));
 	if (a->skipped > 0)
 		warn(b, NOTE, "skipped_calls", "give the thread a larger stack",
-		     "times that a stack was nearly used up: %s; calls there were not traced, their time is their caller's",
+		     "times that a stack was nearly used up: %s; calls there were not traced, their time is their "
+		     "caller's",
 		     isc_units_count(&n, a->skipped));
 	if (b->unmatched_calls > 0)
 		warn(b, NOTE, "unmatched_calls", NULL,
@@ -291,7 +292,8 @@ static void about_parts(isc_build *b)
 		     "no samples or system calls were recorded: verdict, suggestions, breakdown, slow_because, lines, "
 		     "stacks and syscalls are empty");
 	else
-		warn(b, NOTE, "no_calls", "mark the parts of interest as scopes (inferscope/mark.h): their times are exact",
+		warn(b, NOTE, "no_calls",
+		     "mark the parts of interest as scopes (inferscope/mark.h): their times are exact",
 		     "no calls, samples or system calls were recorded: verdict, suggestions, breakdown, slow_because, "
 		     "functions, lines, "
 		     "stacks and syscalls are empty");

@@ -173,7 +173,8 @@ static isc_status feed_one(isc_build *b, struct inside *in, const isc_event *ev,
 	if (st == ISC_OK && take) {
 		in->first_ns = ev->time_ns < in->first_ns ? ev->time_ns : in->first_ns;
 		in->last_ns = later(in->last_ns, ev->time_ns);
-		st = isc_totals_feed(in->totals, ev->process, ev->thread, ev->stream, &first, ev->extra, ev->extra_len, err);
+		st = isc_totals_feed(in->totals, ev->process, ev->thread, ev->stream, &first, ev->extra, ev->extra_len,
+				     err);
 	} else if (st == ISC_OK && ev->kind == ISC_KIND_GOVERNED) {
 		first.ticks = ev->time_ns < b->from_ns ? b->from_ns : ev->time_ns < b->to_ns ? ev->time_ns : b->to_ns;
 		st = isc_totals_recall(in->totals, ev->process, ev->thread, ev->stream, &first, err);
@@ -200,7 +201,8 @@ static isc_status feed(isc_build *b, struct inside *in, isc_error *err)
 	for (size_t i = 0; st == ISC_OK && b->only.at == NULL && i < in->replay.count; i++) {
 		isc_replay_lane *lane = &in->replay.lane[i];
 
-		if (!lane->inside && lane->time_ns < b->from_ns && isc_build_thread_end_ns(b, lane->thread) > b->from_ns)
+		if (!lane->inside && lane->time_ns < b->from_ns &&
+		    isc_build_thread_end_ns(b, lane->thread) > b->from_ns)
 			st = isc_replay_enter(lane, in->totals, b->from_ns, err);
 	}
 	return st;

@@ -272,7 +272,8 @@ static void put_governed(struct json *j, val *overhead, const isc_analysis *a)
 		put_count(j, o, "calls", f->calls);
 		put_count(j, o, "recorded", f->recorded);
 		put_count(j, o, "at_least", f->least_calls);
-		put(j, o, "at_most", f->most_calls > 0 ? yyjson_mut_uint(j->doc, f->most_calls) : yyjson_mut_null(j->doc));
+		put(j, o, "at_most",
+		    f->most_calls > 0 ? yyjson_mut_uint(j->doc, f->most_calls) : yyjson_mut_null(j->doc));
 	}
 }
 

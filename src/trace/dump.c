@@ -327,18 +327,24 @@ static void dump_functions(struct dump *d, const isc_totals *totals)
 			add_code(d, code, len);
 		else
 			add_name(d, f->process, f->code);
-		isc_buffer_format(&d->line, " calls %" PRIu64 " resumes %" PRIu64 " self_ticks %" PRIu64 " total_ticks %" PRIu64
-				  " unmatched %" PRIu64 "%s", f->calls, f->resumes, f->self_ticks, f->total_ticks, f->unmatched,
+		isc_buffer_format(&d->line,
+				  " calls %" PRIu64 " resumes %" PRIu64 " self_ticks %" PRIu64 " total_ticks %" PRIu64
+				  " unmatched %" PRIu64 "%s",
+				  f->calls, f->resumes, f->self_ticks, f->total_ticks, f->unmatched,
 				  f->estimated ? " estimated" : "");
 		if (f->governed)
-			isc_buffer_format(&d->line, " off_ticks %" PRIu64 " burst_calls %" PRIu64 " bursts %" PRIu64
-					  " burst_rates %.17g", f->off_ticks, f->burst_calls, f->bursts, f->burst_rates);
+			isc_buffer_format(&d->line,
+					  " off_ticks %" PRIu64 " burst_calls %" PRIu64 " bursts %" PRIu64
+					  " burst_rates %.17g",
+					  f->off_ticks, f->burst_calls, f->bursts, f->burst_rates);
 		finish(d);
 	}
 	for (size_t i = 0; (p = isc_totals_calls_at(totals, i)) != NULL; i++) {
-		isc_buffer_format(&d->line, "total calls p%u tasks %" PRIu64 " missed %" PRIu64 " unmatched %" PRIu64
-				  " paused_ticks %" PRIu64 " cost_ns %u.%02u", p->process, p->tasks, p->missed, p->unmatched,
-				  p->paused_ticks, p->cost / 16, p->cost % 16 * 100 / 16);
+		isc_buffer_format(&d->line,
+				  "total calls p%u tasks %" PRIu64 " missed %" PRIu64 " unmatched %" PRIu64
+				  " paused_ticks %" PRIu64 " cost_ns %u.%02u",
+				  p->process, p->tasks, p->missed, p->unmatched, p->paused_ticks, p->cost / 16,
+				  p->cost % 16 * 100 / 16);
 		finish(d);
 	}
 }

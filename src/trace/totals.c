@@ -208,7 +208,8 @@ static isc_total_counter *counter_of(isc_totals *t, uint32_t process, uint32_t n
 
 isc_total_function *isc_totals_function_of(isc_totals *t, uint32_t process, uint32_t code)
 {
-	FIND_OR_ADD(t, &t->by_name[FUNCTIONS], process, code, ISC_WEIGHT_FUNCTION, isc_totals_add_function, t->functions);
+	FIND_OR_ADD(t, &t->by_name[FUNCTIONS], process, code, ISC_WEIGHT_FUNCTION, isc_totals_add_function,
+		    t->functions);
 }
 
 static isc_total_thread *thread_of(isc_totals *t, uint32_t process, uint32_t thread)

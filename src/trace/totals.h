@@ -68,23 +68,25 @@ typedef struct isc_total_thread {
  */
 typedef struct isc_total_function {
 	uint32_t process;
-	uint32_t code;		/* definition id */
-	uint64_t calls;		/* entered or gone on with */
-	uint64_t resumes;	/* of these: gone on with */
-	uint64_t self_ticks;	/* without the calls it made */
-	uint64_t total_ticks;	/* with them; of recursion only the outermost */
-	uint64_t unmatched;	/* left without having been entered */
-	bool estimated;		/* events around it were lost, or it was not always watched */
+	uint32_t code;	      /* definition id */
+	uint64_t calls;	      /* entered or gone on with */
+	uint64_t resumes;     /* of these: gone on with */
+	uint64_t self_ticks;  /* without the calls it made */
+	uint64_t total_ticks; /* with them; of recursion only the outermost */
+	uint64_t unmatched;   /* left without having been entered */
+	uint64_t first_ticks; /* when it was first entered */
+	bool estimated;	      /* events around it were lost, or it was not always watched */
 	/* Not watched for a while, to stay inside the budget. */
 	bool governed;
-	uint8_t watch;		/* enum isc_governed: now */
-	uint64_t watch_ticks;	/* since when */
-	uint64_t off_ticks;	/* not watched at all, in sum */
-	uint64_t burst_calls;	/* while only its exits were; they are not in calls */
-	uint64_t bursts;	/* that ended and had two exits or more */
-	uint64_t burst_now, burst_first, burst_last;	/* exits of the one that goes on, and their ticks */
-	double burst_rates;	/* calls a tick, summed over bursts */
-	double burst_least, burst_most;	/* of all bursts */
+	uint8_t watch;				     /* enum isc_governed: now */
+	uint64_t watch_ticks;			     /* since when */
+	uint64_t watched_ticks;			     /* from its first call to when it was first not watched */
+	uint64_t off_ticks;			     /* not watched at all, in sum */
+	uint64_t burst_calls;			     /* while only its exits were; they are not in calls */
+	uint64_t bursts;			     /* that ended and had two exits or more */
+	uint64_t burst_now, burst_first, burst_last; /* exits of the one that goes on, and their ticks */
+	double burst_rates;			     /* calls a tick, summed over bursts */
+	double burst_least, burst_most;		     /* of all bursts */
 	/* The figures above when the whole process was first paused: exact up to there. */
 	uint64_t exact_calls, exact_resumes, exact_self, exact_total;
 } isc_total_function;
@@ -92,15 +94,15 @@ typedef struct isc_total_function {
 /* What concerns all calls of a process. */
 typedef struct isc_total_calls {
 	uint32_t process;
-	uint32_t cost;		/* of one traced call, in 1/16 ns; 0: not said */
-	uint64_t tasks;		/* changes of task */
-	uint64_t missed;	/* times that a stack was nearly used up */
-	uint64_t unmatched;	/* calls left whose beginning was lost */
-	uint64_t first_pause;	/* ticks when tracing first paused; 0: never */
-	uint64_t paused_since;	/* of the pause that goes on; 0: none */
-	uint64_t paused_ticks;	/* of all that ended */
-	uint64_t last_ticks;	/* when its last call ended; known when settled */
-	bool governed;		/* a function of it was not watched for a while */
+	uint32_t cost;	       /* of one traced call, in 1/16 ns; 0: not said */
+	uint64_t tasks;	       /* changes of task */
+	uint64_t missed;       /* times that a stack was nearly used up */
+	uint64_t unmatched;    /* calls left whose beginning was lost */
+	uint64_t first_pause;  /* ticks when tracing first paused; 0: never */
+	uint64_t paused_since; /* of the pause that goes on; 0: none */
+	uint64_t paused_ticks; /* of all that ended */
+	uint64_t last_ticks;   /* when its last call ended; known when settled */
+	bool governed;	       /* a function of it was not watched for a while */
 } isc_total_calls;
 
 isc_status isc_totals_new(isc_totals **out, isc_error *err);

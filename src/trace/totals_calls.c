@@ -27,8 +27,8 @@
 #define CACHE_BITS_LEAST 6u
 #define CACHE_BITS_MOST 10u
 #define PROBES 4u
-#define DEPTH_MAX 65536u	/* open calls of one lane */
-#define SEARCH_MAX 1024u	/* for one that has no place in the cache */
+#define DEPTH_MAX 65536u /* open calls of one lane */
+#define SEARCH_MAX 1024u /* for one that has no place in the cache */
 
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
@@ -313,6 +313,8 @@ static bool enter(isc_totals *t, isc_totals_lane *lane, const isc_record *r)
 	else if (!find_function(t, lane, id, &slot, &function))
 		return false;
 	f = &t->functions[function];
+	if (UNLIKELY(f->calls == 0))
+		f->first_ticks = r->ticks;
 	f->calls++;
 	f->resumes += r->kind == ISC_KIND_CALL_RESUME;
 	if (UNLIKELY(t->pauses))
@@ -406,7 +408,8 @@ bool isc_totals_calls_push(isc_totals *t, isc_totals_lane *lane, uint32_t id, ui
 	if (id == ISC_CALL_GAP) {
 		if (c->gap != 0 || (c->depth == c->room && !grow_row(c)))
 			return c->gap != 0;
-		c->open[c->depth++] = (isc_totals_call){.ticks = ticks, .children = children, .id = id, .slot = ISC_CALL_UNCACHED};
+		c->open[c->depth++] =
+			(isc_totals_call){.ticks = ticks, .children = children, .id = id, .slot = ISC_CALL_UNCACHED};
 		t->weight += ISC_WEIGHT_OPEN_CALL;
 		c->gap = c->depth;
 		return true;

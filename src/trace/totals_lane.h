@@ -18,9 +18,9 @@ enum {
 	ISC_WEIGHT_MARK = 24,
 	ISC_WEIGHT_COUNTER = 64,
 	ISC_WEIGHT_THREAD = 49,
-	ISC_WEIGHT_FUNCTION = 160,
+	ISC_WEIGHT_FUNCTION = 180,
 	ISC_WEIGHT_CALLS = 60,
-	ISC_WEIGHT_LANE = 72,		/* with its calls */
+	ISC_WEIGHT_LANE = 72, /* with its calls */
 	ISC_WEIGHT_OPEN = 20,
 	ISC_WEIGHT_OPEN_CALL = 24
 };
@@ -37,33 +37,33 @@ typedef struct isc_totals_open {
  * tracing is paused. */
 typedef struct isc_totals_call {
 	uint64_t ticks;
-	uint64_t children;	/* what calls that it made took */
+	uint64_t children; /* what calls that it made took */
 	uint32_t id;
-	uint32_t function;	/* its index */
-	uint16_t slot;		/* in the cache, or ISC_CALL_UNCACHED */
-	bool outermost;		/* of its function on this lane */
+	uint32_t function; /* its index */
+	uint16_t slot;	   /* in the cache, or ISC_CALL_UNCACHED */
+	bool outermost;	   /* of its function on this lane */
 } isc_totals_call;
 
-#define ISC_CALL_GAP UINT32_MAX		/* id of a mark in the row of open calls: events were lost here */
+#define ISC_CALL_GAP UINT32_MAX /* id of a mark in the row of open calls: events were lost here */
 #define ISC_CALL_UNCACHED UINT16_MAX
 
 /* From an id to its function, and how often that is open here. */
 typedef struct isc_totals_slot {
 	uint32_t id;
-	uint32_t function;	/* index + 1; 0: empty */
+	uint32_t function; /* index + 1; 0: empty */
 	uint32_t active;
 } isc_totals_slot;
 
 /* The calls of a lane. */
 typedef struct isc_totals_calls {
 	isc_totals_slot *cache;
-	unsigned bits;		/* it has 1 << bits slots */
-	uint32_t evicted;	/* since it last grew */
-	uint32_t uncached;	/* open calls without a slot */
-	size_t gap;		/* place of the mark + 1; 0: none */
-	size_t process;		/* index in processes */
-	struct isc_totals_lane *next;	/* another lane of the process */
-	uint64_t paused;	/* how far the clock is behind */
+	unsigned bits;		      /* it has 1 << bits slots */
+	uint32_t evicted;	      /* since it last grew */
+	uint32_t uncached;	      /* open calls without a slot */
+	size_t gap;		      /* place of the mark + 1; 0: none */
+	size_t process;		      /* index in processes */
+	struct isc_totals_lane *next; /* another lane of the process */
+	uint64_t paused;	      /* how far the clock is behind */
 	isc_totals_call *open;
 	size_t depth, room;
 } isc_totals_calls;
@@ -74,13 +74,13 @@ typedef struct isc_totals_lane {
 	uint32_t thread;
 	uint8_t stream;
 	uint64_t next;
-	uint64_t events;	/* stored */
-	uint64_t last;		/* ticks of its last event */
-	bool lossy;		/* events of it were lost */
-	size_t total;		/* index of its thread's total */
+	uint64_t events; /* stored */
+	uint64_t last;	 /* ticks of its last event */
+	bool lossy;	 /* events of it were lost */
+	size_t total;	 /* index of its thread's total */
 	isc_totals_open *open;
 	size_t depth, room;
-	isc_totals_calls *calls;	/* NULL: none yet */
+	isc_totals_calls *calls; /* NULL: none yet */
 } isc_totals_lane;
 
 struct isc_totals_scope_entry {
@@ -118,7 +118,7 @@ struct isc_totals {
 	size_t function_count, function_room, process_count, process_room;
 	size_t thread_count, thread_room, lane_count, lane_room;
 	isc_hashmap by_thread, by_lane, by_process;
-	bool pauses;			/* some process was paused */
+	bool pauses; /* some process was paused */
 };
 
 /* What a file of this limit can hold of totals. */

@@ -51,7 +51,8 @@ static uint32_t request(isc_record *r, uint64_t ticks, unsigned i)
 	return n;
 }
 
-static isc_status define_code(isc_writer *w, uint32_t process, uint32_t id, const char *name, const char *file, uint32_t line)
+static isc_status define_code(isc_writer *w, uint32_t process, uint32_t id, const char *name, const char *file,
+			      uint32_t line)
 {
 	isc_def_code head = {.line = line, .name_len = (uint32_t)strlen(name), .file_len = (uint32_t)strlen(file)};
 	char bytes[256];
@@ -59,7 +60,8 @@ static isc_status define_code(isc_writer *w, uint32_t process, uint32_t id, cons
 	memcpy(bytes, &head, sizeof(head));
 	memcpy(bytes + sizeof(head), name, head.name_len);
 	memcpy(bytes + sizeof(head) + head.name_len, file, head.file_len);
-	return isc_writer_define(w, process, id, ISC_DEF_CODE, bytes, (uint32_t)sizeof(head) + head.name_len + head.file_len, NULL);
+	return isc_writer_define(w, process, id, ISC_DEF_CODE, bytes,
+				 (uint32_t)sizeof(head) + head.name_len + head.file_len, NULL);
 }
 
 /* Every kind of call event: recursion, a generator, a C function, one that is

@@ -191,12 +191,12 @@ static void after_a_loss_an_exit_shows_what_was_still_open(void **state)
 	feed(t, 10, ENTER, 2);
 	feed(t, 20, ENTER, 3);
 	feed(t, 30, ISC_KIND_INSTANT, 5);
-	lose(t);			/* 2 and 3 are left here, and nobody sees it */
+	lose(t); /* 2 and 3 are left here, and nobody sees it */
 	feed(t, 100, ENTER, 4);
 	feed(t, 120, EXIT, 4);
-	feed(t, 120, ENTER, 3);		/* not inside the one that has ended */
+	feed(t, 120, ENTER, 3); /* not inside the one that has ended */
 	feed(t, 125, EXIT, 3);
-	feed(t, 130, EXIT, 8);		/* it was entered in the gap */
+	feed(t, 130, EXIT, 8); /* it was entered in the gap */
 	feed(t, 200, EXIT, 1);
 	/* 3 until events were last seen, at 30; 4 is a call of 1. */
 	assert_function(t, 3, 2, 15, 15);
@@ -252,7 +252,7 @@ static void a_function_that_is_not_watched_leaves_what_its_bursts_said(void **st
 	feed_on(t, 1, 0, 0, ISC_KIND_GOVERNED, 800, ISC_GOVERNED_COST);
 	feed(t, 0, ENTER, 1);
 	feed(t, 10, ENTER, 2);
-	feed_on(t, 2, 0, 12, ENTER, 2, 0);	/* on another thread its end will not be seen */
+	feed_on(t, 2, 0, 12, ENTER, 2, 0); /* on another thread its end will not be seen */
 	feed(t, 20, EXIT, 2);
 	feed_on(t, 1, 0, 100, ISC_KIND_GOVERNED, 2, ISC_GOVERNED_OFF);
 	feed_on(t, 1, 0, 600, ISC_KIND_GOVERNED, 2, ISC_GOVERNED_EXITS);
@@ -419,7 +419,8 @@ static isc_totals *reloaded(const isc_totals *t)
 /* Anything at all: exits that match and do not, losses, the governor. */
 static void disorder(isc_totals *t, uint64_t i, uint64_t r)
 {
-	static const int kinds[] = {ENTER, ENTER, ENTER, RESUME, EXIT, EXIT, EXIT, EXIT, ISC_KIND_C_ENTER, ISC_KIND_C_EXIT,
+	static const int kinds[] = {ENTER,	   ENTER,	   ENTER, RESUME,	    EXIT,
+				    EXIT,	   EXIT,	   EXIT,  ISC_KIND_C_ENTER, ISC_KIND_C_EXIT,
 				    ISC_KIND_TASK, ISC_KIND_MISSED};
 	uint32_t thread = 1 + (uint32_t)(r % 3), id = (uint32_t)(r >> 8) % 200;
 
@@ -548,7 +549,8 @@ static void retention_keeps_functions_exact(void **state)
 				m.stack[m.depth++] = (uint32_t)(r >> 8) % 100;
 			else
 				m.depth--;
-			batch[i] = (isc_record){ticks, m.stack[down ? m.depth - 1 : m.depth], down ? ENTER : EXIT, 1, 0};
+			batch[i] =
+				(isc_record){ticks, m.stack[down ? m.depth - 1 : m.depth], down ? ENTER : EXIT, 1, 0};
 			feed(direct, ticks, batch[i].kind, batch[i].id);
 		}
 		assert_int_equal(isc_writer_events(w, &run, batch, NULL), ISC_OK);
