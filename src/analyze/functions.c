@@ -5,7 +5,7 @@
  *
  * What the governor left out is estimated.  A function that was not watched is
  * taken to have been called as often as in the bursts in which its exits were
- * counted; what those calls took is their caller's, so that times still add up.
+ * counted, or else before; what those calls took is their caller's, so that times still add up.
  * In a process that was paused everything is taken to have gone on as between
  * the pauses.  Bursts happen while the process runs, and calls come only then.
  */
@@ -59,16 +59,18 @@ static void estimate_unwatched(const isc_build *b, const isc_total_function *f, 
 {
 	double exit_ticks = b->us_per_tick > 0 && p != NULL ? p->calls->cost / 16.0 / 2e3 / b->us_per_tick : 0;
 	double seen = (double)f->calls + (double)f->burst_calls;
+	double off = (double)f->off_ticks, ran = p != NULL ? p->ran : 1;
 
 	e->governed = true;
 	e->calls = e->least = seen;
 	e->most = -1;
 	if (f->bursts > 0) {
-		double off = (double)f->off_ticks, ran = p != NULL ? p->ran : 1;
-
 		e->calls += off * ran * untraced_rate(f->burst_rates / (double)f->bursts, exit_ticks);
 		e->least += off * ran * f->burst_least;
 		e->most = seen + off * untraced_rate(f->burst_most, exit_ticks);
+	} else if (f->watched_ticks > 0) {
+		/* There was no budget for a burst: as often as before. */
+		e->calls += off * ran * untraced_rate((double)f->calls / (double)f->watched_ticks, 2 * exit_ticks);
 	}
 	if (f->calls > 0)
 		e->resumes *= e->calls / (double)f->calls;
@@ -178,6 +180,9 @@ static isc_analysis_function *entry_of(isc_build *b, struct gathering *g, const 
 
 static uint64_t whole(double n)
 {
+	/* A file may hold rates that are no numbers. */
+	if (!(n > 0))
+		return 0;
 	return n < 9e18 ? (uint64_t)(n + 0.5) : (uint64_t)9e18;
 }
 

@@ -74,11 +74,13 @@ typedef struct isc_total_function {
 	uint64_t self_ticks;  /* without the calls it made */
 	uint64_t total_ticks; /* with them; of recursion only the outermost */
 	uint64_t unmatched;   /* left without having been entered */
+	uint64_t first_ticks; /* when it was first entered */
 	bool estimated;	      /* events around it were lost, or it was not always watched */
 	/* Not watched for a while, to stay inside the budget. */
 	bool governed;
 	uint8_t watch;				     /* enum isc_governed: now */
 	uint64_t watch_ticks;			     /* since when */
+	uint64_t watched_ticks;			     /* from its first call to when it was first not watched */
 	uint64_t off_ticks;			     /* not watched at all, in sum */
 	uint64_t burst_calls;			     /* while only its exits were; they are not in calls */
 	uint64_t bursts;			     /* that ended and had two exits or more */

@@ -313,6 +313,8 @@ static bool enter(isc_totals *t, isc_totals_lane *lane, const isc_record *r)
 	else if (!find_function(t, lane, id, &slot, &function))
 		return false;
 	f = &t->functions[function];
+	if (UNLIKELY(f->calls == 0))
+		f->first_ticks = r->ticks;
 	f->calls++;
 	f->resumes += r->kind == ISC_KIND_CALL_RESUME;
 	if (UNLIKELY(t->pauses))

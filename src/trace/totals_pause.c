@@ -54,6 +54,8 @@ static bool govern_function(isc_totals *t, const isc_totals_lane *lane, const is
 	if (f == NULL)
 		return false;
 	was_watched = f->watch == ISC_GOVERNED_TRACED;
+	if (!f->governed && f->calls > 0 && r->ticks > f->first_ticks)
+		f->watched_ticks = r->ticks - f->first_ticks;
 	isc_totals_watch(f, (uint8_t)r->arg, r->ticks);
 	f->governed |= r->arg != ISC_GOVERNED_TRACED;
 	f->estimated |= f->governed;

@@ -100,10 +100,11 @@ static void write_function(struct parts *p, const isc_total_function *f)
 			 (uint64_t)f->watch << WATCH_SHIFT;
 
 	begin_entry(p, FUNCTION);
-	FIELDS(p, f->process, f->code, flags, f->calls, f->resumes, f->self_ticks, f->total_ticks, f->unmatched);
+	FIELDS(p, f->process, f->code, flags, f->calls, f->resumes, f->self_ticks, f->total_ticks, f->unmatched,
+	       f->first_ticks);
 	if (f->governed) {
-		FIELDS(p, f->watch_ticks, f->off_ticks, f->burst_calls, f->bursts, f->burst_now, f->burst_first,
-		       f->burst_last);
+		FIELDS(p, f->watch_ticks, f->watched_ticks, f->off_ticks, f->burst_calls, f->bursts, f->burst_now,
+		       f->burst_first, f->burst_last);
 		add_double(p->out, f->burst_rates);
 		add_double(p->out, f->burst_least);
 		add_double(p->out, f->burst_most);
@@ -339,11 +340,12 @@ static isc_status read_function(isc_totals *t, struct reading *r)
 	uint64_t flags;
 
 	if (!get_pair(r, &f.process, &f.code) || !isc_varint_get_max(&r->at, r->end, 31, &flags) || !get(r, &f.calls) ||
-	    !get(r, &f.resumes) || !get(r, &f.self_ticks) || !get(r, &f.total_ticks) || !get(r, &f.unmatched))
+	    !get(r, &f.resumes) || !get(r, &f.self_ticks) || !get(r, &f.total_ticks) || !get(r, &f.unmatched) ||
+	    !get(r, &f.first_ticks))
 		return ISC_ERR_CORRUPT;
-	if (flags & GOVERNED &&
-	    (!get(r, &f.watch_ticks) || !get(r, &f.off_ticks) || !get(r, &f.burst_calls) || !get(r, &f.bursts) ||
-	     !get(r, &f.burst_now) || !get(r, &f.burst_first) || !get(r, &f.burst_last) || !get_doubles(r, rate, 3)))
+	if (flags & GOVERNED && (!get(r, &f.watch_ticks) || !get(r, &f.watched_ticks) || !get(r, &f.off_ticks) ||
+				 !get(r, &f.burst_calls) || !get(r, &f.bursts) || !get(r, &f.burst_now) ||
+				 !get(r, &f.burst_first) || !get(r, &f.burst_last) || !get_doubles(r, rate, 3)))
 		return ISC_ERR_CORRUPT;
 	if (flags & SAMPLED &&
 	    (!get(r, &f.exact_calls) || !get(r, &f.exact_resumes) || !get(r, &f.exact_self) || !get(r, &f.exact_total)))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-PROGRAM = '''
+PROGRAM = """
 import threading
 import time
 
@@ -66,7 +66,7 @@ def main():
 
 
 main()
-'''
+"""
 
 #: Calls and resumes, on three threads.
 CALLS = {
@@ -82,7 +82,9 @@ CALLS = {
     "<module>": (1, 0),
 }
 
-CALL = re.compile(r'^\+(\S+) p1 t(\d+) (?:nested )?#\d+ call_(\w+) ("(?:[^"\\]|\\.)*" "(?:[^"\\]|\\.)*":\d+)(?: arg \d+)?$')
+CALL = re.compile(
+    r'^\+(\S+) p1 t(\d+) (?:nested )?#\d+ call_(\w+) ("(?:[^"\\]|\\.)*" "(?:[^"\\]|\\.)*":\d+)(?: arg \d+)?$'
+)
 
 
 @pytest.fixture
@@ -213,5 +215,10 @@ def test_what_the_governor_left_out_is_estimated(inferscope: Any, python: str, t
     assert governed["f"].calls == found["f"].calls
     assert governed["f"].recorded < called
     assert governed["f"].at_least <= found["f"].calls
+    # The machine may be busy with others: what is sure is the order of magnitude, where bursts told of it.
+    if governed["f"].at_most is not None:
+        assert called / 10 < found["f"].calls < called * 10
+        assert called <= governed["f"].at_most * 1.5
+    else:
+        assert governed["f"].recorded < found["f"].calls
     assert "governed_functions" in {warning.id for warning in run.report.warnings}
-    print(python, called, governed["f"], governed.get("g"))

@@ -169,7 +169,7 @@ def test_a_stack_that_is_nearly_used_up_is_said(inferscope: Any, tmp_path: Path,
     program = write(tmp_path, text)
     run = inferscope("run", "--no-report", "--budget", "off", "--python", python, program)
     assert (run.returncode, run.theirs) == (0, "")
-    missed = [line.rpartition(" missed")[2] for line in run.dump() if " missed" in line]
+    missed = [line.rpartition(" missed")[2] for line in run.dump() if line[0] == "+" and " missed" in line]
     assert missed == [" arg 1", ""]
     assert calls(run, program)["after:7"] == 1
 

@@ -1,0 +1,202 @@
+/* functions: what a trace says of calls, over traces written as text. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analyze/analysis.h"
+#include "trace_text.h"
+
+#define META \
+	"meta {\"argv\": [\"serve\"], \"perf\": \"ok\", \"budget_pct\": 5, \"measured_pct\": 1.5, \"host\": \"h\"}\n"
+#define ONE_THREAD \
+	"p1 pid=100 root traced end=10ms status=0 argv serve\n" \
+	"t1 p1 tid=100 main name=main end=10ms\n"
+
+static isc_analysis *analysis_with(const char *text, const isc_analysis_options *options)
+{
+	isc_trace *trace = NULL;
+	isc_analysis *a = NULL;
+	isc_error err = {0};
+
+	if (trace_text_open(text, &trace, &err) != ISC_OK || isc_analysis_new(trace, options, &a, &err) != ISC_OK)
+		fail_msg("%s", err.what);
+	/* The analysis must outlive the trace. */
+	isc_trace_close(trace);
+	return a;
+}
+
+static isc_analysis *analysis_of(const char *text)
+{
+	return analysis_with(text, NULL);
+}
+
+static const isc_analysis_warning *warning_of(const isc_analysis *a, const char *id)
+{
+	for (size_t i = 0; i < a->warning_count; i++) {
+		if (strcmp(a->warnings[i].id, id) == 0)
+			return &a->warnings[i];
+	}
+	return NULL;
+}
+
+static bool text_is(const isc_text *text, const char *wanted)
+{
+	return text->len == strlen(wanted) && memcmp(text->at, wanted, text->len) == 0;
+}
+
+#define assert_near(value, wanted) \
+	do { \
+		if (!(fabs((value) - (wanted)) <= 1e-6 + 0.01 * fabs((double)(wanted)))) \
+			fail_msg("%s is %f, not %f", #value, (double)(value), (double)(wanted)); \
+	} while (0)
+
+static const isc_analysis_function *function_of(const isc_analysis *a, const char *name, uint32_t pid)
+{
+	for (size_t i = 0; i < a->function_count; i++) {
+		if (text_is(&a->functions[i].name, name) && a->functions[i].pid == pid)
+			return &a->functions[i];
+	}
+	fail_msg("no function %s of %u", name, pid);
+	return NULL;
+}
+
+static void a_function_is_one_over_threads_and_code_objects_of_its_process(void **state)
+{
+	isc_analysis *a = analysis_of(META "p1 pid=100 root traced end=10ms status=0 argv serve\n"
+					   "p2 pid=200 parent=p1 traced end=10ms argv serve\n"
+					   "t1 p1 tid=100 main end=10ms\n"
+					   "t2 p1 tid=101 end=10ms\n"
+					   "t3 p2 tid=200 main end=10ms\n"
+					   "t1 1ms call_enter f /a/m.py 3\n"
+					   "t1 2ms call_exit f /a/m.py 3\n"
+					   "t2 1ms call_enter f /a/m.py 3\n"
+					   "t2 4ms call_exit f /a/m.py 3\n"
+					   "t2 5ms call_enter f /a/m.py 9\n"
+					   "t2 6ms call_exit f /a/m.py 9\n"
+					   "t3 1ms call_enter f /a/m.py 3\n"
+					   "t3 6ms call_exit f /a/m.py 3\n"
+					   "end 10ms status=0\n");
+	const isc_analysis_function *f;
+
+	(void)state;
+	assert_int_equal(a->function_count, 3);
+	f = &a->functions[0];
+	assert_int_equal(f->pid, 200);
+	assert_near(f->self_us, 5000);
+	f = &a->functions[1];
+	assert_int_equal(f->pid, 100);
+	assert_int_equal(f->line, 3);
+	assert_true(text_is(&f->file, "/a/m.py"));
+	assert_int_equal(f->calls, 2);
+	assert_near(f->self_us, 4000);
+	assert_near(f->total_us, 4000);
+	assert_false(f->estimated);
+	assert_int_equal(a->functions[2].line, 9);
+	assert_null(warning_of(a, "no_calls"));
+	assert_non_null(warning_of(a, "no_samples"));
+	isc_analysis_free(a);
+}
+
+#define CALLS \
+	META ONE_THREAD "t2 p1 tid=101 end=10ms\n" \
+			"t1 1ms call_enter main m.py 1\n" \
+			"t1 2ms call_enter f m.py 3\n" \
+			"t1 4ms scope_enter part\n" \
+			"t1 5ms call_enter g m.py 5\n" \
+			"t1 6ms call_exit g m.py 5\n" \
+			"t1 7ms scope_exit part\n" \
+			"t1 8ms call_exit f m.py 3\n" \
+			"t1 9ms call_exit main m.py 1\n" \
+			"t2 1ms call_enter wait m.py 9\n" \
+			"end 10ms status=0\n"
+
+static void calls_are_cut_at_the_edges_of_the_window(void **state)
+{
+	isc_analysis_options options = {.from_us = 3000, .to_us = 5500};
+	isc_analysis *a = analysis_with(CALLS, &options);
+	const isc_analysis_function *f = function_of(a, "f", 100);
+
+	(void)state;
+	assert_int_equal(f->calls, 0); /* entered before */
+	assert_near(f->self_us, 2000);
+	assert_near(f->total_us, 2500);
+	f = function_of(a, "g", 100);
+	assert_int_equal(f->calls, 1);
+	assert_near(f->self_us, 500);
+	assert_near(function_of(a, "main", 100)->self_us, 0);
+	assert_near(function_of(a, "main", 100)->total_us, 2500);
+	/* Nothing was heard of it in all that time. */
+	assert_near(function_of(a, "wait", 100)->self_us, 2500);
+	isc_analysis_free(a);
+}
+
+static void calls_inside_a_scope_are_those_of_its_thread(void **state)
+{
+	isc_analysis_options options = {.scope = "part"};
+	isc_analysis *a = analysis_with(CALLS, &options);
+
+	(void)state;
+	assert_int_equal(a->function_count, 3);
+	assert_near(function_of(a, "f", 100)->self_us, 2000);
+	assert_near(function_of(a, "f", 100)->total_us, 3000);
+	assert_near(function_of(a, "g", 100)->total_us, 1000);
+	assert_int_equal(function_of(a, "g", 100)->calls, 1);
+	isc_analysis_free(a);
+}
+
+static void what_is_open_at_the_end_lasts_as_long_as_its_thread(void **state)
+{
+	isc_analysis *a = analysis_of(CALLS);
+
+	(void)state;
+	assert_near(function_of(a, "wait", 100)->total_us, 9000);
+	assert_near(function_of(a, "main", 100)->self_us, 2000);
+	isc_analysis_free(a);
+}
+
+static void what_happened_in_pauses_is_estimated(void **state)
+{
+	isc_analysis *a = analysis_of(META ONE_THREAD "t1 0ms call_enter main m.py 1\n"
+						      "t1 1ms call_enter f m.py 3\n"
+						      "t1 2ms call_exit f m.py 3\n"
+						      "t1 2ms governed all 1\n"
+						      "t1 5ms governed all 0\n"
+						      "t1 5ms call_enter f m.py 3\n"
+						      "t1 6ms call_exit f m.py 3\n"
+						      "t1 6ms governed all 1\n"
+						      "t1 9ms governed all 0\n"
+						      "t1 10ms call_exit main m.py 1\n"
+						      "end 10ms status=0\n");
+	const isc_analysis_function *f = function_of(a, "f", 100);
+
+	(void)state;
+	/* Two of the last eight milliseconds were seen. */
+	assert_int_equal(f->calls, 1 + 4);
+	assert_int_equal(f->recorded, 2);
+	assert_near(f->self_us, 5000);
+	assert_true(f->estimated && f->governed);
+	assert_near(function_of(a, "main", 100)->self_us, 5000);
+	assert_near(function_of(a, "main", 100)->total_us, 10000);
+	assert_non_null(warning_of(a, "governed_functions"));
+	isc_analysis_free(a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_function_is_one_over_threads_and_code_objects_of_its_process),
+		cmocka_unit_test(calls_are_cut_at_the_edges_of_the_window),
+		cmocka_unit_test(calls_inside_a_scope_are_those_of_its_thread),
+		cmocka_unit_test(what_is_open_at_the_end_lasts_as_long_as_its_thread),
+		cmocka_unit_test(what_happened_in_pauses_is_estimated),
+	};
+
+	return cmocka_run_group_tests_name("functions", tests, NULL, NULL);
+}
