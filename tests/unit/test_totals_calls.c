@@ -229,6 +229,23 @@ static void losses_one_after_the_other_keep_one_mark(void **state)
 	isc_totals_free(t);
 }
 
+static void a_clock_that_goes_back_makes_no_centuries(void **state)
+{
+	isc_totals *t = fresh();
+
+	(void)state;
+	feed(t, 100, ENTER, 1);
+	feed(t, 90, ENTER, 2);
+	feed(t, 150, EXIT, 2);
+	feed(t, 120, EXIT, 1);
+	feed(t, 200, ENTER, 3);
+	feed(t, 190, EXIT, 3);
+	assert_function(t, 1, 1, 0, 60);
+	assert_function(t, 2, 1, 60, 60);
+	assert_function(t, 3, 1, 0, 0);
+	isc_totals_free(t);
+}
+
 static void what_is_open_counts_when_the_end_is_known(void **state)
 {
 	isc_totals *t = fresh();
@@ -264,6 +281,8 @@ static void a_function_that_is_not_watched_leaves_what_its_bursts_said(void **st
 	feed(t, 960, EXIT, 2);
 	feed_on(t, 1, 0, 1000, ISC_KIND_GOVERNED, 2, ISC_GOVERNED_OFF);
 	feed(t, 1500, EXIT, 1);
+	feed_on(t, 2, 0, 1400, ENTER, 3, 0);
+	feed_on(t, 2, 0, 1500, EXIT, 3, 0);
 	isc_totals_settle(t, NULL, NULL);
 	f = function(t, 2);
 	assert_true(f->governed && f->estimated);
@@ -584,6 +603,7 @@ int main(void)
 		cmocka_unit_test(an_exit_of_a_call_from_before_changes_nothing),
 		cmocka_unit_test(after_a_loss_an_exit_shows_what_was_still_open),
 		cmocka_unit_test(losses_one_after_the_other_keep_one_mark),
+		cmocka_unit_test(a_clock_that_goes_back_makes_no_centuries),
 		cmocka_unit_test(what_is_open_counts_when_the_end_is_known),
 		cmocka_unit_test(a_function_that_is_not_watched_leaves_what_its_bursts_said),
 		cmocka_unit_test(clocks_stand_still_while_tracing_is_paused),
