@@ -68,7 +68,7 @@ def main() -> int:
         print(f"{'python':8} {'way':22} {'leaf':>8} {'fib':>8} {'object':>8}   added ns per call")
         for python in asked.pythons:
             trace = ["--quiet", "--force", "--no-report", "--trace", f"{folder}/t.isc", "--python", python]
-            ways = {
+            ways: dict[str, tuple[list[str], list[str]]] = {
                 "plain": ([python], []),
                 "inferscope": ([asked.command, "run", *trace, "--budget", "off"], []),
                 "inferscope --budget 5": ([asked.command, "run", *trace], []),

@@ -163,7 +163,7 @@ def test_a_stack_that_is_nearly_used_up_is_said(inferscope: Any, tmp_path: Path,
         pytest.skip("no stack is used from 3.12 on")
     text = "import sys, threading\nthreading.stack_size(256 * 1024)\nsys.setrecursionlimit(10**6)\n"
     text += "def down(n): return n if n == 0 else down(n - 1)\n"
-    text += "depth = 390 if sys.version_info < (3, 11) else 5000\n"
+    text += "depth = 480 if sys.version_info < (3, 11) else 5000\n"
     text += "t = threading.Thread(target=down, args=(depth,)); t.start(); t.join()\n"
     text += "def after(): pass\nafter()\n"
     program = write(tmp_path, text)
