@@ -341,7 +341,7 @@ static void dump_functions(struct dump *d, const isc_totals *totals)
 	}
 	for (size_t i = 0; (p = isc_totals_calls_at(totals, i)) != NULL; i++) {
 		isc_buffer_format(&d->line,
-				  "total calls p%u tasks %" PRIu64 " missed %" PRIu64 " unmatched %" PRIu64
+				  "total calls p%u tasks %" PRIu64 " stacks_full %" PRIu64 " unmatched %" PRIu64
 				  " paused_ticks %" PRIu64 " cost_ns %u.%02u",
 				  p->process, p->tasks, p->missed, p->unmatched, p->paused_ticks, p->cost / 16,
 				  p->cost % 16 * 100 / 16);

@@ -1,0 +1,54 @@
+/*
+ * call_totals.h - totals that are fed with calls by hand.  Includes nothing of
+ * cmocka: whoever includes it has done so.
+ */
+#ifndef ISC_HARNESS_CALL_TOTALS_H
+#define ISC_HARNESS_CALL_TOTALS_H
+
+#include "trace/totals.h"
+#include "trace/totals_lane.h"
+
+enum { ENTER = ISC_KIND_CALL_ENTER, RESUME = ISC_KIND_CALL_RESUME, EXIT = ISC_KIND_CALL_EXIT };
+
+static inline isc_totals *fresh(void)
+{
+	isc_totals *t = NULL;
+
+	assert_int_equal(isc_totals_new(&t, NULL), ISC_OK);
+	return t;
+}
+
+static inline void feed_on(isc_totals *t, uint32_t thread, uint8_t stream, uint64_t ticks, int kind, uint32_t id,
+			   int arg)
+{
+	isc_record r = {ticks, id, (uint8_t)kind, 1, (uint16_t)arg};
+
+	assert_int_equal(isc_totals_feed(t, 1, thread, stream, &r, NULL, 0, NULL), ISC_OK);
+}
+
+static inline void feed(isc_totals *t, uint64_t ticks, int kind, uint32_t id)
+{
+	feed_on(t, 1, 0, ticks, kind, id, 0);
+}
+
+static inline const isc_total_function *function(const isc_totals *t, uint32_t id)
+{
+	const isc_total_function *f;
+
+	for (size_t i = 0; (f = isc_totals_function_at(t, i)) != NULL; i++) {
+		if (f->code == id)
+			return f;
+	}
+	fail_msg("no function %u", id);
+	return NULL;
+}
+
+#define assert_function(t, id, calls_, self_, total_) \
+	do { \
+		const isc_total_function *f_ = function(t, id); \
+		assert_int_equal(f_->calls, calls_); \
+		assert_int_equal(f_->self_ticks, self_); \
+		assert_int_equal(f_->total_ticks, total_); \
+	} while (0)
+
+#endif
