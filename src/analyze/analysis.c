@@ -58,7 +58,8 @@ static void take_overhead(isc_build *b)
 	/* Accounts come behind the events they speak of: where they agree, they were the last word. */
 	a->lost_known = a->complete || a->live || b->accounted == b->stored;
 	/* A recorder at work is always in the middle of something. */
-	a->damaged = !a->live && (b->stats->damaged_chunks > 0 || b->stats->lost_bytes > 0 || b->stats->truncated);
+	a->damaged = !a->live && (b->stats->damaged_chunks > 0 || b->stats->lost_bytes > 0 || b->stats->truncated ||
+				  b->stats->chunks == 0);
 	a->withheld = b->calls_seen ? "nothing was judged: this trace holds no samples or GPU activity"
 				    : "nothing was judged: this trace holds no calls, samples or GPU activity";
 }

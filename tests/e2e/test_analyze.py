@@ -218,3 +218,10 @@ def test_a_trace_is_analysed_while_it_is_written(inferscope: Command, tmp_path: 
 def test_reports_are_private(inferscope: Command, traced: Run, tmp_path: Path) -> None:
     inferscope("analyze", traced.trace)
     assert (tmp_path / "report.md").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_trace_without_a_single_chunk_is_damaged_input(inferscope: Command, target: Callable[[str], str]) -> None:
+    run = inferscope("run", "--", target("marks.c"), "10")
+    cut = inferscope.folder / "cut.isc"
+    cut.write_bytes(run.trace.read_bytes()[:1000])
+    assert inferscope("analyze", cut, "--output", "cut.json").returncode == 3
