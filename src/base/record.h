@@ -38,7 +38,9 @@ enum isc_kind {
 	ISC_KIND_C_EXIT = 20,	   /* id: the same; arg: ISC_CALL_RETURNED or ISC_CALL_RAISED */
 	ISC_KIND_TASK = 21,	   /* id: name of the task that the thread's next events belong to; 0: none */
 	ISC_KIND_GOVERNED = 22,	   /* id: code, or 0 for all; arg: enum isc_governed */
-	ISC_KIND_MISSED = 23	   /* the stack is nearly used up; arg 1: calls are missed from now on; 0: no more */
+	ISC_KIND_MISSED = 23,	   /* the stack is nearly used up; arg 1: calls are missed from now on; 0: no more */
+	ISC_KIND_SAMPLE = 32,	   /* id: stack; arg: steps it stands for; behind it: isc_sample */
+	ISC_KIND_SAMPLE_RATE = 33  /* id: ns of a step from now on, in this process; arg: enum isc_sample_rate */
 };
 
 enum isc_call_resume { ISC_CALL_SENT = 0, ISC_CALL_THROWN = 1 };
@@ -52,14 +54,60 @@ enum isc_governed {
 	ISC_GOVERNED_COST = 3	 /* says instead: id is the cost of one traced call, in 1/16 ns */
 };
 
+/* Behind a sample. */
+typedef struct isc_sample {
+	uint32_t period_ns; /* CPU time of one step */
+	uint32_t flags;	    /* enum isc_sample_flag */
+	uint32_t task;	    /* name of the asyncio task; 0: none, or not known */
+	uint32_t zero;
+} isc_sample;
+_Static_assert(sizeof(isc_sample) == 16, "sample");
+
+enum isc_sample_flag {
+	ISC_SAMPLE_CUT = 1u << 0,	/* the root side is missing */
+	ISC_SAMPLE_EDGE = 1u << 1,	/* the newest frame was being made or left, and is left out */
+	ISC_SAMPLE_FAULT = 1u << 2,	/* the walk met memory that it could not read */
+	ISC_SAMPLE_NO_PYTHON = 1u << 3, /* the thread has no Python on it */
+	ISC_SAMPLE_OTHER = 1u << 4,	/* no room for another stack */
+	ISC_SAMPLE_PASSED = 1u << 5,	/* frames that are no code objects were passed over */
+	ISC_SAMPLE_BLIND = 1u << 6	/* Python frames cannot be read in this process */
+};
+
+enum isc_sample_rate {
+	ISC_SAMPLE_RATE_ASKED = 0,
+	ISC_SAMPLE_RATE_GOVERNED = 1, /* longer steps, to stay inside the budget */
+	ISC_SAMPLE_RATE_ENDED = 2
+};
+
+#define ISC_STACK_FRAMES_MAX 512u /* deeper ones are cut */
+
 /* Bytes behind a first slot begin with their length; the rest of the last slot is zero. */
 #define ISC_RECORD_TEXT_MAX (254u * 16u - 4u) /* u32 length, then the text */
 
 /* Definition types, in isc_def.type. */
 enum isc_def_type {
 	ISC_DEF_STRING = 1, /* UTF-8 or whatever the program had; no NUL at the end */
-	ISC_DEF_CODE = 2    /* isc_def_code, then the name and the file */
+	ISC_DEF_CODE = 2,   /* isc_def_code, then the name and the file */
+	ISC_DEF_STACK = 3,  /* isc_def_stack */
+	ISC_DEF_LINES = 4   /* isc_def_lines, then the table */
 };
+
+/* A Python frame and, through its parents, those that called it. */
+typedef struct isc_def_stack {
+	uint32_t parent; /* 0: this is the root */
+	uint32_t code;	 /* 0: "?" */
+	uint32_t offset; /* of its instruction, in bytes; ISC_STACK_NOT_BEGUN: before the first */
+	uint32_t lines;	 /* 0: not known */
+} isc_def_stack;
+#define ISC_STACK_NOT_BEGUN UINT32_MAX
+
+/* The line table of a code object, cut where ISC_DEF_MAX ends. */
+typedef struct isc_def_lines {
+	uint32_t code;
+	uint32_t version;    /* of the interpreter: 0x030b */
+	uint32_t first_line; /* which the table counts from */
+	uint32_t length;     /* of the table */
+} isc_def_lines;
 
 /* A Python code object, as far as it fits into ISC_DEF_MAX. */
 typedef struct isc_def_code {
