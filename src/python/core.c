@@ -10,6 +10,8 @@
  */
 #include "python/calls.h"
 
+#include "python/layout.h"
+
 static bool fits(void)
 {
 	return isc_rt_abi() == ISC_RT_ABI;
@@ -26,6 +28,7 @@ static PyObject *core_attach(PyObject *module, PyObject *folder)
 		failed = isc_rt_attach(PyBytes_AS_STRING(path));
 		if (!failed) {
 			isc_rt_is_python();
+			isc_layout_begin();
 			isc_calls_begin(module);
 		}
 	}

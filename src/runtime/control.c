@@ -138,6 +138,8 @@ void isc_rt_is_python(void)
 	/* A pool that could not be opened stays closed. */
 	if (control != NULL && isc_image_following() == ISC_FOLLOWING_NO &&
 	    (control->flags & ISC_CONTROL_FOLLOW_PYTHON) != 0 &&
-	    atomic_load(&isc_wiped_page->opening) != ISC_OPENING_FAILED)
-		atomic_compare_exchange_strong(&isc_wiped_page->following, &no, ISC_FOLLOWING_YES);
+	    atomic_load(&isc_wiped_page->opening) != ISC_OPENING_FAILED &&
+	    atomic_compare_exchange_strong(&isc_wiped_page->following, &no, ISC_FOLLOWING_YES) &&
+	    isc_image_arrived != NULL)
+		isc_image_arrived(ISC_BIRTH_IMAGE);
 }

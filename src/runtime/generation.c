@@ -16,6 +16,7 @@
 #endif
 
 isc_image isc_image_self;
+void (*isc_image_arrived)(uint16_t birth);
 
 static isc_wiped nowhere; /* until there is a session */
 isc_wiped *isc_wiped_page = &nowhere;
@@ -73,6 +74,8 @@ uint32_t isc_image_arrive(uint16_t birth)
 	isc_roster_add(control, birth, traced);
 	none = traced ? ISC_FOLLOWING_YES : ISC_FOLLOWING_NO;
 	atomic_store_explicit(&w->following, none, memory_order_release);
+	if (isc_image_arrived != NULL)
+		isc_image_arrived(birth);
 	isc_guard_leave(&guard);
 	return none;
 }

@@ -82,4 +82,8 @@ void isc_roster_argv(char *const *argv); /* NULL: from /proc */
 /* boot.c: the child side of fork. */
 void isc_boot_forked(void);
 
+/* Set by the collectors: called when an image or a fork child has arrived, with
+ * signals blocked, and when one turns out to be traced after all. */
+extern void (*isc_image_arrived)(uint16_t birth);
+
 #endif

@@ -21,7 +21,7 @@
 
 /* Raised with every change of this file, of record.h or of an exported
  * function: parts of two installs that meet in one program stay inert. */
-#define ISC_RT_ABI 2u
+#define ISC_RT_ABI 3u
 
 #define ISC_SESSION_VARIABLE "INFERSCOPE_SESSION" /* the session folder's path */
 
@@ -44,7 +44,8 @@ enum isc_control_flag {
 	ISC_CONTROL_FOLLOW_ALL = 1u << 2,    /* all children are; neither: the root process alone */
 	ISC_CONTROL_CALLS = 1u << 3,	     /* Python calls are traced */
 	ISC_CONTROL_ALL_FRAMES = 1u << 4,    /* also those that are left out otherwise */
-	ISC_CONTROL_C_CALLS = 1u << 5	     /* and calls of C functions */
+	ISC_CONTROL_C_CALLS = 1u << 5,	     /* and calls of C functions */
+	ISC_CONTROL_SAMPLE = 1u << 6	     /* stacks are sampled */
 };
 
 enum isc_clock_source {
@@ -94,7 +95,8 @@ typedef struct isc_control {
 	uint64_t start_ns;	   /* CLOCK_MONOTONIC at the start of the session */
 	_Atomic uint32_t phase;	   /* enum isc_control_phase; recorder */
 	float budget_pct;	   /* slowdown that tracing may cause; negative: any; recorder, before publishing */
-	uint8_t pad1[48];
+	uint32_t rate_hz;	   /* samples per second of CPU time; recorder, before publishing */
+	uint8_t pad1[44];
 	/* A line of its own: every new process adds to it. */
 	_Atomic uint64_t roster_tail;	/* 128: entries taken; processes, fetch_add */
 	_Atomic uint64_t attach_failed; /* 136: images that could not open a pool; processes */

@@ -54,6 +54,7 @@ typedef struct isc_producer {
 	isc_slot *slots;
 	char *blocks;
 	uint32_t slot;
+	uint32_t task; /* name of the asyncio task that runs on this thread; 0: none */
 } isc_producer;
 
 /* One event on its way: the first slot, then body bytes, after their length if asked. */

@@ -77,6 +77,7 @@ static bool make_control(isc_folder *f, int dir, const isc_folder_options *optio
 	memcpy(c->session_id, options->session_id, sizeof(c->session_id));
 	c->clock_source = options->clock_source;
 	c->budget_pct = options->budget_pct;
+	c->rate_hz = options->rate_hz;
 	c->first_blocks = FIRST_BLOCKS;
 	c->max_blocks = MAX_BLOCKS;
 	c->max_slots = MAX_SLOTS;

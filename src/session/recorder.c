@@ -87,6 +87,8 @@ static uint32_t flags_of(const isc_settings *s, bool agent)
 		flags |= ISC_CONTROL_ALL_FRAMES;
 	if (s->c_calls)
 		flags |= ISC_CONTROL_C_CALLS;
+	if (s->sample)
+		flags |= ISC_CONTROL_SAMPLE;
 	return flags;
 }
 
@@ -120,6 +122,7 @@ isc_status isc_recorder_new(const isc_recorder_options *options, isc_recorder **
 	folder.flags = flags_of(s, options->agent);
 	/* Half of it: the other half is for watching from outside. */
 	folder.budget_pct = (float)(s->budget_pct > 0 ? s->budget_pct / 2 : s->budget_pct);
+	folder.rate_hz = s->rate_hz;
 	folder.clock_source = r->clock_source;
 	folder.start_ns = pair.mono_ns;
 	/* --trace-size-mb bounds the shared memory as well. */

@@ -1,0 +1,127 @@
+/*
+ * sample.h - where threads stand, at even steps of their CPU time.
+ *
+ *	sample.c		which threads there are, and their timers
+ *	sample_handler.c	what happens at a step
+ *	sample_rate.c		how long a step is, inside the budget
+ *	sample_signal.c		the signal, shared with the program
+ *	sample_stack.c		stacks and code objects, each defined once
+ *	fault.c, pywalk.c	reading the interpreter's memory
+ *
+ * There is no thread of ours: os.fork() warns of threads.  A handler arms its own
+ * next signal, finds threads that nobody told of, and shortens or lengthens the step.
+ */
+#ifndef ISC_COLLECT_SAMPLE_H
+#define ISC_COLLECT_SAMPLE_H
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/record.h"
+#include "collect/fault.h"
+#include "runtime/python.h"
+
+#define ISC_SAMPLED_MAX 4096u	       /* threads, as many as can write */
+#define ISC_SAMPLE_STACK (32u << 10)   /* alternate stack of a thread that has none */
+#define ISC_SAMPLE_SCRATCH (32u << 10) /* a definition in the making */
+
+/* One thread.  Mapped when it is first needed and used again, never given back. */
+typedef struct isc_sampled {
+	uint32_t index;
+	int32_t timer;	     /* of the kernel; -1: none */
+	int32_t perf;	     /* descriptor; -1: none */
+	uint64_t base_ns;    /* CPU time up to here is accounted for */
+	uint32_t period_ns;  /* of the step that is under way */
+	uint32_t seen;	     /* in which search of threads */
+	uint64_t random;
+	bool adopted;	     /* not begun through pthread_create(): nobody will say that it ends */
+	bool busy;
+	bool holds;	     /* the program believes that SIGURG is blocked */
+	bool held;	     /* and one has come meanwhile: */
+	siginfo_t held_info;
+	void *(*start)(void *);
+	void *arg;
+	isc_fault fault;
+	/* The last stack, root first. */
+	int known;
+	uint64_t known_key[ISC_STACK_FRAMES_MAX];
+	uint32_t known_offset[ISC_STACK_FRAMES_MAX];
+	uint32_t known_id[ISC_STACK_FRAMES_MAX];
+	isc_python_frame frames[ISC_STACK_FRAMES_MAX];
+	uint64_t key[ISC_STACK_FRAMES_MAX];
+	char scratch[ISC_SAMPLE_SCRATCH];
+	_Alignas(4096) char fence[4096]; /* below the stack, not to be touched */
+	char stack[ISC_SAMPLE_STACK];
+} isc_sampled;
+
+/* Which thread has a place; 0: it is free, UINT32_MAX: it is taken, and the thread not known yet. */
+extern _Atomic uint32_t isc_sampled_tid[ISC_SAMPLED_MAX];
+#define ISC_SAMPLED_TID(t) (&isc_sampled_tid[(t)->index])
+
+extern __thread isc_sampled *isc_sampled_self __attribute__((tls_model("initial-exec")));
+
+/* ---- sample.c ---------------------------------------------------------- */
+
+/* An image or a fork child has arrived: isc_image_arrived. */
+void isc_sample_arrive(uint16_t birth);
+
+/* Is the signal ours in this process? */
+bool isc_sample_on(void);
+
+/* For good, in this process: the program needs the signal. */
+void isc_sample_give_way(void);
+
+/* A thread that is about to be made: a place for it, or NULL.  Its maker begins it,
+ * the thread itself enters and leaves. */
+isc_sampled *isc_sample_reserve(void *(*start)(void *), void *arg);
+void isc_sample_cancel(isc_sampled *t);
+void isc_sample_enter(isc_sampled *t);
+void isc_sample_leave(isc_sampled *t);
+
+/* The thread that a signal of a timer or of perf is for; NULL: it is not ours. */
+isc_sampled *isc_sample_of(const siginfo_t *info);
+
+/* Arms the next signal, so many ns of CPU time after base_ns; now: CPU time now. */
+void isc_sample_arm(isc_sampled *t, uint64_t after_ns, uint64_t now_ns);
+
+/* Threads that nobody told of, and those of them that have gone.  At most once a second. */
+void isc_sample_search(void);
+
+/* A second place of the calling thread, found by a search while it began. */
+void isc_sample_drop(isc_sampled *t);
+
+/* CPU time of the calling thread. */
+uint64_t isc_sample_cpu_ns(void);
+
+/* ---- sample_handler.c --------------------------------------------------- */
+
+void isc_sample_handle(int number, siginfo_t *info, void *context);
+const isc_python_layout *isc_sample_layout(void);
+
+/* ---- sample_rate.c ------------------------------------------------------ */
+
+void isc_sample_rate_begin(uint32_t rate_hz, double budget_pct);
+uint32_t isc_sample_period_ns(void);
+uint32_t isc_sample_asked_ns(void);
+
+/* A sample took so many ticks, and the thread ran for so long since the last one. */
+void isc_sample_spent(uint64_t now, uint64_t ticks, uint64_t ran_ns);
+
+/* ---- sample_signal.c ---------------------------------------------------- */
+
+/* Takes the signal; false: the program has a handler, and we would not see what it does with it. */
+bool isc_sample_signal_begin(bool hooked);
+void isc_sample_signal_end(void);
+
+/* A SIGURG that is not ours: the program's. */
+void isc_sample_signal_pass(int number, siginfo_t *info, void *context);
+
+/* ---- sample_stack.c ----------------------------------------------------- */
+
+/* The id of a stack of n frames, newest first, in t->frames, whose keys are in
+ * t->key; 0: there is no room.  careful as in isc_reach. */
+uint32_t isc_sample_stack(isc_sampled *t, const isc_python_layout *l, int n, bool careful);
+
+#endif

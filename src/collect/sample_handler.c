@@ -1,0 +1,209 @@
+/*
+ * sample_handler.c - what happens at a step.
+ *
+ * On an alternate stack, all signals blocked except for faults.  How many steps
+ * a sample stands for is read off the thread's CPU clock, so a signal that comes
+ * late takes nothing away.
+ */
+#include <errno.h>
+#include <sys/auxv.h>
+#include <ucontext.h>
+
+#include "collect/pywalk.h"
+#include "collect/sample.h"
+#include "runtime/image.h"
+#include "runtime/kernel.h"
+#include "runtime/runtime.h"
+#include "runtime/write.h"
+
+#define WAITING_NS 50000000u /* between two looks whether samples are wanted yet */
+#define STACK_LEAST 4096u    /* that a walk needs, on top of two frames of the kernel */
+
+static _Atomic(const isc_python_layout *) python;
+static isc_python_layout python_copy;
+
+const isc_python_layout *isc_sample_layout(void)
+{
+	return atomic_load_explicit(&python, memory_order_acquire);
+}
+
+void isc_rt_python(const isc_python_layout *layout)
+{
+	if (layout == NULL || layout->size != sizeof(*layout)) {
+		atomic_store(&python, NULL);
+		return;
+	}
+	if (isc_sample_layout() != NULL)
+		return; /* the same interpreter, again */
+	python_copy = *layout;
+	atomic_store_explicit(&python, &python_copy, memory_order_release);
+}
+
+static uint64_t random_next(isc_sampled *t)
+{
+	t->random ^= t->random << 13;
+	t->random ^= t->random >> 7;
+	t->random ^= t->random << 17;
+	return t->random;
+}
+
+/* A program's own alternate stack may be too small for more than a few calls. */
+static bool has_room(const isc_sampled *t, const ucontext_t *context)
+{
+	const stack_t *s = &context->uc_stack;
+
+	return (s->ss_flags & SS_DISABLE) != 0 || s->ss_sp == t->stack ||
+	       s->ss_size >= 2 * getauxval(AT_MINSIGSTKSZ) + STACK_LEAST;
+}
+
+static int walk(isc_sampled *t, const isc_python_layout *l, bool careful, uint32_t *flags)
+{
+	isc_reach r = {.careful = careful, .pid = careful ? isc_kernel_pid() : 0};
+	volatile uint32_t found = 0;
+	volatile int n = 0;
+
+	if (sigsetjmp(t->fault.escape, 0) == 0) {
+		uint32_t f = 0;
+		int count;
+
+		isc_fault_arm(&t->fault);
+		count = isc_pywalk(l, &r, t->frames, (int)ISC_STACK_FRAMES_MAX, &f);
+		for (int i = 0; i < count; i++)
+			t->key[i] = isc_pywalk_key(l, &r, t->frames[i].code);
+		isc_fault_disarm(&t->fault);
+		n = count;
+		found = f;
+	} else {
+		found = ISC_SAMPLE_FAULT;
+	}
+	if (r.failed)
+		found = ISC_SAMPLE_FAULT;
+	*flags |= found;
+	return (found & ISC_SAMPLE_FAULT) ? 0 : n;
+}
+
+static uint32_t stack_now(isc_sampled *t, const ucontext_t *context, uint32_t *flags)
+{
+	const isc_python_layout *l = isc_sample_layout();
+	bool careful;
+	uint32_t id;
+	int n;
+
+	if (l == NULL) {
+		*flags |= ISC_SAMPLE_BLIND;
+		return 0;
+	}
+	if (!has_room(t, context)) {
+		*flags |= ISC_SAMPLE_FAULT;
+		return 0;
+	}
+	careful = !isc_fault_caught();
+	n = walk(t, l, careful, flags);
+	if (n <= 0) {
+		*flags |= n < 0 || *flags == 0 ? ISC_SAMPLE_NO_PYTHON : 0;
+		return 0;
+	}
+	id = isc_sample_stack(t, l, n, careful);
+	if (id == 0)
+		*flags |= ISC_SAMPLE_OTHER;
+	return id;
+}
+
+static void sample(isc_sampled *t, const ucontext_t *context, uint64_t ticks, uint32_t steps)
+{
+	struct {
+		isc_record head;
+		isc_sample body;
+	} record = {.head = {.ticks = ticks, .kind = ISC_KIND_SAMPLE, .slots = 2, .arg = (uint16_t)steps}};
+
+	record.body.period_ns = t->period_ns;
+	record.head.id = stack_now(t, context, &record.body.flags);
+	record.body.task = isc_producer_self != NULL ? isc_producer_self->task : 0;
+	isc_write((const isc_record *)&record, 2);
+}
+
+/* The thread was met by a search, or the program took its alternate stack away: sigreturn
+ * installs what stands in the context, and would undo a call to sigaltstack(). */
+static void settle(isc_sampled *t, ucontext_t *context)
+{
+	isc_sampled_self = t;
+	if ((context->uc_stack.ss_flags & SS_DISABLE) == 0)
+		return;
+	context->uc_stack.ss_sp = t->stack;
+	context->uc_stack.ss_size = sizeof(t->stack);
+	context->uc_stack.ss_flags = 0;
+}
+
+static void step(isc_sampled *t, ucontext_t *context, uint64_t ticks)
+{
+	uint64_t now = isc_sample_cpu_ns(), ran = now > t->base_ns ? now - t->base_ns : 0;
+	uint64_t steps = (ran + t->period_ns / 2) / t->period_ns;
+	const isc_control *control = isc_rt_control();
+
+	if (!isc_rt_active()) {
+		t->base_ns = now;
+		if (control != NULL && atomic_load_explicit(&control->phase, memory_order_relaxed) == ISC_PHASE_WAITING)
+			isc_sample_arm(t, WAITING_NS, now);
+		return;
+	}
+	steps = steps < UINT16_MAX ? steps : UINT16_MAX;
+	if (steps > 0)
+		sample(t, context, ticks, (uint32_t)steps);
+	t->base_ns += steps * t->period_ns;
+	isc_sample_search();
+	isc_sample_spent(isc_ticks(), isc_ticks() - ticks, ran);
+	t->period_ns = isc_sample_period_ns();
+	/* Somewhere in the next step: the middle of it on average. */
+	isc_sample_arm(t, t->period_ns / 2 + random_next(t) % t->period_ns, now);
+}
+
+void isc_sample_handle(int number, siginfo_t *info, void *context)
+{
+	uint64_t ticks = isc_ticks();
+	int error = errno;
+	isc_sampled *t = isc_sample_of(info);
+
+	if (t == NULL) {
+		isc_sample_signal_pass(number, info, context);
+	} else if (atomic_load_explicit(ISC_SAMPLED_TID(t), memory_order_relaxed) == isc_kernel_tid() && isc_sample_on()) {
+		if (isc_sampled_self == NULL)
+			settle(t, context);
+		if (isc_sampled_self != t) {
+			isc_sample_drop(t);
+		} else if (!t->busy) {
+			t->busy = true;
+			step(t, context, ticks);
+			t->busy = false;
+		}
+	}
+	errno = error;
+}
+
+int isc_rt_python_walk(const isc_python_layout *layout, isc_python_frame *frames, int max)
+{
+	isc_reach r = {.careful = true, .pid = isc_kernel_pid()};
+	uint32_t flags = 0;
+	int error = errno, n;
+
+	if (layout == NULL || layout->size != sizeof(*layout))
+		return -1;
+	n = isc_pywalk(layout, &r, frames, max, &flags);
+	errno = error;
+	return r.failed || flags != 0 ? -1 : n;
+}
+
+int isc_rt_python_name(const isc_python_layout *layout, const void *code, char *to, int room)
+{
+	isc_reach r = {.careful = true, .pid = isc_kernel_pid()};
+	char def[ISC_PYWALK_CODE_ROOM];
+	isc_def_code head;
+	int error = errno;
+
+	isc_pywalk_code(layout, &r, (uintptr_t)code, def);
+	memcpy(&head, def, sizeof(head));
+	errno = error;
+	if (r.failed || (int)head.name_len > room)
+		return -1;
+	memcpy(to, def + sizeof(head), head.name_len);
+	return (int)head.name_len;
+}

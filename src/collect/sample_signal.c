@@ -1,0 +1,205 @@
+/*
+ * sample_signal.c - SIGURG, shared with the program.
+ *
+ * In the kernel the handler is ours.  What the program sets is kept here, called
+ * for signals that are not ours and told when it asks.  Ours has the program's
+ * flags, so that its handler finds the stack and the restarted calls it expects.
+ * A set that blocks nearly everything leaves SIGURG out, and the program does not
+ * see that; one that names it on purpose blocks it.
+ */
+#include "collect/hook.h"
+
+#include "collect/sample.h"
+#include "collect/sample_signal.h"
+
+#include <string.h>
+#include <ucontext.h>
+
+#include "runtime/kernel.h"
+
+#define FULL_SET 16 /* signals up to 31: a set of that many was not made for SIGURG */
+#define COPIES 8u
+
+static struct sigaction copies[COPIES];	/* of what the program set; the newest counts */
+static _Atomic uint32_t newest;
+static _Atomic uint32_t lock;
+static bool begun;
+
+static struct sigaction theirs_now(void)
+{
+	return copies[atomic_load_explicit(&newest, memory_order_acquire) % COPIES];
+}
+
+static void keep(const struct sigaction *action)
+{
+	uint32_t next = atomic_load_explicit(&newest, memory_order_relaxed) + 1;
+
+	copies[next % COPIES] = *action;
+	atomic_store_explicit(&newest, next, memory_order_release);
+}
+
+/* Neither ignored nor the default, which ignores it as well. */
+static bool is_handler(const struct sigaction *action)
+{
+	return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
+}
+
+static int install(const struct sigaction *theirs)
+{
+	struct sigaction mine = {.sa_sigaction = isc_sample_handle, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+
+	if (is_handler(theirs))
+		mine.sa_flags = SA_SIGINFO | (theirs->sa_flags & (SA_RESTART | SA_ONSTACK));
+	sigfillset(&mine.sa_mask);
+	sigdelset(&mine.sa_mask, SIGSEGV);
+	sigdelset(&mine.sa_mask, SIGBUS);
+	sigdelset(&mine.sa_mask, SIGFPE);
+	sigdelset(&mine.sa_mask, SIGILL);
+	sigdelset(&mine.sa_mask, SIGTRAP);
+	sigdelset(&mine.sa_mask, SIGSYS);
+	sigdelset(&mine.sa_mask, SIGABRT);
+	return ISC_REAL(sigaction)(SIGURG, &mine, NULL);
+}
+
+bool isc_sample_signal_begin(bool hooked)
+{
+	struct sigaction now;
+
+	if (ISC_REAL(sigaction)(SIGURG, NULL, &now) != 0 || (!hooked && is_handler(&now)))
+		return false;
+	keep(&now);
+	begun = install(&now) == 0;
+	return begun;
+}
+
+void isc_sample_signal_end(void)
+{
+	struct sigaction theirs = theirs_now();
+
+	ISC_REAL(sigaction)(SIGURG, &theirs, NULL);
+}
+
+bool isc_sample_signal_action(int number, const struct sigaction *action, struct sigaction *old, int *result)
+{
+	struct sigaction before, wanted;
+	uint32_t none = 0;
+	isc_guard guard;
+
+	if (number != SIGURG || !isc_sample_on())
+		return false;
+	if (action != NULL)
+		wanted = *action;
+	isc_guard_enter(&guard);
+	while (!atomic_compare_exchange_strong(&lock, &none, 1)) {
+		none = 0;
+		isc_kernel_yield();
+	}
+	before = theirs_now();
+	*result = 0;
+	if (action != NULL) {
+		keep(&wanted);
+		*result = install(&wanted);
+	}
+	atomic_store(&lock, 0);
+	isc_guard_leave(&guard);
+	if (old != NULL)
+		*old = before;
+	return true;
+}
+
+/* As the kernel would: its mask for as long as it runs. */
+static void call(const struct sigaction *theirs, int number, siginfo_t *info, ucontext_t *context)
+{
+	uint64_t mask, during, before;
+
+	memcpy(&mask, &context->uc_sigmask, sizeof(mask));
+	memcpy(&during, &theirs->sa_mask, sizeof(during));
+	during |= mask;
+	if ((theirs->sa_flags & SA_NODEFER) == 0)
+		during |= 1ull << (SIGURG - 1);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &during, &before, sizeof(during));
+	if (theirs->sa_flags & SA_SIGINFO)
+		theirs->sa_sigaction(number, info, context);
+	else
+		theirs->sa_handler(number);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
+}
+
+void isc_sample_signal_pass(int number, siginfo_t *info, void *context)
+{
+	struct sigaction theirs = theirs_now();
+	isc_sampled *t = isc_sampled_self;
+
+	if (!is_handler(&theirs))
+		return;
+	if (t != NULL && t->holds) {
+		t->held_info = *info;
+		t->held = true;
+		return;
+	}
+	if (theirs.sa_flags & SA_RESETHAND) {
+		struct sigaction none = {.sa_handler = SIG_DFL};
+
+		isc_sample_signal_action(SIGURG, &none, NULL, &(int){0});
+	}
+	call(&theirs, number, info, context);
+}
+
+/* ---- masks ------------------------------------------------------------- */
+
+static bool is_full(const sigset_t *set)
+{
+	int n = 0;
+
+	for (int i = 1; i < 32; i++)
+		n += sigismember(set, i) == 1;
+	return n >= FULL_SET;
+}
+
+int isc_sample_signal_mask(isc_sample_mask *real, int how, const sigset_t *set, sigset_t *old)
+{
+	isc_sampled *t = isc_sampled_self;
+	bool held, holds, named, full;
+	sigset_t wanted;
+	int result;
+
+	if (t == NULL || !isc_sample_on())
+		return real(how, set, old);
+	held = holds = t->holds;
+	if (set != NULL) {
+		wanted = *set;
+		named = sigismember(&wanted, SIGURG) == 1;
+		full = is_full(&wanted);
+		if (named && full && how != SIG_UNBLOCK)
+			sigdelset(&wanted, SIGURG);
+		if (how == SIG_SETMASK)
+			holds = named && full;
+		else if (named)
+			holds = how == SIG_BLOCK ? full || holds : false;
+	}
+	result = real(how, set != NULL ? &wanted : NULL, old);
+	if (result != 0)
+		return result;
+	if (old != NULL && held)
+		sigaddset(old, SIGURG);
+	t->holds = holds;
+	if (!holds && t->held) {
+		t->held = false;
+		t->held_info.si_code = t->held_info.si_code < 0 ? t->held_info.si_code : SI_QUEUE;
+		syscall(SYS_rt_tgsigqueueinfo, isc_kernel_pid(), isc_kernel_tid(), SIGURG, &t->held_info);
+	}
+	return result;
+}
+
+bool isc_sample_signal_fetch(const sigset_t *set, sigset_t *without)
+{
+	if (set == NULL || !isc_sample_on() || sigismember(set, SIGURG) != 1)
+		return false;
+	if (!is_full(set)) {
+		isc_sample_give_way();
+		return false;
+	}
+	*without = *set;
+	sigdelset(without, SIGURG);
+	return true;
+}
