@@ -12,8 +12,6 @@
 #include "collect/alloc.h"
 #include "collect/exec_env.h"
 #include "collect/exec_target.h"
-#include "collect/sample.h"
-#include "runtime/image.h"
 
 /* What a call to a function that this libc lacks gives back. */
 enum fails { FAILS_ERRNO, FAILS_CODE, FAILS_POINTER };
@@ -95,7 +93,6 @@ __attribute__((constructor(101))) void isc_agent_init(void)
 		isc_hook_find((enum isc_hook_id)id);
 	isc_exec_target_init();
 	isc_exec_env_init();
-	isc_image_arrived = isc_sample_arrive;
 }
 
 const isc_hook *isc_agent_hooks(size_t *n)

@@ -445,7 +445,7 @@ static bool hooked(void)
 	return dlsym(RTLD_DEFAULT, "sigaction") == (void *)sigaction;
 }
 
-void isc_sample_arrive(uint16_t birth)
+void isc_image_arrived(uint16_t birth)
 {
 	const isc_control *control = isc_rt_control();
 	bool is_hooked;

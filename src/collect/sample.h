@@ -64,9 +64,6 @@ extern __thread isc_sampled *isc_sampled_self __attribute__((tls_model("initial-
 
 /* ---- sample.c ---------------------------------------------------------- */
 
-/* An image or a fork child has arrived: isc_image_arrived. */
-void isc_sample_arrive(uint16_t birth);
-
 /* Is the signal ours in this process? */
 bool isc_sample_on(void);
 

@@ -16,7 +16,6 @@
 #endif
 
 isc_image isc_image_self;
-void (*isc_image_arrived)(uint16_t birth);
 
 static isc_wiped nowhere; /* until there is a session */
 isc_wiped *isc_wiped_page = &nowhere;

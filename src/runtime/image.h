@@ -82,8 +82,9 @@ void isc_roster_argv(char *const *argv); /* NULL: from /proc */
 /* boot.c: the child side of fork. */
 void isc_boot_forked(void);
 
-/* Set by the collectors: called when an image or a fork child has arrived, with
- * signals blocked, and when one turns out to be traced after all. */
-extern void (*isc_image_arrived)(uint16_t birth);
+/* Of the collectors, where there are any: an image or a fork child has arrived
+ * (signals are blocked), or turns out to be traced after all.  Bound by the linker: the
+ * order in which constructors run is not to be relied on. */
+void isc_image_arrived(uint16_t birth) __attribute__((weak));
 
 #endif

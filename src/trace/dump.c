@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "trace/meta.h"
 #include "trace/opened.h"
+#include "trace/stack.h"
 
 struct dump {
 	isc_trace *trace;
@@ -40,8 +41,9 @@ static void add_quoted(struct dump *d, const char *text, size_t len)
 	isc_buffer_text(&d->line, "\"");
 }
 
-/* "name" "file":line; "?" when what was read under this id is no code object. */
-static void add_code(struct dump *d, const void *data, uint32_t len)
+/* "name" "file":line; "?" when what was read under this id is no code object.  Its
+ * first line, or the one where it stands. */
+static void add_code_at(struct dump *d, const void *data, uint32_t len, const uint32_t *line)
 {
 	const char *text = (const char *)data + sizeof(isc_def_code);
 	isc_def_code code;
@@ -57,7 +59,40 @@ static void add_code(struct dump *d, const void *data, uint32_t len)
 	add_quoted(d, text, code.name_len);
 	isc_buffer_text(&d->line, " ");
 	add_quoted(d, text + code.name_len, code.file_len);
-	isc_buffer_format(&d->line, ":%u", code.line);
+	isc_buffer_format(&d->line, ":%u", line != NULL ? *line : code.line);
+}
+
+static void add_code(struct dump *d, const void *data, uint32_t len)
+{
+	add_code_at(d, data, len, NULL);
+}
+
+/* Root first, "name" "file":line; ... */
+static void add_stack(struct dump *d, uint32_t process, uint32_t id)
+{
+	isc_stack_frame frames[ISC_STACK_FRAMES_MAX];
+	int n = isc_trace_stack(d->trace, process, id, frames, (int)ISC_STACK_FRAMES_MAX);
+
+	isc_buffer_text(&d->line, " stack");
+	for (int i = 0; i < n; i++) {
+		uint32_t len = 0;
+		const void *code = isc_trace_define(d->trace, process, frames[i].code, ISC_DEF_CODE, &len);
+
+		isc_buffer_text(&d->line, i > 0 ? "; " : " ");
+		add_code_at(d, code, len, &frames[i].line);
+	}
+	if (n == 0)
+		isc_buffer_text(&d->line, " none");
+}
+
+static void add_sample_flags(struct dump *d, uint32_t flags)
+{
+	static const char *const words[] = {"cut", "edge", "fault", "no_python", "other", "passed", "blind"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (flags >> i & 1)
+			isc_buffer_format(&d->line, " %s", words[i]);
+	}
 }
 
 static void add_name(struct dump *d, uint32_t process, uint32_t id)
@@ -194,6 +229,12 @@ static void dump_definitions(struct dump *d)
 			isc_buffer_format(&d->line, "define p%u %u string ", e->process, e->id);
 		else if (e->type == ISC_DEF_CODE)
 			isc_buffer_format(&d->line, "define p%u %u code ", e->process, e->id);
+		else if (e->type == ISC_DEF_STACK && e->len >= sizeof(isc_def_stack)) {
+			isc_buffer_format(&d->line, "define p%u %u", e->process, e->id);
+			add_stack(d, e->process, e->id);
+			finish(d);
+			continue;
+		}
 		else
 			isc_buffer_format(&d->line, "define p%u %u type%u ", e->process, e->id, e->type);
 		if (e->type == ISC_DEF_CODE)
@@ -213,7 +254,8 @@ static void add_kind(struct dump *d, unsigned kind)
 		[ISC_KIND_CALL_ENTER] = "call_enter",	[ISC_KIND_CALL_RESUME] = "call_resume",
 		[ISC_KIND_CALL_EXIT] = "call_exit",	[ISC_KIND_C_ENTER] = "c_enter",
 		[ISC_KIND_C_EXIT] = "c_exit",		[ISC_KIND_TASK] = "task",
-		[ISC_KIND_GOVERNED] = "governed",	[ISC_KIND_MISSED] = "missed"};
+		[ISC_KIND_GOVERNED] = "governed",	[ISC_KIND_MISSED] = "missed",
+		[ISC_KIND_SAMPLE] = "sample",		[ISC_KIND_SAMPLE_RATE] = "sample_rate"};
 
 	if (kind < sizeof(names) / sizeof(names[0]) && names[kind] != NULL)
 		isc_buffer_format(&d->line, " %s", names[kind]);
@@ -230,6 +272,10 @@ static void add_id(struct dump *d, const isc_event *ev)
 	switch (ev->kind) {
 	case ISC_KIND_CPU:
 	case ISC_KIND_MISSED:
+	case ISC_KIND_SAMPLE:
+		return;
+	case ISC_KIND_SAMPLE_RATE:
+		isc_buffer_format(&d->line, " period_ns %u", ev->id);
 		return;
 	case ISC_KIND_TASK:
 		if (ev->id == 0)
@@ -259,6 +305,20 @@ static void add_id(struct dump *d, const isc_event *ev)
 	}
 }
 
+static void add_sample(struct dump *d, const isc_event *ev)
+{
+	isc_sample s;
+
+	memcpy(&s, ev->extra, sizeof(s));
+	isc_buffer_format(&d->line, " period_ns %u", s.period_ns);
+	add_sample_flags(d, s.flags);
+	if (s.task != 0) {
+		isc_buffer_text(&d->line, " task");
+		add_name(d, ev->process, s.task);
+	}
+	add_stack(d, ev->process, ev->id);
+}
+
 static void add_extra(struct dump *d, const isc_event *ev)
 {
 	uint32_t len;
@@ -267,6 +327,10 @@ static void add_extra(struct dump *d, const isc_event *ev)
 	if (ev->kind == ISC_KIND_COUNTER && ev->extra_len >= sizeof(value)) {
 		memcpy(&value, ev->extra, sizeof(value));
 		isc_buffer_format(&d->line, " %.17g", value);
+		return;
+	}
+	if (ev->kind == ISC_KIND_SAMPLE && ev->extra_len >= sizeof(isc_sample)) {
+		add_sample(d, ev);
 		return;
 	}
 	if (ev->extra_len < sizeof(len))
@@ -349,6 +413,20 @@ static void dump_functions(struct dump *d, const isc_totals *totals)
 	}
 }
 
+static void dump_stacks(struct dump *d, const isc_totals *totals)
+{
+	const isc_total_stack *s;
+
+	for (size_t i = 0; (s = isc_totals_stack_at(totals, i)) != NULL; i++) {
+		isc_buffer_format(&d->line,
+				  "total stack p%u t%u samples %" PRIu64 " steps %" PRIu64 " cpu_ns %" PRIu64, s->process,
+				  s->thread, s->samples, s->steps, s->cpu_ns);
+		add_sample_flags(d, s->flags);
+		add_stack(d, s->process, s->stack);
+		finish(d);
+	}
+}
+
 static bool dump_totals(struct dump *d, isc_error *err)
 {
 	const isc_total_scope *s;
@@ -392,6 +470,7 @@ static bool dump_totals(struct dump *d, isc_error *err)
 		finish(d);
 	}
 	dump_functions(d, totals);
+	dump_stacks(d, totals);
 	isc_buffer_format(&d->line, "total events %" PRIu64, isc_totals_events(totals));
 	finish(d);
 	isc_totals_free(totals);

@@ -40,6 +40,7 @@ void isc_totals_free(isc_totals *t)
 	}
 	for (int i = 0; i < 4; i++)
 		isc_hashmap_fini(&t->by_name[i]);
+	isc_hashmap_fini(&t->by_stack);
 	isc_hashmap_fini(&t->by_thread);
 	isc_hashmap_fini(&t->by_lane);
 	isc_hashmap_fini(&t->by_process);
@@ -49,6 +50,7 @@ void isc_totals_free(isc_totals *t)
 	free(t->marks);
 	free(t->counters);
 	free(t->threads);
+	free(t->stacks);
 	free(t->lanes);
 	free(t);
 }
@@ -131,6 +133,13 @@ isc_total_function *isc_totals_add_function(isc_totals *t, uint32_t process, uin
 	return &t->functions[t->function_count - 1];
 }
 
+isc_total_stack *isc_totals_add_stack(isc_totals *t, uint32_t thread, uint32_t stack)
+{
+	ADD(t, stacks, stack_count, stack_room, &t->by_stack, isc_hashmap_key(thread, stack), ISC_WEIGHT_STACK);
+	t->stacks[t->stack_count - 1] = (isc_total_stack){.thread = thread, .stack = stack};
+	return &t->stacks[t->stack_count - 1];
+}
+
 struct isc_totals_process *isc_totals_add_process(isc_totals *t, uint32_t process)
 {
 	ADD(t, processes, process_count, process_room, &t->by_process, process, ISC_WEIGHT_CALLS);
@@ -145,7 +154,7 @@ struct isc_totals_process *isc_totals_add_process(isc_totals *t, uint32_t proces
 static bool has_room(const isc_totals *t, unsigned weight)
 {
 	bool name = weight == ISC_WEIGHT_SCOPE || weight == ISC_WEIGHT_MARK || weight == ISC_WEIGHT_COUNTER ||
-		    weight == ISC_WEIGHT_FUNCTION;
+		    weight == ISC_WEIGHT_FUNCTION || weight == ISC_WEIGHT_STACK;
 	uint64_t spared = weight == ISC_WEIGHT_BUCKET ? t->weight_max / 4 : name ? t->weight_max / 8 : 0;
 
 	return t->weight + weight <= t->weight_max - spared && (spared == 0 || t->memory < ISC_TOTALS_MEMORY_MAX);
@@ -210,6 +219,12 @@ isc_total_function *isc_totals_function_of(isc_totals *t, uint32_t process, uint
 {
 	FIND_OR_ADD(t, &t->by_name[FUNCTIONS], process, code, ISC_WEIGHT_FUNCTION, isc_totals_add_function,
 		    t->functions);
+}
+
+/* Threads are numbered over all processes. */
+static isc_total_stack *stack_of(isc_totals *t, uint32_t thread, uint32_t stack)
+{
+	FIND_OR_ADD(t, &t->by_stack, thread, stack, ISC_WEIGHT_STACK, isc_totals_add_stack, t->stacks);
 }
 
 static isc_total_thread *thread_of(isc_totals *t, uint32_t process, uint32_t thread)
@@ -352,6 +367,26 @@ static bool count_sample(isc_totals *t, uint32_t process, uint32_t name, const v
 	return true;
 }
 
+static bool add_sample(isc_totals *t, const isc_totals_lane *lane, const isc_record *r, const void *extra,
+		       uint32_t extra_len)
+{
+	isc_total_stack *s;
+	isc_sample body;
+
+	if (extra_len < sizeof(body))
+		return true;
+	memcpy(&body, extra, sizeof(body));
+	s = stack_of(t, lane->thread, r->id);
+	if (s == NULL)
+		return false;
+	s->process = s->thread == lane->thread ? lane->process : 0;
+	s->flags |= body.flags;
+	s->samples++;
+	s->steps += r->arg;
+	s->cpu_ns += (uint64_t)r->arg * body.period_ns;
+	return true;
+}
+
 static bool count_mark(isc_totals *t, uint32_t process, uint32_t name)
 {
 	isc_total_mark *m = mark_of(t, process, name);
@@ -388,6 +423,8 @@ bool isc_totals_lane_feed(isc_totals *t, isc_totals_lane *lane, const isc_record
 		return count_mark(t, lane->process, first->id);
 	case ISC_KIND_COUNTER:
 		return count_sample(t, lane->process, first->id, extra, extra_len);
+	case ISC_KIND_SAMPLE:
+		return add_sample(t, lane, first, extra, extra_len);
 	case ISC_KIND_THREAD_NAME:
 		thread->name = first->id;
 		return true;
@@ -427,6 +464,11 @@ const isc_total_counter *isc_totals_counter_at(isc_totals *t, size_t i)
 const isc_total_thread *isc_totals_thread_at(isc_totals *t, size_t i)
 {
 	return i < t->thread_count ? &t->threads[i] : NULL;
+}
+
+const isc_total_stack *isc_totals_stack_at(const isc_totals *t, size_t i)
+{
+	return i < t->stack_count ? &t->stacks[i] : NULL;
 }
 
 const isc_total_function *isc_totals_function_at(const isc_totals *t, size_t i)

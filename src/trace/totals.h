@@ -105,6 +105,17 @@ typedef struct isc_total_calls {
 	bool governed;	       /* a function of it was not watched for a while */
 } isc_total_calls;
 
+/* Samples of one stack on one thread.  What is summed is CPU time: steps differ in length. */
+typedef struct isc_total_stack {
+	uint32_t process;
+	uint32_t thread;
+	uint32_t stack; /* definition id; 0: none, or not known */
+	uint32_t flags; /* enum isc_sample_flag, of any of them */
+	uint64_t samples;
+	uint64_t steps;
+	uint64_t cpu_ns;
+} isc_total_stack;
+
 isc_status isc_totals_new(isc_totals **out, isc_error *err);
 void isc_totals_free(isc_totals *t);
 
@@ -139,6 +150,7 @@ const isc_total_scope *isc_totals_scope_at(isc_totals *t, size_t i);
 const isc_total_mark *isc_totals_mark_at(isc_totals *t, size_t i);
 const isc_total_counter *isc_totals_counter_at(isc_totals *t, size_t i);
 const isc_total_thread *isc_totals_thread_at(isc_totals *t, size_t i);
+const isc_total_stack *isc_totals_stack_at(const isc_totals *t, size_t i);
 
 uint64_t isc_totals_events(const isc_totals *t); /* fed in all */
 uint64_t isc_totals_folded(const isc_totals *t); /* names, threads, buckets and scopes past the bound */

@@ -18,6 +18,7 @@ enum {
 	ISC_WEIGHT_MARK = 24,
 	ISC_WEIGHT_COUNTER = 64,
 	ISC_WEIGHT_THREAD = 49,
+	ISC_WEIGHT_STACK = 48,
 	ISC_WEIGHT_FUNCTION = 180,
 	ISC_WEIGHT_CALLS = 60,
 	ISC_WEIGHT_LANE = 72, /* with its calls */
@@ -107,16 +108,18 @@ struct isc_totals {
 	uint64_t events, folded;
 	isc_totals_recent recent[ISC_TOTALS_RECENT]; /* scopes used lately, by a few bits of their name */
 	isc_hashmap by_name[4];			     /* process and name to index; one for each of the next four */
+	isc_hashmap by_stack;			     /* thread and stack */
 	struct isc_totals_scope_entry *scopes;
 	isc_total_mark *marks;
 	isc_total_counter *counters;
 	isc_total_function *functions;
 	isc_total_thread *threads;
+	isc_total_stack *stacks;
 	struct isc_totals_process *processes;
 	isc_totals_lane **lanes;
 	size_t scope_count, scope_room, mark_count, mark_room, counter_count, counter_room;
 	size_t function_count, function_room, process_count, process_room;
-	size_t thread_count, thread_room, lane_count, lane_room;
+	size_t thread_count, thread_room, lane_count, lane_room, stack_count, stack_room;
 	isc_hashmap by_thread, by_lane, by_process;
 	bool pauses; /* some process was paused */
 };
@@ -136,6 +139,7 @@ isc_total_mark *isc_totals_add_mark(isc_totals *t, uint32_t process, uint32_t na
 isc_total_counter *isc_totals_add_counter(isc_totals *t, uint32_t process, uint32_t name);
 isc_total_thread *isc_totals_add_thread(isc_totals *t, uint32_t process, uint32_t thread);
 isc_total_function *isc_totals_add_function(isc_totals *t, uint32_t process, uint32_t code);
+isc_total_stack *isc_totals_add_stack(isc_totals *t, uint32_t thread, uint32_t stack);
 struct isc_totals_process *isc_totals_add_process(isc_totals *t, uint32_t process);
 bool isc_totals_lane_push(isc_totals_lane *lane, isc_totals_open open);
 

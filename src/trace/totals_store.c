@@ -7,7 +7,7 @@
  * then still fits into the smallest segment. */
 #define PART_BYTES (16u << 10)
 
-enum entry { END_OF_PART, SCOPE, MARK, COUNTER, THREAD, LANE, FACTS, FUNCTION, PROCESS, CALLS, ENTRIES };
+enum entry { END_OF_PART, SCOPE, MARK, COUNTER, THREAD, LANE, FACTS, FUNCTION, PROCESS, CALLS, STACK, ENTRIES };
 
 /* What follows the head of a function. */
 enum { ESTIMATED = 1, GOVERNED = 2, SAMPLED = 4, WATCH_SHIFT = 3 };
@@ -168,6 +168,12 @@ void isc_totals_write(const isc_totals *t, const isc_totals_cover *cover, isc_bu
 	for (size_t i = 0; i < t->lane_count; i++) {
 		if (t->lanes[i]->calls != NULL)
 			write_calls(&p, t->lanes[i]);
+	}
+	for (size_t i = 0; i < t->stack_count; i++) {
+		const isc_total_stack *s = &t->stacks[i];
+
+		begin_entry(&p, STACK);
+		FIELDS(&p, s->process, s->thread, s->stack, s->samples, s->steps, s->cpu_ns, s->flags);
 	}
 	for (size_t i = 0; i < t->mark_count; i++) {
 		begin_entry(&p, MARK);
@@ -404,6 +410,20 @@ static isc_status read_calls(isc_totals *t, struct reading *r)
 	return ISC_OK;
 }
 
+static isc_status read_stack(isc_totals *t, struct reading *r)
+{
+	isc_total_stack s, *e;
+
+	if (!get_pair(r, &s.process, &s.thread) || !isc_varint_get32(&r->at, r->end, &s.stack) || !get(r, &s.samples) ||
+	    !get(r, &s.steps) || !get(r, &s.cpu_ns) || !isc_varint_get32(&r->at, r->end, &s.flags))
+		return ISC_ERR_CORRUPT;
+	e = isc_totals_add_stack(t, s.thread, s.stack);
+	if (e == NULL)
+		return ISC_ERR_NOMEM;
+	*e = s;
+	return ISC_OK;
+}
+
 bool isc_totals_read_cover(const uint8_t **at, const uint8_t *end, isc_totals_cover *cover)
 {
 	return isc_varint_get32(at, end, &cover->sequence) && isc_varint_get(at, end, &cover->events);
@@ -414,7 +434,8 @@ isc_status isc_totals_read(isc_totals *t, const uint8_t *raw, size_t len)
 	isc_status (*const readers[])(isc_totals *, struct reading *) = {
 		[SCOPE] = read_scope,	    [MARK] = read_mark,	      [COUNTER] = read_counter,
 		[THREAD] = read_thread,	    [LANE] = read_lane,	      [FACTS] = read_facts,
-		[FUNCTION] = read_function, [PROCESS] = read_process, [CALLS] = read_calls};
+		[FUNCTION] = read_function, [PROCESS] = read_process, [CALLS] = read_calls,
+		[STACK] = read_stack};
 	struct reading r = {raw, raw + len};
 	isc_totals_cover cover;
 	isc_status st = ISC_OK;
