@@ -147,6 +147,8 @@ static void give_back(void *value)
 
 isc_code *isc_code_see(PyCodeObject *code)
 {
+	const struct isc_code_extra *before = code->co_extra;
+	bool grows = before == NULL || before->count <= isc_calls_self.extra;
 	PyObject *type, *value, *traceback;
 	isc_code *entry = take();
 
@@ -159,6 +161,10 @@ isc_code *isc_code_see(PyCodeObject *code)
 		PyErr_Clear();
 		give_back(entry);
 		entry = NULL;
+	} else if (grows) {
+		/* There is room for everybody's value now, and when the code dies every function that frees
+		 * one would be called, even for code that its owner never saw and when the owner is gone. */
+		((struct isc_code_extra *)code->co_extra)->count = isc_calls_self.extra + 1;
 	}
 	PyErr_Restore(type, value, traceback);
 	return entry;
