@@ -2,7 +2,6 @@
 #include "inferscope/mark.h"
 
 #include "python/scope.h"
-#include "runtime/runtime.h"
 
 const char isc_mark_event_doc[] = "mark_event(name, metadata=None)\n--\n\n"
 				  "A moment worth remembering, with a JSON-able dict if you like.\n\n"

@@ -4,13 +4,6 @@
 #include <stddef.h>
 #include <structmember.h>
 
-#include "runtime/runtime.h"
-
-/* A runtime of another version may lack them; the module is inert then. */
-#pragma weak isc_rt_name
-#pragma weak isc_rt_span_enter
-#pragma weak isc_rt_span_exit
-
 /* What each interpreter has its own of.  Never freed: there are few. */
 struct kit {
 	_Atomic(PyTypeObject *) scope; /* NULL: its interpreter is gone */

@@ -16,6 +16,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "runtime/runtime.h"
+
+/* A runtime of another version may lack them; the module is inert then. */
+#pragma weak isc_rt_mark_api
+#pragma weak isc_rt_name
+#pragma weak isc_rt_span_enter
+#pragma weak isc_rt_span_exit
+#pragma weak isc_rt_ticks
+#pragma weak isc_rt_write1
+
 /* Adds the type `scope` to the module: the one of this interpreter, however often
  * the module is initialised.  -1: an exception is set. */
 int isc_scope_add(PyObject *module);
