@@ -476,6 +476,7 @@ bool isc_dump_write(isc_trace *tr, const isc_dump_options *options, FILE *out, i
 	isc_buffer_fini(&d.line);
 	if (good && (fflush(out) != 0 || ferror(out))) {
 		isc_fail_errno(err, "cannot print the trace");
+		isc_hint(err, "see where the output goes");
 		good = false;
 	}
 	return good;
