@@ -26,7 +26,8 @@ def test_it_is_told_when_recording_begins_later(inferscope: Any, python: str) ->
 
 def test_a_python_under_a_shell_is_the_program_s(inferscope: Any, python: str, stage: Any) -> None:
     site = next(stage.glob("lib/python3*/site-packages"))
-    run = inferscope("run", "--", "sh", "-c", f"{python} -c pass; true", env={"PYTHONPATH": f"{site}/inferscope/_inject"})
+    inject = {"PYTHONPATH": f"{site}/inferscope/_inject"}
+    run = inferscope("run", "--", "sh", "-c", f"{python} -c pass; true", env=inject)
     assert run.report.program.python == asked(python)[0]
 
 
