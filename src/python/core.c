@@ -10,6 +10,7 @@
  * keep what they need with their interpreter.
  */
 #include "python/calls.h"
+#include "python/interpreter.h"
 #include "python/scope.h"
 
 static bool fits(void)
@@ -28,6 +29,8 @@ static PyObject *core_attach(PyObject *module, PyObject *folder)
 		failed = isc_rt_attach(PyBytes_AS_STRING(path));
 		if (!failed) {
 			isc_rt_is_python();
+			isc_interpreter_look();
+			isc_interpreter_tell();
 			isc_calls_begin(module);
 		}
 	}
