@@ -24,10 +24,10 @@
 #include "runtime/write.h"
 
 #define COOKIE 0x15c5a3b1u
-#define TIMER_PERIOD_NS 4000000u   /* shorter steps than that are perf's */
+#define TIMER_PERIOD_NS 4000000u /* shorter steps than that are perf's */
 #define AFTER_LEAST_NS 20000u
 #define SEARCH_NS 1000000000u
-#define PERF_DESCRIPTOR 200	   /* out of the way of those that programs count on */
+#define PERF_DESCRIPTOR 200 /* out of the way of those that programs count on */
 #define CPU_CLOCK_OF(tid) ((int)(~(uint32_t)(tid) << 3 | 6u))
 
 __thread isc_sampled *isc_sampled_self __attribute__((tls_model("initial-exec")));
@@ -167,8 +167,8 @@ static bool open_perf(isc_sampled *t, uint32_t tid)
 		isc_kernel_close(fd);
 		fd = high;
 	}
-	if (syscall(SYS_fcntl, fd, F_SETFL, O_ASYNC | O_NONBLOCK) != 0 || syscall(SYS_fcntl, fd, F_SETSIG, SIGURG) != 0 ||
-	    syscall(SYS_fcntl, fd, F_SETOWN_EX, &owner) != 0) {
+	if (syscall(SYS_fcntl, fd, F_SETFL, O_ASYNC | O_NONBLOCK) != 0 ||
+	    syscall(SYS_fcntl, fd, F_SETSIG, SIGURG) != 0 || syscall(SYS_fcntl, fd, F_SETOWN_EX, &owner) != 0) {
 		isc_kernel_close(fd);
 		return false;
 	}

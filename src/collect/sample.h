@@ -30,16 +30,16 @@
 /* One thread.  Mapped when it is first needed and used again, never given back. */
 typedef struct isc_sampled {
 	uint32_t index;
-	int32_t timer;	     /* of the kernel; -1: none */
-	int32_t perf;	     /* descriptor; -1: none */
-	uint64_t base_ns;    /* CPU time up to here is accounted for */
-	uint32_t period_ns;  /* of the step that is under way */
-	uint32_t seen;	     /* in which search of threads */
+	int32_t timer;	    /* of the kernel; -1: none */
+	int32_t perf;	    /* descriptor; -1: none */
+	uint64_t base_ns;   /* CPU time up to here is accounted for */
+	uint32_t period_ns; /* of the step that is under way */
+	uint32_t seen;	    /* in which search of threads */
 	uint64_t random;
-	bool adopted;	     /* not begun through pthread_create(): nobody will say that it ends */
+	bool adopted; /* not begun through pthread_create(): nobody will say that it ends */
 	bool busy;
-	bool holds;	     /* the program believes that SIGURG is blocked */
-	bool held;	     /* and one has come meanwhile: */
+	bool holds; /* the program believes that SIGURG is blocked */
+	bool held;  /* and one has come meanwhile: */
 	siginfo_t held_info;
 	void *(*start)(void *);
 	void *arg;

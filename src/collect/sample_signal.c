@@ -20,7 +20,7 @@
 #define FULL_SET 16 /* signals up to 31: a set of that many was not made for SIGURG */
 #define COPIES 8u
 
-static struct sigaction copies[COPIES];	/* of what the program set; the newest counts */
+static struct sigaction copies[COPIES]; /* of what the program set; the newest counts */
 static _Atomic uint32_t newest;
 static _Atomic uint32_t lock;
 static bool begun;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "python/governor.h"
+#include "python/interpreter.h"
 
 #define SLAB 256u
 #define TRIES_MAX 1000u /* to define a code object; then it stays "?" */
@@ -147,6 +148,8 @@ static void give_back(void *value)
 
 isc_code *isc_code_see(PyCodeObject *code)
 {
+	const struct isc_code_extra *before = code->co_extra;
+	bool grows = before == NULL || before->count <= isc_calls_self.extra;
 	PyObject *type, *value, *traceback;
 	isc_code *entry = take();
 
@@ -159,6 +162,10 @@ isc_code *isc_code_see(PyCodeObject *code)
 		PyErr_Clear();
 		give_back(entry);
 		entry = NULL;
+	} else if (grows) {
+		/* There is room for everybody's value now, and when the code dies every function that frees
+		 * one would be called, even for code that its owner never saw and when the owner is gone. */
+		((struct isc_code_extra *)code->co_extra)->count = isc_calls_self.extra + 1;
 	}
 	PyErr_Restore(type, value, traceback);
 	return entry;
@@ -192,6 +199,7 @@ uint32_t isc_code_define(isc_code *entry)
 	head->file_len = (uint32_t)((size_t)file.len < room ? (size_t)file.len : room);
 	memcpy(data + sizeof(*head), name.at, head->name_len);
 	memcpy(data + sizeof(*head) + head->name_len, file.at, head->file_len);
+	isc_interpreter_tell();
 	/* Code that is made again and again is one function to whoever reads the trace. */
 	entry->id = isc_rt_intern(ISC_DEF_CODE, data, sizeof(*head) + head->name_len + head->file_len);
 	Py_XDECREF(name.owner);

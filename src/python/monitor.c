@@ -185,6 +185,12 @@ static inline PyObject *no_more(void)
 	return Py_NewRef(disable);
 }
 
+/* Extension modules may report calls of their own, of code that is no code object (3.13). */
+static inline isc_code *entry_of(PyObject *code)
+{
+	return ISC_LIKELY(PyCode_Check(code)) ? isc_code_get((PyCodeObject *)code) : NULL;
+}
+
 /* Not wanted now; not again either? */
 static __attribute__((noinline, cold)) PyObject *not_live(void)
 {
@@ -196,7 +202,7 @@ static __attribute__((noinline, cold)) isc_code *first_start(PyCodeObject *code,
 {
 	uint64_t from = isc_calls_ticks();
 
-	if (entry != NULL)
+	if (entry != NULL || !PyCode_Check(code))
 		return NULL;
 	entry = isc_code_see(code);
 	if (entry == NULL || entry->state != ISC_CODE_TRACED)
@@ -209,7 +215,7 @@ static __attribute__((noinline, cold)) isc_code *first_start(PyCodeObject *code,
 static PyObject *on_start(PyObject *self, PyObject *const *args, size_t n, PyObject *names)
 {
 	PyCodeObject *code = (PyCodeObject *)args[0];
-	isc_code *entry = isc_code_get(code);
+	isc_code *entry = entry_of(args[0]);
 	uint64_t ticks;
 
 	(void)self, (void)n, (void)names;
@@ -237,7 +243,7 @@ static PyObject *on_start(PyObject *self, PyObject *const *args, size_t n, PyObj
 
 static inline PyObject *on_resume_by(PyCodeObject *code, uint32_t arg)
 {
-	isc_code *entry = isc_code_get(code);
+	isc_code *entry = entry_of((PyObject *)code);
 	uint64_t ticks;
 
 	if (ISC_UNLIKELY(entry == NULL || entry->state != ISC_CODE_TRACED || !isc_calls_live()))
@@ -284,7 +290,7 @@ static __attribute__((noinline, cold)) void exit_of_governed(isc_code *entry, ui
 static inline PyObject *on_exit_by(PyCodeObject *code, uint32_t arg)
 {
 	uint64_t ticks = isc_calls_ticks();
-	isc_code *entry = isc_code_get(code);
+	isc_code *entry = entry_of((PyObject *)code);
 
 	if (ISC_UNLIKELY(entry == NULL || entry->state != ISC_CODE_TRACED)) {
 		if (entry != NULL && entry->state == ISC_CODE_GOVERNED)
@@ -324,7 +330,7 @@ static PyObject *on_unwind(PyObject *self, PyObject *const *args, size_t n, PyOb
 
 static PyObject *native(PyObject *const *args, size_t n, uint32_t kind, uint32_t arg)
 {
-	const isc_code *entry = isc_code_get((PyCodeObject *)args[0]);
+	const isc_code *entry = entry_of(args[0]);
 	uint64_t ticks;
 	uint32_t id;
 

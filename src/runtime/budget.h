@@ -15,9 +15,9 @@
 #include "runtime/image.h"
 
 typedef struct isc_budget {
-	_Atomic int64_t tokens;	  /* below 0: more was spent than there was */
-	_Atomic int64_t most;	  /* it holds no more; 0: there is no budget, or nobody set it yet */
-	_Atomic uint64_t filled;  /* ticks when it was last filled by who looks often */
+	_Atomic int64_t tokens;	 /* below 0: more was spent than there was */
+	_Atomic int64_t most;	 /* it holds no more; 0: there is no budget, or nobody set it yet */
+	_Atomic uint64_t filled; /* ticks when it was last filled by who looks often */
 } isc_budget;
 
 ISC_SHARED extern isc_budget isc_budget_self;

@@ -14,17 +14,17 @@
 
 /* How frames hang together. */
 enum isc_python_chain {
-	ISC_PYTHON_OBJECTS = 1,	 /* 3.9, 3.10: frame objects from the thread state on */
-	ISC_PYTHON_ENTRIES = 2,	 /* 3.11: activations on the C stack; a frame says when it is their last */
-	ISC_PYTHON_SHIMS = 3,	 /* 3.12: the same, each ended by a frame of its own on the C stack */
-	ISC_PYTHON_CURRENT = 4	 /* 3.13: the same frames, without activations */
+	ISC_PYTHON_OBJECTS = 1, /* 3.9, 3.10: frame objects from the thread state on */
+	ISC_PYTHON_ENTRIES = 2, /* 3.11: activations on the C stack; a frame says when it is their last */
+	ISC_PYTHON_SHIMS = 3,	/* 3.12: the same, each ended by a frame of its own on the C stack */
+	ISC_PYTHON_CURRENT = 4	/* 3.13: the same frames, without activations */
 };
 
 typedef struct isc_python_layout {
-	uint32_t size;	  /* of this structure */
-	uint32_t version; /* 0x030b */
-	uint32_t chain;	  /* enum isc_python_chain */
-	uint32_t unit;	  /* bytes of what a frame counts its instructions in; 0: it has a pointer to one */
+	uint32_t size;		     /* of this structure */
+	uint32_t version;	     /* 0x030b */
+	uint32_t chain;		     /* enum isc_python_chain */
+	uint32_t unit;		     /* bytes of what a frame counts its instructions in; 0: it has a pointer to one */
 	void *(*thread_state)(void); /* of the calling thread, or NULL; callable in a handler */
 	const void *code_type;
 
@@ -52,8 +52,8 @@ typedef struct isc_python_layout {
 	uint16_t bytes_data;
 	uint16_t str_length;
 	uint16_t str_state;
-	uint16_t str_ascii;   /* where the text of a compact string of ASCII begins */
-	uint16_t str_compact; /* and that of another */
+	uint16_t str_ascii;		       /* where the text of a compact string of ASCII begins */
+	uint16_t str_compact;		       /* and that of another */
 	uint32_t str_is_compact, str_is_ascii; /* bits of the state */
 	uint32_t str_kind, str_kind_shift;     /* bytes of a character */
 } isc_python_layout;

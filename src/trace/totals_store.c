@@ -50,7 +50,7 @@ static void add_double(isc_buffer *b, double value)
 static void write_scope(struct parts *p, const struct isc_totals_scope_entry *e)
 {
 	const isc_total_scope *s = &e->scope;
-	const uint64_t fields[] = {s->process,	 s->name,	 s->count,     s->open,
+	const uint64_t fields[] = {s->process,	 s->name,	 s->count,     s->open - e->early,
 				   s->unmatched, s->total_ticks, s->min_ticks, s->max_ticks};
 
 	begin_entry(p, SCOPE);
@@ -225,6 +225,9 @@ static isc_status read_scope(isc_totals *t, struct reading *r)
 	s.process = process;
 	s.name = name;
 	s.histogram = NULL;
+	/* Below zero: as many were left before they were seen to be entered. */
+	e->early = s.open > INT64_MAX ? 0 - s.open : 0;
+	s.open = s.open > INT64_MAX ? 0 : s.open;
 	e->scope = s;
 	if (!isc_histogram_read(&e->histogram, &r->at, r->end))
 		return ISC_ERR_CORRUPT;
@@ -432,10 +435,9 @@ bool isc_totals_read_cover(const uint8_t **at, const uint8_t *end, isc_totals_co
 isc_status isc_totals_read(isc_totals *t, const uint8_t *raw, size_t len)
 {
 	isc_status (*const readers[])(isc_totals *, struct reading *) = {
-		[SCOPE] = read_scope,	    [MARK] = read_mark,	      [COUNTER] = read_counter,
-		[THREAD] = read_thread,	    [LANE] = read_lane,	      [FACTS] = read_facts,
-		[FUNCTION] = read_function, [PROCESS] = read_process, [CALLS] = read_calls,
-		[STACK] = read_stack};
+		[SCOPE] = read_scope, [MARK] = read_mark,   [COUNTER] = read_counter,	[THREAD] = read_thread,
+		[LANE] = read_lane,   [FACTS] = read_facts, [FUNCTION] = read_function, [PROCESS] = read_process,
+		[CALLS] = read_calls, [STACK] = read_stack};
 	struct reading r = {raw, raw + len};
 	isc_totals_cover cover;
 	isc_status st = ISC_OK;

@@ -77,6 +77,26 @@ PROGRAMS = {
     "s = tracemalloc.take_snapshot().filter_traces([tracemalloc.Filter(True, __file__)]); print(len(s.traces) > 0)",
     "code_extra": BODY
     + "import sys\nprint(sys.getsizeof(work.__code__) > 0, work.__code__ == work.__code__.replace())",
+    "code_extra_of_others": """
+import ctypes
+Free = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+freed = []
+free = Free(freed.append)
+names = ("PyUnstable_Eval_RequestCodeExtraIndex", "PyUnstable_Code_SetExtra")
+names = names if hasattr(ctypes.pythonapi, names[0]) else ("_PyEval_RequestCodeExtraIndex", "_PyCode_SetExtra")
+ask, put = (getattr(ctypes.pythonapi, name) for name in names)
+ask.argtypes, ask.restype = [Free], ctypes.c_ssize_t
+put.argtypes = [ctypes.py_object, ctypes.c_ssize_t, ctypes.c_void_p]
+index = ask(free)
+def make():
+    space = {}
+    exec('def f(): return 1', space)
+    return space['f']
+f = make(); f(); del f
+f = make(); f(); put(f.__code__, index, 7); f(); del f
+f = make(); put(f.__code__, index, 8); f(); put(f.__code__, index, 9); f(); del f
+print(freed)
+""",
     "modules": "import sys; print([m for m in sys.modules if 'inferscope' in m and m != '_inferscope_boot'])",
     "thread_names": "import threading; print([t.name for t in threading.enumerate()])",
     "fork_warns_of_nothing": BODY
@@ -146,6 +166,26 @@ m = sys.monitoring
 for i in range(5): m.use_tool_id(i, str(i))
 print([m.get_tool(i) for i in range(5)]); work()
 for i in range(5): m.free_tool_id(i)
+""",
+    "events_of_extension_modules": """
+import sys
+try: import _testcapi as t
+except ImportError: t = None
+m = sys.monitoring; E = m.events; seen = []
+if hasattr(t, 'CodeLike'):
+    m.use_tool_id(3, 'mine')
+    for i, (event, fire, *more) in enumerate([
+        (E.PY_START, t.fire_event_py_start), (E.PY_RESUME, t.fire_event_py_resume),
+        (E.PY_YIELD, t.fire_event_py_yield, 1), (E.PY_RETURN, t.fire_event_py_return, 2),
+        (E.PY_THROW, t.fire_event_py_throw, ValueError()), (E.PY_UNWIND, t.fire_event_py_unwind, ValueError()),
+    ]):
+        code = t.CodeLike(2)
+        m.register_callback(3, event, lambda code, *a, i=i: seen.append(i) if isinstance(code, t.CodeLike) else None)
+        m.set_events(3, event)
+        t.monitoring_enter_scope(code, event.bit_length() - 1)
+        for _ in range(3): fire(code, 0, *more)
+        t.monitoring_exit_scope(); m.set_events(3, 0)
+work(); print(seen)
 """,
     "our_tool_freed": """
 import sys
