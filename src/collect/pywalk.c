@@ -301,12 +301,12 @@ unknown:
 	return t.len;
 }
 
-size_t isc_pywalk_code(const isc_python_layout *l, isc_reach *r, uintptr_t code, char *to)
+size_t isc_pywalk_code(const isc_python_layout *l, isc_reach *r, uintptr_t code, char *to, size_t room)
 {
 	isc_def_code head;
-	size_t room = ISC_PYWALK_CODE_ROOM - sizeof(head);
 	char *text = to + sizeof(head);
 
+	room = (room < ISC_PYWALK_CODE_ROOM ? room : ISC_PYWALK_CODE_ROOM) - sizeof(head);
 	head.line = half(r, code + l->code_line);
 	head.flags = half(r, code + l->code_flags);
 	head.name_len = (uint32_t)copy_str(l, r, word(r, code + l->code_qualified), text, room / 2);

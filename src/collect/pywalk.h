@@ -43,7 +43,7 @@ uint64_t isc_pywalk_key(const isc_python_layout *l, isc_reach *r, uintptr_t code
 
 /* Its definition: isc_def_code and the texts behind it, as python/code.c writes it; its length. */
 #define ISC_PYWALK_CODE_ROOM 4096u
-size_t isc_pywalk_code(const isc_python_layout *l, isc_reach *r, uintptr_t code, char *to);
+size_t isc_pywalk_code(const isc_python_layout *l, isc_reach *r, uintptr_t code, char *to, size_t room);
 
 /* The definition of its lines, except for the code's id; its length, 0 when there are none. */
 size_t isc_pywalk_lines(const isc_python_layout *l, isc_reach *r, uintptr_t code, char *to, size_t room);

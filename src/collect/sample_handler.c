@@ -200,7 +200,7 @@ int isc_rt_python_name(const isc_python_layout *layout, const void *code, char *
 	isc_def_code head;
 	int error = errno;
 
-	isc_pywalk_code(layout, &r, (uintptr_t)code, def);
+	isc_pywalk_code(layout, &r, (uintptr_t)code, def, sizeof(def));
 	memcpy(&head, def, sizeof(head));
 	errno = error;
 	if (r.failed || (int)head.name_len > room)

@@ -39,29 +39,31 @@ static uint64_t hash(uint64_t a, uint64_t b)
 
 /* ---- code objects ------------------------------------------------------ */
 
-/* Its names are read under the guard and defined behind it; code:32 | lines:32. */
-static uint64_t define_code(isc_sampled *t, const isc_python_layout *l, uintptr_t code, bool careful)
+typedef size_t reader(const isc_python_layout *l, isc_reach *r, uintptr_t code, char *to, size_t room);
+
+/* A definition into the scratch, under the guard; its length, 0 when it cannot be read. */
+static size_t read_guarded(isc_sampled *t, const isc_python_layout *l, uintptr_t code, bool careful, reader *read)
 {
 	isc_reach r = {.careful = careful, .pid = careful ? isc_kernel_pid() : 0};
 	volatile size_t len = 0;
-	uint32_t id, lines = 0;
 
 	if (sigsetjmp(t->fault.escape, 0) == 0) {
 		isc_fault_arm(&t->fault);
-		len = isc_pywalk_code(l, &r, code, t->scratch);
+		len = read(l, &r, code, t->scratch, sizeof(t->scratch));
 		isc_fault_disarm(&t->fault);
-	} else {
-		return 0;
 	}
-	id = isc_rt_intern(ISC_DEF_CODE, t->scratch, len);
+	return len;
+}
+
+/* code:32 | lines:32; 0: it cannot be read, or there is no room now. */
+static uint64_t define_code(isc_sampled *t, const isc_python_layout *l, uintptr_t code, bool careful)
+{
+	size_t len = read_guarded(t, l, code, careful, isc_pywalk_code);
+	uint32_t id = len != 0 ? isc_rt_intern(ISC_DEF_CODE, t->scratch, len) : 0, lines = 0;
+
 	if (id == 0)
 		return 0;
-	len = 0;
-	if (sigsetjmp(t->fault.escape, 0) == 0) {
-		isc_fault_arm(&t->fault);
-		len = isc_pywalk_lines(l, &r, code, t->scratch, sizeof(t->scratch));
-		isc_fault_disarm(&t->fault);
-	}
+	len = read_guarded(t, l, code, careful, isc_pywalk_lines);
 	if (len != 0) {
 		((isc_def_lines *)(void *)t->scratch)->code = id;
 		lines = isc_rt_intern(ISC_DEF_LINES, t->scratch, len);
