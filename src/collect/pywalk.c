@@ -325,7 +325,7 @@ size_t isc_pywalk_lines(const isc_python_layout *l, isc_reach *r, uintptr_t code
 	if (!plausible(table))
 		return 0;
 	size = word(r, table + l->object_size);
-	if (size == 0 || size > UINT32_MAX)
+	if (size > UINT32_MAX)
 		return 0;
 	head.length = (uint32_t)(size < room - sizeof(head) ? size : room - sizeof(head));
 	if (!isc_reach_bytes(r, table + l->bytes_data, to + sizeof(head), head.length))
