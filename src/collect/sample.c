@@ -98,7 +98,7 @@ static isc_sampled *take(uint32_t tid)
 		while (n < i + 1 && !atomic_compare_exchange_weak(&most, &n, i + 1))
 			;
 		t->timer = t->perf = -1;
-		t->adopted = t->busy = t->holds = t->held = false;
+		t->adopted = t->busy = t->holds = t->held = t->paused = false;
 		t->known = 0;
 		t->fault.armed = 0;
 		t->random = isc_ticks() * 0x9e3779b97f4a7c15ull | 1;
@@ -132,7 +132,9 @@ static bool open_timer(isc_sampled *t, uint32_t tid)
 	return true;
 }
 
-static int open_event(uint32_t tid, uint32_t period_ns, bool kernel)
+/* Only while the thread runs its own code: a signal that is made inside a system call that is about to
+ * wait breaks it off.  Time in the kernel adds to the next sample. */
+static int open_event(uint32_t tid, uint32_t period_ns)
 {
 	struct perf_event_attr attr = {.size = sizeof(attr),
 				       .type = PERF_TYPE_SOFTWARE,
@@ -140,7 +142,7 @@ static int open_event(uint32_t tid, uint32_t period_ns, bool kernel)
 				       .sample_period = period_ns,
 				       .wakeup_events = 1,
 				       .disabled = 1,
-				       .exclude_kernel = !kernel,
+				       .exclude_kernel = 1,
 				       .exclude_hv = 1};
 
 	return (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, (unsigned long)PERF_FLAG_FD_CLOEXEC);
@@ -153,10 +155,7 @@ static bool open_perf(isc_sampled *t, uint32_t tid)
 
 	if (atomic_load_explicit(&perf_refused, memory_order_relaxed))
 		return false;
-	/* With the kernel's time: a signal that falls into a system call is delivered behind it. */
-	fd = open_event(tid, isc_sample_period_ns(), true);
-	if (fd < 0)
-		fd = open_event(tid, isc_sample_period_ns(), false);
+	fd = open_event(tid, isc_sample_period_ns());
 	if (fd < 0) {
 		if (errno != ESRCH && errno != EMFILE)
 			atomic_store(&perf_refused, 1);
@@ -189,6 +188,8 @@ void isc_sample_arm(isc_sampled *t, uint64_t after_ns, uint64_t now_ns)
 {
 	uint64_t due = t->base_ns + after_ns;
 
+	if (t->paused)
+		return;
 	if (t->perf >= 0) {
 		uint64_t wait = due > now_ns + AFTER_LEAST_NS ? due - now_ns : AFTER_LEAST_NS;
 
@@ -205,6 +206,27 @@ void isc_sample_arm(isc_sampled *t, uint64_t after_ns, uint64_t now_ns)
 
 		syscall(SYS_timer_settime, t->timer, TIMER_ABSTIME, &when, NULL);
 	}
+}
+
+void isc_sample_pause(isc_sampled *t, bool pause)
+{
+	struct itimerspec never = {.it_value = {0, 0}};
+	uint32_t period = isc_sample_period_ns();
+	int error = errno;
+
+	if (pause == t->paused)
+		return;
+	t->paused = pause;
+	atomic_signal_fence(memory_order_seq_cst);
+	if (!pause) {
+		isc_sample_arm(t, period / 2 + t->random % period, isc_sample_cpu_ns());
+	} else {
+		if (t->timer >= 0)
+			syscall(SYS_timer_settime, t->timer, 0, &never, NULL);
+		if (t->perf >= 0)
+			syscall(SYS_ioctl, t->perf, PERF_EVENT_IOC_DISABLE, 0);
+	}
+	errno = error;
 }
 
 /* Opens what the rate asks for and arms it; from any thread. */
@@ -472,6 +494,5 @@ void isc_sample_give_way(void)
 {
 	if (!isc_sample_on() || atomic_exchange(&ended, true))
 		return;
-	isc_sample_signal_end();
 	isc_write1(isc_ticks(), ISC_RECORD_WORD(isc_sample_period_ns(), ISC_KIND_SAMPLE_RATE, ISC_SAMPLE_RATE_ENDED));
 }

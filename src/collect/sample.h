@@ -38,8 +38,9 @@ typedef struct isc_sampled {
 	uint64_t random;
 	bool adopted; /* not begun through pthread_create(): nobody will say that it ends */
 	bool busy;
-	bool holds; /* the program believes that SIGURG is blocked */
-	bool held;  /* and one has come meanwhile: */
+	bool paused; /* the program blocks SIGURG itself: no signal of ours is to stay pending */
+	bool holds;  /* the program believes that SIGURG is blocked */
+	bool held;   /* and one has come meanwhile: */
 	siginfo_t held_info;
 	void *(*start)(void *);
 	void *arg;
@@ -83,6 +84,9 @@ isc_sampled *isc_sample_of(const siginfo_t *info);
 /* Arms the next signal, so many ns of CPU time after base_ns; now: CPU time now. */
 void isc_sample_arm(isc_sampled *t, uint64_t after_ns, uint64_t now_ns);
 
+/* No more signals for this thread, or again; by the thread itself. */
+void isc_sample_pause(isc_sampled *t, bool pause);
+
 /* Threads that nobody told of, and those of them that have gone.  At most once a second. */
 void isc_sample_search(void);
 
@@ -110,7 +114,6 @@ void isc_sample_spent(uint64_t now, uint64_t ticks, uint64_t ran_ns);
 
 /* Takes the signal; false: the program has a handler, and we would not see what it does with it. */
 bool isc_sample_signal_begin(bool hooked);
-void isc_sample_signal_end(void);
 
 /* A SIGURG that is not ours: the program's. */
 void isc_sample_signal_pass(int number, siginfo_t *info, void *context);

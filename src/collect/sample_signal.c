@@ -72,20 +72,14 @@ bool isc_sample_signal_begin(bool hooked)
 	return begun;
 }
 
-void isc_sample_signal_end(void)
-{
-	struct sigaction theirs = theirs_now();
-
-	ISC_REAL(sigaction)(SIGURG, &theirs, NULL);
-}
-
 bool isc_sample_signal_action(int number, const struct sigaction *action, struct sigaction *old, int *result)
 {
 	struct sigaction before, wanted;
 	uint32_t none = 0;
 	isc_guard guard;
 
-	if (number != SIGURG || !isc_sample_on())
+	/* Also when sampling has ended: to put the default back would discard a pending one. */
+	if (number != SIGURG || !begun)
 		return false;
 	if (action != NULL)
 		wanted = *action;
@@ -159,7 +153,7 @@ static bool is_full(const sigset_t *set)
 int isc_sample_signal_mask(isc_sample_mask *real, int how, const sigset_t *set, sigset_t *old)
 {
 	isc_sampled *t = isc_sampled_self;
-	bool held, holds, named, full;
+	bool held, holds, named = false, full = false;
 	sigset_t wanted;
 	int result;
 
@@ -177,9 +171,13 @@ int isc_sample_signal_mask(isc_sample_mask *real, int how, const sigset_t *set, 
 		else if (named)
 			holds = how == SIG_BLOCK ? full || holds : false;
 	}
+	if (set != NULL && named && !full && how != SIG_UNBLOCK)
+		isc_sample_pause(t, true);
 	result = real(how, set != NULL ? &wanted : NULL, old);
 	if (result != 0)
 		return result;
+	if (set != NULL && (how == SIG_SETMASK ? !named || full : how == SIG_UNBLOCK && named))
+		isc_sample_pause(t, false);
 	if (old != NULL && held)
 		sigaddset(old, SIGURG);
 	t->holds = holds;
