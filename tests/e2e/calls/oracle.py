@@ -1,10 +1,11 @@
 """Runs a program and writes what Python itself sees of the calls of its functions.
 
-oracle.py PROGRAM OUT alone|threads|resumes|times
+oracle.py PROGRAM OUT alone|threads|resumes|times|native
     alone     how often each was called, by cProfile
     threads   the same by sys.setprofile, in every thread
     resumes   how often, and how often of that in a frame that had been entered before
     times     own and whole seconds, by cProfile
+    native    how often each called each C function, by cProfile
 """
 
 import cProfile
@@ -38,8 +39,8 @@ def note(frame: FrameType, event: str, _: object) -> None:
             counts[key] = counts.get(key, 0) + 1
 
 
-profile = cProfile.Profile(builtins=False)
-by_profile = mode in ("alone", "times")
+profile = cProfile.Profile(builtins=mode == "native")
+by_profile = mode in ("alone", "times", "native")
 if by_profile:
     profile.enable()
 else:
@@ -55,7 +56,10 @@ finally:
 for entry in profile.getstats():
     if isinstance(entry.code, CodeType) and entry.code.co_filename == path:
         key = f"{entry.code.co_name}:{entry.code.co_firstlineno}"
-        if mode == "times":
+        if mode == "native":
+            called = [sub for sub in entry.calls or () if isinstance(sub.code, str)]
+            counts.setdefault(key, []).extend((sub.code, sub.callcount) for sub in called)
+        elif mode == "times":
             counts[key] = (entry.inlinetime, entry.totaltime)
         else:
             counts[key] = counts.get(key, 0) + entry.callcount
