@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "python/governor.h"
+#include "python/interpreter.h"
 
 #define SLAB 256u
 #define TRIES_MAX 1000u /* to define a code object; then it stays "?" */
@@ -198,6 +199,7 @@ uint32_t isc_code_define(isc_code *entry)
 	head->file_len = (uint32_t)((size_t)file.len < room ? (size_t)file.len : room);
 	memcpy(data + sizeof(*head), name.at, head->name_len);
 	memcpy(data + sizeof(*head) + head->name_len, file.at, head->file_len);
+	isc_interpreter_tell();
 	/* Code that is made again and again is one function to whoever reads the trace. */
 	entry->id = isc_rt_intern(ISC_DEF_CODE, data, sizeof(*head) + head->name_len + head->file_len);
 	Py_XDECREF(name.owner);

@@ -4,6 +4,7 @@
  *	meta {"argv": ["serve"], "perf": "ok"}
  *	p1 pid=100 root traced end=9ms status=0 argv "serve" "--port=1"
  *	p2 pid=100 parent=p1 exec argv python x.py
+ *	p2 interpreter 3.11.7 /usr/bin/python3	what a Python says of itself
  *	t1 p1 tid=100 main name=main end=9ms
  *	t1 1ms scope_enter request
  *	t1 2ms instant tokens {"n": 3}
