@@ -13,7 +13,7 @@ import zlib
 from inferscope import scope
 
 WIDTH, PASSAGES, REQUESTS = 256, 500, 60
-WORDS = "token layer cache batch kernel copy thread lock page fault queue request model weight head mask".split()
+WORDS = "token layer cache batch kernel copy thread lock page fault queue request model weight head mask"
 
 
 def embed(text: str) -> list[float]:
@@ -52,7 +52,7 @@ def answer(index: list[list[float]], question: str) -> int:
 
 def main() -> None:
     chance = random.Random(1)
-    texts = [" ".join(chance.choices(WORDS, k=24)) for _ in range(PASSAGES)]
+    texts = [" ".join(chance.choices(WORDS.split(), k=24)) for _ in range(PASSAGES)]
     with scope("index"):
         index = [embed(text) for text in texts]
     found = sum(answer(index, texts[i % PASSAGES]) == i % PASSAGES for i in range(REQUESTS))
