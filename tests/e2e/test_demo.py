@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,6 @@ REQUESTS = 20
 def both(inferscope: Any, stage: Path, python: str, program: str) -> Any:
     """Runs it bare and traced; the traced run."""
     site = next(stage.glob("lib/python3*/site-packages"))
-    # Their thread pools would show in the figures of a busy machine; where the package lies is the user's matter.
     env = {**inferscope.environment, "PYTHONPATH": str(site)}
     script = [str(ROOT / "examples" / program), str(REQUESTS)]
     bare = subprocess.run(
@@ -60,13 +60,25 @@ def test_minilm(inferscope: Any, stage: Path, torch_python: str) -> None:
     assert "Bread dough rises" in run.stdout
 
 
-def demo(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-    """tools/demo.py, with environments where the variable says."""
-    import os
+def test_the_tutorial_counts_right(inferscope: Any, stage: Path, python: str) -> None:
+    """docs/tutorial.md: the same answers with a third of the calls."""
+    env = {"PYTHONPATH": str(next(stage.glob("lib/python3*/site-packages")))}
+    calls, said = {}, {}
+    for which in ("slow", "fast"):
+        script = str(ROOT / "examples" / f"search_{which}.py")
+        run = inferscope("run", "--budget", "off", "--python", python, script, env=env)
+        assert run.returncode == 0, run.stderr
+        calls[which] = next(f.calls for f in run.report.functions if f.name == "dot")
+        said[which] = run.stdout
+    assert said["slow"] == said["fast"] == "60 of 60 found their passage\n"
+    assert calls == {"slow": 90_000, "fast": 30_560}
 
+
+def demo(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """tools/demo.py over the build folder under test."""
     build = Path(os.environ.get("INFERSCOPE_BUILD", ROOT / "build")).resolve()
     command = [sys.executable, str(ROOT / "tools" / "demo.py"), str(build.relative_to(ROOT)), *arguments]
-    return subprocess.run(command, env={**os.environ, **more}, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
 def test_the_demo_shows_the_report_and_leaves_it(stage: Path, numpy_python: str) -> None:
