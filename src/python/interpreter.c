@@ -8,7 +8,7 @@
 
 #include "runtime/runtime.h"
 
-/* A runtime of another version may lack it; the module is inert then. */
+/* A runtime of another version may lack it. */
 #pragma weak isc_rt_define
 
 #define VERSION_MAX 64u
