@@ -184,6 +184,56 @@ def test_types_are_those_of_stubs_and_sources() -> None:
                 assert returns is not None and same(ast.unparse(returns)) == same(member["type"]), member["name"]
 
 
+# ---- events ----
+
+TRACED = """
+import json
+import inferscope
+
+def work():
+    return len([1])
+
+profiler = inferscope.Profiler(c_calls=True)
+profiler.start()
+with inferscope.scope("request"):
+    inferscope.mark_event("answered", {"tokens": 7})
+    inferscope.counter("queue", 2)
+    work()
+print(json.dumps(profiler.stop()))
+"""
+TYPES: dict[str, type | tuple[type, ...]] = {"str": str, "int": int, "float": (int, float), "dict": dict, "list": list}
+
+
+def test_event_dictionaries_have_the_fields_described(stage: Path, python: str, tmp_path: Path) -> None:
+    part = WHOLE["events"]
+    if interfaces.status(part) == "planned":
+        assert "TraceBuffer" not in BUILT, "event dictionaries are there: describe them"
+        return
+    (site,) = stage.glob("lib/python*/site-packages")
+    run = subprocess.run(
+        [python, "-c", TRACED],
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(site)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert run.returncode == 0, run.stderr
+    events = json.loads(run.stdout)
+    described = {row["event_type"]: row for row in interfaces.built(part["types"])}
+    # Samples come when they come; everything else was done above.
+    assert set(described) - {"cpu_sample"} <= {event["event_type"] for event in events} <= set(described)
+    for event in events:
+        fields = {row["name"]: row for row in [*part["every"], *described[event["event_type"]]["fields"]]}
+        assert set(event) == set(fields), event
+        for name, value in event.items():
+            row = fields[name]
+            assert (value is None and row.get("nullable")) or isinstance(value, TYPES[row["type"]]), (name, event)
+        assert event["start_us"] == event["start_ns"] // 1000 and event["end_us"] == event["end_ns"] // 1000
+        assert event["start_ns"] <= event["end_ns"]
+
+
 # ---- C ----
 
 
