@@ -36,6 +36,7 @@ void isc_rt_python(const isc_python_layout *layout)
 	if (isc_sample_layout() != NULL)
 		return; /* the same interpreter, again */
 	python_copy = *layout;
+	isc_sample_native_python(layout);
 	atomic_store_explicit(&python, &python_copy, memory_order_release);
 }
 
@@ -67,7 +68,7 @@ static int walk(isc_sampled *t, const isc_python_layout *l, bool careful, uint32
 		int count;
 
 		isc_fault_arm(&t->fault);
-		count = isc_pywalk(l, &r, t->frames, (int)ISC_STACK_FRAMES_MAX, &f);
+		count = isc_pywalk(l, &r, t->frames, (int)ISC_STACK_FRAMES_MAX, &t->activations, &f);
 		for (int i = 0; i < count; i++)
 			t->key[i] = isc_pywalk_key(l, &r, t->frames[i].code);
 		isc_fault_disarm(&t->fault);
@@ -87,22 +88,27 @@ static uint32_t stack_now(isc_sampled *t, const ucontext_t *context, uint32_t *f
 	const isc_python_layout *l = isc_sample_layout();
 	bool careful;
 	uint32_t id;
-	int n;
+	int n = 0;
 
-	if (l == NULL) {
-		*flags |= ISC_SAMPLE_BLIND;
-		return 0;
-	}
 	if (!has_room(t, context)) {
 		*flags |= ISC_SAMPLE_FAULT;
 		return 0;
 	}
 	careful = !isc_fault_caught();
-	n = walk(t, l, careful, flags);
-	if (n <= 0) {
-		*flags |= n < 0 || *flags == 0 ? ISC_SAMPLE_NO_PYTHON : 0;
-		return 0;
+	t->activations.n = 0;
+	if (l == NULL) {
+		*flags |= ISC_SAMPLE_BLIND;
+	} else {
+		n = walk(t, l, careful, flags);
+		if (n <= 0) {
+			*flags |= n < 0 || *flags == 0 ? ISC_SAMPLE_NO_PYTHON : 0;
+			t->activations.n = 0;
+			n = 0;
+		}
 	}
+	n = isc_sample_merge(t, context, n, careful, flags);
+	if (n == 0)
+		return 0;
 	id = isc_sample_stack(t, l, n, careful);
 	if (id == 0)
 		*flags |= ISC_SAMPLE_OTHER;
@@ -188,7 +194,7 @@ int isc_rt_python_walk(const isc_python_layout *layout, isc_python_frame *frames
 
 	if (layout == NULL || layout->size != sizeof(*layout))
 		return -1;
-	n = isc_pywalk(layout, &r, frames, max, &flags);
+	n = isc_pywalk(layout, &r, frames, max, NULL, &flags);
 	errno = error;
 	return r.failed || flags != 0 ? -1 : n;
 }

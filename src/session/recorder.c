@@ -97,6 +97,10 @@ static uint32_t flags_of(const isc_settings *s, bool agent, bool scratch)
 		flags |= ISC_CONTROL_C_CALLS;
 	if (s->sample)
 		flags |= ISC_CONTROL_SAMPLE;
+	if (s->native == ISC_NATIVE_ON)
+		flags |= ISC_CONTROL_NATIVE;
+	if (s->native == ISC_NATIVE_LEAF)
+		flags |= ISC_CONTROL_NATIVE_LEAF;
 	return flags;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "trace/meta.h"
+#include "trace/native.h"
 #include "trace/opened.h"
 #include "trace/stack.h"
 
@@ -67,6 +68,38 @@ static void add_code(struct dump *d, const void *data, uint32_t len)
 	add_code_at(d, data, len, NULL);
 }
 
+/* native "name" "file":line, as far as the file is known; false: this is no native place. */
+static bool add_native(struct dump *d, uint32_t process, uint32_t id)
+{
+	isc_native_name n;
+
+	if (!isc_native_find(d->trace, process, id, &n))
+		return false;
+	isc_buffer_text(&d->line, n.flags & ISC_PLACE_GUESSED ? "guessed " : "native ");
+	add_quoted(d, n.name, n.name_len);
+	isc_buffer_text(&d->line, " ");
+	add_quoted(d, n.file, n.file_len);
+	isc_buffer_format(&d->line, ":%u", n.line);
+	return true;
+}
+
+static void add_module(struct dump *d, const void *data, uint32_t len)
+{
+	const char *text = (const char *)data + sizeof(isc_def_module);
+	isc_def_module m;
+
+	if (len < sizeof(m))
+		return;
+	memcpy(&m, data, sizeof(m));
+	len -= (uint32_t)sizeof(m);
+	m.build_len = m.build_len < len ? m.build_len : len;
+	m.path_len = m.path_len < len - m.build_len ? m.path_len : len - m.build_len;
+	add_quoted(d, text + m.build_len, m.path_len);
+	isc_buffer_format(&d->line, " bias 0x%" PRIx64 " build ", m.bias);
+	for (uint32_t i = 0; i < m.build_len; i++)
+		isc_buffer_format(&d->line, "%02x", (unsigned char)text[i]);
+}
+
 /* Root first, "name" "file":line; ... */
 static void add_stack(struct dump *d, uint32_t process, uint32_t id)
 {
@@ -76,9 +109,12 @@ static void add_stack(struct dump *d, uint32_t process, uint32_t id)
 	isc_buffer_text(&d->line, " stack");
 	for (int i = 0; i < n; i++) {
 		uint32_t len = 0;
-		const void *code = isc_trace_define(d->trace, process, frames[i].code, ISC_DEF_CODE, &len);
+		const void *code;
 
 		isc_buffer_text(&d->line, i > 0 ? "; " : " ");
+		if (add_native(d, process, frames[i].code))
+			continue;
+		code = isc_trace_define(d->trace, process, frames[i].code, ISC_DEF_CODE, &len);
 		add_code_at(d, code, len, &frames[i].line);
 	}
 	if (n == 0)
@@ -87,7 +123,8 @@ static void add_stack(struct dump *d, uint32_t process, uint32_t id)
 
 static void add_sample_flags(struct dump *d, uint32_t flags)
 {
-	static const char *const words[] = {"cut", "edge", "fault", "no_python", "other", "passed", "blind"};
+	static const char *const words[] = {"cut", "edge", "fault", "no_python", "other", "passed", "blind",
+					     "native_cut", "guessed", "unplaced", "switched"};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (flags >> i & 1)
@@ -234,6 +271,15 @@ static void dump_definitions(struct dump *d)
 		else if (e->type == ISC_DEF_STACK && e->len >= sizeof(isc_def_stack)) {
 			isc_buffer_format(&d->line, "define p%u %u", e->process, e->id);
 			add_stack(d, e->process, e->id);
+			finish(d);
+			continue;
+		} else if (e->type == ISC_DEF_NATIVE || e->type == ISC_DEF_MODULE) {
+			isc_buffer_format(&d->line, "define p%u %u %s ", e->process, e->id,
+					  e->type == ISC_DEF_NATIVE ? "place" : "module");
+			if (e->type == ISC_DEF_NATIVE)
+				add_native(d, e->process, e->id);
+			else
+				add_module(d, e->data, e->len);
 			finish(d);
 			continue;
 		} else
