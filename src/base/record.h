@@ -79,13 +79,13 @@ typedef struct isc_sample {
 _Static_assert(sizeof(isc_sample) == 16, "sample");
 
 enum isc_sample_flag {
-	ISC_SAMPLE_CUT = 1u << 0,	/* the root side is missing */
-	ISC_SAMPLE_EDGE = 1u << 1,	/* the newest frame was being made or left, and is left out */
-	ISC_SAMPLE_FAULT = 1u << 2,	/* the walk met memory that it could not read */
-	ISC_SAMPLE_NO_PYTHON = 1u << 3, /* the thread has no Python on it */
-	ISC_SAMPLE_OTHER = 1u << 4,	/* no room for another stack */
-	ISC_SAMPLE_PASSED = 1u << 5,	/* frames that are no code objects were passed over */
-	ISC_SAMPLE_BLIND = 1u << 6,	/* Python frames cannot be read in this process */
+	ISC_SAMPLE_CUT = 1u << 0,	 /* the root side is missing */
+	ISC_SAMPLE_EDGE = 1u << 1,	 /* the newest frame was being made or left, and is left out */
+	ISC_SAMPLE_FAULT = 1u << 2,	 /* the walk met memory that it could not read */
+	ISC_SAMPLE_NO_PYTHON = 1u << 3,	 /* the thread has no Python on it */
+	ISC_SAMPLE_OTHER = 1u << 4,	 /* no room for another stack */
+	ISC_SAMPLE_PASSED = 1u << 5,	 /* frames that are no code objects were passed over */
+	ISC_SAMPLE_BLIND = 1u << 6,	 /* Python frames cannot be read in this process */
 	ISC_SAMPLE_NATIVE_CUT = 1u << 7, /* native frames on the root side are missing */
 	ISC_SAMPLE_GUESSED = 1u << 8,	 /* some native frames were found by a scan of the stack */
 	ISC_SAMPLE_UNPLACED = 1u << 9,	 /* Python frames on the root side, with no native ones between them */

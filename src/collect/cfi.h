@@ -22,7 +22,7 @@ enum isc_cfi_kind {
 
 /* What the caller's frame address is counted from. */
 enum isc_cfi_base {
-	ISC_CFI_SP = 7,	 /* numbers of DWARF */
+	ISC_CFI_SP = 7, /* numbers of DWARF */
 	ISC_CFI_BP = 6,
 	ISC_CFI_R10 = 10,
 	ISC_CFI_AT_BP = 0x80, /* it lies in memory, at rbp + cfa: a realigned frame */

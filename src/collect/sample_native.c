@@ -28,19 +28,40 @@ static struct {
 static uint32_t mode; /* ISC_CONTROL_NATIVE, _LEAF or 0 */
 static _Atomic uintptr_t eval_first, eval_past;
 
+/* Modules whose frames are left out: this library and the one that calls are traced from. */
+static struct {
+	_Atomic uintptr_t start, end;
+} own[2];
+
+static isc_unwind look; /* outside of handlers */
+
+static void set_own(int which, uintptr_t function)
+{
+	int m = isc_unwind_module(&look, function);
+
+	if (m < 0)
+		return;
+	atomic_store(&own[which].start, look.module[m].start);
+	atomic_store(&own[which].end, look.module[m].end);
+}
+
 void isc_sample_native_begin(uint32_t flags)
 {
 	mode = isc_unwind_begin() ? flags & (ISC_CONTROL_NATIVE | ISC_CONTROL_NATIVE_LEAF) : 0;
+	look.modules = 0;
+	if (mode != 0)
+		set_own(0, (uintptr_t)isc_sample_native_begin);
 }
 
 void isc_sample_native_python(const isc_python_layout *l)
 {
-	static isc_unwind look;
 	uintptr_t first, past;
 
 	if (mode == 0 || l->eval == NULL)
 		return;
 	look.modules = 0;
+	if (l->own != NULL)
+		set_own(1, (uintptr_t)l->own);
 	if (isc_unwind_function(&look, (uintptr_t)l->eval, &first, &past)) {
 		atomic_store(&eval_first, first);
 		atomic_store(&eval_past, past);
@@ -61,6 +82,17 @@ static bool is_eval(uintptr_t ip)
 	return ip - atomic_load_explicit(&eval_first, memory_order_relaxed) <
 	       atomic_load_explicit(&eval_past, memory_order_relaxed) -
 		       atomic_load_explicit(&eval_first, memory_order_relaxed);
+}
+
+static bool is_own(uintptr_t ip)
+{
+	for (int i = 0; i < 2; i++) {
+		uintptr_t start = atomic_load_explicit(&own[i].start, memory_order_relaxed);
+
+		if (ip - start < atomic_load_explicit(&own[i].end, memory_order_relaxed) - start)
+			return true;
+	}
+	return false;
 }
 
 /* ---- the stack's end ------------------------------------------------------ */
@@ -165,8 +197,8 @@ static void add_python(struct merge *m, int end)
 {
 	for (; m->next < end; m->next++) {
 		if (m->n < (int)ISC_STACK_FRAMES_MAX)
-			m->t->merged[m->n++] =
-				(isc_merged){m->t->key[m->next], m->t->frames[m->next].code, m->t->frames[m->next].offset, -1};
+			m->t->merged[m->n++] = (isc_merged){m->t->key[m->next], m->t->frames[m->next].code,
+							    m->t->frames[m->next].offset, -1};
 	}
 }
 
@@ -183,7 +215,7 @@ static void add_native(struct merge *m, const isc_native_frame *f, bool careful)
 	uint32_t flags = (f->flags & ISC_NATIVE_GUESSED ? ISC_PLACE_GUESSED : 0u);
 	uintptr_t at = f->ip, first, past;
 
-	if (m->n == (int)ISC_STACK_FRAMES_MAX)
+	if (m->n == (int)ISC_STACK_FRAMES_MAX || is_own(f->ip))
 		return;
 	if (f->flags & ISC_NATIVE_CALLER) {
 		flags |= ISC_PLACE_CALLER;
@@ -197,9 +229,8 @@ static void add_native(struct merge *m, const isc_native_frame *f, bool careful)
 	}
 	if (f->module < 0)
 		at &= ~(uintptr_t)4095;
-	m->t->merged[m->n++] =
-		(isc_merged){mix(mix(f->module >= 0 ? u->module[f->module].tag : 1, at), flags) | 1, at, flags,
-			     f->module >= 0 ? f->module : -2};
+	m->t->merged[m->n++] = (isc_merged){mix(mix(f->module >= 0 ? u->module[f->module].tag : 1, at), flags) | 1, at,
+					    flags, f->module >= 0 ? f->module : -2};
 }
 
 /* Frames that the interpreter has, without anchors: counted from the root if it is there. */
@@ -279,8 +310,8 @@ int isc_sample_merge(isc_sampled *t, const void *context, int python, bool caref
 		isc_unwind_start start = isc_unwind_registers(context);
 
 		t->unwind.modules = 0;
-		t->unwind.frame[0] = (isc_native_frame){start.ip, start.sp, start.sp, 0,
-							isc_unwind_module(&t->unwind, start.ip)};
+		t->unwind.frame[0] =
+			(isc_native_frame){start.ip, start.sp, start.sp, 0, isc_unwind_module(&t->unwind, start.ip)};
 		t->unwind.n = 1;
 	} else {
 		walk(t, context, flags);
@@ -295,7 +326,7 @@ int isc_sample_merge(isc_sampled *t, const void *context, int python, bool caref
 		return m.n;
 	}
 	all = t->activations.n > 0 || python == 0 ? merge_anchored(&m, python, careful, flags)
-						 : merge_counted(&m, python, careful, flags);
+						  : merge_counted(&m, python, careful, flags);
 	if (all && m.next < python) {
 		*flags |= ISC_SAMPLE_UNPLACED;
 		add_python(&m, python);
@@ -316,7 +347,7 @@ static uint32_t build_of(const isc_module *m, uint8_t *to)
 {
 	const ElfW(Ehdr) *e = (const ElfW(Ehdr) *)m->start;
 	uintptr_t bias = m->map != NULL ? m->map->l_addr : 0;
-	const ElfW(Phdr) *p;
+	const ElfW(Phdr) * p;
 
 	if (m->end - m->start < sizeof(*e) || memcmp(e->e_ident, ELFMAG, SELFMAG) != 0 ||
 	    e->e_phentsize != sizeof(*p) || e->e_phoff > m->end - m->start ||
@@ -330,7 +361,8 @@ static uint32_t build_of(const isc_module *m, uint8_t *to)
 			continue;
 		while (end - at > sizeof(ElfW(Nhdr))) {
 			const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)at;
-			uint64_t name = ((uint64_t)note->n_namesz + 3) & ~3ull, size = ((uint64_t)note->n_descsz + 3) & ~3ull;
+			uint64_t name = ((uint64_t)note->n_namesz + 3) & ~3ull,
+				 size = ((uint64_t)note->n_descsz + 3) & ~3ull;
 
 			at += sizeof(*note);
 			if (name + size > end - at)

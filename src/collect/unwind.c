@@ -17,12 +17,12 @@
 
 #include <ucontext.h>
 
-#define RULES (1u << 14)	/* 256 KiB, touched as it fills */
-#define GUESSES 64		/* per stretch of code without CFI */
-#define WORDS 8192u		/* scanned per walk, all guesses together */
-#define CALL_LENGTH_MAX 7u	/* bytes of an instruction that calls */
-#define SURE 4u			/* samples that agree on the distance */
-#define FRAME_MAX (64u << 20)	/* no frame is larger */
+#define RULES (1u << 14)      /* 256 KiB, touched as it fills */
+#define GUESSES 64	      /* per stretch of code without CFI */
+#define WORDS 8192u	      /* scanned per walk, all guesses together */
+#define CALL_LENGTH_MAX 7u    /* bytes of an instruction that calls */
+#define SURE 4u		      /* samples that agree on the distance */
+#define FRAME_MAX (64u << 20) /* no frame is larger */
 
 /* key ^ data: what two threads wrote half each is a miss. */
 static struct {

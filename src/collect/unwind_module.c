@@ -59,7 +59,7 @@ static void set_tag(isc_module *m)
 }
 
 /* Its segments, from its program headers in memory. */
-static bool read_segments(isc_module *m, uintptr_t bias, const ElfW(Phdr) *p, unsigned n, uintptr_t ip)
+static bool read_segments(isc_module *m, uintptr_t bias, const ElfW(Phdr) * p, unsigned n, uintptr_t ip)
 {
 	bool inside = false;
 

@@ -161,6 +161,7 @@ void isc_layout_begin(void)
 	l.object_type = offsetof(PyObject, ob_type);
 	l.object_size = offsetof(PyVarObject, ob_size);
 	l.bytes_data = offsetof(PyBytesObject, ob_sval);
+	l.own = (const void *)(uintptr_t)isc_layout_begin;
 	l.eval = (const void *)(uintptr_t)_PyEval_EvalFrameDefault;
 	fill_text(&l);
 	fill_code(&l);

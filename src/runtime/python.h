@@ -28,11 +28,12 @@ typedef struct isc_python_layout {
 	void *(*thread_state)(void); /* of the calling thread, or NULL; callable in a handler */
 	const void *code_type;
 	const void *eval; /* the function that runs frames */
+	const void *own;  /* some function of ours around it: its module is not shown */
 
 	uint16_t object_type;
-	uint16_t object_size; /* of variable-sized ones */
-	uint16_t ts_frame;    /* the newest frame, or the newest activation */
-	uint16_t ts_root;     /* the activation that stands for none, inside the thread state */
+	uint16_t object_size;	/* of variable-sized ones */
+	uint16_t ts_frame;	/* the newest frame, or the newest activation */
+	uint16_t ts_root;	/* the activation that stands for none, inside the thread state */
 	uint16_t ts_activation; /* the newest activation, where frames do not lead to it */
 	uint16_t activation_frame;
 	uint16_t activation_previous;

@@ -257,7 +257,9 @@ static void find_name(isc_namer *n, const struct place *p, struct module *m, str
 		return;
 	if ((m->full != NULL && isc_elf_find(m->full, at, &symbol)) || isc_elf_find(m->elf, at, &symbol)) {
 		plain = isc_demangle(symbol.name);
-		snprintf(to->text, sizeof(to->text), "%s", plain != NULL ? plain : symbol.name);
+		snprintf(to->text, sizeof(to->text), "%.*s",
+			 plain != NULL ? (int)sizeof(to->text) : (int)strcspn(symbol.name, "@"),
+			 plain != NULL ? plain : symbol.name);
 		free(plain);
 	} else if (isc_elf_is_stub(m->elf, at)) {
 		snprintf(to->text, sizeof(to->text), "%.256s [plt]", isc_path_name(m->path));

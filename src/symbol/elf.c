@@ -68,15 +68,26 @@ static bool lies_inside(const struct file *f, const Elf64_Shdr *s)
 
 /* ---- symbols ---------------------------------------------------------------- */
 
-static int by_start(const void *a, const void *b)
+/* Up to a version. */
+static size_t plain_length(const char *name)
+{
+	return strcspn(name, "@");
+}
+
+static int by_start(const void *a, const void *b, void *text)
 {
 	const struct function *one = a, *other = b;
+	size_t length, others;
 
 	if (one->start != other->start)
 		return one->start < other->start ? -1 : 1;
-	/* Of two at one place the last is found first: the longer, then the one named first. */
+	/* Of two at one place the last is found first: the larger, then the one with the shorter name. */
 	if (one->size != other->size)
 		return one->size < other->size ? -1 : 1;
+	length = plain_length((const char *)text + one->name);
+	others = plain_length((const char *)text + other->name);
+	if (length != others)
+		return length < others ? 1 : -1;
 	return one->name < other->name ? 1 : one->name > other->name ? -1 : 0;
 }
 
@@ -113,7 +124,7 @@ static isc_status read_symbols(isc_elf *e, const struct file *f, const Elf64_Shd
 		}
 		at += some;
 	}
-	qsort(e->function, e->count, sizeof(*e->function), by_start);
+	qsort_r(e->function, e->count, sizeof(*e->function), by_start, e->text);
 	return ISC_OK;
 }
 

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "base/text.h"
+#include "trace/dump_text.h"
 #include "trace/meta.h"
 #include "trace/native.h"
 #include "trace/opened.h"
@@ -24,24 +25,6 @@ static void finish(struct dump *d)
 	isc_buffer_clear(&d->line);
 }
 
-/* In quotes; quotes and backslashes inside are escaped, so that a line can be
- * taken apart again. */
-static void add_quoted(struct dump *d, const char *text, size_t len)
-{
-	size_t start = 0;
-
-	isc_buffer_text(&d->line, "\"");
-	for (size_t i = 0; i <= len; i++) {
-		if (i < len && text[i] != '"' && text[i] != '\\')
-			continue;
-		isc_text_terminal(&d->line, text + start, i - start, 0);
-		if (i < len)
-			isc_buffer_text(&d->line, text[i] == '"' ? "\\\"" : "\\\\");
-		start = i + 1;
-	}
-	isc_buffer_text(&d->line, "\"");
-}
-
 /* "name" "file":line; "?" when what was read under this id is no code object.  Its
  * first line, or the one where it stands. */
 static void add_code_at(struct dump *d, const void *data, uint32_t len, const uint32_t *line)
@@ -57,9 +40,9 @@ static void add_code_at(struct dump *d, const void *data, uint32_t len, const ui
 	len -= (uint32_t)sizeof(code);
 	code.name_len = code.name_len < len ? code.name_len : len;
 	code.file_len = code.file_len < len - code.name_len ? code.file_len : len - code.name_len;
-	add_quoted(d, text, code.name_len);
+	isc_dump_quoted(&d->line, text, code.name_len);
 	isc_buffer_text(&d->line, " ");
-	add_quoted(d, text + code.name_len, code.file_len);
+	isc_dump_quoted(&d->line, text + code.name_len, code.file_len);
 	isc_buffer_format(&d->line, ":%u", line != NULL ? *line : code.line);
 }
 
@@ -76,28 +59,11 @@ static bool add_native(struct dump *d, uint32_t process, uint32_t id)
 	if (!isc_native_find(d->trace, process, id, &n))
 		return false;
 	isc_buffer_text(&d->line, n.flags & ISC_PLACE_GUESSED ? "guessed " : "native ");
-	add_quoted(d, n.name, n.name_len);
+	isc_dump_quoted(&d->line, n.name, n.name_len);
 	isc_buffer_text(&d->line, " ");
-	add_quoted(d, n.file, n.file_len);
+	isc_dump_quoted(&d->line, n.file, n.file_len);
 	isc_buffer_format(&d->line, ":%u", n.line);
 	return true;
-}
-
-static void add_module(struct dump *d, const void *data, uint32_t len)
-{
-	const char *text = (const char *)data + sizeof(isc_def_module);
-	isc_def_module m;
-
-	if (len < sizeof(m))
-		return;
-	memcpy(&m, data, sizeof(m));
-	len -= (uint32_t)sizeof(m);
-	m.build_len = m.build_len < len ? m.build_len : len;
-	m.path_len = m.path_len < len - m.build_len ? m.path_len : len - m.build_len;
-	add_quoted(d, text + m.build_len, m.path_len);
-	isc_buffer_format(&d->line, " bias 0x%" PRIx64 " build ", m.bias);
-	for (uint32_t i = 0; i < m.build_len; i++)
-		isc_buffer_format(&d->line, "%02x", (unsigned char)text[i]);
 }
 
 /* Root first, "name" "file":line; ... */
@@ -121,24 +87,13 @@ static void add_stack(struct dump *d, uint32_t process, uint32_t id)
 		isc_buffer_text(&d->line, " none");
 }
 
-static void add_sample_flags(struct dump *d, uint32_t flags)
-{
-	static const char *const words[] = {"cut", "edge", "fault", "no_python", "other", "passed", "blind",
-					     "native_cut", "guessed", "unplaced", "switched"};
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (flags >> i & 1)
-			isc_buffer_format(&d->line, " %s", words[i]);
-	}
-}
-
 static void add_name(struct dump *d, uint32_t process, uint32_t id)
 {
 	uint32_t len;
 	const char *name = isc_trace_name(d->trace, process, id, &len);
 
 	isc_buffer_text(&d->line, " ");
-	add_quoted(d, name, len);
+	isc_dump_quoted(&d->line, name, len);
 }
 
 /* Seconds since the start, to the nanosecond. */
@@ -234,7 +189,7 @@ static void dump_process(struct dump *d, const isc_trace_process *p)
 		if (p->argv[i] != 0 && i + 1 < p->argv_len)
 			continue;
 		isc_buffer_text(&d->line, " ");
-		add_quoted(d, p->argv + start, i + (p->argv[i] != 0) - start);
+		isc_dump_quoted(&d->line, p->argv + start, i + (p->argv[i] != 0) - start);
 		start = i + 1;
 	}
 	if (p->argv_cut)
@@ -251,7 +206,7 @@ static void dump_thread(struct dump *d, const isc_trace_thread *t)
 		add_time(d, t->end_ns);
 	}
 	isc_buffer_format(&d->line, "%s serial %" PRIu64 " name ", t->flags & 1 ? " main" : "", t->serial);
-	add_quoted(d, t->name, strlen(t->name));
+	isc_dump_quoted(&d->line, t->name, strlen(t->name));
 	finish(d);
 }
 
@@ -279,7 +234,7 @@ static void dump_definitions(struct dump *d)
 			if (e->type == ISC_DEF_NATIVE)
 				add_native(d, e->process, e->id);
 			else
-				add_module(d, e->data, e->len);
+				isc_dump_module(&d->line, e->data, e->len);
 			finish(d);
 			continue;
 		} else
@@ -287,7 +242,7 @@ static void dump_definitions(struct dump *d)
 		if (e->type == ISC_DEF_CODE)
 			add_code(d, e->data, e->len);
 		else
-			add_quoted(d, e->data, e->len);
+			isc_dump_quoted(&d->line, e->data, e->len);
 		finish(d);
 	}
 }
@@ -359,7 +314,7 @@ static void add_sample(struct dump *d, const isc_event *ev)
 
 	memcpy(&s, ev->extra, sizeof(s));
 	isc_buffer_format(&d->line, " period_ns %u", s.period_ns);
-	add_sample_flags(d, s.flags);
+	isc_dump_sample_flags(&d->line, s.flags);
 	if (s.task != 0) {
 		isc_buffer_text(&d->line, " task");
 		add_name(d, ev->process, s.task);
@@ -403,7 +358,7 @@ static void add_extra(struct dump *d, const isc_event *ev)
 	memcpy(&len, ev->extra, sizeof(len));
 	if (ev->kind == ISC_KIND_INSTANT && len <= ev->extra_len - sizeof(len)) {
 		isc_buffer_text(&d->line, " ");
-		add_quoted(d, (const char *)ev->extra + sizeof(len), len);
+		isc_dump_quoted(&d->line, (const char *)ev->extra + sizeof(len), len);
 		return;
 	}
 	isc_buffer_text(&d->line, " bytes ");
@@ -485,7 +440,7 @@ static void dump_stacks(struct dump *d, const isc_totals *totals)
 	for (size_t i = 0; (s = isc_totals_stack_at(totals, i)) != NULL; i++) {
 		isc_buffer_format(&d->line, "total stack p%u t%u samples %" PRIu64 " steps %" PRIu64 " cpu_ns %" PRIu64,
 				  s->process, s->thread, s->samples, s->steps, s->cpu_ns);
-		add_sample_flags(d, s->flags);
+		isc_dump_sample_flags(&d->line, s->flags);
 		add_stack(d, s->process, s->stack);
 		finish(d);
 	}

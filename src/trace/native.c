@@ -40,8 +40,8 @@ static void use_module(const isc_trace *tr, uint32_t process, const isc_def_nati
 	for (uint32_t i = 0; i < out->file_len; i++)
 		base = out->file[i] == '/' ? out->file + i + 1 : base;
 	len = (uint32_t)(out->file + out->file_len - base);
-	snprintf(out->fallback, sizeof(out->fallback), "%.*s+0x%" PRIx64, len < 256 ? (int)len : 256, len > 0 ? base : "?",
-		 place->offset);
+	snprintf(out->fallback, sizeof(out->fallback), "%.*s+0x%" PRIx64, len < 256 ? (int)len : 256,
+		 len > 0 ? base : "?", place->offset);
 	out->name = out->fallback;
 	out->name_len = (uint32_t)strlen(out->fallback);
 }
