@@ -462,9 +462,14 @@ static void forked(void)
 	}
 }
 
+/* Do the program's calls come to us?  Not when we were loaded by the package alone. */
 static bool hooked(void)
 {
-	return dlsym(RTLD_DEFAULT, "sigaction") == (void *)sigaction;
+	void *found = dlsym(RTLD_DEFAULT, "sigaction");
+	Dl_info theirs, ours;
+
+	return found != NULL && dladdr(found, &theirs) != 0 && dladdr((void *)hooked, &ours) != 0 &&
+	       theirs.dli_fbase == ours.dli_fbase;
 }
 
 void isc_image_arrived(uint16_t birth)

@@ -180,31 +180,73 @@ void isc_sample_handle(int number, siginfo_t *info, void *context)
 	errno = error;
 }
 
+/* ---- for _core --------------------------------------------------------- */
+
+/* Reading outside of the handler, which must not come in between and use the same escape.  Under
+ * the guard if there is one: asking the kernel may be forbidden. */
+typedef struct aside {
+	isc_reach reach;
+	isc_fault none, *fault;
+	uint64_t mask;
+	int error;
+} aside;
+
+static void aside_begin(aside *a)
+{
+	uint64_t ours = 1ull << (SIGURG - 1);
+	isc_sampled *t;
+
+	a->error = errno;
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &ours, &a->mask, sizeof(ours));
+	t = isc_sampled_self;
+	a->reach = (isc_reach){.careful = t == NULL || !isc_fault_caught(), .pid = isc_kernel_pid()};
+	a->fault = t != NULL ? &t->fault : &a->none;
+}
+
+static void aside_end(aside *a)
+{
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &a->mask, NULL, sizeof(a->mask));
+	errno = a->error;
+}
+
 int isc_rt_python_walk(const isc_python_layout *layout, isc_python_frame *frames, int max)
 {
-	isc_reach r = {.careful = true, .pid = isc_kernel_pid()};
+	volatile int n = -1;
 	uint32_t flags = 0;
-	int error = errno, n;
+	aside a;
 
 	if (layout == NULL || layout->size != sizeof(*layout))
 		return -1;
-	n = isc_pywalk(layout, &r, frames, max, &flags);
-	errno = error;
-	return r.failed || flags != 0 ? -1 : n;
+	aside_begin(&a);
+	if (sigsetjmp(a.fault->escape, 0) == 0) {
+		isc_fault_arm(a.fault);
+		n = isc_pywalk(layout, &a.reach, frames, max, &flags);
+		isc_fault_disarm(a.fault);
+		if (a.reach.failed || flags != 0)
+			n = -1;
+	}
+	aside_end(&a);
+	return n;
 }
 
 int isc_rt_python_name(const isc_python_layout *layout, const void *code, char *to, int room)
 {
-	isc_reach r = {.careful = true, .pid = isc_kernel_pid()};
 	char def[ISC_PYWALK_CODE_ROOM];
 	isc_def_code head;
-	int error = errno;
+	volatile int len = -1;
+	aside a;
 
-	isc_pywalk_code(layout, &r, (uintptr_t)code, def, sizeof(def));
-	memcpy(&head, def, sizeof(head));
-	errno = error;
-	if (r.failed || (int)head.name_len > room)
-		return -1;
-	memcpy(to, def + sizeof(head), head.name_len);
-	return (int)head.name_len;
+	aside_begin(&a);
+	if (sigsetjmp(a.fault->escape, 0) == 0) {
+		isc_fault_arm(a.fault);
+		isc_pywalk_code(layout, &a.reach, (uintptr_t)code, def, sizeof(def));
+		isc_fault_disarm(a.fault);
+		memcpy(&head, def, sizeof(head));
+		if (!a.reach.failed && (int)head.name_len <= room) {
+			len = (int)head.name_len;
+			memcpy(to, def + sizeof(head), head.name_len);
+		}
+	}
+	aside_end(&a);
+	return len;
 }

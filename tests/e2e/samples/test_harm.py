@@ -6,10 +6,14 @@ import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from sampling import samples
+
+if TYPE_CHECKING:
+    from tests.e2e.samples.sampling import samples
+else:
+    from sampling import samples
 
 
 def same(inferscope: Any, *command: str | Path, timeout: float = 100, rate: str = "1000") -> Any:
