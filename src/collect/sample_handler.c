@@ -122,6 +122,25 @@ static void sample(isc_sampled *t, const ucontext_t *context, uint64_t ticks, ui
 	isc_write((const isc_record *)&record, 2);
 }
 
+void isc_sample_end(isc_sampled *t)
+{
+	struct {
+		isc_record head;
+		isc_sample body;
+	} record = {.head = {.ticks = isc_ticks(), .kind = ISC_KIND_SAMPLE, .slots = 2}};
+	uint64_t now, steps;
+
+	if (!isc_sample_on() || !isc_rt_active() || (t->timer < 0 && t->perf < 0))
+		return;
+	now = isc_sample_cpu_ns();
+	if (now < t->due_ns)
+		return;
+	steps = (uint64_t)((int64_t)now - t->base_ns + t->period_ns / 2) / t->period_ns;
+	record.head.arg = (uint16_t)(steps < 1 ? 1 : steps < UINT16_MAX ? steps : UINT16_MAX);
+	record.body = (isc_sample){.period_ns = t->period_ns, .flags = ISC_SAMPLE_GONE};
+	isc_write((const isc_record *)&record, 2);
+}
+
 /* The thread was met by a search, or the program took its alternate stack away: sigreturn
  * installs what stands in the context, and would undo a call to sigaltstack(). */
 static void settle(isc_sampled *t, ucontext_t *context)
@@ -136,12 +155,12 @@ static void settle(isc_sampled *t, ucontext_t *context)
 
 static void step(isc_sampled *t, ucontext_t *context, uint64_t ticks)
 {
-	uint64_t now = isc_sample_cpu_ns(), ran = now > t->base_ns ? now - t->base_ns : 0;
+	uint64_t now = isc_sample_cpu_ns(), ran = (int64_t)now > t->base_ns ? (uint64_t)((int64_t)now - t->base_ns) : 0;
 	uint64_t steps = (ran + t->period_ns / 2) / t->period_ns;
 	const isc_control *control = isc_rt_control();
 
 	if (!isc_rt_active()) {
-		t->base_ns = now;
+		t->base_ns = (int64_t)now;
 		if (control != NULL && atomic_load_explicit(&control->phase, memory_order_relaxed) == ISC_PHASE_WAITING)
 			isc_sample_arm(t, WAITING_NS, now);
 		return;
@@ -149,9 +168,9 @@ static void step(isc_sampled *t, ucontext_t *context, uint64_t ticks)
 	steps = steps < UINT16_MAX ? steps : UINT16_MAX;
 	if (steps > 0)
 		sample(t, context, ticks, (uint32_t)steps);
-	t->base_ns += steps * t->period_ns;
+	t->base_ns += (int64_t)(steps * t->period_ns);
 	isc_sample_search();
-	isc_sample_spent(isc_ticks(), isc_ticks() - ticks, ran);
+	isc_sample_spent(isc_ticks(), isc_ticks() - ticks, steps * t->period_ns);
 	t->period_ns = isc_sample_period_ns();
 	/* Somewhere in the next step: the middle of it on average. */
 	isc_sample_arm(t, t->period_ns / 2 + random_next(t) % t->period_ns, now);

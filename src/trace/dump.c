@@ -87,7 +87,7 @@ static void add_stack(struct dump *d, uint32_t process, uint32_t id)
 
 static void add_sample_flags(struct dump *d, uint32_t flags)
 {
-	static const char *const words[] = {"cut", "edge", "fault", "no_python", "other", "passed", "blind"};
+	static const char *const words[] = {"cut", "edge", "fault", "no_python", "other", "passed", "blind", "gone"};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (flags >> i & 1)

@@ -173,6 +173,15 @@ print("all", threading.active_count())
     )
 
 
+@pytest.mark.parametrize("rate", ["100", "1000"])
+def test_H7_short_threads_get_their_share(inferscope: Any, target: Callable[[str], str], rate: str) -> None:
+    """Two steps of life each: what ends between two signals is counted all the same."""
+    run = inferscope("run", "--no-report", "--rate", rate, "--budget", "off", "--", target("many_threads.c"))
+    taken = samples(run)
+    assert sum(s.cpu_ns for s in taken) == pytest.approx(int(run.stdout), rel=0.05)
+    assert len({s.thread for s in taken}) >= 195
+
+
 def test_forks_and_programs_under_sampling(inferscope: Any, python: str, tmp_path: Path, count: Any) -> None:
     rounds = count(40, 1000)
     run = run_python(
