@@ -463,6 +463,7 @@ static void forked(void)
 	uint32_t n = atomic_load(&most);
 
 	isc_fault_forked();
+	isc_sample_signal_forked();
 	for (uint32_t i = 0; i < n; i++) {
 		isc_sampled *t = atomic_load(&threads[i]);
 

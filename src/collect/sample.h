@@ -118,6 +118,7 @@ void isc_sample_spent(uint64_t now, uint64_t ticks, uint64_t ran_ns);
 
 /* Takes the signal; false: the program has a handler, and we would not see what it does with it. */
 bool isc_sample_signal_begin(bool hooked);
+void isc_sample_signal_forked(void); /* nobody holds the lock */
 
 /* A SIGURG that is not ours: the program's. */
 void isc_sample_signal_pass(int number, siginfo_t *info, void *context);
