@@ -86,16 +86,18 @@ enum isc_sample_flag {
 	ISC_SAMPLE_OTHER = 1u << 4,	 /* no room for another stack */
 	ISC_SAMPLE_PASSED = 1u << 5,	 /* frames that are no code objects were passed over */
 	ISC_SAMPLE_BLIND = 1u << 6,	 /* Python frames cannot be read in this process */
-	ISC_SAMPLE_NATIVE_CUT = 1u << 7, /* native frames on the root side are missing */
-	ISC_SAMPLE_GUESSED = 1u << 8,	 /* some native frames were found by a scan of the stack */
-	ISC_SAMPLE_UNPLACED = 1u << 9,	 /* Python frames on the root side, with no native ones between them */
-	ISC_SAMPLE_SWITCHED = 1u << 10	 /* the C stack goes on in another greenlet: left out */
+	ISC_SAMPLE_GONE = 1u << 7,	 /* the thread ended before the signal came */
+	ISC_SAMPLE_NATIVE_CUT = 1u << 8, /* native frames on the root side are missing */
+	ISC_SAMPLE_GUESSED = 1u << 9,	 /* some native frames were found by a scan of the stack */
+	ISC_SAMPLE_UNPLACED = 1u << 10,	 /* Python frames on the root side, with no native ones between them */
+	ISC_SAMPLE_SWITCHED = 1u << 11	 /* the C stack goes on in another greenlet: left out */
 };
 
 enum isc_sample_rate {
 	ISC_SAMPLE_RATE_ASKED = 0,
 	ISC_SAMPLE_RATE_GOVERNED = 1, /* longer steps, to stay inside the budget */
-	ISC_SAMPLE_RATE_ENDED = 2
+	ISC_SAMPLE_RATE_ENDED = 2,    /* the program needs the signal */
+	ISC_SAMPLE_RATE_REFUSED = 3   /* some threads cannot be sampled: they get no timer */
 };
 
 #define ISC_STACK_FRAMES_MAX 512u /* deeper ones are cut */

@@ -188,8 +188,9 @@ static void close_sources(isc_sampled *t)
 
 void isc_sample_arm(isc_sampled *t, uint64_t after_ns, uint64_t now_ns)
 {
-	uint64_t due = t->base_ns + after_ns;
+	uint64_t due = (uint64_t)(t->base_ns + (int64_t)after_ns) | 1;
 
+	t->due_ns = due;
 	if (t->paused)
 		return;
 	if (t->perf >= 0) {
@@ -231,15 +232,28 @@ void isc_sample_pause(isc_sampled *t, bool pause)
 	errno = error;
 }
 
+/* A thread that gets no timer is not sampled: out of timers, or forbidden. */
+static void tell_once(void)
+{
+	static _Atomic bool told;
+
+	if (!atomic_exchange(&told, true))
+		isc_write1(isc_ticks(),
+			   ISC_RECORD_WORD(isc_sample_period_ns(), ISC_KIND_SAMPLE_RATE, ISC_SAMPLE_RATE_REFUSED));
+}
+
 /* Opens what the rate asks for and arms it; from any thread. */
 static void begin_thread(isc_sampled *t, uint32_t tid)
 {
 	uint32_t period = isc_sample_period_ns();
 	uint64_t now = ns_of(CPU_CLOCK_OF(tid));
 
-	if (!(period < TIMER_PERIOD_NS && open_perf(t, tid)) && !open_timer(t, tid))
+	if (!(period < TIMER_PERIOD_NS && open_perf(t, tid)) && !open_timer(t, tid)) {
+		tell_once();
 		return;
-	t->base_ns = now;
+	}
+	/* The first signal then comes anywhere in the first step, and short threads get their share. */
+	t->base_ns = (int64_t)now - period / 2;
 	t->period_ns = period;
 	isc_sample_arm(t, period / 2 + t->random % period, now);
 }
@@ -334,6 +348,7 @@ void isc_sample_leave(isc_sampled *t)
 	if (isc_sampled_self != t)
 		return;
 	isc_guard_enter(&guard);
+	isc_sample_end(t);
 	close_sources(t);
 	take_alternate_stack(t);
 	isc_sampled_self = NULL;
@@ -451,6 +466,7 @@ static void forked(void)
 
 	isc_fault_forked();
 	isc_sample_native_forked();
+	isc_sample_signal_forked();
 	for (uint32_t i = 0; i < n; i++) {
 		isc_sampled *t = atomic_load(&threads[i]);
 
@@ -465,9 +481,14 @@ static void forked(void)
 	}
 }
 
+/* Do the program's calls come to us?  Not when we were loaded by the package alone. */
 static bool hooked(void)
 {
-	return dlsym(RTLD_DEFAULT, "sigaction") == (void *)sigaction;
+	void *found = dlsym(RTLD_DEFAULT, "sigaction");
+	Dl_info theirs, ours;
+
+	return found != NULL && dladdr(found, &theirs) != 0 && dladdr((void *)hooked, &ours) != 0 &&
+	       theirs.dli_fbase == ours.dli_fbase;
 }
 
 void isc_image_arrived(uint16_t birth)

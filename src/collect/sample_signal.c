@@ -15,6 +15,7 @@
 #include <string.h>
 #include <ucontext.h>
 
+#include "runtime/image.h"
 #include "runtime/kernel.h"
 
 #define FULL_SET 16 /* signals up to 31: a set of that many was not made for SIGURG */
@@ -61,6 +62,11 @@ static int install(const struct sigaction *theirs)
 	return ISC_REAL(sigaction)(SIGURG, &mine, NULL);
 }
 
+void isc_sample_signal_forked(void)
+{
+	atomic_store(&lock, 0);
+}
+
 bool isc_sample_signal_begin(bool hooked)
 {
 	struct sigaction now;
@@ -78,8 +84,9 @@ bool isc_sample_signal_action(int number, const struct sigaction *action, struct
 	uint32_t none = 0;
 	isc_guard guard;
 
-	/* Also when sampling has ended: to put the default back would discard a pending one. */
-	if (number != SIGURG || !begun)
+	/* Also when sampling has ended: to put the default back would discard a pending one.  A vfork
+	 * child has handlers of its own, and our memory. */
+	if (number != SIGURG || !begun || isc_kernel_pid() != isc_image_self.pid)
 		return false;
 	if (action != NULL)
 		wanted = *action;
@@ -157,7 +164,8 @@ int isc_sample_signal_mask(isc_sample_mask *real, int how, const sigset_t *set, 
 	sigset_t wanted;
 	int result;
 
-	if (t == NULL || !isc_sample_on())
+	if (t == NULL || !isc_sample_on() ||
+	    atomic_load_explicit(ISC_SAMPLED_TID(t), memory_order_relaxed) != isc_kernel_tid())
 		return real(how, set, old);
 	held = holds = t->holds;
 	if (set != NULL) {

@@ -24,8 +24,8 @@ void isc_dump_quoted(isc_buffer *line, const char *text, size_t len)
 
 void isc_dump_sample_flags(isc_buffer *line, uint32_t flags)
 {
-	static const char *const words[] = {"cut",   "edge",	   "fault",   "no_python", "other",   "passed",
-					    "blind", "native_cut", "guessed", "unplaced",  "switched"};
+	static const char *const words[] = {"cut",   "edge", "fault",	   "no_python", "other",    "passed",
+					    "blind", "gone", "native_cut", "guessed",	"unplaced", "switched"};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (flags >> i & 1)

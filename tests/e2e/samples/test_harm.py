@@ -6,10 +6,14 @@ import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from sampling import samples
+
+if TYPE_CHECKING:
+    from tests.e2e.samples.sampling import samples
+else:
+    from sampling import samples
 
 
 def same(inferscope: Any, *command: str | Path, timeout: float = 100, rate: str = "1000") -> Any:
@@ -167,6 +171,15 @@ print("all", threading.active_count())
 """,
         timeout=900,
     )
+
+
+@pytest.mark.parametrize("rate", ["100", "1000"])
+def test_H7_short_threads_get_their_share(inferscope: Any, target: Callable[[str], str], rate: str) -> None:
+    """Two steps of life each: what ends between two signals is counted all the same."""
+    run = inferscope("run", "--no-report", "--rate", rate, "--budget", "off", "--", target("many_threads.c"))
+    taken = samples(run)
+    assert sum(s.cpu_ns for s in taken) == pytest.approx(int(run.stdout), rel=0.05)
+    assert len({s.thread for s in taken}) >= 195
 
 
 def test_forks_and_programs_under_sampling(inferscope: Any, python: str, tmp_path: Path, count: Any) -> None:
