@@ -135,11 +135,11 @@ static void frames_come_newest_first_with_their_offsets(void **unused)
 
 	(void)unused;
 	thread.newest = &b;
-	assert_int_equal(walk(ISC_PYTHON_CURRENT, found, 8, NULL, &flags), 2);
+	assert_int_equal(walk(ISC_PYTHON_CURRENT, found, 8, &flags), 2);
 	assert_true(found[0].code == (uintptr_t)&codes[1] && found[1].code == (uintptr_t)&codes[0]);
 	assert_true(found[0].offset == 4 && flags == 0);
 	a.instruction = (char *)codes[0].instructions - 2;
-	assert_int_equal(walk(ISC_PYTHON_CURRENT, found, 8, NULL, &flags), 2);
+	assert_int_equal(walk(ISC_PYTHON_CURRENT, found, 8, &flags), 2);
 	assert_true(found[1].offset == ISC_STACK_NOT_BEGUN);
 	assert_int_equal(walk(ISC_PYTHON_CURRENT, found, 1, &flags), 1);
 	assert_int_equal(flags, ISC_SAMPLE_CUT);
@@ -155,12 +155,12 @@ static void what_is_no_code_is_passed_over(void **unused)
 	(void)unused;
 	odd.head.type = &thread;
 	thread.newest = &c;
-	assert_int_equal(walk(ISC_PYTHON_CURRENT, found, 8, NULL, &flags), 2);
+	assert_int_equal(walk(ISC_PYTHON_CURRENT, found, 8, &flags), 2);
 	assert_int_equal(flags, ISC_SAMPLE_PASSED);
 	/* A code object without a name calls __init__() and is nobody's function. */
 	odd.head.type = &code_type;
 	odd.name = NULL;
-	assert_int_equal(walk(ISC_PYTHON_CURRENT, found, 8, NULL, &flags), 2);
+	assert_int_equal(walk(ISC_PYTHON_CURRENT, found, 8, &flags), 2);
 	assert_int_equal(flags, 0);
 }
 
@@ -217,28 +217,28 @@ static void activations_are_walked_and_the_newest_is_believed_only_when_whole(vo
 		struct stack s;
 
 		make_stack(&s, chains[i]);
-		assert_int_equal(walk(chains[i], found, 8, NULL, &flags), 3);
+		assert_int_equal(walk(chains[i], found, 8, &flags), 3);
 		assert_true(found[2].code == (uintptr_t)&codes[0] && flags == 0);
 		/* What an earlier call left there: a frame that leads nowhere, */
 		s.inner.current = &stale;
-		assert_int_equal(walk(chains[i], found, 8, NULL, &flags), 1);
+		assert_int_equal(walk(chains[i], found, 8, &flags), 1);
 		assert_true(found[0].code == (uintptr_t)&codes[0] && flags == ISC_SAMPLE_EDGE);
 		/* one that leads into itself, */
 		stale.previous = &stale;
-		assert_int_equal(walk(chains[i], found, 8, NULL, &flags), 1);
+		assert_int_equal(walk(chains[i], found, 8, &flags), 1);
 		assert_int_equal(flags, ISC_SAMPLE_EDGE);
 		/* one whose end is that of another call, */
 		make_stack(&s, chains[i]);
 		(chains[i] == ISC_PYTHON_SHIMS ? &s.inner_end : &s.b)->previous = &stale;
-		assert_int_equal(walk(chains[i], found, 8, NULL, &flags), 1);
+		assert_int_equal(walk(chains[i], found, 8, &flags), 1);
 		assert_int_equal(flags, ISC_SAMPLE_EDGE);
 		/* and something that is no pointer. */
 		s.inner.current = (frame *)0x1234567;
-		assert_int_equal(walk(chains[i], found, 8, NULL, &flags), 1);
+		assert_int_equal(walk(chains[i], found, 8, &flags), 1);
 		/* Activations that go round. */
 		make_stack(&s, chains[i]);
 		s.outer.previous = &s.inner;
-		assert_true(walk(chains[i], found, 8, NULL, &flags) <= 8);
+		assert_true(walk(chains[i], found, 8, &flags) <= 8);
 		assert_true((flags & ISC_SAMPLE_CUT) != 0);
 	}
 }
