@@ -196,6 +196,15 @@ static void damaged_tables_are_read_no_further(void **state)
 	}
 }
 
+/* The address sanitizer forbids to read other frames, and has its own backtrace(). */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define REAL_STACKS 0
+#else
+#define REAL_STACKS 1
+#endif
+
+#if REAL_STACKS
+
 /* ---- real stacks ----------------------------------------------------------------- */
 
 static isc_unwind walked;
@@ -428,6 +437,8 @@ static void garbage_ends(void **state)
 	}
 }
 
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -436,12 +447,14 @@ int main(void)
 		cmocka_unit_test(expressions_of_stubs_and_realigned_frames_are_known),
 		cmocka_unit_test(bottoms_and_signal_frames_are_told),
 		cmocka_unit_test(damaged_tables_are_read_no_further),
+#if REAL_STACKS
 		cmocka_unit_test(frames_are_those_that_gcc_finds),
 		cmocka_unit_test(a_thread_ends_at_its_bottom),
 		cmocka_unit_test(a_handler_s_frames_lead_to_what_it_interrupted),
 		cmocka_unit_test(the_leaf_alone_asks_for_one_frame),
 		cmocka_unit_test(code_without_tables_is_passed_by_a_guess_that_says_so),
 		cmocka_unit_test(garbage_ends),
+#endif
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
