@@ -243,6 +243,13 @@ static int uncounted(const isc_unwind *u, int python)
 	return u->end == ISC_UNWIND_BOTTOM && n > python ? n - python : 0;
 }
 
+/* The interpreter is met where no Python frame is left: the stack is another greenlet's, or
+ * there were too many frames. */
+static uint32_t end_of(uint32_t flags)
+{
+	return flags & ISC_SAMPLE_CUT ? ISC_SAMPLE_NATIVE_CUT : ISC_SAMPLE_SWITCHED;
+}
+
 static bool merge_counted(struct merge *m, int python, bool careful, uint32_t *flags)
 {
 	const isc_unwind *u = &m->t->unwind;
@@ -259,7 +266,7 @@ static bool merge_counted(struct merge *m, int python, bool careful, uint32_t *f
 		} else if (m->next < python) {
 			add_python(m, m->next + 1);
 		} else {
-			*flags |= ISC_SAMPLE_SWITCHED;
+			*flags |= end_of(*flags);
 			return false;
 		}
 	}
@@ -286,7 +293,7 @@ static bool merge_anchored(struct merge *m, int python, bool careful, uint32_t *
 		if (!is_eval(f->ip)) {
 			add_native(m, f, careful);
 		} else if (a == list->n && m->next == python && python > 0) {
-			*flags |= ISC_SAMPLE_SWITCHED;
+			*flags |= end_of(*flags);
 			return false;
 		} else {
 			*flags |= ISC_SAMPLE_EDGE;
