@@ -47,7 +47,8 @@ static uint64_t random_next(isc_sampled *t)
 	return t->random;
 }
 
-/* A program's own alternate stack may be too small for more than a few calls. */
+/* A program's own alternate stack may be too small for more than a few calls: then the time adds to the
+ * sample that is written when the thread ends. */
 static bool has_room(const isc_sampled *t, const ucontext_t *context)
 {
 	const stack_t *s = &context->uc_stack;
@@ -82,7 +83,7 @@ static int walk(isc_sampled *t, const isc_python_layout *l, bool careful, uint32
 	return (found & ISC_SAMPLE_FAULT) ? 0 : n;
 }
 
-static uint32_t stack_now(isc_sampled *t, const ucontext_t *context, uint32_t *flags)
+static uint32_t stack_now(isc_sampled *t, uint32_t *flags)
 {
 	const isc_python_layout *l = isc_sample_layout();
 	bool careful;
@@ -91,10 +92,6 @@ static uint32_t stack_now(isc_sampled *t, const ucontext_t *context, uint32_t *f
 
 	if (l == NULL) {
 		*flags |= ISC_SAMPLE_BLIND;
-		return 0;
-	}
-	if (!has_room(t, context)) {
-		*flags |= ISC_SAMPLE_FAULT;
 		return 0;
 	}
 	careful = !isc_fault_caught();
@@ -109,7 +106,7 @@ static uint32_t stack_now(isc_sampled *t, const ucontext_t *context, uint32_t *f
 	return id;
 }
 
-static void sample(isc_sampled *t, const ucontext_t *context, uint64_t ticks, uint32_t steps)
+static void sample(isc_sampled *t, uint64_t ticks, uint32_t steps)
 {
 	struct {
 		isc_record head;
@@ -117,7 +114,7 @@ static void sample(isc_sampled *t, const ucontext_t *context, uint64_t ticks, ui
 	} record = {.head = {.ticks = ticks, .kind = ISC_KIND_SAMPLE, .slots = 2, .arg = (uint16_t)steps}};
 
 	record.body.period_ns = t->period_ns;
-	record.head.id = stack_now(t, context, &record.body.flags);
+	record.head.id = stack_now(t, &record.body.flags);
 	record.body.task = isc_producer_self != NULL ? isc_producer_self->task : 0;
 	isc_write((const isc_record *)&record, 2);
 }
@@ -153,7 +150,8 @@ static void settle(isc_sampled *t, ucontext_t *context)
 	context->uc_stack.ss_flags = 0;
 }
 
-static void step(isc_sampled *t, ucontext_t *context, uint64_t ticks)
+/* Apart from its caller: this is what needs a stack. */
+__attribute__((noinline)) static void step(isc_sampled *t, uint64_t ticks)
 {
 	uint64_t now = isc_sample_cpu_ns(), ran = (int64_t)now > t->base_ns ? (uint64_t)((int64_t)now - t->base_ns) : 0;
 	uint64_t steps = (ran + t->period_ns / 2) / t->period_ns;
@@ -167,13 +165,21 @@ static void step(isc_sampled *t, ucontext_t *context, uint64_t ticks)
 	}
 	steps = steps < UINT16_MAX ? steps : UINT16_MAX;
 	if (steps > 0)
-		sample(t, context, ticks, (uint32_t)steps);
+		sample(t, ticks, (uint32_t)steps);
 	t->base_ns += (int64_t)(steps * t->period_ns);
 	isc_sample_search();
 	isc_sample_spent(isc_ticks(), isc_ticks() - ticks, steps * t->period_ns);
 	t->period_ns = isc_sample_period_ns();
 	/* Somewhere in the next step: the middle of it on average. */
 	isc_sample_arm(t, t->period_ns / 2 + random_next(t) % t->period_ns, now);
+}
+
+static void put_off(isc_sampled *t)
+{
+	uint64_t now = isc_sample_cpu_ns();
+
+	isc_sample_arm(t, (uint64_t)((int64_t)now - t->base_ns) + t->period_ns, now);
+	t->due_ns = 0;
 }
 
 void isc_sample_handle(int number, siginfo_t *info, void *context)
@@ -192,7 +198,10 @@ void isc_sample_handle(int number, siginfo_t *info, void *context)
 			isc_sample_drop(t);
 		} else if (!t->busy) {
 			t->busy = true;
-			step(t, context, ticks);
+			if (has_room(t, context))
+				step(t, ticks);
+			else
+				put_off(t);
 			t->busy = false;
 		}
 	}
