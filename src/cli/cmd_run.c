@@ -45,14 +45,20 @@ static void say_salvaged(void *self, const char *folder, const char *trace, isc_
 typedef struct plan {
 	char **argv;		/* the program's whole command line; borrows python */
 	char python[PATH_ROOM]; /* that runs it; "" when none does, as far as can be seen */
-	char inject[PATH_ROOM]; /* where our sitecustomize is, for a Python without the package */
+	bool lacks_package;	/* that Python does not load us by itself */
 } plan;
 
 static isc_status prepare(const isc_settings *settings, const isc_target *target, plan *p, isc_error *err)
 {
+	char what[40];
 	isc_parts parts;
 	isc_status st;
 
+	if (target->kind == ISC_TARGET_SCRIPT && isc_shebang_foreign(target->argv[0], what, sizeof(what))) {
+		isc_fail(err, ISC_ERR_INVALID, "cannot run %.100s with Python: it is %s", target->argv[0], what);
+		isc_hint(err, "write inferscope run -- %.100s", target->argv[0]);
+		return ISC_ERR_INVALID;
+	}
 	if (target->kind != ISC_TARGET_COMMAND) {
 		st = isc_parts_python(settings->python, isc_cli_called_as, p->python, sizeof(p->python), err);
 		if (st != ISC_OK)
@@ -60,15 +66,21 @@ static isc_status prepare(const isc_settings *settings, const isc_target *target
 	} else {
 		isc_shebang_python(target->argv[0], p->python, sizeof(p->python));
 	}
-	if (p->python[0] != 0 && isc_parts_find(&parts, NULL) == ISC_OK &&
-	    !isc_parts_python_has_package(p->python, &parts)) {
-		snprintf(p->inject, sizeof(p->inject), "%s", parts.inject);
-		if (p->inject[0] == 0)
-			isc_log_write(&isc_cli_log, ISC_LOG_WARN,
-				      "%s has no InferScope: its Python code is not seen; %s -m pip install inferscope",
-				      p->python, p->python);
-	}
+	p->lacks_package = p->python[0] != 0 && isc_parts_find(&parts, NULL) == ISC_OK &&
+			   !isc_parts_python_has_package(p->python, &parts);
+	if (p->lacks_package && !isc_parts_python_has_core(p->python, &parts))
+		isc_log_write(&isc_cli_log, ISC_LOG_WARN,
+			      "%s has no InferScope: its Python code is not seen; %s -m pip install inferscope",
+			      p->python, p->python);
 	return isc_target_argv(target->kind, target->argv, p->python, &p->argv, err);
+}
+
+/* A trace is written in place, which only a file can be. */
+static isc_status refuse_stdout(isc_error *err)
+{
+	isc_fail(err, ISC_ERR_INVALID, "cannot write the trace to -: it is no stream");
+	isc_hint(err, "give a path; ./- is a file of that name");
+	return ISC_ERR_INVALID;
 }
 
 /* Everything that would be an error after the program has run is one now. */
@@ -107,7 +119,7 @@ static int run(const isc_settings *settings, const isc_target *target)
 	isc_error err;
 	isc_status st;
 
-	st = prepare(settings, target, &p, &err);
+	st = strcmp(settings->trace, "-") == 0 ? refuse_stdout(&err) : prepare(settings, target, &p, &err);
 	if (st == ISC_OK)
 		st = isc_path_absolute(settings->trace, trace, sizeof(trace), &err);
 	if (st == ISC_OK)
@@ -121,7 +133,8 @@ static int run(const isc_settings *settings, const isc_target *target)
 	}
 	isc_session_salvage(trace, say_salvaged, NULL);
 	session.trace_path = trace;
-	st = isc_session_run(&session, p.argv, p.inject, &result, &err);
+	session.lacks_package = p.lacks_package;
+	st = isc_session_run(&session, p.argv, &result, &err);
 	free(p.argv);
 	if (result.launch == NULL) { /* it never ran: no trace either */
 		unlink(trace);

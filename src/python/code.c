@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "python/governor.h"
+#include "python/interpreter.h"
 
 #define SLAB 256u
 #define TRIES_MAX 1000u /* to define a code object; then it stays "?" */
@@ -145,6 +146,21 @@ static void give_back(void *value)
 	unused = entry;
 }
 
+void isc_code_review(isc_code *entry)
+{
+	PyObject *type, *value, *traceback;
+
+	if (entry->state == ISC_CODE_GOVERNED)
+		isc_governor_forget(entry);
+	PyErr_Fetch(&type, &value, &traceback);
+	entry->state = is_skipped(entry->code) ? ISC_CODE_SKIPPED : ISC_CODE_TRACED;
+	PyErr_Restore(type, value, traceback);
+	entry->round = isc_calls_self.round;
+	entry->counted = 0;
+	entry->calls = 0;
+	entry->self_ticks = 0;
+}
+
 isc_code *isc_code_see(PyCodeObject *code)
 {
 	const struct isc_code_extra *before = code->co_extra;
@@ -157,6 +173,7 @@ isc_code *isc_code_see(PyCodeObject *code)
 	PyErr_Fetch(&type, &value, &traceback);
 	entry->code = code;
 	entry->state = is_skipped(code) ? ISC_CODE_SKIPPED : ISC_CODE_TRACED;
+	entry->round = isc_calls_self.round;
 	if (SET_EXTRA((PyObject *)code, isc_calls_self.extra, entry) < 0) {
 		PyErr_Clear();
 		give_back(entry);
@@ -198,6 +215,7 @@ uint32_t isc_code_define(isc_code *entry)
 	head->file_len = (uint32_t)((size_t)file.len < room ? (size_t)file.len : room);
 	memcpy(data + sizeof(*head), name.at, head->name_len);
 	memcpy(data + sizeof(*head) + head->name_len, file.at, head->file_len);
+	isc_interpreter_tell();
 	/* Code that is made again and again is one function to whoever reads the trace. */
 	entry->id = isc_rt_intern(ISC_DEF_CODE, data, sizeof(*head) + head->name_len + head->file_len);
 	Py_XDECREF(name.owner);

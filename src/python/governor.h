@@ -31,8 +31,8 @@ extern isc_governor isc_governor_self;
 
 /* The Python functions to measure with.  Before the hooks: what a call costs without. */
 bool isc_governor_prepare(void);
-/* And with them; the bucket is full. */
-void isc_governor_begin(void);
+/* And with them, the first time; the bucket is full. */
+void isc_governor_begin(bool first, double budget_pct);
 
 /* A look at the bucket: fills it, and lets the mechanism act. */
 void isc_governor_look(uint64_t ticks);

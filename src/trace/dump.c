@@ -194,6 +194,8 @@ static void dump_definitions(struct dump *d)
 			isc_buffer_format(&d->line, "define p%u %u string ", e->process, e->id);
 		else if (e->type == ISC_DEF_CODE)
 			isc_buffer_format(&d->line, "define p%u %u code ", e->process, e->id);
+		else if (e->type == ISC_DEF_PYTHON)
+			isc_buffer_format(&d->line, "define p%u %u python ", e->process, e->id);
 		else
 			isc_buffer_format(&d->line, "define p%u %u type%u ", e->process, e->id, e->type);
 		if (e->type == ISC_DEF_CODE)
@@ -210,6 +212,7 @@ static void add_kind(struct dump *d, unsigned kind)
 		[ISC_KIND_INSTANT] = "instant",		[ISC_KIND_SCOPE_ENTER] = "scope_enter",
 		[ISC_KIND_SCOPE_EXIT] = "scope_exit",	[ISC_KIND_COUNTER] = "counter",
 		[ISC_KIND_THREAD_NAME] = "thread_name", [ISC_KIND_CPU] = "cpu",
+		[ISC_KIND_SPAN_ENTER] = "scope_enter",	[ISC_KIND_SPAN_EXIT] = "scope_exit",
 		[ISC_KIND_CALL_ENTER] = "call_enter",	[ISC_KIND_CALL_RESUME] = "call_resume",
 		[ISC_KIND_CALL_EXIT] = "call_exit",	[ISC_KIND_C_ENTER] = "c_enter",
 		[ISC_KIND_C_EXIT] = "c_exit",		[ISC_KIND_TASK] = "task",
@@ -259,6 +262,19 @@ static void add_id(struct dump *d, const isc_event *ev)
 	}
 }
 
+/* " scope 7 in 3" where it is entered, " scope 7 ticks 1200" where it is left. */
+static void add_span(struct dump *d, const isc_event *ev)
+{
+	isc_span span;
+
+	memcpy(&span, ev->extra, sizeof(span));
+	isc_buffer_format(&d->line, " scope %" PRIu64, span.instance);
+	if (ev->kind == ISC_KIND_SPAN_EXIT)
+		isc_buffer_format(&d->line, " ticks %" PRIu64, span.more);
+	else if (span.more != 0)
+		isc_buffer_format(&d->line, " in %" PRIu64, span.more);
+}
+
 static void add_extra(struct dump *d, const isc_event *ev)
 {
 	uint32_t len;
@@ -267,6 +283,10 @@ static void add_extra(struct dump *d, const isc_event *ev)
 	if (ev->kind == ISC_KIND_COUNTER && ev->extra_len >= sizeof(value)) {
 		memcpy(&value, ev->extra, sizeof(value));
 		isc_buffer_format(&d->line, " %.17g", value);
+		return;
+	}
+	if ((ev->kind == ISC_KIND_SPAN_ENTER || ev->kind == ISC_KIND_SPAN_EXIT) && ev->extra_len == sizeof(isc_span)) {
+		add_span(d, ev);
 		return;
 	}
 	if (ev->extra_len < sizeof(len))
@@ -474,6 +494,7 @@ bool isc_dump_write(isc_trace *tr, const isc_dump_options *options, FILE *out, i
 	isc_buffer_fini(&d.line);
 	if (good && (fflush(out) != 0 || ferror(out))) {
 		isc_fail_errno(err, "cannot print the trace");
+		isc_hint(err, "see where the output goes");
 		good = false;
 	}
 	return good;

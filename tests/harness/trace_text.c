@@ -182,6 +182,20 @@ static uint32_t define_code(struct maker *m, uint32_t process, isc_status *st)
 	return define_bytes(m, process, ISC_DEF_CODE, bytes, sizeof(head) + head.name_len + head.file_len, st);
 }
 
+static isc_status add_interpreter(struct maker *m)
+{
+	isc_status st = ISC_OK;
+	char bytes[160];
+
+	if (m->words != 4 || m->word[2].len + m->word[3].len + 1 > sizeof(bytes))
+		return bad(m, "an interpreter has a version and a path");
+	memcpy(bytes, m->word[2].at, m->word[2].len);
+	bytes[m->word[2].len] = 0;
+	memcpy(bytes + m->word[2].len + 1, m->word[3].at, m->word[3].len);
+	define_bytes(m, index_of(m->word[0].at), ISC_DEF_PYTHON, bytes, m->word[2].len + 1 + m->word[3].len, &st);
+	return st;
+}
+
 static isc_status add_process(struct maker *m)
 {
 	static const struct {
@@ -288,7 +302,19 @@ static isc_status add_event(struct maker *m, uint32_t thread, uint64_t time_ns, 
 	}
 	if (st != ISC_OK)
 		return st;
-	if (kind == ISC_KIND_COUNTER) {
+	if (kind == ISC_KIND_SPAN_ENTER || kind == ISC_KIND_SPAN_EXIT) {
+		isc_span span = {m->words > 4 ? strtoul(m->word[4].at, NULL, 10) : 0, 0};
+
+		if (m->words > 5 && kind == ISC_KIND_SPAN_EXIT && !parse_time(m->word[5].at, &span.more))
+			return bad(m, "how long?");
+		if (m->words > 5 && kind == ISC_KIND_SPAN_EXIT)
+			span.more -= START_NS;
+		if (m->words > 5 && kind == ISC_KIND_SPAN_ENTER)
+			span.more = strtoul(m->word[5].at, NULL, 10);
+		slot[0].arg = m->words > 6 ? (uint16_t)strtoul(m->word[6].at, NULL, 10) : 0;
+		memcpy(&slot[1], &span, sizeof(span));
+		run.slots = 2;
+	} else if (kind == ISC_KIND_COUNTER) {
 		double value = m->words > 4 ? strtod(m->word[4].at, NULL) : 0;
 
 		memcpy(&slot[1], &value, sizeof(value));
@@ -315,6 +341,8 @@ static isc_status add_thread_line(struct maker *m)
 		int event, change;
 	} kinds[] = {{"scope_enter", ISC_KIND_SCOPE_ENTER, 0},
 		     {"scope_exit", ISC_KIND_SCOPE_EXIT, 0},
+		     {"span_enter", ISC_KIND_SPAN_ENTER, 0},
+		     {"span_exit", ISC_KIND_SPAN_EXIT, 0},
 		     {"instant", ISC_KIND_INSTANT, 0},
 		     {"counter", ISC_KIND_COUNTER, 0},
 		     {"call_enter", ISC_KIND_CALL_ENTER, 0},
@@ -381,7 +409,7 @@ static isc_status take_line(struct maker *m, char *line)
 	if (m->words == 2 && strncmp(m->word[0].at, "gap_", 4) == 0 && parse_time(m->word[1].at, &ns))
 		return add_switch(m, ns, 0, is(&m->word[0], "gap_begin") ? ISC_SWITCH_GAP_BEGIN : ISC_SWITCH_GAP_END);
 	if (m->word[0].at[0] == 'p')
-		return add_process(m);
+		return m->words > 1 && is(&m->word[1], "interpreter") ? add_interpreter(m) : add_process(m);
 	if (m->word[0].at[0] == 't')
 		return add_thread_line(m);
 	return bad(m, "not understood");
