@@ -52,8 +52,9 @@ def words_for(python: str, environment: dict[str, str], module: str, folder: Pat
     if module.startswith("test_multiprocessing") and has(python, environment, "_test_multiprocessing"):
         made = folder / "made"
         made.mkdir(exist_ok=True)
-        (made / f"{module}.py").write_text(MULTIPROCESSING.format(method=module.rpartition("_")[2]))
-        return [*start, "-v", "--testdir", str(made), module]
+        method = module.rpartition("_")[2]
+        (made / f"test_with_{method}.py").write_text(MULTIPROCESSING.format(method=method))
+        return [*start, "-v", "--testdir", str(made), f"test_with_{method}"]
     pytest.skip(f"{python} comes without {module}")
 
 
