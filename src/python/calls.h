@@ -30,6 +30,7 @@
 #pragma weak isc_rt_intern
 #pragma weak isc_rt_name
 #pragma weak isc_rt_ticks
+#pragma weak isc_rt_window
 
 #include "runtime/runtime.h"
 #include "runtime/write.h"
