@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "python/governor.h"
+#include "python/window.h"
 
 #define SLAB 256u
 #define TRIES_MAX 1000u /* to define a code object; then it stays "?" */
@@ -139,7 +139,7 @@ static void give_back(void *value)
 
 	if (entry == NULL)
 		return;
-	isc_governor_forget(entry);
+	isc_window_forget(entry);
 	memset(entry, 0, sizeof(*entry));
 	entry->next = unused;
 	unused = entry;
