@@ -58,8 +58,8 @@ integration:		## other projects' programs under the command
 wheel: setup		## a wheel with _core for every Python found, into dist/
 	@$(PY) tools/wheel.py
 
-docs: setup		## check the documentation: links, and that promised tests exist
-	@$(PY) -m pytest -q tests/project/test_docs.py
+docs: setup		## check the documentation: links, promised tests, the interface page
+	@$(PY) -m pytest -q tests/project/test_docs.py tests/project/test_icd.py
 
 coverage: setup		## line coverage of the C tests, into build-coverage/coverage.txt
 	@$(PY) tools/tree.py build-coverage -Db_coverage=true

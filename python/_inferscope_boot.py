@@ -22,14 +22,17 @@ def _boot():
     try:
         _join()
     finally:
-        # The program's own view: no module that it did not import, and none in the list of
-        # extension modules that a fatal error prints.
+        # The program's own view: no module that it did not import, none in the list of extension
+        # modules that a fatal error prints, and no folder that it did not search.
         for name in set(sys.modules) - before:
             if name.partition(".")[0] == "inferscope":
                 del sys.modules[name]
+        if "inferscope" not in sys.modules:
+            sys.path_importer_cache.pop(_package(), None)
 
 
 def _join():
+    _stand_in()
     from inferscope import _core
 
     if _core.inert:
@@ -39,6 +42,18 @@ def _join():
         folder = _start_recorder()
     if folder:
         _core.attach(folder)
+
+
+def _stand_in():
+    """Let the modules of the package beside this file be found without running the package itself."""
+    if "inferscope" not in sys.modules:
+        package = type(sys)("inferscope")
+        package.__path__ = [_package()]
+        sys.modules["inferscope"] = package
+
+
+def _package():
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "inferscope")
 
 
 def _start_recorder():

@@ -117,7 +117,8 @@ typedef struct isc_analysis {
 	int signal;
 	double wall_us;
 	isc_text host;
-	isc_text python; /* version of the interpreter; empty: none or unknown */
+	isc_text python;      /* version of the interpreter; empty: none or unknown */
+	isc_text python_path; /* its program, likewise */
 	isc_text *label_keys, *label_values;
 	size_t labels;
 

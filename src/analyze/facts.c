@@ -131,10 +131,8 @@ static bool take_all(isc_build *b, yyjson_val *root)
 	return take_text(b, perf, &f->perf) && take_text(b, yyjson_obj_get(root, "perf_remedy"), &f->perf_remedy) &&
 	       take_text(b, yyjson_obj_get(root, "follow"), &f->follow) &&
 	       take_text(b, yyjson_obj_get(root, "version"), &f->version) &&
-	       take_text(b, yyjson_obj_get(root, "host"), &b->a->host) &&
-	       take_text(b, yyjson_obj_get(root, "python"), &b->a->python) &&
-	       take_argv(b, yyjson_obj_get(root, "argv")) && take_labels(b, yyjson_obj_get(root, "labels")) &&
-	       take_warnings(b, yyjson_obj_get(root, "warnings"));
+	       take_text(b, yyjson_obj_get(root, "host"), &b->a->host) && take_argv(b, yyjson_obj_get(root, "argv")) &&
+	       take_labels(b, yyjson_obj_get(root, "labels")) && take_warnings(b, yyjson_obj_get(root, "warnings"));
 }
 
 isc_status isc_build_facts(isc_build *b, isc_error *err)

@@ -147,6 +147,37 @@ static void take_root(isc_build *b, const isc_trace_process *const *image, size_
 	}
 }
 
+static void take_python(isc_analysis *a, const char *data, size_t len)
+{
+	size_t version = strnlen(data, len);
+
+	a->python = (isc_text){data, version};
+	a->python_path = version < len ? (isc_text){data + version + 1, len - version - 1} : (isc_text){0};
+}
+
+/* The program's own, of its last image; else, where a shell or a server started it, the first that was told. */
+static bool find_python(isc_build *b)
+{
+	const char *best = NULL, *data;
+	uint32_t process, len, best_len = 0;
+	uint16_t type;
+
+	for (size_t i = 0; (data = isc_trace_define_at(b->trace, i, &process, &type, &len)) != NULL; i++) {
+		bool root = b->root != SIZE_MAX && isc_build_process_rank(b, process) == b->root;
+
+		if (type != ISC_DEF_PYTHON || (best != NULL && !root))
+			continue;
+		best = data;
+		best_len = len;
+	}
+	if (best == NULL)
+		return true;
+	data = isc_arena_copy(b->arena, best, best_len);
+	if (data != NULL)
+		take_python(b->a, data, best_len);
+	return data != NULL;
+}
+
 isc_status isc_build_processes(isc_build *b, isc_error *err)
 {
 	const isc_trace_process **image;
@@ -166,5 +197,5 @@ isc_status isc_build_processes(isc_build *b, isc_error *err)
 			return isc_build_no_memory(err);
 	}
 	take_root(b, image, n);
-	return ISC_OK;
+	return find_python(b) ? ISC_OK : isc_build_no_memory(err);
 }

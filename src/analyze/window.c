@@ -86,8 +86,11 @@ isc_status isc_build_window(isc_build *b, isc_error *err)
 	if (options == NULL)
 		return ISC_OK;
 	if (!isfinite(options->from_us) || !isfinite(options->to_us) || options->from_us < 0 || options->to_us < 0 ||
-	    (options->to_us > 0 && options->to_us <= options->from_us))
-		return isc_fail(err, ISC_ERR_INVALID, "the time asked for ends before it begins");
+	    (options->to_us > 0 && options->to_us <= options->from_us)) {
+		isc_fail(err, ISC_ERR_INVALID, "the time asked for ends before it begins");
+		isc_hint(err, "give --to a later time than --from");
+		return ISC_ERR_INVALID;
+	}
 	if (options->from_us > 0 || options->to_us > 0) {
 		b->cut = true;
 		b->from_ns = moment_ns(b, options->from_us);

@@ -11,8 +11,10 @@ static int show(const isc_settings *s, isc_error *err)
 	isc_buffer text = {0};
 	isc_status st = isc_settings_show(s, &text, err);
 
-	if (st == ISC_OK && (fwrite(text.data, 1, text.len, stdout) != text.len || fflush(stdout) != 0))
+	if (st == ISC_OK && (fwrite(text.data, 1, text.len, stdout) != text.len || fflush(stdout) != 0)) {
 		st = isc_fail_errno(err, "cannot print the settings");
+		isc_hint(err, "see where the output goes");
+	}
 	isc_buffer_fini(&text);
 	for (size_t i = 0; i < s->notes.count; i++)
 		isc_log_write(&isc_cli_log, ISC_LOG_WARN, "%s", s->notes.item[i]);

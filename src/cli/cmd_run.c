@@ -45,7 +45,7 @@ static void say_salvaged(void *self, const char *folder, const char *trace, isc_
 typedef struct plan {
 	char **argv;		/* the program's whole command line; borrows python */
 	char python[PATH_ROOM]; /* that runs it; "" when none does, as far as can be seen */
-	char inject[PATH_ROOM]; /* where our sitecustomize is, for a Python without the package */
+	bool lacks_package;	/* that Python does not load us by itself */
 } plan;
 
 static isc_status prepare(const isc_settings *settings, const isc_target *target, plan *p, isc_error *err)
@@ -60,14 +60,12 @@ static isc_status prepare(const isc_settings *settings, const isc_target *target
 	} else {
 		isc_shebang_python(target->argv[0], p->python, sizeof(p->python));
 	}
-	if (p->python[0] != 0 && isc_parts_find(&parts, NULL) == ISC_OK &&
-	    !isc_parts_python_has_package(p->python, &parts)) {
-		snprintf(p->inject, sizeof(p->inject), "%s", parts.inject);
-		if (p->inject[0] == 0)
-			isc_log_write(&isc_cli_log, ISC_LOG_WARN,
-				      "%s has no InferScope: its Python code is not seen; %s -m pip install inferscope",
-				      p->python, p->python);
-	}
+	p->lacks_package = p->python[0] != 0 && isc_parts_find(&parts, NULL) == ISC_OK &&
+			   !isc_parts_python_has_package(p->python, &parts);
+	if (p->lacks_package && !isc_parts_python_has_core(p->python, &parts))
+		isc_log_write(&isc_cli_log, ISC_LOG_WARN,
+			      "%s has no InferScope: its Python code is not seen; %s -m pip install inferscope",
+			      p->python, p->python);
 	return isc_target_argv(target->kind, target->argv, p->python, &p->argv, err);
 }
 
@@ -121,7 +119,8 @@ static int run(const isc_settings *settings, const isc_target *target)
 	}
 	isc_session_salvage(trace, say_salvaged, NULL);
 	session.trace_path = trace;
-	st = isc_session_run(&session, p.argv, p.inject, &result, &err);
+	session.lacks_package = p.lacks_package;
+	st = isc_session_run(&session, p.argv, &result, &err);
 	free(p.argv);
 	if (result.launch == NULL) { /* it never ran: no trace either */
 		unlink(trace);

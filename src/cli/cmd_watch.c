@@ -38,8 +38,11 @@ static isc_status take_option(void *self, const isc_option *option, const char *
 	long pid = strtol(value, &end, 10);
 
 	(void)option;
-	if (*end != 0 || pid <= 0 || pid > INT32_MAX)
-		return isc_fail(err, ISC_ERR_INVALID, "--pid wants a process id, not %s", value);
+	if (*end != 0 || pid <= 0 || pid > INT32_MAX) {
+		isc_fail(err, ISC_ERR_INVALID, "--pid wants a process id, not %.60s", value);
+		isc_hint(err, "the package starts this command; users need inferscope run");
+		return ISC_ERR_INVALID;
+	}
 	args->pid = (pid_t)pid;
 	return ISC_OK;
 }
@@ -133,6 +136,7 @@ int cmd_watch(int argc, char **argv)
 		return ISC_EXIT_OK;
 	if (args.pid == 0) {
 		isc_fail(&err, ISC_ERR_INVALID, "watch wants --pid PID");
+		isc_hint(&err, "the package starts this command; users need inferscope run");
 		return isc_cli_fail(&err, ISC_EXIT_USAGE);
 	}
 	if (isc_settings_init(&settings, &err) != ISC_OK)

@@ -29,9 +29,29 @@ static const struct command {
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
+/* What to do, when nobody nearer to the failure knew better. */
+static const char *remedy_of(isc_status status)
+{
+	switch (status) {
+	case ISC_ERR_NOMEM:
+	case ISC_ERR_LIMIT:
+		return "raise the limits (ulimit -a), or ask for less";
+	case ISC_ERR_CORRUPT:
+		return "record it again; inferscope doctor saves what a killed recorder left";
+	case ISC_ERR_INVALID:
+		return "see inferscope --help";
+	default:
+		return "inferscope doctor says what can work here";
+	}
+}
+
 int isc_cli_fail(const isc_error *err, int code)
 {
-	isc_log_error(&isc_cli_log, ISC_LOG_ERROR, err);
+	isc_error told = *err;
+
+	if (told.hint[0] == 0)
+		isc_hint(&told, "%s", remedy_of(told.status));
+	isc_log_error(&isc_cli_log, ISC_LOG_ERROR, &told);
 	return code;
 }
 

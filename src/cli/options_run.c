@@ -63,7 +63,7 @@ static isc_status take(void *self, const isc_option *option, const char *value, 
 	if (st == ISC_OK)
 		return ISC_OK;
 	isc_fail(err, st, "--%s: %.200s", option->name, why.what);
-	isc_hint(err, "%s", why.hint);
+	isc_hint(err, "%s", why.hint[0] ? why.hint : "see inferscope run --help");
 	return st;
 }
 

@@ -21,6 +21,7 @@ isc_report_request isc_report_request_of(const isc_settings *s, const char *trac
 				    .format = s->format,
 				    .force = s->force,
 				    .quiet = s->quiet,
+				    .no_bar = s->progress == ISC_PROGRESS_NEVER,
 				    .show_trace = true};
 }
 
@@ -31,8 +32,10 @@ isc_status isc_report_request_open(isc_report_request *r, isc_error *err)
 
 	for (size_t i = 0; st == ISC_OK && i < r->count; i++) {
 		st = isc_report_choose(r->paths[i], r->format, &format, err);
-		if (st == ISC_OK && isc_path_same(r->paths[i], r->trace))
+		if (st == ISC_OK && isc_path_same(r->paths[i], r->trace)) {
 			st = isc_fail(err, ISC_ERR_INVALID, "the report and the trace are both to be %.150s", r->trace);
+			isc_hint(err, "choose another path for one of them");
+		}
 		if (st == ISC_OK)
 			st = isc_output_open(r->paths[i], r->force, isc_report_is_ours, &r->output[i], err);
 	}
@@ -113,7 +116,7 @@ static isc_status analyse(const isc_report_request *r, isc_trace **trace, isc_an
 	isc_status st;
 	isc_bar bar;
 
-	isc_bar_start(&bar, STDERR_FILENO, !r->quiet, "reading trace");
+	isc_bar_start(&bar, STDERR_FILENO, !r->quiet && !r->no_bar, "reading trace");
 	options.live = is_being_written(r->trace);
 	options.progress = step_bar;
 	options.progress_self = &bar;

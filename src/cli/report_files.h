@@ -19,6 +19,7 @@ typedef struct isc_report_request {
 	const char *format; /* of all of them; NULL: by their endings */
 	bool force;	    /* replace files that are not ours */
 	bool quiet;	    /* no summary, no progress */
+	bool no_bar;	    /* no progress */
 	bool show_trace;    /* name the trace in the summary */
 	isc_analysis_options options;
 	struct isc_output *output[ISC_SETTINGS_LIST_MAX]; /* held from open to close */

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collect/inject.h"
 #include "runtime/layout.h"
 
 /* A list of paths, of which one is ours. */
@@ -34,8 +35,11 @@ static list lists[] = {
 #define SESSION_NAME ISC_SESSION_VARIABLE "="
 static char session[sizeof(SESSION_NAME) + PATH_MAX];
 
-/* What brings the package into a Python that lacks it: PATH/inferscope/_inject. */
-#define INJECT_TAIL "/inferscope/_inject"
+/* What brings us into Python lies beside us, in every layout and behind the links
+ * of a session folder. */
+#define INJECT_NAME "_inject"
+
+#define SAVED_NAME ISC_INJECT_VARIABLE "="
 
 static bool starts_with(const char *text, const char *start)
 {
@@ -54,18 +58,17 @@ static void note_path(list *l, const char *path, size_t len)
 		l->ours_len = len;
 }
 
-/* The folder in PYTHONPATH that the session put there, if it did. */
-static void note_inject(const char *value)
+static void note_inject(const char *library)
 {
-	size_t tail = strlen(INJECT_TAIL);
+	const char *slash = strrchr(library, '/');
+	char folder[PATH_MAX];
+	size_t len = slash != NULL ? (size_t)(slash - library) + 1 : 0;
 
-	for (const char *at = value; at != NULL && *at != '\0';) {
-		size_t len = strcspn(at, ":");
-
-		if (len > tail && memcmp(at + len - tail, INJECT_TAIL, tail) == 0)
-			note_path(PYTHON, at, len);
-		at += len + (at[len] == ':');
-	}
+	if (len == 0 || len + sizeof(INJECT_NAME) > sizeof(folder))
+		return;
+	memcpy(folder, library, len);
+	memcpy(folder + len, INJECT_NAME, sizeof(INJECT_NAME));
+	note_path(PYTHON, folder, strlen(folder));
 }
 
 void isc_exec_env_init(void)
@@ -80,7 +83,7 @@ void isc_exec_env_init(void)
 	if (dladdr((void *)lists, &self) == 0 || self.dli_fname == NULL)
 		return;
 	note_path(PRELOAD, self.dli_fname, strlen(self.dli_fname));
-	note_inject(getenv("PYTHONPATH"));
+	note_inject(self.dli_fname);
 	memcpy(session, SESSION_NAME, name_len);
 	memcpy(session + name_len, folder, strlen(folder) + 1);
 }
@@ -88,6 +91,11 @@ void isc_exec_env_init(void)
 bool isc_exec_env_ready(void)
 {
 	return session[0] != '\0' && PRELOAD->ours_len > 0;
+}
+
+const char *isc_exec_env_inject(void)
+{
+	return PYTHON->ours;
 }
 
 bool isc_exec_env_reachable(void)
@@ -170,6 +178,8 @@ static void build_list(isc_exec_env *out, const list *l, const char *entry, bool
 	const char *value = entry + strlen(l->name);
 	const char *at = find_ours(l, value);
 
+	/* Into PYTHONPATH it is put by the new program itself, if that is a Python. */
+	with = with && l != PYTHON;
 	if (with == (at != NULL))
 		add_entry(out, entry);
 	else if (with)
@@ -180,7 +190,7 @@ static void build_list(isc_exec_env *out, const list *l, const char *entry, bool
 
 void isc_exec_env_build(isc_exec_env *out, char *const env[], bool with)
 {
-	bool seen[LISTS] = {false}, seen_session = false;
+	bool seen_preload = false, seen_session = false;
 
 	out->entries = 0;
 	out->text_bytes = 0;
@@ -188,12 +198,10 @@ void isc_exec_env_build(isc_exec_env *out, char *const env[], bool with)
 	for (size_t i = 0; env != NULL && env[i] != NULL; i++) {
 		const list *l = NULL;
 
-		for (size_t k = 0; k < LISTS && l == NULL; k++) {
-			if (lists[k].ours_len > 0 && starts_with(env[i], lists[k].name)) {
+		for (size_t k = 0; k < LISTS && l == NULL; k++)
+			if (lists[k].ours_len > 0 && starts_with(env[i], lists[k].name))
 				l = &lists[k];
-				seen[k] = true;
-			}
-		}
+		seen_preload = seen_preload || l == PRELOAD;
 		if (l != NULL) {
 			build_list(out, l, env[i], with);
 		} else if (starts_with(env[i], SESSION_NAME)) {
@@ -203,13 +211,14 @@ void isc_exec_env_build(isc_exec_env *out, char *const env[], bool with)
 				add_entry(out, env[i]);
 			else
 				out->changed = true;
+		} else if (starts_with(env[i], SAVED_NAME)) {
+			out->changed = true;
 		} else {
 			add_entry(out, env[i]);
 		}
 	}
-	for (size_t k = 0; with && k < LISTS; k++)
-		if (!seen[k] && lists[k].ours_len > 0)
-			add_in_front(out, &lists[k], "");
+	if (with && !seen_preload)
+		add_in_front(out, PRELOAD, "");
 	if (with && !seen_session) {
 		add_entry(out, session);
 		out->changed = true;

@@ -2,7 +2,7 @@
  * exec_env.h - our variables in the environment of a new program.
  *
  *	LD_PRELOAD		our path, in front of whatever else is there
- *	PYTHONPATH		the folder that brings us into Python, if this session uses one
+ *	PYTHONPATH		without the folder that brings us into Python (see inject.h)
  *	INFERSCOPE_SESSION	the session
  *
  * They are noted once, when the library is loaded.  Between vfork and exec
@@ -28,6 +28,10 @@ void isc_exec_env_init(void);
 
 /* Were we preloaded by a session, from a path that a child can use? */
 bool isc_exec_env_ready(void);
+
+/* The folder with our sitecustomize, beside the library; "" when it cannot be an
+ * entry of PYTHONPATH. */
+const char *isc_exec_env_inject(void);
 
 /* Can this process still see the library?  Not after chroot, for one. */
 bool isc_exec_env_reachable(void);

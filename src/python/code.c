@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "python/interpreter.h"
 #include "python/window.h"
 
 #define SLAB 256u
@@ -198,6 +199,7 @@ uint32_t isc_code_define(isc_code *entry)
 	head->file_len = (uint32_t)((size_t)file.len < room ? (size_t)file.len : room);
 	memcpy(data + sizeof(*head), name.at, head->name_len);
 	memcpy(data + sizeof(*head) + head->name_len, file.at, head->file_len);
+	isc_interpreter_tell();
 	/* Code that is made again and again is one function to whoever reads the trace. */
 	entry->id = isc_rt_intern(ISC_DEF_CODE, data, sizeof(*head) + head->name_len + head->file_len);
 	Py_XDECREF(name.owner);

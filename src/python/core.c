@@ -9,6 +9,7 @@
  * state, and may go as soon as it has attached.
  */
 #include "python/calls.h"
+#include "python/interpreter.h"
 
 static bool fits(void)
 {
@@ -26,6 +27,8 @@ static PyObject *core_attach(PyObject *module, PyObject *folder)
 		failed = isc_rt_attach(PyBytes_AS_STRING(path));
 		if (!failed) {
 			isc_rt_is_python();
+			isc_interpreter_look();
+			isc_interpreter_tell();
 			isc_calls_begin(module);
 		}
 	}

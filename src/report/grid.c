@@ -6,7 +6,7 @@
 #include "base/text.h"
 
 /* A column is padded no further: one long name must not push all numbers away. */
-#define PAD_MAX 44u
+#define PAD_MAX 56u
 #define PAD_MIN 3u /* --- */
 
 void isc_grid_init(isc_grid *t, const char *const *titles)

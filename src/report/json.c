@@ -141,6 +141,7 @@ static void put_program(struct json *j, val *root, const isc_analysis *a)
 	put_end(j, o, a->exit_known, a->exit_code, a->signal);
 	put_us(j, o, "wall_us", a->wall_us);
 	put_text(j, o, "python", &a->python);
+	put_text(j, o, "python_path", &a->python_path);
 	put_text(j, o, "host", &a->host);
 	list = object_in(j, o, "labels");
 	for (size_t i = 0; i < a->labels; i++) {

@@ -15,6 +15,7 @@
 #define COMMAND_MAX 200u  /* characters of a command line */
 #define NAME_MAX_LEN 100u /* of a name in a table */
 #define ROWS_MAX 25u	  /* of a table */
+#define TOP_MAX 3u	  /* functions that the headline names */
 
 static void add_name(isc_buffer *out, const isc_text *name)
 {
@@ -61,7 +62,7 @@ static void end_table(isc_grid *t, isc_buffer *out, size_t shown, size_t all)
 	isc_grid_write(t, out);
 	isc_grid_fini(t);
 	if (all > shown)
-		isc_buffer_format(out, "\n%s more are in the JSON report.\n", isc_units_count(&u, all - shown));
+		isc_buffer_format(out, "\n... and %s more, in the JSON report.\n", isc_units_count(&u, all - shown));
 }
 
 static size_t rows(size_t count)
@@ -71,11 +72,39 @@ static size_t rows(size_t count)
 
 /* ---- what ran ---- */
 
+/* Words about a function, made safe. */
+static void add_words(isc_buffer *out, const isc_analysis_function *f,
+		      void (*words)(isc_buffer *, const isc_analysis_function *))
+{
+	isc_buffer raw = {0};
+
+	words(&raw, f);
+	out->failed |= raw.failed;
+	isc_text_markdown(out, raw.data, raw.len, NAME_MAX_LEN);
+	isc_buffer_fini(&raw);
+}
+
+static void write_top(const isc_analysis *a, isc_buffer *out)
+{
+	const isc_analysis_function *top[TOP_MAX];
+	size_t n = isc_words_top(a, top, TOP_MAX);
+	bool estimated = false;
+	isc_units u;
+
+	for (size_t i = 0; i < n; i++) {
+		isc_buffer_text(out, i == 0 ? "Most time was spent in " : i + 1 < n ? ", " : " and ");
+		add_words(out, top[i], isc_words_function);
+		isc_buffer_format(out, i == 0 ? " (**%s** of its own)" : " (%s)", isc_units_time(&u, top[i]->self_us));
+		estimated |= top[i]->estimated;
+	}
+	isc_buffer_text(out, n == 0 ? "" : estimated ? ", as estimated.\n" : ".\n");
+}
+
 static void write_headline(const isc_analysis *a, isc_buffer *out)
 {
 	const isc_analysis_thread *busiest = isc_words_busiest(a);
 	const isc_analysis_scope *slowest = isc_words_slowest(a);
-	isc_units u, v, w;
+	isc_units u, v, w, x;
 
 	isc_buffer_text(out, ISC_MARKDOWN_MARK "1 -->\n# ");
 	add_command(out, a->argv, a->argc, false);
@@ -92,22 +121,20 @@ static void write_headline(const isc_analysis *a, isc_buffer *out)
 			" (%u), was on a CPU for **%s** of its %s, ready but not running for %s and waiting for %s.\n",
 			busiest->tid, isc_units_percent(&u, busiest->on_cpu_us / all),
 			isc_units_time(&v, busiest->wall_us), isc_units_percent(&w, busiest->run_queue_us / all),
-			isc_units_percent(&(isc_units){0}, busiest->waiting_us / all));
+			isc_units_percent(&x, busiest->waiting_us / all));
 	}
-	if (a->function_count > 0 && a->functions[0].self_us >= 0) {
-		const isc_analysis_function *f = &a->functions[0];
-
-		isc_buffer_text(out, "The function with the most time of its own, ");
-		add_name(out, &f->name);
-		isc_buffer_format(out, ", took **%s** of it in ", isc_units_time(&u, f->self_us));
-		isc_words_plural(out, f->calls, "call", "calls");
-		isc_buffer_text(out, f->estimated ? ", as estimated.\n" : ".\n");
-	}
+	write_top(a, out);
 	if (slowest != NULL) {
 		isc_buffer_text(out, "The slowest scope, ");
 		add_name(out, &slowest->name);
-		isc_buffer_format(out, ", took **%s** at its worst and %s at its median.\n",
-				  isc_units_time(&u, slowest->max_us), isc_units_time(&v, slowest->p50_us));
+		if (slowest->count > 1)
+			isc_buffer_format(out, ", took %s at its median, %s at p90, %s at p99 and",
+					  isc_units_time(&u, slowest->p50_us), isc_units_time(&v, slowest->p90_us),
+					  isc_units_time(&w, slowest->p99_us));
+		isc_buffer_format(out, slowest->count > 1 ? " **%s** at its worst, of " : ", took **%s**.\n",
+				  isc_units_time(&x, slowest->max_us));
+		if (slowest->count > 1)
+			isc_buffer_format(out, "%s times.\n", isc_units_count(&u, slowest->count));
 	}
 	isc_buffer_text(out, "No verdict: ");
 	isc_text_prose(out, a->withheld, strlen(a->withheld));
@@ -133,6 +160,10 @@ static void write_facts(const isc_analysis *a, isc_buffer *out)
 	if (a->python.len > 0) {
 		isc_grid_cell(&t, "Python");
 		add_name(&t.text, &a->python);
+		if (a->python_path.len > 0) {
+			isc_buffer_text(&t.text, ", ");
+			add_name(&t.text, &a->python_path);
+		}
 		isc_grid_end(&t);
 	}
 	for (size_t i = 0; i < rows(a->labels); i++) {
@@ -153,7 +184,7 @@ static void write_processes(const isc_analysis *a, isc_buffer *out)
 	isc_grid t;
 
 	isc_grid_init(&t, titles);
-	isc_buffer_text(out, "\n## What ran\n\n");
+	isc_buffer_text(out, "\n## Processes\n\n");
 	for (size_t i = 0; i < rows(a->process_count); i++) {
 		const isc_analysis_process *p = &a->processes[i];
 
@@ -186,7 +217,9 @@ static void write_threads(const isc_analysis *a, isc_buffer *out)
 	isc_grid t;
 
 	isc_grid_init(&t, titles);
-	isc_buffer_text(out, "\n## Where the time went\n\n");
+	isc_buffer_text(out, "\n## Threads\n\n"
+			     "Run queue is the time in which a thread was ready and had no CPU; waiting is asleep or "
+			     "blocked.\n\n");
 	for (size_t i = 0; i < rows(a->thread_count); i++) {
 		const isc_analysis_thread *th = &a->threads[i];
 
@@ -217,7 +250,8 @@ static void write_scopes(const isc_analysis *a, isc_buffer *out)
 	if (a->scope_count == 0)
 		return;
 	isc_grid_init(&t, titles);
-	isc_buffer_text(out, "\n## Scopes\n\n");
+	isc_buffer_text(out, "\n## Scopes\n\n"
+			     "p50, p90 and p99 are the times that so many percent did not exceed.\n\n");
 	for (size_t i = 0; i < rows(a->scope_count); i++) {
 		const isc_analysis_scope *s = &a->scopes[i];
 
@@ -234,46 +268,70 @@ static void write_scopes(const isc_analysis *a, isc_buffer *out)
 	end_table(&t, out, rows(a->scope_count), a->scope_count);
 }
 
-static void write_place(isc_grid *t, const isc_analysis_function *f)
+/* What the figures of the shown functions have in common, and what only some have. */
+static size_t count_estimated(const isc_analysis *a)
 {
-	isc_buffer place = {0};
+	size_t n = 0;
 
-	isc_words_place(&place, f);
-	if (place.failed)
-		t->text.failed = true;
-	else if (place.len > 0)
-		isc_text_markdown(&t->text, place.data, place.len, NAME_MAX_LEN);
-	isc_buffer_fini(&place);
+	for (size_t i = 0; i < rows(a->function_count); i++)
+		n += a->functions[i].estimated;
+	return n;
+}
+
+static bool any_waits(const isc_analysis *a)
+{
+	for (size_t i = 0; i < rows(a->function_count); i++) {
+		if (isc_words_waits(&a->functions[i]))
+			return true;
+	}
+	return false;
+}
+
+static void add_note(isc_grid *t, const isc_analysis_function *f, bool estimated)
+{
+	bool waits = isc_words_waits(f);
+
+	isc_buffer_text(&t->text, waits ? "waits" : "");
+	isc_buffer_text(&t->text, waits && estimated ? ", " : "");
+	isc_buffer_text(&t->text, estimated ? "estimated" : "");
 	isc_grid_end(t);
 }
 
 static void write_functions(const isc_analysis *a, isc_buffer *out)
 {
 	static const char *const titles[] = {"function", ">self", ">share", ">total", ">calls", "where", NULL, NULL};
-	static const char *const more[] = {"function", ">self", ">share", ">total", ">calls", "where", "seen", NULL};
-	bool estimated = false;
+	static const char *const more[] = {"function", ">self", ">share", ">total", ">calls", "where", "note", NULL};
+	size_t n = rows(a->function_count), estimated = count_estimated(a);
+	bool all = estimated == n, noted = (estimated > 0 && !all) || any_waits(a);
 	isc_grid t;
 
-	if (a->function_count == 0)
+	if (n == 0)
 		return;
-	for (size_t i = 0; i < rows(a->function_count); i++)
-		estimated |= a->functions[i].estimated;
-	isc_grid_init(&t, estimated ? more : titles);
-	isc_buffer_text(out, "\n## Functions\n\n");
-	for (size_t i = 0; i < rows(a->function_count); i++) {
+	isc_grid_init(&t, noted ? more : titles);
+	isc_buffer_text(out,
+			"\n## Functions\n\n"
+			"Self is the time in a function itself, waiting included; total adds the functions that it "
+			"called; share is self of the time looked at.\n");
+	if (all)
+		isc_buffer_text(out, "All figures are estimated: not every call was traced, to stay inside the "
+				     "budget, or events were lost.\n");
+	isc_buffer_text(out, "\n");
+	for (size_t i = 0; i < n; i++) {
 		const isc_analysis_function *f = &a->functions[i];
 
-		add_name(&t.text, &f->name);
+		add_words(&t.text, f, isc_words_function);
 		isc_grid_end(&t);
 		add_time(&t, f->self_us);
 		add_share(&t, f->self_us, a->to_us - a->from_us);
 		add_time(&t, f->total_us);
 		add_count(&t, f->calls);
-		write_place(&t, f);
-		if (estimated)
-			isc_grid_cell(&t, f->estimated ? "estimated" : "all");
+		if (f->file.len > 0)
+			add_words(&t.text, f, isc_words_place);
+		isc_grid_end(&t);
+		if (noted)
+			add_note(&t, f, f->estimated && !all);
 	}
-	end_table(&t, out, rows(a->function_count), a->function_count);
+	end_table(&t, out, n, a->function_count);
 }
 
 static void write_marks(const isc_analysis *a, isc_buffer *out)
@@ -366,10 +424,10 @@ void isc_markdown_write(const isc_analysis *a, isc_buffer *out)
 {
 	write_headline(a, out);
 	write_facts(a, out);
-	write_processes(a, out);
-	write_threads(a, out);
-	write_functions(a, out);
 	write_scopes(a, out);
+	write_functions(a, out);
+	write_threads(a, out);
+	write_processes(a, out);
 	write_marks(a, out);
 	write_counters(a, out);
 	write_overhead(a, out);

@@ -14,6 +14,7 @@
 #define NAME_MAX_LEN 40u
 /* Warnings that are shown in full; the rest is counted: twelve lines at most. */
 #define WARNINGS_MAX 4u
+#define FUNCTIONS_MAX 3u
 
 static void begin(isc_buffer *out)
 {
@@ -60,36 +61,52 @@ static void write_time(const isc_analysis *a, isc_buffer *out)
 			  isc_units_percent(&w, t->waiting_us / t->wall_us * 100), isc_units_time(&x, t->wall_us));
 }
 
-static void write_function(const isc_analysis *a, isc_buffer *out)
+static void add_words(isc_buffer *out, const isc_analysis_function *f,
+		      void (*words)(isc_buffer *, const isc_analysis_function *), size_t max)
 {
-	const isc_analysis_function *f = a->function_count > 0 ? &a->functions[0] : NULL;
+	isc_buffer raw = {0};
+
+	words(&raw, f);
+	out->failed |= raw.failed;
+	isc_text_terminal(out, raw.data, raw.len, max);
+	isc_buffer_fini(&raw);
+}
+
+static void write_functions(const isc_analysis *a, isc_buffer *out)
+{
+	const isc_analysis_function *top[FUNCTIONS_MAX];
+	size_t n = isc_words_top(a, top, FUNCTIONS_MAX);
 	double all_us = a->to_us - a->from_us;
-	isc_buffer place = {0};
+	bool estimated = false;
 	isc_units u, v;
 
-	if (f == NULL || f->self_us < 0)
+	if (n == 0)
 		return;
 	begin(out);
 	isc_buffer_text(out, "most time in: ");
-	add_text(out, &f->name);
-	isc_words_place(&place, f);
-	out->failed |= place.failed;
-	if (place.len > 0) {
-		isc_buffer_text(out, " (");
-		isc_text_terminal(out, place.data, place.len, COMMAND_MAX);
-		isc_buffer_text(out, ")");
+	for (size_t i = 0; i < n; i++) {
+		isc_buffer_text(out, i > 0 ? ", " : "");
+		add_words(out, top[i], isc_words_function, NAME_MAX_LEN);
+		if (i == 0 && top[i]->file.len > 0 && top[i]->name.len > 0 && top[i]->name.at[0] != '<') {
+			isc_buffer_text(out, " (");
+			add_words(out, top[i], isc_words_place, COMMAND_MAX);
+			isc_buffer_text(out, ")");
+		}
+		isc_buffer_format(out, " %s (%s)", isc_units_time(&u, top[i]->self_us),
+				  isc_units_percent(&v, all_us > 0 ? top[i]->self_us / all_us * 100 : -1));
+		if (i == 0) {
+			isc_buffer_text(out, " in ");
+			isc_words_plural(out, top[i]->calls, "call", "calls");
+		}
+		estimated |= top[i]->estimated;
 	}
-	isc_buffer_fini(&place);
-	isc_buffer_format(out, ": %s of its own (%s of the time) in ", isc_units_time(&u, f->self_us),
-			  isc_units_percent(&v, all_us > 0 ? f->self_us / all_us * 100 : -1));
-	isc_words_plural(out, f->calls, "call", "calls");
-	isc_buffer_text(out, f->estimated ? ", estimated\n" : "\n");
+	isc_buffer_text(out, estimated ? ", estimated\n" : "\n");
 }
 
 static void write_scope(const isc_analysis *a, isc_buffer *out)
 {
 	const isc_analysis_scope *s = isc_words_slowest(a);
-	isc_units u, v, w;
+	isc_units u, v, w, x;
 
 	if (s == NULL)
 		return;
@@ -98,8 +115,8 @@ static void write_scope(const isc_analysis *a, isc_buffer *out)
 	add_text(out, &s->name);
 	isc_buffer_text(out, ": ");
 	isc_words_plural(out, s->count, "time", "times");
-	isc_buffer_format(out, ", p50 %s, p99 %s, max %s\n", isc_units_time(&u, s->p50_us),
-			  isc_units_time(&v, s->p99_us), isc_units_time(&w, s->max_us));
+	isc_buffer_format(out, ", p50 %s, p90 %s, p99 %s, max %s\n", isc_units_time(&u, s->p50_us),
+			  isc_units_time(&v, s->p90_us), isc_units_time(&w, s->p99_us), isc_units_time(&x, s->max_us));
 }
 
 static void write_events(const isc_analysis *a, isc_buffer *out)
@@ -163,7 +180,7 @@ isc_status isc_report_summary(const isc_analysis *a, const char *report, const c
 {
 	write_program(a, out);
 	write_time(a, out);
-	write_function(a, out);
+	write_functions(a, out);
 	write_scope(a, out);
 	write_events(a, out);
 	write_warnings(a, out);

@@ -68,24 +68,13 @@ const isc_analysis_scope *isc_words_slowest(const isc_analysis *a)
 	const isc_analysis_scope *slowest = NULL;
 
 	for (size_t i = 0; i < a->scope_count; i++) {
-		if (a->scopes[i].max_us >= 0 && (slowest == NULL || a->scopes[i].max_us > slowest->max_us))
-			slowest = &a->scopes[i];
+		const isc_analysis_scope *s = &a->scopes[i];
+		bool again = s->count > 1, found_again = slowest != NULL && slowest->count > 1;
+
+		if (s->max_us < 0 || (found_again && !again))
+			continue;
+		if (slowest == NULL || (again && !found_again) || s->max_us > slowest->max_us)
+			slowest = s;
 	}
 	return slowest;
-}
-
-void isc_words_place(isc_buffer *out, const isc_analysis_function *f)
-{
-	const char *at = f->file.at, *slash = NULL;
-	size_t from = f->file.len;
-
-	for (int parts = 0; parts < 2 && from > 0; parts++) {
-		slash = memrchr(at, '/', from);
-		from = slash != NULL ? (size_t)(slash - at) : 0;
-	}
-	if (slash != NULL)
-		from++;
-	isc_buffer_add(out, at != NULL ? at + from : "", f->file.len - from);
-	if (f->file.len > 0 && f->line != 0)
-		isc_buffer_format(out, ":%u", f->line);
 }

@@ -20,10 +20,24 @@ void isc_words_plural(isc_buffer *out, uint64_t n, const char *one, const char *
 /* The thread that ran longest: what a summary speaks of; NULL when no thread's time is known. */
 const isc_analysis_thread *isc_words_busiest(const isc_analysis *a);
 
-/* The scope with the longest single time; NULL when none was timed. */
+/* The scope with the longest single time; one that was there only once, as loading a model is,
+ * counts when there is no other.  NULL when none was timed. */
 const isc_analysis_scope *isc_words_slowest(const isc_analysis *a);
 
-/* "layers/attention.py:17": the last two parts of the path, raw; nothing when there is none. */
+/* A function's name without what only a compiler wants to know: Python's <module> is
+ * "(module infer.py)", and "outer.<locals>.inner" is "outer.inner". */
+void isc_words_function(isc_buffer *out, const isc_analysis_function *f);
+
+/* "torch/nn/functional.py:17": the path inside site-packages, or from the folder of Python's own
+ * library on, or its last two parts; nothing when there is none. */
 void isc_words_place(isc_buffer *out, const isc_analysis_function *f);
+
+/* Does it wait for something to do, or for another thread, as far as its name tells?  Functions of
+ * Python's own library alone. */
+bool isc_words_waits(const isc_analysis_function *f);
+
+/* Where the time went: the functions with the most time of their own that do not wait; all of them,
+ * if every one waits.  How many of room there are. */
+size_t isc_words_top(const isc_analysis *a, const isc_analysis_function **top, size_t room);
 
 #endif

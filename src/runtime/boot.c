@@ -20,7 +20,8 @@ void isc_boot_forked(void)
 	isc_image_arrive(ISC_BIRTH_FORK);
 }
 
-__attribute__((constructor)) static void boot(int argc, char **argv, char **envp)
+/* Behind the agent, which looks up what is hooked, and before what needs a session. */
+__attribute__((constructor(102))) static void boot(int argc, char **argv, char **envp)
 {
 	const char *folder = getenv(ISC_SESSION_VARIABLE);
 

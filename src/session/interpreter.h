@@ -22,4 +22,8 @@ isc_status isc_parts_python(const char *asked, const char *called_as, char *out,
 /* Will that Python load our package by itself?  parts is not needed and may be NULL. */
 bool isc_parts_python_has_package(const char *python, const isc_parts *parts);
 
+/* Can it be brought to load the package that lies with the command: is there a
+ * _core for its version?  True also when its version cannot be told. */
+bool isc_parts_python_has_core(const char *python, const isc_parts *parts);
+
 #endif

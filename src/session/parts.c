@@ -131,12 +131,22 @@ isc_status isc_parts_find(isc_parts *out, isc_error *err)
 	return isc_parts_find_from(self, out, err);
 }
 
+/* PYTHONPATH splits at colons.  Without the link a Python that lacks the package
+ * is not seen into: no reason to fail. */
+static void link_inject(const isc_parts *parts, const char *session_folder, char *out, size_t room)
+{
+	if (parts->inject[0] == 0 || (size_t)snprintf(out, room, "%s/_inject", session_folder) >= room ||
+	    strchr(out, ':') != NULL || symlink(parts->inject, out) < 0)
+		out[0] = 0;
+}
+
 isc_status isc_parts_preload_path(const isc_parts *parts, const char *session_folder, char *out, size_t room,
 				  isc_error *err)
 {
 	/* The loader splits LD_PRELOAD at blanks and colons and knows no quotes; it
 	 * replaces what follows a dollar. */
 	bool plain = strpbrk(parts->runtime, " \t\n\r\f\v:;$") == NULL;
+	char inject[PATH_MAX];
 	int n;
 
 	if (parts->runtime[0] == 0)
@@ -155,5 +165,17 @@ isc_status isc_parts_preload_path(const isc_parts *parts, const char *session_fo
 				parts->runtime, session_folder);
 	if (symlink(parts->runtime, out) < 0)
 		return isc_fail_errno(err, "cannot make %s", out);
+	/* The runtime looks for it beside the path that it was loaded by. */
+	link_inject(parts, session_folder, inject, sizeof(inject));
 	return ISC_OK;
+}
+
+void isc_parts_inject_path(const isc_parts *parts, const char *session_folder, char *out, size_t room)
+{
+	if (parts->inject[0] == 0 || strchr(parts->inject, ':') == NULL) {
+		if ((size_t)snprintf(out, room, "%s", parts->inject) >= room)
+			out[0] = 0;
+	} else {
+		link_inject(parts, session_folder, out, room);
+	}
 }

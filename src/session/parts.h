@@ -22,9 +22,14 @@ isc_status isc_parts_find(isc_parts *out, isc_error *err);
 isc_status isc_parts_find_from(const char *command, isc_parts *out, isc_error *err);
 
 /* The runtime's path as LD_PRELOAD can hold it: its own or, when that has a
- * blank or a colon, a symlink rt.so that is made in the session folder. */
+ * blank or a colon, a symlink rt.so that is made in the session folder, with
+ * one to the folder of our sitecustomize beside it. */
 isc_status isc_parts_preload_path(const isc_parts *parts, const char *session_folder, char *out, size_t room,
 				  isc_error *err);
+
+/* The folder of our sitecustomize as PYTHONPATH can hold it, by a link when its
+ * own path has a colon; "" when there is none.  For a session without the agent. */
+void isc_parts_inject_path(const isc_parts *parts, const char *session_folder, char *out, size_t room);
 
 #include "session/environment.h"
 #include "session/interpreter.h"

@@ -56,6 +56,8 @@ void isc_probe_python(const isc_probe_context *context, isc_probe_result *out)
 			      err.hint[0] ? err.hint : "name one with --python; other programs run after --");
 	} else if (isc_parts_python_has_package(python, &parts)) {
 		isc_probe_say(out, ISC_PROBE_OK, "%.300s has the package", python);
+	} else if (isc_parts_python_has_core(python, &parts)) {
+		isc_probe_say(out, ISC_PROBE_OK, "%.300s gets the package from the command", python);
 	} else {
 		isc_probe_say(out, ISC_PROBE_LIMITED, "%.300s does not have the package: its calls are not traced",
 			      python);

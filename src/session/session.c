@@ -123,8 +123,21 @@ static void wait_children(isc_recorder *r, double seconds)
 	}
 }
 
-isc_status isc_session_run(const isc_session_options *options, char *const *argv, const char *inject,
-			   isc_session_result *result, isc_error *err)
+/* What Python children have to find in their environment, since no agent will put
+ * it there: "" when none is to be seen into. */
+static void find_inject(const isc_session_options *options, const isc_folder *folder, const char *preload, char *out,
+			size_t room)
+{
+	isc_parts parts;
+
+	out[0] = 0;
+	if (preload[0] == 0 && (options->settings->follow != ISC_FOLLOW_NONE || options->lacks_package) &&
+	    isc_parts_find(&parts, NULL) == ISC_OK)
+		isc_parts_inject_path(&parts, folder->path, out, room);
+}
+
+isc_status isc_session_run(const isc_session_options *options, char *const *argv, isc_session_result *result,
+			   isc_error *err)
 {
 	isc_recorder_options recorder = {.settings = options->settings,
 					 .trace_fd = options->trace_fd,
@@ -133,7 +146,7 @@ isc_status isc_session_run(const isc_session_options *options, char *const *argv
 					 .say = options->say,
 					 .say_self = options->say_self};
 	isc_launch_options launch = {.argv = argv};
-	char preload[1200];
+	char preload[1200], inject[1200];
 	char **env = NULL;
 	isc_recorder *r = NULL;
 	isc_status st;
@@ -144,6 +157,7 @@ isc_status isc_session_run(const isc_session_options *options, char *const *argv
 		return st;
 	add_facts(r, options->settings, argv);
 	find_sources(r, options, preload, sizeof(preload));
+	find_inject(options, isc_recorder_folder(r), preload, inject, sizeof(inject));
 	env = isc_parts_environment(isc_recorder_folder(r)->path, preload, inject);
 	if (env == NULL) {
 		st = isc_fail(err, ISC_ERR_NOMEM, "no memory for the program's environment");

@@ -17,6 +17,7 @@ typedef struct isc_session_options {
 	const isc_settings *settings;
 	int trace_fd;		/* taken over */
 	const char *trace_path; /* absolute */
+	bool lacks_package;	/* the program is a Python that does not load us by itself */
 	isc_recorder_say say;
 	void *say_self;
 } isc_session_options;
@@ -28,10 +29,10 @@ typedef struct isc_session_result {
 	isc_launch *launch; /* the caller's: signals are still held back by it */
 } isc_session_result;
 
-/* Runs argv, a whole command line, with recording.  inject: the folder with our
- * sitecustomize when the interpreter has no package, else "". */
-isc_status isc_session_run(const isc_session_options *options, char *const *argv, const char *inject,
-			   isc_session_result *result, isc_error *err);
+/* Runs argv, a whole command line, with recording.  Python is brought to load us
+ * by the agent inside it; without the agent by PYTHONPATH. */
+isc_status isc_session_run(const isc_session_options *options, char *const *argv, isc_session_result *result,
+			   isc_error *err);
 
 /* Records a process that already runs and waits to join: tells the session's
  * folder and the runtime to preload through ready, then stays until the process

@@ -40,7 +40,7 @@ static isc_status fail(reader *r, uint32_t line, const char *key, isc_status sta
 		isc_fail(r->err, status, "%s%s:%u: %.40s: %.100s", tail == r->name ? "" : "...", tail, line, key, why);
 	else
 		isc_fail(r->err, status, "%s%s:%u: %.140s", tail == r->name ? "" : "...", tail, line, why);
-	isc_hint(r->err, "%s", hint);
+	isc_hint(r->err, "%s", hint != NULL && hint[0] ? hint : "correct the line, or remove it");
 	return status;
 }
 

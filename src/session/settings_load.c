@@ -91,7 +91,8 @@ static isc_status read_file(isc_settings *s, const char *path, int kind, char **
 	if (stat(path, &sb) < 0)
 		return ISC_ERR_ABSENT;
 	if (isc_path_folder(path, folder, sizeof(folder)) && is_planted(&sb, folder)) {
-		note(s, "%s is ignored: another user put it into a folder that everyone may write to%s", path, "");
+		note(s, "%s is ignored: another user put it into a folder that everyone may write to; %s", path,
+		     "work in a folder of your own");
 		return ISC_ERR_ABSENT;
 	}
 	/* O_NONBLOCK: opening a pipe would wait for its writer. */
@@ -198,7 +199,7 @@ static isc_status load_variables(isc_settings *s, char *const *env, isc_error *e
 			continue;
 		if (set_variable(s, i, value, &why) != ISC_OK) {
 			isc_fail(err, why.status, "%s: %.200s", name, why.what);
-			isc_hint(err, "%s", why.hint);
+			isc_hint(err, "%s", why.hint[0] ? why.hint : "give it another value, or unset it");
 			return why.status;
 		}
 	}

@@ -11,7 +11,7 @@
 
 #define AT(field) offsetof(isc_settings, field)
 
-static const char *const formats[] = {"markdown", "html", "json", NULL};
+static const char *const formats[] = {"markdown", "json", NULL};
 static const char *const levels[] = {"debug", "info", "warn", "error", NULL};
 static const char *const progress[] = {"auto", "never", NULL};
 static const char *const native[] = {"on", "leaf", "off", NULL};
@@ -23,11 +23,11 @@ static const char *const follow[] = {"python", "all", "none", NULL};
 /* clang-format off */
 const isc_setting isc_settings_table[ISC_SETTINGS_COUNT] = {
 	{"report", "report", NULL, "INFERSCOPE_REPORT", ISC_SETTING_PATHS, 0, AT(reports), 0, 0, NULL,
-	 "report.md", "PATH", "write the report there; .md, .html or .json; may be given again"},
+	 "report.md", "PATH", "write the report there; .md or .json; may be given again"},
 	{"write_report", NULL, "no-report", NULL, ISC_SETTING_BOOL, 0, AT(report), 0, 0, NULL,
 	 "true", NULL, "write no report"},
 	{"format", "format", NULL, NULL, ISC_SETTING_WORD, 0, AT(format), 0, 0, formats,
-	 NULL, "NAME", "format of the report whatever its ending: markdown, html, json"},
+	 NULL, "NAME", "format of the report whatever its ending: markdown, json"},
 	{"trace", "trace", NULL, "INFERSCOPE_TRACE", ISC_SETTING_PATH, 0, AT(trace), 0, 0, NULL,
 	 "inferscope.isc", "PATH", "write the trace there"},
 	{"force", "force", NULL, NULL, ISC_SETTING_BOOL, ISC_SETTING_NOT_IN_FILE, AT(force), 0, 0, NULL,

@@ -201,3 +201,29 @@ bool isc_parts_python_has_package(const char *path, const isc_parts *parts)
 		return false;
 	return in_base(p.base, p.version) || in_user_site(p.version);
 }
+
+bool isc_parts_python_has_core(const char *path, const isc_parts *parts)
+{
+	char start[32], digits[16];
+	struct dirent *entry;
+	bool found = false;
+	size_t n = 0;
+	python p;
+	DIR *dir;
+
+	if (parts->inject[0] == 0)
+		return false;
+	if (!learn(&p, path) || p.version[0] == 0)
+		return true;
+	for (const char *at = p.version; *at != 0; at++)
+		if (*at != '.')
+			digits[n++] = *at;
+	digits[n] = 0;
+	snprintf(start, sizeof(start), "_core.cpython-%s-", digits);
+	dir = opendir(parts->folder);
+	while (dir != NULL && !found && (entry = readdir(dir)) != NULL)
+		found = strncmp(entry->d_name, start, strlen(start)) == 0;
+	if (dir != NULL)
+		closedir(dir);
+	return found;
+}

@@ -194,6 +194,8 @@ static void dump_definitions(struct dump *d)
 			isc_buffer_format(&d->line, "define p%u %u string ", e->process, e->id);
 		else if (e->type == ISC_DEF_CODE)
 			isc_buffer_format(&d->line, "define p%u %u code ", e->process, e->id);
+		else if (e->type == ISC_DEF_PYTHON)
+			isc_buffer_format(&d->line, "define p%u %u python ", e->process, e->id);
 		else
 			isc_buffer_format(&d->line, "define p%u %u type%u ", e->process, e->id, e->type);
 		if (e->type == ISC_DEF_CODE)
@@ -507,6 +509,7 @@ bool isc_dump_write(isc_trace *tr, const isc_dump_options *options, FILE *out, i
 	isc_buffer_fini(&d.line);
 	if (good && (fflush(out) != 0 || ferror(out))) {
 		isc_fail_errno(err, "cannot print the trace");
+		isc_hint(err, "see where the output goes");
 		good = false;
 	}
 	return good;

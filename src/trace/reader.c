@@ -311,6 +311,18 @@ const void *isc_trace_define(const isc_trace *tr, uint32_t process, uint32_t id,
 	return NULL;
 }
 
+const void *isc_trace_define_at(const isc_trace *tr, size_t i, uint32_t *process, uint16_t *type, uint32_t *len)
+{
+	const isc_definition *d = i < tr->definitions.count ? &tr->definitions.entry[i] : NULL;
+
+	if (d == NULL)
+		return NULL;
+	*process = d->process;
+	*type = d->type;
+	*len = d->len;
+	return d->data;
+}
+
 const char *isc_trace_name(const isc_trace *tr, uint32_t process, uint32_t id, uint32_t *len)
 {
 	const char *text = isc_trace_define(tr, process, id, ISC_DEF_STRING, len);

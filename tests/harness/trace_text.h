@@ -4,6 +4,7 @@
  *	meta {"argv": ["serve"], "perf": "ok"}
  *	p1 pid=100 root traced end=9ms status=0 argv "serve" "--port=1"
  *	p2 pid=100 parent=p1 exec argv python x.py
+ *	p2 interpreter 3.11.7 /usr/bin/python3	what a Python says of itself
  *	t1 p1 tid=100 main name=main end=9ms
  *	t1 1ms scope_enter request
  *	t1 2ms instant tokens {"n": 3}
@@ -14,6 +15,7 @@
  *	t1 5ms call_exit Layer.run model.py 12 2	0 return, 1 yield, 2 exception
  *	t1 5ms c_enter len		and c_exit
  *	t1 5ms governed run model.py 12 1	enum isc_governed; "governed all 1", "governed cost 800"
+ *	t1 5ms burst 0 1000 9000 320 50 40 run model.py 12	flags, CPU time, cost, calls, calls of run
  *	t1 5ms missed 1
  *	t1 lose 5			five events that never arrived
  *	t1 100us in			switches: in, out, preempt

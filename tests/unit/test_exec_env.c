@@ -11,9 +11,8 @@
 
 #include "collect/exec_env.h"
 
-#define INJECT "/opt/lib/inferscope/_inject"
-
-static char self[4096]; /* what the runtime takes for its own path: here, this program's */
+static char self[4096];	  /* what the runtime takes for its own path: here, this program's */
+static char inject[4096]; /* the folder beside it */
 static char result[16384];
 
 /* Builds in memory of exactly the size that was asked for, so that a sanitizer
@@ -44,7 +43,7 @@ static const char *built(char *const env[], bool with)
 	return result;
 }
 
-/* The text with every @ replaced by our path. */
+/* The text with every @ replaced by our path, and every % by the folder for Python. */
 static const char *with_self(const char *text)
 {
 	static char out[16384];
@@ -53,6 +52,8 @@ static const char *with_self(const char *text)
 	for (; *text != '\0'; text++) {
 		if (*text == '@')
 			n += (size_t)sprintf(out + n, "%s", self);
+		else if (*text == '%')
+			n += (size_t)sprintf(out + n, "%s", inject);
 		else
 			out[n++] = *text;
 	}
@@ -73,11 +74,11 @@ static void check(char *const env[], bool with, const char *expected)
 	assert_string_equal(built(env, with), with_self(expected));
 }
 
-static void an_empty_environment_gets_all_three(void **state)
+static void an_empty_environment_gets_both(void **state)
 {
 	(void)state;
-	check(NULL, true, "LD_PRELOAD=@|PYTHONPATH=" INJECT "|" SESSION);
-	check(ENV((char *)NULL), true, "LD_PRELOAD=@|PYTHONPATH=" INJECT "|" SESSION);
+	check(NULL, true, "LD_PRELOAD=@|" SESSION);
+	check(ENV((char *)NULL), true, "LD_PRELOAD=@|" SESSION);
 	check(NULL, false, " (unchanged)");
 }
 
@@ -86,10 +87,9 @@ static void an_environment_that_has_all_stays(void **state)
 	char *preload = entry("LD_PRELOAD=@"), *second = entry("LD_PRELOAD=/x.so @:/y.so");
 
 	(void)state;
-	check(ENV((char *)"A=1", preload, (char *)"PYTHONPATH=" INJECT, (char *)SESSION), true,
-	      "A=1|LD_PRELOAD=@|PYTHONPATH=" INJECT "|" SESSION " (unchanged)");
-	check(ENV(second, (char *)"PYTHONPATH=/a:" INJECT, (char *)SESSION), true,
-	      "LD_PRELOAD=/x.so @:/y.so|PYTHONPATH=/a:" INJECT "|" SESSION " (unchanged)");
+	check(ENV((char *)"A=1", preload, (char *)"PYTHONPATH=/a", (char *)SESSION), true,
+	      "A=1|LD_PRELOAD=@|PYTHONPATH=/a|" SESSION " (unchanged)");
+	check(ENV(second, (char *)SESSION), true, "LD_PRELOAD=/x.so @:/y.so|" SESSION " (unchanged)");
 	free(preload);
 	free(second);
 }
@@ -98,9 +98,8 @@ static void what_is_there_already_stays_behind_ours(void **state)
 {
 	(void)state;
 	check(ENV((char *)"LD_PRELOAD=/x.so", (char *)"PYTHONPATH=/a:/b"), true,
-	      "LD_PRELOAD=@:/x.so|PYTHONPATH=" INJECT ":/a:/b|" SESSION);
-	/* An empty one would mean the working directory, so none is made. */
-	check(ENV((char *)"LD_PRELOAD=", (char *)"PYTHONPATH="), true, "LD_PRELOAD=@|PYTHONPATH=" INJECT "|" SESSION);
+	      "LD_PRELOAD=@:/x.so|PYTHONPATH=/a:/b|" SESSION);
+	check(ENV((char *)"LD_PRELOAD=", (char *)"PYTHONPATH="), true, "LD_PRELOAD=@|PYTHONPATH=|" SESSION);
 }
 
 static void a_path_that_only_begins_like_ours_is_not_ours(void **state)
@@ -108,7 +107,7 @@ static void a_path_that_only_begins_like_ours_is_not_ours(void **state)
 	char *longer = entry("LD_PRELOAD=@.old"), *inside = entry("LD_PRELOAD=/pre@");
 
 	(void)state;
-	check(ENV(longer), true, "LD_PRELOAD=@:@.old|PYTHONPATH=" INJECT "|" SESSION);
+	check(ENV(longer), true, "LD_PRELOAD=@:@.old|" SESSION);
 	check(ENV(inside), false, "LD_PRELOAD=/pre@ (unchanged)");
 	check(ENV((char *)"LD_PRELOADED=1", (char *)"INFERSCOPE_SESSIONS=2"), false,
 	      "LD_PRELOADED=1|INFERSCOPE_SESSIONS=2 (unchanged)");
@@ -124,9 +123,10 @@ static void taken_out_others_are_as_they_were(void **state)
 		{"LD_PRELOAD=/x.so:@", "LD_PRELOAD=/x.so"},
 		{"LD_PRELOAD=/x.so @ /y.so", "LD_PRELOAD=/x.so /y.so"},
 		{"LD_PRELOAD=/x.so:@:/y.so", "LD_PRELOAD=/x.so:/y.so"},
-		{"PYTHONPATH=" INJECT, ""},
-		{"PYTHONPATH=" INJECT "::/a", "PYTHONPATH=:/a"},
-		{"PYTHONPATH=/a:" INJECT, "PYTHONPATH=/a"},
+		{"PYTHONPATH=%", ""},
+		{"PYTHONPATH=%::/a", "PYTHONPATH=:/a"},
+		{"PYTHONPATH=/a:%", "PYTHONPATH=/a"},
+		{"INFERSCOPE_PYTHONPATH==/a", ""},
 		{SESSION, ""},
 	};
 
@@ -146,40 +146,51 @@ static void every_double_of_a_variable_is_treated(void **state)
 {
 	(void)state;
 	/* The loader takes the last one, getenv the first. */
-	check(ENV((char *)"LD_PRELOAD=/x.so", (char *)"LD_PRELOAD=/y.so", (char *)SESSION,
-		  (char *)"PYTHONPATH=" INJECT),
-	      true, "LD_PRELOAD=@:/x.so|LD_PRELOAD=@:/y.so|" SESSION "|PYTHONPATH=" INJECT);
+	check(ENV((char *)"LD_PRELOAD=/x.so", (char *)"LD_PRELOAD=/y.so", (char *)SESSION, (char *)"PYTHONPATH=/a"),
+	      true, "LD_PRELOAD=@:/x.so|LD_PRELOAD=@:/y.so|" SESSION "|PYTHONPATH=/a");
 }
 
 static void another_session_is_known_and_kept(void **state)
 {
 	char *preload = entry("LD_PRELOAD=@");
-	char *const *other = ENV(preload, (char *)"INFERSCOPE_SESSION=/run/other", (char *)"PYTHONPATH=" INJECT);
+	char *const *other = ENV(preload, (char *)"INFERSCOPE_SESSION=/run/other");
 
 	(void)state;
-	check(other, true, "LD_PRELOAD=@|INFERSCOPE_SESSION=/run/other|PYTHONPATH=" INJECT " (unchanged)");
+	check(other, true, "LD_PRELOAD=@|INFERSCOPE_SESSION=/run/other (unchanged)");
 	assert_true(isc_exec_env_has_other(other));
 	assert_false(isc_exec_env_has_other(ENV((char *)SESSION)));
 	assert_false(isc_exec_env_has_other(NULL));
 	free(preload);
 }
 
+static void the_way_into_python_stays_in_the_program_that_opened_it(void **state)
+{
+	char *path = entry("PYTHONPATH=%:/a"), *preload = entry("LD_PRELOAD=@");
+
+	(void)state;
+	/* The next program opens its own, if it is a Python. */
+	check(ENV(path, preload, (char *)"INFERSCOPE_PYTHONPATH==/a", (char *)SESSION), true,
+	      "PYTHONPATH=/a|LD_PRELOAD=@|" SESSION);
+	free(path);
+	free(preload);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_empty_environment_gets_all_three),
+		cmocka_unit_test(an_empty_environment_gets_both),
 		cmocka_unit_test(an_environment_that_has_all_stays),
 		cmocka_unit_test(what_is_there_already_stays_behind_ours),
 		cmocka_unit_test(a_path_that_only_begins_like_ours_is_not_ours),
 		cmocka_unit_test(taken_out_others_are_as_they_were),
 		cmocka_unit_test(every_double_of_a_variable_is_treated),
 		cmocka_unit_test(another_session_is_known_and_kept),
+		cmocka_unit_test(the_way_into_python_stays_in_the_program_that_opened_it),
 	};
 	isc_exec_env e = {NULL, NULL, 0, 0, false};
 	char *text, *vector[8];
 
 	setenv("INFERSCOPE_SESSION", "/run/s", 1);
-	setenv("PYTHONPATH", "/theirs:" INJECT, 1);
 	isc_exec_env_init();
 	if (!isc_exec_env_ready() || !isc_exec_env_reachable())
 		return 1;
@@ -189,6 +200,7 @@ int main(void)
 	e.text = text;
 	isc_exec_env_build(&e, NULL, true);
 	snprintf(self, sizeof(self), "%s", vector[0] + strlen("LD_PRELOAD="));
+	snprintf(inject, sizeof(inject), "%s", isc_exec_env_inject());
 	free(text);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

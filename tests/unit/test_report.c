@@ -15,7 +15,6 @@
 #include "base/units.h"
 #include "payloads.h"
 #include "report/report.h"
-#include "report/words.h"
 
 /* A model in which every text that came from outside is this one. */
 struct model {
@@ -89,6 +88,7 @@ static void fill(struct model *m, const char *at, size_t len)
 			      .wall_us = 1e6,
 			      .host = m->text[0],
 			      .python = m->text[0],
+			      .python_path = m->text[0],
 			      .label_keys = m->text,
 			      .label_values = m->text,
 			      .labels = 1,
@@ -382,23 +382,6 @@ static void numbers_come_in_units_for_people(void **state)
 	assert_string_equal(isc_units_number(&u, 1e300), "1e+300");
 }
 
-static void a_command_reads_as_one_would_type_it(void **state)
-{
-	const isc_text argv[] = {{"sh", 2}, {"-c", 2}, {"echo 'x'", 8}, {"", 0}};
-	isc_buffer out = {0};
-
-	(void)state;
-	isc_words_command(&out, argv, 4, false);
-	assert_string_equal(out.data, "sh -c 'echo '\\''x'\\''' ''");
-	isc_buffer_clear(&out);
-	isc_words_command(&out, argv, 1, true);
-	assert_string_equal(out.data, "sh ...");
-	isc_buffer_clear(&out);
-	isc_words_command(&out, NULL, 0, false);
-	assert_string_equal(out.data, "?");
-	isc_buffer_fini(&out);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -411,7 +394,6 @@ int main(void)
 		cmocka_unit_test(our_own_files_are_known_by_their_mark),
 		cmocka_unit_test(a_format_goes_by_name_or_ending),
 		cmocka_unit_test(numbers_come_in_units_for_people),
-		cmocka_unit_test(a_command_reads_as_one_would_type_it),
 	};
 
 	return cmocka_run_group_tests_name("report", tests, NULL, NULL);

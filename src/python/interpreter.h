@@ -1,0 +1,12 @@
+/* interpreter.h - which Python this is, told to the session once. */
+#ifndef ISC_PYTHON_INTERPRETER_H
+#define ISC_PYTHON_INTERPRETER_H
+
+/* Takes down version and program; needs the GIL, leaves no exception. */
+void isc_interpreter_look(void);
+
+/* Tells them.  Before the session collects nothing is taken, so this is called
+ * again when there is something to define; a load once it is done. */
+void isc_interpreter_tell(void);
+
+#endif

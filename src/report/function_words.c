@@ -1,0 +1,169 @@
+/*
+ * function_words.c - how reports speak of a function: its name, its place, and
+ * whether it only waits.
+ */
+#include <string.h>
+
+#include "report/words.h"
+
+/* What Python puts into qualified names, and what stands there instead. */
+static const struct {
+	const char *theirs, *ours;
+} parts[] = {
+	{".<locals>", ""},	    {"<lambda>", "(lambda)"},	  {"<listcomp>", "(listcomp)"},
+	{"<setcomp>", "(setcomp)"}, {"<dictcomp>", "(dictcomp)"}, {"<genexpr>", "(genexpr)"},
+};
+
+/* Last part of the name and of the file; of Python's own library. */
+static const struct {
+	const char *name, *file;
+} waits[] = {
+	{"wait", "/threading.py"},  {"join", "/threading.py"},	 {"acquire", "/threading.py"},
+	{"get", "/queue.py"},	    {"select", "/selectors.py"}, {"_wait_for_tstate_lock", "/threading.py"},
+	{"wait", "/subprocess.py"}, {"_wait", "/subprocess.py"}, {"_try_wait", "/subprocess.py"},
+	{"wait", "/connection.py"}, {"_recv", "/connection.py"}, {"_worker", "/futures/thread.py"},
+	{"poll", "/popen_fork.py"},
+};
+
+static const char *find(const isc_text *in, const char *what)
+{
+	return in->len > 0 ? memmem(in->at, in->len, what, strlen(what)) : NULL;
+}
+
+static bool ends_with(const isc_text *text, const char *what)
+{
+	size_t len = strlen(what);
+
+	return text->len >= len && memcmp(text->at + text->len - len, what, len) == 0;
+}
+
+/* What follows the last folder of this name in the path; NULL: it is not there. */
+static const char *after_last(const isc_text *path, const char *folder)
+{
+	const char *found = NULL, *next;
+	isc_text rest = *path;
+
+	while ((next = find(&rest, folder)) != NULL) {
+		found = next + strlen(folder);
+		rest = (isc_text){found, (size_t)(path->at + path->len - found)};
+	}
+	return found;
+}
+
+static const char *in_packages(const isc_text *file)
+{
+	const char *site = after_last(file, "/site-packages/"), *dist = after_last(file, "/dist-packages/");
+
+	return site != NULL ? site : dist;
+}
+
+/* "python3.11/threading.py" */
+static const char *in_library(const isc_text *file)
+{
+	const char *found = after_last(file, "/lib/python3."), *wide = after_last(file, "/lib64/python3.");
+
+	found = found != NULL ? found : wide;
+	return found != NULL && in_packages(file) == NULL ? found - strlen("python3.") : NULL;
+}
+
+static const char *last_two(const isc_text *file)
+{
+	size_t from = file->len;
+
+	for (int n = 0; n < 2 && from > 0; n++) {
+		const char *slash = memrchr(file->at, '/', from);
+
+		if (slash == NULL)
+			return file->at;
+		from = (size_t)(slash - file->at);
+	}
+	return file->at + from + (file->at[from] == '/');
+}
+
+void isc_words_place(isc_buffer *out, const isc_analysis_function *f)
+{
+	const char *from;
+
+	if (f->file.len == 0)
+		return;
+	from = in_packages(&f->file);
+	if (from == NULL)
+		from = in_library(&f->file);
+	if (from == NULL)
+		from = last_two(&f->file);
+	isc_buffer_add(out, from, (size_t)(f->file.at + f->file.len - from));
+	if (f->line != 0)
+		isc_buffer_format(out, ":%u", f->line);
+}
+
+/* What a file does when it is loaded; a package's own file says little without its folder. */
+static void add_module(isc_buffer *out, const isc_text *file)
+{
+	const char *slash = file->len > 0 ? memrchr(file->at, '/', file->len) : NULL;
+	const char *from = slash != NULL ? slash + 1 : file->at;
+
+	if (ends_with(file, "/__init__.py"))
+		from = last_two(file);
+	isc_buffer_text(out, file->len > 0 ? "(module " : "(module");
+	if (file->len > 0)
+		isc_buffer_add(out, from, (size_t)(file->at + file->len - from));
+	isc_buffer_text(out, ")");
+}
+
+void isc_words_function(isc_buffer *out, const isc_analysis_function *f)
+{
+	static const char module[] = "<module>";
+	const char *at = f->name.at, *end = f->name.len > 0 ? at + f->name.len : at;
+
+	if (f->name.len == sizeof(module) - 1 && memcmp(at, module, f->name.len) == 0) {
+		add_module(out, &f->file);
+		return;
+	}
+	while (at != end) {
+		size_t i = 0, n = sizeof(parts) / sizeof(parts[0]);
+
+		while (i < n && ((size_t)(end - at) < strlen(parts[i].theirs) ||
+				 memcmp(at, parts[i].theirs, strlen(parts[i].theirs)) != 0))
+			i++;
+		if (i < n) {
+			isc_buffer_text(out, parts[i].ours);
+			at += strlen(parts[i].theirs);
+		} else {
+			isc_buffer_add(out, at++, 1);
+		}
+	}
+}
+
+static bool is_named(const isc_text *name, const char *last)
+{
+	size_t len = strlen(last);
+
+	return ends_with(name, last) && (name->len == len || name->at[name->len - len - 1] == '.');
+}
+
+bool isc_words_waits(const isc_analysis_function *f)
+{
+	if (in_library(&f->file) == NULL)
+		return false;
+	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++) {
+		if (is_named(&f->name, waits[i].name) && ends_with(&f->file, waits[i].file))
+			return true;
+	}
+	return false;
+}
+
+size_t isc_words_top(const isc_analysis *a, const isc_analysis_function **top, size_t room)
+{
+	size_t n = 0;
+
+	/* They are sorted by it. */
+	for (size_t i = 0; i < a->function_count && n < room; i++) {
+		if (a->functions[i].self_us > 0 && !isc_words_waits(&a->functions[i]))
+			top[n++] = &a->functions[i];
+	}
+	for (size_t i = 0; i < a->function_count && n == 0 && i < room; i++) {
+		if (a->functions[i].self_us >= 0)
+			top[n++] = &a->functions[i];
+	}
+	return n;
+}

@@ -1,0 +1,372 @@
+"""The product is what interfaces.yaml says, in both directions.
+
+A name that is public and has no entry fails here, and so does an entry whose name is gone: write the entry in
+interfaces.yaml (status planned becomes built), run scripts/generate_icd.py.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.e2e.conftest import Command
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "python" / "inferscope"
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import interfaces  # noqa: E402
+from interfaces import Row  # noqa: E402
+
+WHOLE = interfaces.read()
+PYTHON = {row["name"]: row for row in WHOLE["python"] if row["kind"] != "magic"}
+BUILT = {name: row for name, row in PYTHON.items() if interfaces.status(row) == "built"}
+COMMANDS = [row for row in interfaces.built(WHOLE["commands"]) if row["name"]]
+Target = Callable[[str], str]
+
+
+# ---- the Python package ----
+
+LOOK = """
+import enum, inspect, json, types
+import inferscope
+
+def signature(thing):
+    try:
+        return str(inspect.signature(thing))
+    except (TypeError, ValueError):
+        return None
+
+def members(cls):
+    return {
+        name: {"signature": signature(value) if callable(value) else None, "doc": inspect.getdoc(value)}
+        for name, value in vars(cls).items()
+        if not name.startswith("_")
+    }
+
+def look(name):
+    thing = getattr(inferscope, name)
+    kind = "class" if isinstance(thing, type) else "function" if callable(thing) else "constant"
+    if isinstance(thing, type) and issubclass(thing, enum.Enum):
+        return {"kind": "enum", "values": [value.name for value in thing], "doc": inspect.getdoc(thing)}
+    if isinstance(thing, type) and issubclass(thing, Exception):
+        return {"kind": "exception", "doc": inspect.getdoc(thing)}
+    found = {"kind": kind, "signature": signature(thing), "doc": inspect.getdoc(thing)}
+    if kind == "class":
+        found["members"] = members(thing)
+    return found
+
+stray = [
+    name for name, value in vars(inferscope).items()
+    if not name.startswith("_") and not isinstance(value, types.ModuleType) and name not in inferscope.__all__
+]
+print(json.dumps({"all": {name: look(name) for name in inferscope.__all__}, "stray": stray}))
+"""
+
+
+@pytest.fixture(scope="module")
+def package(stage: Path) -> Callable[[str], dict[str, Any]]:
+    """package(python): what that interpreter sees of the installed package."""
+    (site,) = stage.glob("lib/python*/site-packages")
+    seen: dict[str, dict[str, Any]] = {}
+
+    def look(python: str) -> dict[str, Any]:
+        if python not in seen:
+            run = subprocess.run(
+                [python, "-c", LOOK],
+                env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(site)},
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=60,
+            )
+            assert run.returncode == 0, run.stderr
+            seen[python] = json.loads(run.stdout)
+        return seen[python]
+
+    return look
+
+
+def parameters(signature: str) -> list[tuple[str, str | None]]:
+    """Names and defaults, without the types and without self."""
+    head = ast.parse(f"def f{re.sub(r'<[^>]*>', '...', signature)}: ...").body[0]
+    assert isinstance(head, ast.FunctionDef)
+    args = head.args
+    plain = [*args.posonlyargs, *args.args]
+    defaults: list[ast.expr | None] = [*[None] * (len(plain) - len(args.defaults)), *args.defaults]
+    found = [(arg.arg, ast.unparse(value) if value else None) for arg, value in zip(plain, defaults)]
+    found += [(f"*{args.vararg.arg}", None)] if args.vararg else []
+    found += [(a.arg, ast.unparse(v) if v else None) for a, v in zip(args.kwonlyargs, args.kw_defaults)]
+    found += [(f"**{args.kwarg.arg}", None)] if args.kwarg else []
+    return [item for item in found if item[0] not in ("self", "cls")]
+
+
+def declared() -> dict[str, ast.FunctionDef | ast.ClassDef]:
+    """Functions and classes by name, as the stubs and sources declare them; a stub wins."""
+    found: dict[str, ast.FunctionDef | ast.ClassDef] = {}
+    for file in [*sorted(PACKAGE.glob("*.py")), *sorted(PACKAGE.glob("*.pyi"))]:
+        for node in ast.parse(file.read_text()).body:
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                found[node.name] = node
+    return found
+
+
+def spelt(node: ast.FunctionDef, constructor: bool = False) -> str:
+    """Its signature, without self; a constructor's without what it returns."""
+    args = ast.parse(ast.unparse(node)).body[0].args  # type: ignore[attr-defined]
+    args.args = [arg for arg in args.args if arg.arg not in ("self", "cls")]
+    args.posonlyargs = [arg for arg in args.posonlyargs if arg.arg not in ("self", "cls")]
+    returns = f" -> {ast.unparse(node.returns)}" if node.returns and not constructor else ""
+    return f"({ast.unparse(args)}){returns}"
+
+
+def same(signature: str) -> str:
+    """Quotes around forward references are no difference, nor are blanks."""
+    return re.sub(r"[\s'\"]", "", signature)
+
+
+def test_every_public_name_has_its_entry(package: Callable[[str], dict[str, Any]], python: str) -> None:
+    seen = package(python)
+    lacking = [name for name in seen["all"] if name not in BUILT]
+    assert not lacking, f"public names without an entry of status built in interfaces.yaml: {', '.join(lacking)}"
+    gone = [name for name in BUILT if name not in seen["all"]]
+    assert not gone, f"described in interfaces.yaml, and not in inferscope.__all__: {', '.join(gone)}"
+    assert not seen["stray"], f"public and not in __all__: {seen['stray']}"
+
+
+def test_names_are_of_the_kind_and_signature_described(package: Callable[[str], dict[str, Any]], python: str) -> None:
+    for name, seen in package(python)["all"].items():
+        row = BUILT[name]
+        assert seen["kind"] == row["kind"], name
+        assert seen.get("values", []) == row.get("values", []), name
+        if row["kind"] == "constant":
+            continue
+        assert seen["doc"], f"{name} has no docstring"
+        if row["kind"] in ("function", "class"):
+            assert ">>>" in seen["doc"], f"the docstring of {name} has no example"
+            if seen["signature"] is not None:
+                assert parameters(seen["signature"]) == parameters(row["signature"]), name
+        described = {member["name"]: member for member in row.get("members", [])}
+        assert set(seen.get("members", {})) == set(described), name
+        for member, facts in seen.get("members", {}).items():
+            assert facts["doc"], f"{name}.{member} has no docstring"
+            if facts["signature"] is not None and described[member]["kind"] == "method":
+                assert parameters(facts["signature"]) == parameters(described[member]["signature"]), member
+
+
+def test_types_are_those_of_stubs_and_sources() -> None:
+    nodes = declared()
+    for name, row in BUILT.items():
+        if row["kind"] not in ("function", "class"):
+            continue
+        node = nodes.get(name)
+        assert node is not None, f"{name} is declared in no .py or .pyi of the package"
+        if isinstance(node, ast.FunctionDef):
+            assert same(spelt(node)) == same(row["signature"]), name
+            continue
+        methods = {part.name: part for part in node.body if isinstance(part, ast.FunctionDef)}
+        made = methods.get("__init__") or methods.get("__new__")
+        assert same(spelt(made, constructor=True) if made else "()") == same(row["signature"]), name
+        for member in row.get("members", []):
+            if member["kind"] == "method":
+                assert same(spelt(methods[member["name"]])) == same(member["signature"]), f"{name}.{member['name']}"
+            elif member["name"] in methods:
+                returns = methods[member["name"]].returns
+                assert returns is not None and same(ast.unparse(returns)) == same(member["type"]), member["name"]
+
+
+# ---- C ----
+
+
+@pytest.mark.parametrize("compiler", ["cc", "c++"])
+@pytest.mark.parametrize("header", interfaces.built(WHOLE["c"]), ids=lambda row: row["header"])
+def test_headers_declare_what_is_described(tmp_path: Path, header: Row, compiler: str) -> None:
+    """The compiler compares: a second declaration must agree with the first, types of members must be the same."""
+    text = (ROOT / "include" / header["header"]).read_text()
+    lines = [f"#include <{header['header']}>", "#include <stdint.h>"]
+    if compiler == "c++":
+        lines += ["#include <type_traits>", 'extern "C" {']
+    for row in interfaces.built(header["names"]):
+        if row["kind"] == "function":
+            inline = re.search(rf"static inline [^;{{]*\b{row['name']}\(", text) is not None
+            lines.append(f"{'static inline ' if inline else ''}{row['declaration']};")
+        elif row["kind"] == "macro" and "value" in row:
+            lines.append(f"static char check_{row['name']}[{row['name']} == {row['value']} ? 1 : -1];")
+            lines.append(
+                f"void *use_{row['name']}(void); void *use_{row['name']}(void) {{ return check_{row['name']}; }}"
+            )
+        for member in row.get("members", []) if compiler == "cc" else []:
+            of = f"__typeof__((({row['name']} *)0)->{member['name']})"
+            lines.append(f'_Static_assert(__builtin_types_compatible_p({of}, {member["type"]}), "{member["name"]}");')
+    if compiler == "c++":
+        lines.append("}")
+    file = tmp_path / ("x.c" if compiler == "cc" else "x.cc")
+    file.write_text("\n".join(lines) + "\n")
+    command = [compiler, "-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'include'}", "-c", str(file), "-o", "/dev/null"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_members_are_all_of_them() -> None:
+    for header in interfaces.built(WHOLE["c"]):
+        text = re.sub(r"/\*.*?\*/", "", (ROOT / "include" / header["header"]).read_text(), flags=re.DOTALL)
+        for row in header["names"]:
+            if row["kind"] != "struct":
+                continue
+            body = re.search(rf"typedef struct {row['name']} \{{(.*?)^\}}", text, re.DOTALL | re.MULTILINE)
+            assert body
+            names = re.findall(r"\(\*(\w+)\)\(|(\w+)(?:\[\w+\])?;", body.group(1))
+            found = [pointer or plain for pointer, plain in names]
+            assert found == [member["name"] for member in row["members"]], row["name"]
+
+
+# ---- commands ----
+
+
+def options_of_help(text: str) -> dict[str, str | None]:
+    """{"--name" or "-x": what it takes} of --help."""
+    found: dict[str, str | None] = {}
+    for letter, taken, name, value in re.findall(
+        r"^ +(?:-(\w)(?: ([A-Z]+))?,? ?)?(?:--([a-z-]+)(?:=(\S+))?)?(?=  |$)", text, re.MULTILINE
+    ):
+        if name:
+            found[f"--{name}"] = value or None
+        elif letter:
+            found[f"-{letter}"] = taken or None
+    return found
+
+
+def options_described(command: Row) -> dict[str, str | None]:
+    found: dict[str, str | None] = {"--help": None}
+    for option in interfaces.built(command["options"]):
+        name = f"--{option['name']}" if "name" in option else f"-{option['letter']}"
+        found[name] = option.get("argument")
+    if command.get("options_of") == "settings":
+        for row in WHOLE["settings"]:
+            if "option" in row:
+                found[f"--{row['option']}"] = row.get("argument")
+            if "negated" in row:
+                found[f"--{row['negated']}"] = None
+    return found
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda row: row["name"])
+def test_help_offers_what_is_described(inferscope: Command, command: Row) -> None:
+    run = inferscope(*command["name"].split(), "--help", plain=True)
+    assert run.returncode == 0 and run.stderr == ""
+    assert options_of_help(run.stdout) == options_described(command)
+
+
+def test_the_overview_lists_the_commands(inferscope: Command) -> None:
+    text = inferscope("--help").stdout
+    shown = set(re.findall(r"^  (\w+) ", text, re.MULTILINE))
+    assert shown == {row["name"].split()[0] for row in COMMANDS if not row.get("internal")}
+    assert "--help" in text and "--version" in text
+    assert inferscope("--version").stdout == f"inferscope {WHOLE['version']}\n"
+
+
+@pytest.mark.parametrize("row", [row for row in WHOLE["commands"] if interfaces.status(row) == "planned"], ids=str)
+def test_a_planned_command_is_not_there(inferscope: Command, row: Row) -> None:
+    assert inferscope(row["name"], "--help").returncode == 2
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda row: row["name"])
+def test_a_planned_option_is_not_there(inferscope: Command, command: Row) -> None:
+    for option in command["options"]:
+        if interfaces.status(option) == "planned":
+            run = inferscope(*command["name"].split(), f"--{option['name']}", "x")
+            assert run.returncode == 2 and "unknown option" in run.stderr
+
+
+# ---- settings ----
+
+
+def shown(text: str) -> dict[str, tuple[str, str]]:
+    """config show as {key: (value, origin)}."""
+    rows = (re.fullmatch(r"(\w+) +(.*?)  +(\S.*)", line) for line in text.splitlines())
+    return {row.group(1): (row.group(2), row.group(3)) for row in rows if row}
+
+
+def value_of(row: Row) -> tuple[str, str]:
+    """A value that is not the default, and how it is shown."""
+    if row["type"] == "bool":
+        return ("1", "true") if row["default"] == "false" else ("0", "false")
+    if row["type"] == "choice":
+        value = next(choice for choice in row["choices"] if choice != row["default"])
+        return value, value
+    if row["type"] in ("count", "number", "budget"):
+        return str(row["range"][1]), str(row["range"][1])
+    return ("a=b", "a=b") if row["type"] == "labels" else ("other.md", "other.md")
+
+
+def test_settings_have_the_defaults_described(inferscope: Command) -> None:
+    rows = shown(inferscope("config", "show").stdout)
+    assert rows == {row["key"]: (row["default"], "default") for row in WHOLE["settings"]}
+
+
+@pytest.mark.parametrize("row", WHOLE["settings"], ids=lambda row: row["key"])
+def test_a_setting_is_set_by_its_option_variable_and_file_and_nothing_else(
+    inferscope: Command, tmp_path: Path, row: Row
+) -> None:
+    key, (value, seen) = row["key"], value_of(row)
+    if "option" in row:
+        option = f"--{row['option']}"
+        run = inferscope("config", "show", option, *([value] if "argument" in row else []))
+        assert shown(run.stdout)[key] == (seen, option)
+    if "negated" in row:
+        assert shown(inferscope("config", "show", f"--{row['negated']}").stdout)[key] == (
+            "false",
+            f"--{row['negated']}",
+        )
+    if "environment" in row:
+        run = inferscope("config", "show", env={row["environment"]: value})
+        assert shown(run.stdout)[key] == (seen, row["environment"])
+    (tmp_path / ".inferscope.yaml").write_text(f"{key}: {value if row['type'] != 'labels' else '{a: b}'}\n")
+    run = inferscope("config", "show")
+    if row.get("in_file", True):
+        assert shown(run.stdout)[key] == (seen, f"{tmp_path}/.inferscope.yaml:1")
+    else:
+        assert run.returncode == 2 and "a file cannot set this" in run.stderr
+
+
+@pytest.mark.parametrize("row", [row for row in WHOLE["settings"] if "range" in row], ids=lambda row: row["key"])
+def test_a_value_outside_its_range_is_refused(inferscope: Command, tmp_path: Path, row: Row) -> None:
+    low, high = row["range"]
+    for value, right in ((high, True), (high + 1, False), (low - 1, False), (low, row["type"] != "budget")):
+        (tmp_path / ".inferscope.yaml").write_text(f"{row['key']}: {value}\n")
+        assert (inferscope("config", "show").returncode == 0) == right, value
+
+
+@pytest.mark.parametrize("row", [row for row in WHOLE["settings"] if "choices" in row], ids=lambda row: row["key"])
+def test_a_choice_takes_its_words_and_no_other(inferscope: Command, row: Row) -> None:
+    for word in row["choices"]:
+        assert inferscope("config", "show", f"--{row['option']}", word).returncode == 0
+    assert inferscope("config", "show", f"--{row['option']}", "something").returncode == 2
+
+
+# ---- the report ----
+
+
+def test_the_report_has_the_names_described_and_planned_ones_are_empty(inferscope: Command, target: Target) -> None:
+    report = inferscope("run", "--", target("scopes.c")).report
+    assert list(report) == [row["name"] for row in WHOLE["report"]["names"]]
+    full = [
+        row["name"] for row in WHOLE["report"]["names"] if interfaces.status(row) == "planned" and report[row["name"]]
+    ]
+    assert not full, f"planned, and not empty any more: {full}"
+    assert {warning.id for warning in report.warnings} <= set(WHOLE["report"]["warnings"])
+
+
+def test_a_report_of_a_planned_format_is_refused(inferscope: Command) -> None:
+    for row in (row for row in WHOLE["formats"] if row["name"].endswith(" report")):
+        run = inferscope("run", "--report", f"r{row['ending']}", "--", "true")
+        assert (run.returncode == 0) == ("written_by" in row), row["name"]
