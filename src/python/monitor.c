@@ -26,7 +26,7 @@
 #define SWITCH_EVENTS 60 /* what set_local_events() costs, in events */
 
 /* Of the budget, for counting what is not traced. */
-#define WINDOWS_SHARE 0.25
+#define WINDOWS_SHARE 0.5
 
 enum { START, RESUME, RETURN, YIELD, THROW, UNWIND, CALL, C_RETURN, C_RAISE, EVENTS };
 

@@ -131,10 +131,8 @@ static void write_span(const span *s, isc_code *list)
 			      .least = (uint32_t)(least_ns * 16),
 			      .calls = s->calls,
 			      .resumes = s->resumes};
-	e.head = (isc_record){.ticks = isc_calls_ticks(),
-			      .kind = ISC_KIND_BURST,
-			      .slots = (uint8_t)slots,
-			      .arg = (uint16_t)s->flags};
+	e.head = (isc_record){
+		.ticks = isc_calls_ticks(), .kind = ISC_KIND_BURST, .slots = (uint8_t)slots, .arg = (uint16_t)s->flags};
 	isc_rt_write(&e.head, slots);
 }
 

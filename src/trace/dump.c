@@ -208,15 +208,21 @@ static void dump_definitions(struct dump *d)
 
 static void add_kind(struct dump *d, unsigned kind)
 {
-	static const char *const names[] = {
-		[ISC_KIND_INSTANT] = "instant",		[ISC_KIND_SCOPE_ENTER] = "scope_enter",
-		[ISC_KIND_SCOPE_EXIT] = "scope_exit",	[ISC_KIND_COUNTER] = "counter",
-		[ISC_KIND_THREAD_NAME] = "thread_name", [ISC_KIND_CPU] = "cpu",
-		[ISC_KIND_CALL_ENTER] = "call_enter",	[ISC_KIND_CALL_RESUME] = "call_resume",
-		[ISC_KIND_CALL_EXIT] = "call_exit",	[ISC_KIND_C_ENTER] = "c_enter",
-		[ISC_KIND_C_EXIT] = "c_exit",		[ISC_KIND_TASK] = "task",
-		[ISC_KIND_GOVERNED] = "governed",	[ISC_KIND_MISSED] = "missed",
-		[ISC_KIND_BURST] = "burst"};
+	static const char *const names[] = {[ISC_KIND_INSTANT] = "instant",
+					    [ISC_KIND_SCOPE_ENTER] = "scope_enter",
+					    [ISC_KIND_SCOPE_EXIT] = "scope_exit",
+					    [ISC_KIND_COUNTER] = "counter",
+					    [ISC_KIND_THREAD_NAME] = "thread_name",
+					    [ISC_KIND_CPU] = "cpu",
+					    [ISC_KIND_CALL_ENTER] = "call_enter",
+					    [ISC_KIND_CALL_RESUME] = "call_resume",
+					    [ISC_KIND_CALL_EXIT] = "call_exit",
+					    [ISC_KIND_C_ENTER] = "c_enter",
+					    [ISC_KIND_C_EXIT] = "c_exit",
+					    [ISC_KIND_TASK] = "task",
+					    [ISC_KIND_GOVERNED] = "governed",
+					    [ISC_KIND_MISSED] = "missed",
+					    [ISC_KIND_BURST] = "burst"};
 
 	if (kind < sizeof(names) / sizeof(names[0]) && names[kind] != NULL)
 		isc_buffer_format(&d->line, " %s", names[kind]);

@@ -103,10 +103,9 @@ static void write_fields(struct parts *p, const uint64_t *fields, size_t n)
 static void write_function(struct parts *p, const isc_total_function *f)
 {
 	bool sampled = (f->exact_calls | f->exact_resumes | f->exact_self | f->exact_total) != 0;
-	bool windowed = f->window != 0 || f->governed;
+	bool windowed = f->window_calls != 0 || f->window != 0 || f->governed;
 	uint64_t flags = (f->estimated ? ESTIMATED : 0u) | (f->governed ? GOVERNED : 0u) | (sampled ? SAMPLED : 0u) |
-			 (f->counted ? COUNTED : 0u) | (windowed ? WINDOWED : 0u) |
-			 (f->unseen ? UNSEEN : 0u);
+			 (f->counted ? COUNTED : 0u) | (windowed ? WINDOWED : 0u) | (f->unseen ? UNSEEN : 0u);
 
 	begin_entry(p, FUNCTION);
 	FIELDS(p, f->process, f->code, flags, f->calls, f->resumes, f->self_ticks, f->total_ticks, f->unmatched,
@@ -383,8 +382,8 @@ static isc_status read_process(isc_totals *t, struct reading *r)
 	if (!get_pair(r, &c.process, &c.cost) || !get(r, &c.tasks) || !get(r, &c.missed) || !get(r, &c.unmatched) ||
 	    !get(r, &c.first_pause) || !get(r, &c.paused_since) || !get(r, &c.paused_ticks) ||
 	    !isc_varint_get_max(&r->at, r->end, 1, &governed) || !get(r, &c.windows) || !get(r, &c.window_ticks) ||
-	    !get(r, &c.window_ns) || !get(r, &c.apart_ns) || !get(r, &c.farthest_ns) ||
-	    !get(r, &c.between_ns) || !get(r, &c.inside_ns) || !get(r, &c.end_ns))
+	    !get(r, &c.window_ns) || !get(r, &c.apart_ns) || !get(r, &c.farthest_ns) || !get(r, &c.between_ns) ||
+	    !get(r, &c.inside_ns) || !get(r, &c.end_ns))
 		return ISC_ERR_CORRUPT;
 	p = isc_totals_add_process(t, c.process);
 	if (p == NULL)

@@ -153,7 +153,8 @@ bool isc_totals_window(isc_totals *t, isc_totals_lane *lane, const isc_record *r
 	p->calls.inside_ns += again ? 0 : b.end_ns - b.begin_ns;
 	p->calls.window_ns = b.end_ns;
 	p->calls.window_ticks = r->ticks;
-	for (at += sizeof(b), len -= (uint32_t)sizeof(b); len >= sizeof(c); at += sizeof(c), len -= (uint32_t)sizeof(c)) {
+	for (at += sizeof(b), len -= (uint32_t)sizeof(b); len >= sizeof(c);
+	     at += sizeof(c), len -= (uint32_t)sizeof(c)) {
 		memcpy(&c, at, sizeof(c));
 		if (c.id != 0 && !count(t, lane, rough ? NULL : &took, &c, again))
 			return false;

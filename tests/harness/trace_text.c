@@ -287,10 +287,8 @@ static uint32_t put_burst(struct maker *m, uint32_t process, isc_record *slot, i
 
 	for (size_t i = 0; i < 6 && i + 3 < m->words; i++)
 		number[i] = strtoull(m->word[i + 3].at, NULL, 10);
-	burst = (isc_burst){.begin_ns = number[1],
-			    .end_ns = number[2],
-			    .cost = (uint32_t)number[3],
-			    .calls = (uint32_t)number[4]};
+	burst = (isc_burst){
+		.begin_ns = number[1], .end_ns = number[2], .cost = (uint32_t)number[3], .calls = (uint32_t)number[4]};
 	if (m->words > 11) {
 		/* define_code() takes words 3 to 5. */
 		for (size_t i = 0; i < 3; i++)
