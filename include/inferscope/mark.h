@@ -122,5 +122,31 @@ static inline void isc_scope_cleanup_(uint32_t *scope)
 
 #ifdef __cplusplus
 }
+
+namespace inferscope
+{
+
+/* The same for C++: from here to the end of the block, however that is left.
+ *
+ *	inferscope::scope request("request");
+ */
+class scope
+{
+      public:
+	explicit scope(const char *name) noexcept : id_(isc_scope_enter(name))
+	{
+	}
+	~scope()
+	{
+		isc_scope_exit(id_);
+	}
+	scope(const scope &) = delete;
+	scope &operator=(const scope &) = delete;
+
+      private:
+	uint32_t id_;
+};
+
+} // namespace inferscope
 #endif
 #endif

@@ -8,14 +8,25 @@
 
 #include "analyze/build.h"
 
+typedef struct isc_replay_span {
+	uint64_t instance;
+	uint64_t end_ns; /* if it is left on another thread, else never */
+	uint32_t task;	 /* that entered it */
+} isc_replay_span;
+
 typedef struct isc_replay_lane {
 	uint32_t process, thread;
 	uint8_t stream;
-	bool gap;	   /* events before this one were lost */
-	bool inside;	   /* of the part that is looked at */
-	uint64_t expected; /* number of the next event */
-	uint64_t time_ns;  /* of the last one */
-	uint64_t scopes;   /* how deep in the scope that is asked for */
+	bool gap;		/* events before this one were lost */
+	bool inside;		/* of the part that is looked at */
+	uint64_t expected;	/* number of the next event */
+	uint64_t time_ns;	/* of the last one */
+	uint64_t scopes;	/* how deep in the scope that is asked for */
+	uint32_t task;		/* that runs */
+	bool within;		/* it runs in a span that is inside what is asked for */
+	isc_replay_span *spans; /* open ones of those */
+	size_t span_count, span_room;
+	uint64_t until_ns; /* the first of them is left elsewhere */
 	uint32_t *open;	   /* codes, outermost first */
 	size_t depth, room;
 } isc_replay_lane;

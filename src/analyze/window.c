@@ -7,6 +7,7 @@
 
 #include "analyze/build.h"
 #include "analyze/replay.h"
+#include "analyze/spans.h"
 
 static uint64_t later(uint64_t x, uint64_t y)
 {
@@ -114,46 +115,54 @@ isc_status isc_build_window(isc_build *b, isc_error *err)
 /* ---- events of the window ---- */
 
 struct inside {
-	isc_hashmap is_only; /* process and id -> 1 the scope, 2 another name */
+	isc_spans spans;
 	isc_replay replay;
 	isc_totals *totals;
 	uint64_t first_ns, last_ns;
 };
 
-static bool names_the_scope(isc_build *b, struct inside *in, const isc_event *ev, bool *yes)
+static bool is_inside(const isc_replay_lane *lane)
 {
-	uint64_t *known = isc_hashmap_put(&in->is_only, isc_hashmap_key(ev->process, ev->id), NULL);
-	uint32_t len = 0;
-	const char *name;
-
-	if (known == NULL)
-		return false;
-	if (*known == 0) {
-		name = isc_trace_name(b->trace, ev->process, ev->id, &len);
-		*known = len == b->only.len && memcmp(name, b->only.at, len) == 0 ? 1 : 2;
-	}
-	*yes = *known == 1;
-	return true;
+	return lane->scopes > 0 || lane->within;
 }
 
 /* Is this event inside the scope, on its own thread?  After lost events that is
  * not known, and then it is not. */
 static bool step(isc_build *b, struct inside *in, isc_replay_lane *lane, const isc_event *ev, bool *take)
 {
-	bool scope = ev->kind == ISC_KIND_SCOPE_ENTER || ev->kind == ISC_KIND_SCOPE_EXIT, it = false;
+	bool span = ev->kind == ISC_KIND_SPAN_ENTER || ev->kind == ISC_KIND_SPAN_EXIT, it = false, part = false;
+	bool scope = span || ev->kind == ISC_KIND_SCOPE_ENTER || ev->kind == ISC_KIND_SCOPE_EXIT;
 
-	if (lane->gap)
-		lane->scopes = 0;
-	if (scope && !names_the_scope(b, in, ev, &it))
+	if (lane->gap) {
+		lane->scopes = lane->span_count = 0;
+		lane->within = false;
+	}
+	if (scope && !isc_spans_named(&in->spans, b, ev, &it))
 		return false;
 	if (it)
 		b->only_found = true;
 	if (it && ev->kind == ISC_KIND_SCOPE_ENTER)
 		lane->scopes++;
-	*take = lane->scopes > 0;
+	if (!isc_spans_step(&in->spans, b->arena, lane, ev, &part))
+		return false;
+	*take = is_inside(lane) || part;
 	if (it && ev->kind == ISC_KIND_SCOPE_EXIT && lane->scopes > 0)
 		lane->scopes--;
 	return true;
+}
+
+/* The totals of the window count in nanoseconds: so does what a span took.  One
+ * that was entered before it has no time in it. */
+static void convert(const isc_build *b, const isc_event *ev, isc_span *span)
+{
+	double ns;
+
+	memcpy(span, ev->extra, sizeof(*span));
+	ns = (double)span->more * b->us_per_tick * 1e3;
+	if (b->us_per_tick <= 0 || ns > (double)(ev->time_ns - b->from_ns) + 1)
+		span->more = ISC_SPAN_UNKNOWN;
+	else
+		span->more = (uint64_t)(ns + 0.5);
 }
 
 /* One event, and the calls that cross the edges of the window. */
@@ -162,8 +171,10 @@ static isc_status feed_one(isc_build *b, struct inside *in, const isc_event *ev,
 	/* The window's totals count in nanoseconds. */
 	isc_record first = {ev->time_ns, ev->id, ev->kind, 1, ev->arg};
 	isc_replay_lane *lane = isc_replay_lane_of(&in->replay, b->arena, ev);
-	bool take = true, was_in = lane != NULL && (b->only.at == NULL || lane->scopes > 0);
+	bool take = true, was_in = lane != NULL && (b->only.at == NULL || is_inside(lane));
+	const void *extra = ev->extra;
 	isc_status st = ISC_OK;
+	isc_span span;
 
 	if (lane == NULL || (b->only.at != NULL && !step(b, in, lane, ev, &take)))
 		return isc_build_no_memory(err);
@@ -176,14 +187,18 @@ static isc_status feed_one(isc_build *b, struct inside *in, const isc_event *ev,
 	if (st == ISC_OK && take) {
 		in->first_ns = ev->time_ns < in->first_ns ? ev->time_ns : in->first_ns;
 		in->last_ns = later(in->last_ns, ev->time_ns);
-		st = isc_totals_feed(in->totals, ev->process, ev->thread, ev->stream, &first, ev->extra, ev->extra_len,
+		if (ev->kind == ISC_KIND_SPAN_EXIT && ev->extra_len >= sizeof(span)) {
+			convert(b, ev, &span);
+			extra = &span;
+		}
+		st = isc_totals_feed(in->totals, ev->process, ev->thread, ev->stream, &first, extra, ev->extra_len,
 				     err);
 	} else if (st == ISC_OK && (ev->kind == ISC_KIND_GOVERNED || ev->kind == ISC_KIND_BURST)) {
 		first.ticks = ev->time_ns < b->from_ns ? b->from_ns : ev->time_ns < b->to_ns ? ev->time_ns : b->to_ns;
 		st = isc_totals_recall(in->totals, ev->process, ev->thread, ev->stream, &first, ev->extra,
 				       ev->extra_len, err);
 	}
-	if (lane->inside && (!take || (b->only.at != NULL && lane->scopes == 0)))
+	if (lane->inside && (!take || (b->only.at != NULL && !is_inside(lane))))
 		isc_replay_leave(lane, in->totals, ev->time_ns < b->to_ns ? ev->time_ns : b->to_ns);
 	if (!isc_replay_note(lane, b->arena, ev))
 		return isc_build_no_memory(err);
@@ -220,9 +235,11 @@ isc_status isc_build_totals(isc_build *b, isc_error *err)
 	if (!b->cut)
 		return ISC_OK;
 	st = isc_totals_new(&in.totals, err);
+	if (st == ISC_OK && b->only.at != NULL)
+		st = isc_spans_find(&in.spans, b, err);
 	if (st == ISC_OK)
 		st = feed(b, &in, err);
-	isc_hashmap_fini(&in.is_only);
+	isc_spans_fini(&in.spans);
 	isc_replay_fini(&in.replay);
 	if (st == ISC_OK && b->only.at != NULL && !b->only_found) {
 		st = isc_fail(err, ISC_ERR_INVALID, "the trace has no scope named \"%.100s\"", b->only.at);

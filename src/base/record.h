@@ -31,6 +31,8 @@ enum isc_kind {
 	ISC_KIND_COUNTER = 4,	   /* id: name; behind it: double value, 8 bytes of zero */
 	ISC_KIND_THREAD_NAME = 5,  /* id: name of the writing thread from now on */
 	ISC_KIND_CPU = 6,	   /* arg: the CPU that the thread's next events ran on */
+	ISC_KIND_SPAN_ENTER = 7,   /* id: name; behind it: isc_span.  A scope that any thread may leave */
+	ISC_KIND_SPAN_EXIT = 8,	   /* id: name; behind it: isc_span; arg: enum isc_span_exit */
 	ISC_KIND_CALL_ENTER = 16,  /* id: code; a call begins */
 	ISC_KIND_CALL_RESUME = 17, /* id: code; a generator or coroutine goes on; arg: enum isc_call_resume */
 	ISC_KIND_CALL_EXIT = 18,   /* id: code; arg: enum isc_call_exit */
@@ -41,6 +43,19 @@ enum isc_kind {
 	ISC_KIND_MISSED = 23,	   /* the stack is nearly used up; arg 1: calls are missed from now on; 0: no more */
 	ISC_KIND_BURST = 24	   /* calls were counted; arg: isc_burst_flag; behind it: isc_burst, isc_burst_calls */
 };
+
+/*
+ * A scope that belongs to a context (a task, a request) and not to a thread.  The
+ * exit says how long it took, so nobody has to look for its partner.
+ */
+typedef struct isc_span {
+	uint64_t instance; /* not 0; in its process later ones are higher */
+	uint64_t more;	   /* enter: the instance around it, or 0; exit: ticks since the enter */
+} isc_span;
+_Static_assert(sizeof(isc_span) == 16, "span");
+
+enum isc_span_exit { ISC_SPAN_STAYED = 0, ISC_SPAN_MOVED = 1 /* left on another thread than entered */ };
+#define ISC_SPAN_UNKNOWN UINT64_MAX /* as its ticks: when it was entered is not known */
 
 enum isc_call_resume { ISC_CALL_SENT = 0, ISC_CALL_THROWN = 1 };
 enum isc_call_exit { ISC_CALL_RETURNED = 0, ISC_CALL_YIELDED = 1, ISC_CALL_RAISED = 2 };

@@ -82,6 +82,7 @@ static void choose_path(struct arguments *args)
 
 	if (args->path == NULL)
 		args->path = r->format != NULL && strcmp(r->format, "json") == 0 ? json_report : default_report;
+	r->stdout_ours = true;
 	r->paths = &args->path;
 	r->count = 1;
 }
@@ -107,7 +108,7 @@ static int analyze(isc_report_request *r)
 int cmd_analyze(int argc, char **argv)
 {
 	static const isc_option table[] = {
-		{"output", "PATH", "where the report goes (default: report.md)", 0, false},
+		{"output", "PATH", "where the report goes; -: to stdout (default: report.md)", 0, false},
 		{"format", "FORMAT", "markdown or json (default: by the ending of PATH)", 0, false},
 		{"scope", "NAME", "look only inside this scope", 0, false},
 		{"from", "T", "look only from this time on: seconds, or 200ms, or 1500us", 0, false},

@@ -6,10 +6,12 @@
  * anything else and stays inert when that differs.
  *
  * The runtime is one per process and thread-safe; the module object keeps no
- * state, and may go as soon as it has attached.
+ * state, and may go as soon as it has attached.  It may be initialised again: scopes
+ * keep what they need with their interpreter.
  */
 #include "python/calls.h"
 #include "python/interpreter.h"
+#include "python/scope.h"
 
 static bool fits(void)
 {
@@ -72,9 +74,18 @@ static PyObject *why_inert(void)
 				    (unsigned)isc_rt_abi(), (unsigned)ISC_RT_ABI);
 }
 
+static PyMethodDef mark_methods[] = {
+	{"mark_event", (PyCFunction)(void (*)(void))isc_mark_event, METH_FASTCALL | METH_KEYWORDS, isc_mark_event_doc},
+	{"counter", (PyCFunction)(void (*)(void))isc_mark_counter, METH_FASTCALL | METH_KEYWORDS, isc_mark_counter_doc},
+	{NULL, NULL, 0, NULL},
+};
+
 static int core_exec(PyObject *module)
 {
 	if (add_member(module, "inert", PyBool_FromLong(!fits())) < 0)
+		return -1;
+	/* Without these the package takes those that do nothing. */
+	if (fits() && (isc_scope_add(module) < 0 || PyModule_AddFunctions(module, mark_methods) < 0))
 		return -1;
 	return add_member(module, "reason", why_inert());
 }

@@ -54,6 +54,21 @@ ISC_API uint64_t isc_rt_ticks(void);
 ISC_API void isc_rt_write(const isc_record *record, uint32_t n);
 ISC_API void isc_rt_write1(uint64_t ticks, uint64_t word);
 
+/* A scope of a context, on its way; the caller's memory. */
+typedef struct isc_rt_span {
+	uint64_t instance; /* what scopes inside it name as the one around them */
+	uint64_t ticks;
+	uint64_t gen;	  /* of the process image that entered it */
+	uintptr_t thread; /* and the thread */
+	uint32_t name;
+} isc_rt_span;
+
+/* Enters a scope; around: instance of the one that it is in, or 0.  False: nothing
+ * records, and there is nothing to leave.  Left by any thread; in a fork child that
+ * inherited it nothing is written. */
+ISC_API bool isc_rt_span_enter(isc_rt_span *span, uint32_t name, uint64_t around);
+ISC_API void isc_rt_span_exit(const isc_rt_span *span);
+
 /* The functions of inferscope/mark.h, which finds this by name; NULL when the
  * version asked for is newer than ours. */
 struct isc_mark_api;

@@ -292,12 +292,34 @@ static bool enter_scope(isc_totals *t, isc_totals_lane *lane, const isc_record *
 	return isc_totals_lane_push(lane, (isc_totals_open){r->ticks, r->id, r->arg});
 }
 
+/* One more that took so long. */
+static bool count_scope(isc_totals *t, struct isc_totals_scope_entry *e, uint64_t ticks)
+{
+	uint64_t octaves = e->histogram.octaves;
+	uint32_t buckets = e->histogram.buckets;
+
+	if (has_room(t, ISC_WEIGHT_BUCKET)) {
+		if (!isc_histogram_add(&e->histogram, ticks))
+			return false;
+	} else {
+		if (!isc_histogram_add_rough(&e->histogram, ticks))
+			return false;
+		t->folded++;
+	}
+	t->weight += (uint64_t)(e->histogram.buckets - buckets) * ISC_WEIGHT_BUCKET;
+	t->memory += e->histogram.octaves != octaves ? ISC_HISTOGRAM_STEPS * sizeof(uint64_t) : 0;
+	e->scope.min_ticks = e->scope.count == 0 || ticks < e->scope.min_ticks ? ticks : e->scope.min_ticks;
+	e->scope.max_ticks = ticks > e->scope.max_ticks ? ticks : e->scope.max_ticks;
+	e->scope.count++;
+	e->scope.total_ticks += ticks;
+	return true;
+}
+
 static bool leave_scope(isc_totals *t, isc_totals_lane *lane, const isc_record *r)
 {
 	struct isc_totals_scope_entry *e = scope_of(t, lane->process, r->id);
 	size_t floor = lane->depth > SEARCH_MAX ? lane->depth - SEARCH_MAX : 0, i = lane->depth;
-	uint64_t ticks, octaves;
-	uint32_t buckets;
+	uint64_t ticks;
 
 	if (e == NULL)
 		return false;
@@ -312,24 +334,48 @@ static bool leave_scope(isc_totals *t, isc_totals_lane *lane, const isc_record *
 	memmove(&lane->open[i - 1], &lane->open[i], (lane->depth - i) * sizeof(*lane->open));
 	lane->depth--;
 	t->weight -= ISC_WEIGHT_OPEN;
-	buckets = e->histogram.buckets;
-	octaves = e->histogram.octaves;
-	if (has_room(t, ISC_WEIGHT_BUCKET)) {
-		if (!isc_histogram_add(&e->histogram, ticks))
-			return false;
-	} else {
-		if (!isc_histogram_add_rough(&e->histogram, ticks))
-			return false;
-		t->folded++;
-	}
-	t->weight += (uint64_t)(e->histogram.buckets - buckets) * ISC_WEIGHT_BUCKET;
-	t->memory += e->histogram.octaves != octaves ? ISC_HISTOGRAM_STEPS * sizeof(uint64_t) : 0;
 	e->scope.open -= e->scope.open > 0;
-	e->scope.min_ticks = e->scope.count == 0 || ticks < e->scope.min_ticks ? ticks : e->scope.min_ticks;
-	e->scope.max_ticks = ticks > e->scope.max_ticks ? ticks : e->scope.max_ticks;
-	e->scope.count++;
-	e->scope.total_ticks += ticks;
+	return count_scope(t, e, ticks);
+}
+static bool enter_span(isc_totals *t, const isc_totals_lane *lane, const isc_record *r)
+{
+	struct isc_totals_scope_entry *e = scope_of(t, lane->process, r->id);
+
+	if (e == NULL)
+		return false;
+	if (e->early > 0)
+		e->early--;
+	else
+		e->scope.open++;
 	return true;
+}
+
+/*
+ * Threads are fed in runs, so that an exit on another thread may come before its
+ * enter; on the same thread one without an enter lost it, but knows its time.
+ */
+static bool leave_span(isc_totals *t, const isc_totals_lane *lane, const isc_record *r, const void *extra,
+		       uint32_t extra_len)
+{
+	struct isc_totals_scope_entry *e = scope_of(t, lane->process, r->id);
+	isc_span span;
+
+	if (e == NULL)
+		return false;
+	if (extra_len < sizeof(span)) {
+		e->scope.unmatched++;
+		return true;
+	}
+	memcpy(&span, extra, sizeof(span));
+	if (span.more == ISC_SPAN_UNKNOWN) {
+		e->scope.unmatched++;
+		return true;
+	}
+	if (e->scope.open > 0)
+		e->scope.open--;
+	else if (r->arg == ISC_SPAN_MOVED)
+		e->early++;
+	return count_scope(t, e, span.more);
 }
 
 static bool count_sample(isc_totals *t, uint32_t process, uint32_t name, const void *extra, uint32_t extra_len)
@@ -386,6 +432,10 @@ bool isc_totals_lane_feed(isc_totals *t, isc_totals_lane *lane, const isc_record
 		return enter_scope(t, lane, first);
 	case ISC_KIND_SCOPE_EXIT:
 		return leave_scope(t, lane, first);
+	case ISC_KIND_SPAN_ENTER:
+		return enter_span(t, lane, first);
+	case ISC_KIND_SPAN_EXIT:
+		return leave_span(t, lane, first, extra, extra_len);
 	case ISC_KIND_INSTANT:
 		return count_mark(t, lane->process, first->id);
 	case ISC_KIND_COUNTER:

@@ -33,7 +33,7 @@ typedef struct isc_total_scope {
 	uint64_t open;	    /* entered and not left */
 	uint64_t unmatched; /* left without an enter: its enter was lost */
 	/* A leave belongs to the latest open enter of the same name and argument
-	 * on its thread and stream; scopes of interleaved tasks may cross. */
+	 * on its thread and stream; one of a span says itself how long it took. */
 	uint64_t total_ticks;
 	uint64_t min_ticks;
 	uint64_t max_ticks;

@@ -86,6 +86,7 @@ typedef struct isc_totals_lane {
 struct isc_totals_scope_entry {
 	isc_total_scope scope;
 	isc_histogram histogram;
+	uint64_t early; /* spans left on another thread whose enter was not fed yet */
 };
 
 #define ISC_TOTALS_RECENT 256u

@@ -57,7 +57,7 @@ static void add_range(isc_buffer *b, const isc_total_range *range)
 static void write_scope(struct parts *p, const struct isc_totals_scope_entry *e)
 {
 	const isc_total_scope *s = &e->scope;
-	const uint64_t fields[] = {s->process,	 s->name,	 s->count,     s->open,
+	const uint64_t fields[] = {s->process,	 s->name,	 s->count,     s->open - e->early,
 				   s->unmatched, s->total_ticks, s->min_ticks, s->max_ticks};
 
 	begin_entry(p, SCOPE);
@@ -228,6 +228,9 @@ static isc_status read_scope(isc_totals *t, struct reading *r)
 	s.process = process;
 	s.name = name;
 	s.histogram = NULL;
+	/* Below zero: as many were left before they were seen to be entered. */
+	e->early = s.open > INT64_MAX ? 0 - s.open : 0;
+	s.open = s.open > INT64_MAX ? 0 : s.open;
 	e->scope = s;
 	if (!isc_histogram_read(&e->histogram, &r->at, r->end))
 		return ISC_ERR_CORRUPT;

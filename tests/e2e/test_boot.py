@@ -142,6 +142,8 @@ def test_a_runtime_of_another_version_leaves_core_inert(program: Program, tmp_pa
     reason = "the runtime in this process has ABI 999, this module needs"
     assert said.stdout.startswith(f"True {reason}"), said.stderr
     assert said.stdout.endswith(" False False None\n")
+    said = program("import inferscope as i; i.mark_event('x'); i.counter('x', 1); print(i.scope('x')(i.active)())")
+    assert (said.returncode, said.stdout, said.stderr) == (0, "False\n", "")
     said = program(FAKE_SAYS="/nonexistent/session\n")
     assert (said.returncode, said.stdout, said.stderr) == (0, "None None 1\n", "")
     assert not program.log.exists()

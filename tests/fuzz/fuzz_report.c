@@ -38,10 +38,18 @@ static void write_event(isc_writer *w, const struct step *s, uint64_t *next)
 {
 	isc_trace_run run = {.process = s->process % 4, .thread = s->thread % THREADS, .events = 1, .slots = 1};
 	isc_record slot[2] = {
-		{.ticks = START_NS + s->time % 1000000, .id = s->small % 16, .kind = s->kind % 8, .slots = 1}};
+		{.ticks = START_NS + s->time % 1000000, .id = s->small % 16, .kind = s->kind % 9, .slots = 1}};
 
 	if (slot[0].kind == ISC_KIND_COUNTER) {
 		memcpy(&slot[1], &s->wide, sizeof(s->wide));
+		slot[0].slots = 2;
+		run.slots = 2;
+	}
+	if (slot[0].kind == ISC_KIND_SPAN_ENTER || slot[0].kind == ISC_KIND_SPAN_EXIT) {
+		isc_span span = {s->small % 8, s->wide % 3 == 0 ? s->wide : s->wide % 8};
+
+		memcpy(&slot[1], &span, sizeof(span));
+		slot[0].arg = s->wide % 2;
 		slot[0].slots = 2;
 		run.slots = 2;
 	}

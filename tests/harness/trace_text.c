@@ -327,7 +327,19 @@ static isc_status add_event(struct maker *m, uint32_t thread, uint64_t time_ns, 
 	}
 	if (st != ISC_OK)
 		return st;
-	if (kind == ISC_KIND_COUNTER) {
+	if (kind == ISC_KIND_SPAN_ENTER || kind == ISC_KIND_SPAN_EXIT) {
+		isc_span span = {m->words > 4 ? strtoul(m->word[4].at, NULL, 10) : 0, 0};
+
+		if (m->words > 5 && kind == ISC_KIND_SPAN_EXIT && !parse_time(m->word[5].at, &span.more))
+			return bad(m, "how long?");
+		if (m->words > 5 && kind == ISC_KIND_SPAN_EXIT)
+			span.more -= START_NS;
+		if (m->words > 5 && kind == ISC_KIND_SPAN_ENTER)
+			span.more = strtoul(m->word[5].at, NULL, 10);
+		slot[0].arg = m->words > 6 ? (uint16_t)strtoul(m->word[6].at, NULL, 10) : 0;
+		memcpy(&slot[1], &span, sizeof(span));
+		run.slots = 2;
+	} else if (kind == ISC_KIND_COUNTER) {
 		double value = m->words > 4 ? strtod(m->word[4].at, NULL) : 0;
 
 		memcpy(&slot[1], &value, sizeof(value));
@@ -354,6 +366,8 @@ static isc_status add_thread_line(struct maker *m)
 		int event, change;
 	} kinds[] = {{"scope_enter", ISC_KIND_SCOPE_ENTER, 0},
 		     {"scope_exit", ISC_KIND_SCOPE_EXIT, 0},
+		     {"span_enter", ISC_KIND_SPAN_ENTER, 0},
+		     {"span_exit", ISC_KIND_SPAN_EXIT, 0},
 		     {"instant", ISC_KIND_INSTANT, 0},
 		     {"counter", ISC_KIND_COUNTER, 0},
 		     {"call_enter", ISC_KIND_CALL_ENTER, 0},

@@ -10,6 +10,8 @@
  *	t1 2ms instant tokens {"n": 3}
  *	t1 2ms counter queue 3.5
  *	t1 3ms scope_exit request
+ *	t1 3ms span_enter decode 7 3		its instance, and the one around it
+ *	t1 5ms span_exit decode 7 2ms 1		how long it took; 1: entered on another thread
  *	t1 4ms call_enter Layer.run model.py 12	name, file and line of the code
  *	t1 4ms call_resume gen model.py 3 1	1: by throw
  *	t1 5ms call_exit Layer.run model.py 12 2	0 return, 1 yield, 2 exception

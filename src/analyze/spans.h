@@ -1,0 +1,30 @@
+/*
+ * spans.h - which spans lie inside the scope that is asked for: those of its
+ * name and all that were entered inside one of them, whatever thread or task
+ * they ran on.
+ */
+#ifndef ISC_ANALYZE_SPANS_H
+#define ISC_ANALYZE_SPANS_H
+
+#include "analyze/replay.h"
+
+typedef struct isc_spans {
+	isc_hashmap inside; /* process and instance */
+	isc_hashmap moved;  /* the same -> when it was left on another thread */
+	isc_hashmap named;  /* process and id -> 1 the scope, 2 another name */
+} isc_spans;
+
+/* A zeroed struct is empty. */
+void isc_spans_fini(isc_spans *s);
+
+/* Reads all events of the trace once; ISC_ERR_NOMEM. */
+isc_status isc_spans_find(isc_spans *s, isc_build *b, isc_error *err);
+
+/* Has the event's scope the name that is asked for?  false: no memory. */
+bool isc_spans_named(isc_spans *s, isc_build *b, const isc_event *ev, bool *yes);
+
+/* An event of the lane comes: sets lane->within, and *take when the event itself
+ * belongs to a span inside.  false: no memory. */
+bool isc_spans_step(isc_spans *s, isc_arena *arena, isc_replay_lane *lane, const isc_event *ev, bool *take);
+
+#endif

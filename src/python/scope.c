@@ -1,0 +1,434 @@
+#include "python/scope.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <structmember.h>
+
+/* What each interpreter has its own of.  Never freed: there are few. */
+struct kit {
+	_Atomic(PyTypeObject *) scope; /* NULL: its interpreter is gone */
+	PyTypeObject *entry;
+	PyObject *current; /* ContextVar: the innermost entry */
+	struct kit *next;
+};
+
+static _Atomic(struct kit *) kits;
+
+struct scope;
+
+/* One time that a scope is entered while a session records.  A context holds its
+ * innermost one, which holds those around it. */
+struct entry {
+	PyObject_HEAD struct entry *around;
+	struct scope *scope;
+	struct entry *newer, *older; /* borrowed: of the same scope, as long as they are open */
+	isc_rt_span span;
+	uint64_t unseen; /* of the scope, when this one was entered */
+	bool open;
+};
+
+struct scope {
+	PyObject_HEAD PyObject *name;
+	struct kit *kit;
+	struct entry *latest; /* open; borrowed */
+	uint64_t unseen;      /* entered while nothing recorded, and not left */
+	uint32_t id;	      /* of the name; 0: not defined yet */
+};
+
+uint32_t isc_scope_name(PyObject *str)
+{
+	PyObject *type, *value, *traceback, *bytes;
+	uint32_t id = 0;
+
+	if (PyUnicode_IS_COMPACT_ASCII(str))
+		return isc_rt_name((const char *)PyUnicode_1BYTE_DATA(str), (size_t)PyUnicode_GET_LENGTH(str));
+	PyErr_Fetch(&type, &value, &traceback);
+	bytes = PyUnicode_AsEncodedString(str, "utf-8", "backslashreplace");
+	if (bytes != NULL)
+		id = isc_rt_name(PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
+	Py_XDECREF(bytes);
+	PyErr_Restore(type, value, traceback);
+	return id;
+}
+
+/* ---- entries ---- */
+
+static void unlink_entry(struct entry *e)
+{
+	if (!e->open)
+		return;
+	e->open = false;
+	if (e->newer != NULL)
+		e->newer->older = e->older;
+	else
+		e->scope->latest = e->older;
+	if (e->older != NULL)
+		e->older->newer = e->newer;
+}
+
+/* A loop, as there may be more of them around each other than the stack has room for. */
+static void entry_dealloc(PyObject *op)
+{
+	struct entry *e = (struct entry *)op, *around;
+
+	for (; e != NULL; e = around) {
+		PyTypeObject *type = Py_TYPE(e);
+
+		around = e->around;
+		unlink_entry(e);
+		Py_DECREF(e->scope);
+		PyObject_Free(e);
+		Py_DECREF(type);
+		if (around != NULL && Py_REFCNT(around) > 1) {
+			Py_DECREF(around);
+			around = NULL;
+		}
+	}
+}
+
+static PyType_Slot entry_slots[] = {{Py_tp_dealloc, entry_dealloc}, {0, NULL}};
+static PyType_Spec entry_spec = {
+	.name = "inferscope._core._entry",
+	.basicsize = sizeof(struct entry),
+	.flags = Py_TPFLAGS_DEFAULT,
+	.slots = entry_slots,
+};
+
+/* The innermost entry of this context, a new reference; NULL: none. */
+static struct entry *current_of(const struct kit *kit)
+{
+	PyObject *found = NULL;
+
+	if (PyContextVar_Get(kit->current, NULL, &found) < 0) {
+		PyErr_Clear();
+		return NULL;
+	}
+	/* The program can find the variable in its context, and put there what it likes. */
+	if (found != NULL && Py_TYPE(found) != kit->entry)
+		Py_CLEAR(found);
+	return (struct entry *)found;
+}
+
+static struct entry *open_one(struct entry *e)
+{
+	while (e != NULL && !e->open)
+		e = e->around;
+	return e;
+}
+
+static void make_current(const struct kit *kit, struct entry *e)
+{
+	PyObject *token = PyContextVar_Set(kit->current, (PyObject *)e);
+
+	if (token == NULL)
+		PyErr_Clear();
+	Py_XDECREF(token);
+}
+
+/* ---- scopes ---- */
+
+__attribute__((noinline)) static void enter_seen(struct scope *s)
+{
+	struct kit *kit = s->kit;
+	struct entry *current, *around, *e = PyObject_New(struct entry, kit->entry);
+
+	if (e == NULL) {
+		PyErr_Clear();
+		s->unseen++;
+		return;
+	}
+	current = current_of(kit);
+	around = open_one(current);
+	Py_XINCREF(around);
+	Py_XDECREF(current);
+	Py_INCREF(s);
+	e->scope = s;
+	e->around = around;
+	e->unseen = s->unseen;
+	e->open = true;
+	e->newer = NULL;
+	e->older = s->latest;
+	if (e->older != NULL)
+		e->older->newer = e;
+	s->latest = e;
+	if (s->id == 0)
+		s->id = isc_scope_name(s->name);
+	if (isc_rt_span_enter(&e->span, s->id, around != NULL ? around->span.instance : 0)) {
+		make_current(kit, e);
+	} else {
+		unlink_entry(e);
+		s->unseen++;
+	}
+	/* Held by the context; where that could not be, the exit finds none. */
+	Py_DECREF(e);
+}
+
+static PyObject *scope_enter(PyObject *op, PyObject *unused)
+{
+	struct scope *s = (struct scope *)op;
+
+	(void)unused;
+	if (isc_rt_active())
+		enter_seen(s);
+	else
+		s->unseen++;
+	Py_INCREF(op);
+	return op;
+}
+
+/* The entry that an exit in this context is for: its innermost of this scope, else
+ * the latest, entered elsewhere.  A new reference. */
+static struct entry *entry_to_leave(struct scope *s)
+{
+	struct entry *current = current_of(s->kit), *e = current;
+
+	while (e != NULL && (!e->open || e->scope != s))
+		e = e->around;
+	if (e == NULL)
+		e = s->latest;
+	if (e != current) {
+		Py_INCREF(e);
+		Py_XDECREF(current);
+	}
+	return e;
+}
+
+/* The context keeps the entry, closed, until its next one: to set a variable costs
+ * more than all the rest here. */
+__attribute__((noinline)) static void exit_seen(struct scope *s)
+{
+	struct entry *e = entry_to_leave(s);
+
+	if (s->unseen > e->unseen) {
+		s->unseen--; /* entered later than that one, while nothing recorded */
+	} else {
+		isc_rt_span_exit(&e->span);
+		unlink_entry(e);
+	}
+	Py_DECREF(e);
+}
+
+static PyObject *scope_exit(PyObject *op, PyObject *const *args, Py_ssize_t n)
+{
+	struct scope *s = (struct scope *)op;
+
+	(void)args;
+	(void)n;
+	if (s->latest != NULL)
+		exit_seen(s);
+	else if (s->unseen > 0)
+		s->unseen--;
+	Py_RETURN_NONE;
+}
+
+/* Functions that stand for others are Python's business: they must be functions. */
+static PyObject *scope_call(PyObject *op, PyObject *args, PyObject *names)
+{
+	PyObject *function, *module, *decorated;
+
+	if (names != NULL && PyDict_GET_SIZE(names) > 0) {
+		PyErr_SetString(PyExc_TypeError, "a scope decorates a function and takes no keyword arguments");
+		return NULL;
+	}
+	if (!PyArg_ParseTuple(args, "O:scope", &function))
+		return NULL;
+	module = PyImport_ImportModule("inferscope._scoped");
+	if (module == NULL)
+		return NULL;
+	decorated = PyObject_CallMethod(module, "scoped", "OO", op, function);
+	Py_DECREF(module);
+	return decorated;
+}
+
+static struct kit *kit_of(PyTypeObject *type)
+{
+	struct kit *kit = atomic_load_explicit(&kits, memory_order_acquire);
+
+	while (kit != NULL && atomic_load_explicit(&kit->scope, memory_order_relaxed) != type)
+		kit = kit->next;
+	return kit;
+}
+
+static PyObject *make(PyTypeObject *type, PyObject *name)
+{
+	struct kit *kit = kit_of(type);
+	struct scope *s;
+
+	if (!PyUnicode_Check(name)) {
+		PyErr_Format(PyExc_TypeError, "the name of a scope must be a str, not %.100s", Py_TYPE(name)->tp_name);
+		return NULL;
+	}
+	if (kit == NULL) {
+		PyErr_SetString(PyExc_RuntimeError, "the interpreter of this scope has ended");
+		return NULL;
+	}
+	s = PyObject_New(struct scope, type);
+	if (s == NULL)
+		return NULL;
+	Py_INCREF(name);
+	s->name = name;
+	s->kit = kit;
+	s->latest = NULL;
+	s->unseen = 0;
+	s->id = 0;
+	return (PyObject *)s;
+}
+
+static PyObject *scope_new(PyTypeObject *type, PyObject *args, PyObject *names)
+{
+	static char *keys[] = {"name", NULL};
+	PyObject *name;
+
+	return PyArg_ParseTupleAndKeywords(args, names, "O:scope", keys, &name) ? make(type, name) : NULL;
+}
+
+/* scope("name"), the usual way, without a tuple. */
+static PyObject *scope_vectorcall(PyObject *type, PyObject *const *args, size_t flags, PyObject *names)
+{
+	PyObject *tuple, *dict, *made;
+	Py_ssize_t n = PyVectorcall_NARGS(flags);
+
+	if (n == 1 && names == NULL)
+		return make((PyTypeObject *)type, args[0]);
+	tuple = PyTuple_New(n);
+	dict = tuple != NULL ? PyDict_New() : NULL;
+	for (Py_ssize_t i = 0; dict != NULL && i < n; i++) {
+		Py_INCREF(args[i]);
+		PyTuple_SET_ITEM(tuple, i, args[i]);
+	}
+	for (Py_ssize_t i = 0; dict != NULL && names != NULL && i < PyTuple_GET_SIZE(names); i++) {
+		if (PyDict_SetItem(dict, PyTuple_GET_ITEM(names, i), args[n + i]) < 0)
+			Py_CLEAR(dict);
+	}
+	made = dict != NULL ? scope_new((PyTypeObject *)type, tuple, dict) : NULL;
+	Py_XDECREF(tuple);
+	Py_XDECREF(dict);
+	return made;
+}
+
+static void scope_dealloc(PyObject *op)
+{
+	PyTypeObject *type = Py_TYPE(op);
+
+	Py_XDECREF(((struct scope *)op)->name);
+	PyObject_Free(op);
+	Py_DECREF(type);
+}
+
+static PyObject *scope_repr(PyObject *op)
+{
+	return PyUnicode_FromFormat("scope(%R)", ((struct scope *)op)->name);
+}
+
+PyDoc_STRVAR(scope_doc, "scope(name)\n--\n\n"
+			"A part of the program whose time is wanted: a context manager and a decorator.\n\n"
+			">>> with scope(\"request\"):\n"
+			"...     answer = 42\n"
+			">>> @scope(\"decode\")\n"
+			"... def decode(token):\n"
+			"...     return token\n"
+			">>> decode(7)\n"
+			"7\n\n"
+			"It nests, may be used again and in many tasks and threads at once, never swallows an\n"
+			"exception, and costs next to nothing when no session records.");
+
+static PyMethodDef scope_methods[] = {
+	{"__enter__", scope_enter, METH_NOARGS, PyDoc_STR("Enter the scope; returns it.")},
+	{"__exit__", (PyCFunction)(void (*)(void))scope_exit, METH_FASTCALL,
+	 PyDoc_STR("Leave the scope; never swallows an exception.")},
+	{NULL, NULL, 0, NULL},
+};
+
+static PyMemberDef scope_members[] = {
+	{"name", T_OBJECT, offsetof(struct scope, name), READONLY, PyDoc_STR("What it is called.")},
+	{NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot scope_slots[] = {
+	{Py_tp_dealloc, scope_dealloc}, {Py_tp_repr, scope_repr},
+	{Py_tp_call, scope_call},	{Py_tp_new, scope_new},
+	{Py_tp_methods, scope_methods}, {Py_tp_members, scope_members},
+	{Py_tp_doc, (void *)scope_doc}, {0, NULL},
+};
+
+static PyType_Spec scope_spec = {
+	.name = "inferscope.scope",
+	.basicsize = sizeof(struct scope),
+	.flags = Py_TPFLAGS_DEFAULT,
+	.slots = scope_slots,
+};
+
+/* ---- one kit for each interpreter ---- */
+
+#define KIT_NAME "inferscope._core.kit"
+
+/* The interpreter goes: its type may be another's address soon. */
+static void forget_kit(PyObject *capsule)
+{
+	struct kit *kit = PyCapsule_GetPointer(capsule, KIT_NAME);
+	PyTypeObject *scope;
+
+	if (kit == NULL)
+		return;
+	scope = atomic_exchange(&kit->scope, NULL);
+	Py_XDECREF(scope);
+}
+
+static struct kit *new_kit(void)
+{
+	struct kit *kit = PyMem_RawCalloc(1, sizeof(*kit));
+	PyTypeObject *scope;
+
+	if (kit == NULL) {
+		PyErr_NoMemory();
+		return NULL;
+	}
+	scope = (PyTypeObject *)PyType_FromSpec(&scope_spec);
+	kit->entry = scope != NULL ? (PyTypeObject *)PyType_FromSpec(&entry_spec) : NULL;
+	kit->current = kit->entry != NULL ? PyContextVar_New("inferscope.scope", NULL) : NULL;
+	if (kit->current == NULL) {
+		Py_XDECREF(kit->entry);
+		Py_XDECREF(scope);
+		PyMem_RawFree(kit);
+		return NULL;
+	}
+	kit->entry->tp_new = NULL; /* only made here */
+	scope->tp_vectorcall = scope_vectorcall;
+	atomic_store(&kit->scope, scope);
+	kit->next = atomic_load(&kits);
+	while (!atomic_compare_exchange_weak(&kits, &kit->next, kit))
+		;
+	return kit;
+}
+
+int isc_scope_add(PyObject *module)
+{
+	PyObject *dict = PyInterpreterState_GetDict(PyInterpreterState_Get()), *capsule, *scope;
+	struct kit *kit;
+
+	if (dict == NULL) {
+		PyErr_SetString(PyExc_ImportError, "the interpreter has no dictionary for extension modules");
+		return -1;
+	}
+	capsule = PyDict_GetItemString(dict, KIT_NAME);
+	if (capsule != NULL) {
+		kit = PyCapsule_GetPointer(capsule, KIT_NAME);
+	} else {
+		kit = new_kit();
+		capsule = kit != NULL ? PyCapsule_New(kit, KIT_NAME, forget_kit) : NULL;
+		if (capsule == NULL || PyDict_SetItemString(dict, KIT_NAME, capsule) < 0) {
+			Py_XDECREF(capsule);
+			return -1;
+		}
+		Py_DECREF(capsule);
+	}
+	scope = kit != NULL ? (PyObject *)atomic_load(&kit->scope) : NULL;
+	if (scope == NULL)
+		return -1;
+	Py_INCREF(scope);
+	if (PyModule_AddObject(module, "scope", scope) < 0) {
+		Py_DECREF(scope);
+		return -1;
+	}
+	return 0;
+}
