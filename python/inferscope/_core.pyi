@@ -21,6 +21,24 @@ def active() -> bool:
 def is_python() -> None:
     """Tell the session that this process runs Python."""
 
+def start(all_frames: bool, c_calls: bool, budget: float) -> str | None:
+    """Trace calls from now on; None, or why that cannot be."""
+
+def stop() -> None:
+    """One start() less."""
+
+def forked() -> None:
+    """In a fork child: take back every start()."""
+
+def ticks() -> int:
+    """Time now, as events have it."""
+
+def flush(patience_ms: int) -> bool:
+    """Wait until all events so far are in the trace."""
+
+def session() -> tuple[str, bool, float] | None:
+    """Path of the trace, whether it is scratch, and the session's budget; None without a session."""
+
 @final
 class scope:
     """A part of the program whose time is wanted: a context manager and a decorator.

@@ -200,6 +200,8 @@ static isc_status feed_one(isc_build *b, struct inside *in, const isc_event *ev,
 	}
 	if (lane->inside && (!take || (b->only.at != NULL && !is_inside(lane))))
 		isc_replay_leave(lane, in->totals, ev->time_ns < b->to_ns ? ev->time_ns : b->to_ns);
+	if (b->options->alone && ev->time_ns < b->from_ns)
+		return st;
 	if (!isc_replay_note(lane, b->arena, ev))
 		return isc_build_no_memory(err);
 	return st;

@@ -19,6 +19,7 @@
 
 static uint32_t burst; /* events of this burst, in strides */
 static bool told_pause;
+static bool covered; /* somebody had put his hook over ours when we took it away */
 
 /* ---- the frame -------------------------------------------------------- */
 
@@ -112,8 +113,12 @@ static PyObject *evaluate(PyThreadState *ts, isc_frame *f, int thrown)
 	entry = isc_code_of(f->f_code);
 	if (isc_pointer_near_floor())
 		return isc_pointer_step_aside(ts, f, thrown, wanted);
-	if (ISC_UNLIKELY(entry == NULL || entry->state != ISC_CODE_TRACED))
-		return isc_pointer_go_on(ts, f, thrown);
+	if (ISC_UNLIKELY(entry == NULL || !isc_code_is_traced(entry))) {
+		if (entry != NULL && entry->round != isc_calls_self.round && isc_calls_live())
+			isc_code_review(entry);
+		if (entry == NULL || !isc_code_is_traced(entry))
+			return isc_pointer_go_on(ts, f, thrown);
+	}
 	if (ISC_UNLIKELY(!isc_calls_live())) {
 		if (isc_calls_over())
 			isc_pointer_take();
@@ -178,13 +183,44 @@ void isc_hook_count(isc_code *entry)
 	(void)entry;
 }
 
+void isc_governor_forget(isc_code *entry)
+{
+	(void)entry;
+}
+
 bool isc_hook_begin(void)
 {
+	isc_window_begin();
+	return true;
+}
+
+bool isc_hook_on(void)
+{
+	_PyFrameEvalFunction now = _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get());
+
+	told_pause = false;
+	burst = 0;
+	if (now == evaluate)
+		return true;
+	/* Whoever came while we were there calls us still, and with him below us as well
+	 * there would be no end to it. */
+	if (covered && now != _PyEval_EvalFrameDefault)
+		return true;
+	covered = false;
 	if (!isc_pointer_find(evaluate))
 		return false;
-	isc_window_begin();
 	isc_pointer_put();
 	return true;
+}
+
+void isc_hook_off(void)
+{
+	if (told_pause && isc_calls_live())
+		isc_calls_write(isc_calls_ticks(), 0, ISC_KIND_GOVERNED, ISC_GOVERNED_TRACED);
+	told_pause = false;
+	isc_window_stop();
+	isc_pointer_take();
+	covered = _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get()) != isc_pointer_self.previous;
 }
 
 #endif

@@ -144,10 +144,10 @@ static double between(double value, double least, double most)
 	return value < least ? least : value > most ? most : value;
 }
 
-void isc_governor_begin(void)
+/* What an event costs, and how long a tick is. */
+static void measure(void)
 {
 	isc_governor *g = &isc_governor_self;
-	double budget = isc_calls_self.control->budget_pct;
 	double per_event = 0, per_count = 0, ns, cost_ns, count_ns;
 	uint64_t now;
 
@@ -169,11 +169,19 @@ void isc_governor_begin(void)
 	g->cost = (int64_t)((cost_ns + LATER_NS) * g->ticks_per_ns) + 1;
 	if (isc_calls_live())
 		isc_calls_write(now, (uint32_t)(cost_ns * 2 * 16), ISC_KIND_GOVERNED, ISC_GOVERNED_COST);
-	g->on = budget >= 0;
-	g->share = budget / 100;
+}
+
+void isc_governor_begin(bool first, double budget_pct)
+{
+	isc_governor *g = &isc_governor_self;
+
+	if (first)
+		measure();
+	g->on = budget_pct >= 0;
+	g->share = budget_pct / 100;
 	g->most = (int64_t)(BUCKET_NS * g->ticks_per_ns * g->share);
 	g->tokens = g->most;
-	g->looked = now;
+	g->looked = isc_calls_ticks();
 	g->watching = g->empty = false;
 	g->countdown = g->on ? ISC_GOVERNOR_STRIDE : INT32_MAX;
 }

@@ -31,8 +31,8 @@ extern isc_governor isc_governor_self;
 
 /* The Python functions to measure with.  Before the hooks: what a call costs without. */
 bool isc_governor_prepare(void);
-/* And with them; the bucket is full. */
-void isc_governor_begin(void);
+/* And with them, the first time; the bucket is full. */
+void isc_governor_begin(bool first, double budget_pct);
 
 /* A look at the bucket: fills it, and lets the mechanism act. */
 void isc_governor_look(uint64_t ticks);
@@ -54,6 +54,9 @@ void isc_hook_settle(uint64_t ticks);
 
 /* Asks for the events of a code object that has not started yet. */
 void isc_hook_arm(isc_code *entry);
+
+/* The code of this entry dies, or is to be traced again. */
+void isc_governor_forget(isc_code *entry);
 
 /* Calls of this entry are not traced but counted in windows: what does that cost? */
 void isc_hook_count(isc_code *entry);

@@ -307,6 +307,18 @@ void isc_window_forget(isc_code *entry)
 		at = &(*at)->next_touched;
 	if (*at != NULL)
 		*at = entry->next_touched;
+	entry->next_touched = NULL;
+	entry->calls = 0;
+}
+
+void isc_window_stop(void)
+{
+	atomic_store(&isc_window_mode, ISC_WINDOW_TRACED);
+	if (atomic_load(&due) != 0)
+		write_due();
+	clear_touched();
+	if (AFTER == ISC_WINDOW_OFF)
+		isc_pointer_take();
 }
 
 /* ---- forks and the end ------------------------------------------------ */
@@ -386,7 +398,7 @@ static inline void count(PyCodeObject *code, const isc_frame *f)
 			return;
 		add_one(&resumed);
 	}
-	if (entry == NULL || entry->state != COUNTED_STATE)
+	if (entry == NULL || entry->state != COUNTED_STATE || entry->round != isc_calls_self.round)
 		return;
 	if (entry->calls++ == 0) {
 		entry->next_touched = touched;

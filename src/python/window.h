@@ -35,6 +35,9 @@ void isc_window_begin(void);
  * that, and nothing has changed. */
 bool isc_window_close(uint64_t pause_ns);
 
+/* Tracing is switched off: nothing is counted, until isc_window_close(). */
+void isc_window_stop(void);
+
 /* What counting a call was found to cost, and what a call takes without. */
 void isc_window_calibrate(double counted_ns, double plain_ns);
 

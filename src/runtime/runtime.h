@@ -54,6 +54,12 @@ ISC_API uint64_t isc_rt_ticks(void);
 ISC_API void isc_rt_write(const isc_record *record, uint32_t n);
 ISC_API void isc_rt_write1(uint64_t ticks, uint64_t word);
 
+/* Asks the recorder for everything that was written so far; the number to wait
+ * for.  Then waits until it is in the trace, and at most so long; false: it is
+ * not, and nobody knows when.  Not signal-safe: this one does block. */
+ISC_API uint32_t isc_rt_flush_ask(void);
+ISC_API bool isc_rt_flush_wait(uint32_t asked, uint32_t patience_ms);
+
 /* A scope of a context, on its way; the caller's memory. */
 typedef struct isc_rt_span {
 	uint64_t instance; /* what scopes inside it name as the one around them */

@@ -83,6 +83,7 @@ typedef struct isc_total_function {
 	bool estimated;	      /* events around it were lost, or it was not always watched */
 	/* Not watched from some time on, to stay inside the budget. */
 	bool governed;
+	bool off;    /* it is not watched now */
 	bool unseen; /* and not in windows either */
 	/* In windows its calls were counted; they are not in calls. */
 	bool counted;		 /* the last window had some, so the next has its rate */

@@ -230,7 +230,7 @@ static void pop_unseen(isc_totals *t, isc_totals_calls *c, uint64_t at)
 	isc_total_function *f = &t->functions[call->function];
 
 	f->estimated = true;
-	pop(t, c, f->governed ? call->ticks + call->children : at);
+	pop(t, c, f->off ? call->ticks + call->children : at);
 }
 
 /* Takes off the mark, which is on top; what was called above it. */

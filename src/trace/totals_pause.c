@@ -28,10 +28,13 @@ static bool govern_function(isc_totals *t, const isc_totals_lane *lane, const is
 
 	if (f == NULL)
 		return false;
-	if (r->arg == ISC_GOVERNED_TRACED || f->governed)
+	if (f->off == (r->arg != ISC_GOVERNED_TRACED))
+		return true;
+	f->off = r->arg != ISC_GOVERNED_TRACED;
+	if (!f->off)
 		return true;
 	f->governed = f->estimated = p->calls.governed = true;
-	f->unseen = r->arg == ISC_GOVERNED_UNSEEN;
+	f->unseen |= r->arg == ISC_GOVERNED_UNSEEN;
 	if (!f->counted)
 		f->rate = (isc_total_range){-1, -1, -1};
 	/* Nobody will see those end that are open. */

@@ -10,7 +10,7 @@
 enum entry { END_OF_PART, SCOPE, MARK, COUNTER, THREAD, LANE, FACTS, FUNCTION, PROCESS, CALLS, ENTRIES };
 
 /* What follows the head of a function. */
-enum { ESTIMATED = 1, GOVERNED = 2, SAMPLED = 4, COUNTED = 8, WINDOWED = 16, UNSEEN = 32 };
+enum { ESTIMATED = 1, GOVERNED = 2, SAMPLED = 4, COUNTED = 8, WINDOWED = 16, UNSEEN = 32, OFF = 64 };
 
 struct parts {
 	const isc_totals_cover *cover;
@@ -105,7 +105,8 @@ static void write_function(struct parts *p, const isc_total_function *f)
 	bool sampled = (f->exact_calls | f->exact_resumes | f->exact_self | f->exact_total) != 0;
 	bool windowed = f->window_calls != 0 || f->window != 0 || f->governed;
 	uint64_t flags = (f->estimated ? ESTIMATED : 0u) | (f->governed ? GOVERNED : 0u) | (sampled ? SAMPLED : 0u) |
-			 (f->counted ? COUNTED : 0u) | (windowed ? WINDOWED : 0u) | (f->unseen ? UNSEEN : 0u);
+			 (f->counted ? COUNTED : 0u) | (windowed ? WINDOWED : 0u) | (f->unseen ? UNSEEN : 0u) |
+			 (f->off ? OFF : 0u);
 
 	begin_entry(p, FUNCTION);
 	FIELDS(p, f->process, f->code, flags, f->calls, f->resumes, f->self_ticks, f->total_ticks, f->unmatched,
@@ -351,9 +352,9 @@ static isc_status read_function(isc_totals *t, struct reading *r)
 	double value[8] = {0};
 	uint64_t flags;
 
-	if (!get_pair(r, &f.process, &f.code) || !isc_varint_get_max(&r->at, r->end, 63, &flags) || !get(r, &f.calls) ||
-	    !get(r, &f.resumes) || !get(r, &f.self_ticks) || !get(r, &f.total_ticks) || !get(r, &f.unmatched) ||
-	    !get(r, &f.first_ticks))
+	if (!get_pair(r, &f.process, &f.code) || !isc_varint_get_max(&r->at, r->end, 127, &flags) ||
+	    !get(r, &f.calls) || !get(r, &f.resumes) || !get(r, &f.self_ticks) || !get(r, &f.total_ticks) ||
+	    !get(r, &f.unmatched) || !get(r, &f.first_ticks))
 		return ISC_ERR_CORRUPT;
 	if (flags & WINDOWED && (!get(r, &f.window_calls) || !get(r, &f.window) || !get_doubles(r, value, 8)))
 		return ISC_ERR_CORRUPT;
@@ -363,6 +364,7 @@ static isc_status read_function(isc_totals *t, struct reading *r)
 	f.estimated = (flags & ESTIMATED) != 0;
 	f.governed = (flags & GOVERNED) != 0;
 	f.unseen = (flags & UNSEEN) != 0;
+	f.off = (flags & OFF) != 0;
 	f.rate = (isc_total_range){value[0], value[1], value[2]};
 	f.between = (isc_total_range){value[3], value[4], value[5]};
 	f.spread = value[6];
