@@ -113,6 +113,9 @@ isc_status isc_analysis_new(isc_trace *trace, const isc_analysis_options *option
 	b.a->live = options != NULL && options->live;
 	b.options = options;
 	st = build(&b, err);
+	/* Whatever was not found may lie in what was not read. */
+	if (b.stats->no_memory)
+		st = isc_build_no_memory(err);
 	isc_totals_free(b.totals);
 	isc_hashmap_fini(&b.entry_of);
 	if (st == ISC_OK)
