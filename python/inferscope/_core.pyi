@@ -33,11 +33,14 @@ def forked() -> None:
 def ticks() -> int:
     """Time now, as events have it."""
 
-def flush(patience_ms: int) -> bool:
-    """Wait until all events so far are in the trace."""
+def window(open: bool) -> None:
+    """One window more, or less: while there is one nothing is forgotten."""
 
-def session() -> tuple[str, bool, float] | None:
-    """Path of the trace, whether it is scratch, and the session's budget; None without a session."""
+def flush(patience_ms: int, forget: bool = False) -> bool:
+    """Wait until all events so far are in the trace; then a scratch trace without a window may forget them."""
+
+def session() -> tuple[str, bool, float, int] | None:
+    """Path of the trace, is it scratch, the budget, and how often it forgot; None without a session."""
 
 @final
 class scope:

@@ -16,7 +16,11 @@ _ALL_TICKS = 2**64 - 1
 # An event takes this much while it is read: what a read may take in all follows from it.
 _SPAN_BYTES = 56
 
+# After so many windows a scratch trace forgets them before the next: reading it goes through all of it.
+_WINDOWS_KEPT = 64
+
 _lock = allocate_lock()
+_closed = 0
 _windows: weakref.WeakSet[Window] = weakref.WeakSet()
 
 
@@ -32,6 +36,16 @@ def _forked() -> None:
 
 
 os.register_at_fork(after_in_child=_forked)
+
+
+def _begin() -> None:
+    """A window is about to be opened."""
+    global _closed
+    with _lock:
+        if _closed >= _WINDOWS_KEPT and not any(window.opened for window in list(_windows)):
+            _closed = 0
+            _core.flush(_PATIENCE_MS, True)
+        _core.window(True)
 
 
 def join(size_mb: float) -> str | None:
@@ -70,7 +84,7 @@ class Window:
         self._size_mb = size_mb
         self._how = (all_frames, c_calls, budget)
         self._from = self._to = 0
-        self._pid = 0
+        self._pid = self._forgotten = 0
         self.opened = False
         self.forked: Callable[[], None] = lambda: None
         self.note: str | None = None
@@ -79,23 +93,37 @@ class Window:
     def open(self) -> bool:
         """Begin; False with a note when that cannot be."""
         self.note = join(self._size_mb)
-        if self.note is None:
-            begin = _core.ticks()
-            self.note = _core.start(*self._how)
         if self.note is not None:
             return False
-        self._from, self._to, self._pid = begin, _ALL_TICKS, os.getpid()
+        _begin()
+        begin = _core.ticks()
+        self.note = _core.start(*self._how)
+        session = _core.session()
+        if self.note is not None or session is None:
+            _core.window(False)
+            return False
+        self._from, self._to, self._pid, self._forgotten = begin, _ALL_TICKS, os.getpid(), session[3]
         self.opened = True
         return True
 
     def close(self) -> bool:
         """End; False with a note when the recorder may not have written everything yet."""
+        global _closed
         if not self.opened:
             return True
-        self.opened = False
         _core.stop()
         self._to = _core.ticks()
+        self.opened = False
+        _closed += 1
         return self.flush()
+
+    def end_at(self, ticks: int) -> None:
+        """A closed window ended so early."""
+        self._to = ticks
+
+    def release(self) -> None:
+        """What there was to be read of a closed window was read."""
+        _core.window(False)
 
     def flush(self) -> bool:
         if _core.flush(_PATIENCE_MS):
@@ -105,11 +133,13 @@ class Window:
 
     def path(self) -> str:
         """Of the trace."""
+        from inferscope._errors import Error
+
         session = _core.session()
         if session is None or self._pid == 0:
-            from inferscope._errors import Error
-
             raise Error("there is no trace: nothing was collected yet; call start() first")
+        if session[3] != self._forgotten:
+            raise Error("the trace of this window is gone: many others came since; ask before the next start()")
         return session[0]
 
     def read(self, take: Callable[[dict[str, Any]], object] | None, thread_id: int = 0) -> dict[str, int]:

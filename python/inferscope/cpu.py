@@ -103,6 +103,8 @@ class CpuCollector:
                 self._counts = self._window.read(self._buffer.enqueue)
             except Exception as error:
                 self._reason = f"{type(error).__name__}: {error}"
+            finally:
+                self._window.release()
             if self._reason is not None:
                 warnings.warn(f"inferscope: {self._reason}", RuntimeWarning, stacklevel=2)
 

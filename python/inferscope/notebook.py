@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from importlib import import_module
+from inspect import iscoroutinefunction
 from typing import Any
 
+from inferscope import _core
+from inferscope.cpu import State
 from inferscope.profiler import Profiler
 
 _INPUT = re.compile(r"<ipython-input-(\d+)-[0-9a-f]+>")
@@ -54,19 +57,42 @@ def options_of(line: str) -> dict[str, Any]:
     return options
 
 
+def _trace(shell: Any, cell: str, profiler: Profiler) -> None:
+    """Run the cell as the shell would, and trace its code without what the shell does around it."""
+    run_code, end = shell.run_code, None
+
+    async def run_traced(*args: Any, **kwargs: Any) -> Any:
+        nonlocal end
+        profiler.start()
+        try:
+            return await run_code(*args, **kwargs)
+        finally:
+            end = _core.ticks()
+
+    if iscoroutinefunction(run_code):
+        shell.run_code = run_traced
+    else:
+        profiler.start()
+    try:
+        shell.run_cell(cell, store_history=False)
+    finally:
+        profiler.stop()
+        shell.run_code = run_code
+    if end is not None:
+        profiler._cpu._window.end_at(end)
+
+
 def load_ipython_extension(shell: Any) -> None:
     """``%load_ext inferscope``: make ``%%inferscope`` known to a shell."""
 
     def inferscope(line: str, cell: str) -> None:
         """Trace the cell and show the report: %%inferscope [--all-frames] [--c-calls] [--budget PCT|off]"""
         profiler = Profiler(**options_of(line))
-        with profiler:
-            shell.run_cell(cell, store_history=False)
-        stats = profiler.get_stats()
-        if stats["state"].name != "Finalized":
-            print(f"inferscope: the cell was not traced: {stats['reason']}")
-            return
-        display: Any = import_module("IPython.display")
-        display.display(display.Markdown(profiler._cpu._window.report("markdown", cells(shell))))
+        _trace(shell, cell, profiler)
+        if profiler.state is State.Finalized:
+            display: Any = import_module("IPython.display")
+            display.display(display.Markdown(profiler._cpu._window.report("markdown", cells(shell))))
+        elif profiler.get_stats()["reason"]:
+            print(f"inferscope: the cell was not traced: {profiler.get_stats()['reason']}")
 
     shell.register_magic_function(inferscope, magic_kind="cell", magic_name="inferscope")

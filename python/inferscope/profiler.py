@@ -52,8 +52,9 @@ class Profiler:
         >>> from inferscope import Profiler
         >>> profiler = Profiler(size_mb=1)
         >>> profiler.start()
-        >>> profiler.stop()
-        []
+        >>> profiler.state.name
+        'Collecting'
+        >>> timeline = profiler.stop()
         """
         if self._cpu.state is not State.Collecting:
             self._buffer.clear()

@@ -33,6 +33,7 @@
 #pragma weak isc_rt_intern
 #pragma weak isc_rt_name
 #pragma weak isc_rt_ticks
+#pragma weak isc_rt_window
 #pragma weak isc_rt_write
 
 #include "runtime/runtime.h"

@@ -98,22 +98,35 @@ static PyObject *core_ticks(PyObject *module, PyObject *unused)
 	return PyLong_FromUnsignedLongLong(fits() ? isc_rt_ticks() : 0);
 }
 
-static PyObject *core_flush(PyObject *module, PyObject *patience)
+static PyObject *core_window(PyObject *module, PyObject *open)
 {
-	unsigned long ms = PyLong_AsUnsignedLong(patience);
+	int yes = PyObject_IsTrue(open);
+
+	(void)module;
+	if (yes < 0)
+		return NULL;
+	if (fits())
+		isc_rt_window(yes);
+	Py_RETURN_NONE;
+}
+
+static PyObject *core_flush(PyObject *module, PyObject *args)
+{
+	unsigned int ms;
+	int forget = 0;
 	bool done = false;
 
 	(void)module;
-	if (ms == (unsigned long)-1 && PyErr_Occurred())
+	if (!PyArg_ParseTuple(args, "I|p:flush", &ms, &forget))
 		return NULL;
 	if (fits() && isc_rt_control() != NULL) {
-		Py_BEGIN_ALLOW_THREADS done = isc_rt_flush_wait(isc_rt_flush_ask(), ms < 60000 ? (uint32_t)ms : 60000);
+		Py_BEGIN_ALLOW_THREADS done = isc_rt_flush_wait(isc_rt_flush_ask(forget), ms < 60000 ? ms : 60000);
 		Py_END_ALLOW_THREADS
 	}
 	return PyBool_FromLong(done);
 }
 
-/* (path of the trace, is it scratch, budget), or None without a session. */
+/* (path of the trace, is it scratch, budget, times that it forgot), or None without a session. */
 static PyObject *core_session(PyObject *module, PyObject *unused)
 {
 	const isc_control *control = fits() ? isc_rt_control() : NULL;
@@ -123,10 +136,11 @@ static PyObject *core_session(PyObject *module, PyObject *unused)
 	if (control == NULL)
 		Py_RETURN_NONE;
 	return Py_BuildValue(
-		"(NOd)",
+		"(NOdI)",
 		PyUnicode_DecodeFSDefaultAndSize(control->trace_path,
 						 (Py_ssize_t)strnlen(control->trace_path, sizeof(control->trace_path))),
-		(control->flags & ISC_CONTROL_SCRATCH) != 0 ? Py_True : Py_False, (double)control->budget_pct);
+		(control->flags & ISC_CONTROL_SCRATCH) != 0 ? Py_True : Py_False, (double)control->budget_pct,
+		(unsigned)atomic_load_explicit(&control->forgotten, memory_order_acquire));
 }
 
 /* Takes the reference to value, which may be NULL after a failure. */
@@ -172,7 +186,9 @@ static PyMethodDef core_methods[] = {
 	{"stop", core_stop, METH_NOARGS, PyDoc_STR("One start() less.")},
 	{"forked", core_forked, METH_NOARGS, PyDoc_STR("In a fork child: take back every start().")},
 	{"ticks", core_ticks, METH_NOARGS, PyDoc_STR("Time now, as events have it.")},
-	{"flush", core_flush, METH_O, PyDoc_STR("Wait until all events so far are in the trace, so many ms at most.")},
+	{"window", core_window, METH_O, PyDoc_STR("One window more, or less.")},
+	{"flush", core_flush, METH_VARARGS,
+	 PyDoc_STR("Wait until all events so far are in the trace, so many ms at most.")},
 	{"session", core_session, METH_NOARGS, PyDoc_STR("The trace of this process, and what is known of it.")},
 	{"is_python", core_is_python, METH_NOARGS, PyDoc_STR("Tell the session that this process runs Python.")},
 	{NULL, NULL, 0, NULL},

@@ -30,7 +30,19 @@ static void ring(void)
 	isc_kernel_close(fd);
 }
 
-uint32_t isc_rt_flush_ask(void)
+void isc_rt_window(bool open)
+{
+	isc_control *control = atomic_load_explicit(&isc_image_self.control, memory_order_acquire);
+
+	if (control == NULL)
+		return;
+	if (open)
+		atomic_fetch_add(&control->windows, 1);
+	else
+		atomic_fetch_sub(&control->windows, 1);
+}
+
+uint32_t isc_rt_flush_ask(bool forget)
 {
 	isc_control *control = atomic_load_explicit(&isc_image_self.control, memory_order_acquire);
 	isc_guard guard;
@@ -39,6 +51,8 @@ uint32_t isc_rt_flush_ask(void)
 	if (control == NULL)
 		return 0;
 	isc_guard_enter(&guard);
+	if (forget)
+		atomic_store(&control->forget, 1);
 	asked = atomic_fetch_add(&control->flush_asked, 1) + 1;
 	ring();
 	isc_guard_leave(&guard);

@@ -21,7 +21,7 @@
 
 /* Raised with every change of this file, of record.h or of an exported
  * function: parts of two installs that meet in one program stay inert. */
-#define ISC_RT_ABI 5u
+#define ISC_RT_ABI 6u
 
 #define ISC_SESSION_VARIABLE "INFERSCOPE_SESSION" /* the session folder's path */
 
@@ -97,7 +97,10 @@ typedef struct isc_control {
 	float budget_pct;	      /* slowdown that tracing may cause; negative: any; recorder, before publishing */
 	_Atomic uint32_t flush_asked; /* 80: times that everything written so far was asked for; processes, fetch_add */
 	_Atomic uint32_t flush_done;  /* so many of them are answered: it is in the trace; recorder, release, a futex */
-	uint8_t pad1[40];
+	_Atomic uint32_t windows;     /* 88: parts of processes that are being looked at now; processes, fetch_add */
+	_Atomic uint32_t forget;      /* 1: with the next flush old events may go, if there is no window; processes */
+	_Atomic uint32_t forgotten;   /* times that they went; recorder, before flush_done */
+	uint8_t pad1[28];
 	/* A line of its own: every new process adds to it. */
 	_Atomic uint64_t roster_tail;	/* 128: entries taken; processes, fetch_add */
 	_Atomic uint64_t attach_failed; /* 136: images that could not open a pool; processes */

@@ -242,6 +242,19 @@ static void answer(isc_recorder *r, uint32_t asked)
 	syscall(SYS_futex, &control->flush_done, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
+/* A scratch trace is there to be read soon: what nobody looks at any more need not be read past each time. */
+static void forget(isc_recorder *r)
+{
+	isc_control *control = r->folder.control;
+	isc_error err;
+
+	if (atomic_exchange(&control->forget, 0) == 0 || (control->flags & ISC_CONTROL_SCRATCH) == 0 ||
+	    atomic_load(&control->windows) != 0)
+		return;
+	check_write(r, isc_writer_forget(r->writer, &err), &err);
+	atomic_fetch_add(&control->forgotten, 1);
+}
+
 static void collect(isc_recorder *r, bool last)
 {
 	/* Read before anything is drained. */
@@ -268,8 +281,10 @@ static void collect(isc_recorder *r, bool last)
 		r->next_flush_ns = now + FLUSH_EVERY_NS;
 		check_write(r, isc_writer_flush(r->writer, &err), &err);
 	}
-	if (flush)
+	if (flush) {
+		forget(r);
 		answer(r, asked);
+	}
 }
 
 /* Not past the next thing that is due. */
