@@ -40,7 +40,8 @@ static inline void feed_window(isc_totals *t, uint64_t begin_ns, int flags, cons
 	char extra[256] = {0};
 
 	memcpy(extra, &b, sizeof(b));
-	memcpy(extra + sizeof(b), calls, n * sizeof(*calls));
+	if (n > 0)
+		memcpy(extra + sizeof(b), calls, n * sizeof(*calls));
 	assert_int_equal(isc_totals_feed(t, 1, 1, 0, &r, extra, (uint32_t)(sizeof(b) + n * sizeof(*calls)), NULL),
 			 ISC_OK);
 }
