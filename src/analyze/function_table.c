@@ -62,6 +62,17 @@ static size_t put(isc_build *b, const struct identity *id)
 	return n;
 }
 
+static isc_text called(const isc_build *b, isc_text file)
+{
+	for (size_t i = 0; b->options != NULL && i < b->options->file_count; i++) {
+		const isc_analysis_file *other = &b->options->files[i];
+
+		if (other->file.len == file.len && memcmp(other->file.at, file.at, file.len) == 0)
+			return other->name;
+	}
+	return file;
+}
+
 /* A code object by its definition, a C function by its name. */
 static void describe(const isc_build *b, uint32_t process, uint32_t code, struct identity *id)
 {
@@ -70,7 +81,7 @@ static void describe(const isc_build *b, uint32_t process, uint32_t code, struct
 
 	if (isc_trace_code(b->trace, process, code, &frame)) {
 		id->name = (isc_text){frame.name.at, frame.name.len};
-		id->file = (isc_text){frame.file.at, frame.file.len};
+		id->file = called(b, (isc_text){frame.file.at, frame.file.len});
 		id->line = frame.first_line;
 		return;
 	}

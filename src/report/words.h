@@ -11,7 +11,7 @@
 /* A command line as one would type it: arguments with blanks in quotes. */
 void isc_words_command(isc_buffer *out, const isc_text *argv, size_t argc, bool cut);
 
-/* "exited with 0", "was ended by signal 9", "was not seen to end". */
+/* "exited with 0", "was ended by SIGKILL, signal 9", "was not seen to end". */
 void isc_words_end(isc_buffer *out, bool known, int exit_code, int signal);
 
 /* "1 thread", "2,048 threads". */
@@ -36,8 +36,8 @@ void isc_words_place(isc_buffer *out, const isc_analysis_function *f);
  * Python's own library alone. */
 bool isc_words_waits(const isc_analysis_function *f);
 
-/* Where the time went: the functions with the most time of their own that do not wait; all of them,
- * if every one waits.  How many of room there are. */
+/* Where the time went: the functions with the most time of their own that were traced, if any was, and
+ * do not wait; all of them, if every one waits.  How many of room there are. */
 size_t isc_words_top(const isc_analysis *a, const isc_analysis_function **top, size_t room);
 
 /* Where the CPU time went by samples: the functions with the most of their own.  How many of room
