@@ -232,7 +232,6 @@ static void set_unknown(struct name *to, const struct module *m, uint64_t offset
 {
 	const char *name = isc_path_name(m->path);
 
-	to->file = m->path;
 	if (strcmp(name, "linux-vdso.so.1") == 0)
 		snprintf(to->text, sizeof(to->text), "[vdso]+0x%" PRIx64, offset);
 	else
@@ -265,7 +264,7 @@ static void find_name(isc_namer *n, const struct place *p, struct module *m, str
 		snprintf(to->text, sizeof(to->text), "%.256s [plt]", isc_path_name(m->path));
 	}
 	if (m->source != NULL && !isc_source_find(m->source, at, &to->file, &to->line)) {
-		to->file = m->path;
+		to->file = "";
 		to->line = 0;
 	}
 }

@@ -1,21 +1,33 @@
 /*
- * dump_text.h - pieces of the lines of a dump.
+ * dump_text.h - the words that lines of a dump are made of.  Internal to dump*.c.
  */
 #ifndef ISC_TRACE_DUMP_TEXT_H
 #define ISC_TRACE_DUMP_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/buffer.h"
+#include "trace/dump.h"
 
-/* In quotes; quotes and backslashes inside are escaped, so that a line can be taken apart again. */
-void isc_dump_quoted(isc_buffer *line, const char *text, size_t len);
+struct dump {
+	isc_trace *trace;
+	const isc_dump_options *options;
+	isc_buffer line;
+	FILE *out;
+};
 
-/* The words for enum isc_sample_flag, each behind a blank. */
-void isc_dump_sample_flags(isc_buffer *line, uint32_t flags);
-
-/* "path" bias 0x... build ...; data: an isc_def_module and what follows it. */
-void isc_dump_module(isc_buffer *line, const void *data, uint32_t len);
+void isc_dump_finish(struct dump *d); /* the line is whole: prints it */
+void isc_dump_quoted(struct dump *d, const char *text, size_t len);
+void isc_dump_code(struct dump *d, const void *data, uint32_t len);
+/* native "name" "file":line, or the module and 0; false: this is no place in native code. */
+bool isc_dump_native(struct dump *d, uint32_t process, uint32_t id);
+void isc_dump_module(struct dump *d, const void *data, uint32_t len); /* "path" bias 0x... build ... */
+void isc_dump_stack(struct dump *d, uint32_t process, uint32_t id);
+void isc_dump_sample_flags(struct dump *d, uint32_t flags);
+void isc_dump_name(struct dump *d, uint32_t process, uint32_t id);
+void isc_dump_time(struct dump *d, uint64_t ns); /* seconds since the start, to the nanosecond */
 
 #endif

@@ -22,26 +22,29 @@ static bool use_named(const isc_trace *tr, uint32_t process, uint32_t id, isc_na
 	return true;
 }
 
-static void use_module(const isc_trace *tr, uint32_t process, const isc_def_native *place, isc_native_name *out)
+static void find_module(const isc_trace *tr, uint32_t process, uint32_t id, isc_native_name *out)
 {
 	uint32_t len = 0, skip;
-	const char *data = isc_trace_define(tr, process, place->module, ISC_DEF_MODULE, &len), *base;
+	const char *data = isc_trace_define(tr, process, id, ISC_DEF_MODULE, &len);
 	isc_def_module head;
 
-	out->file = "";
-	if (data != NULL && len >= sizeof(head)) {
-		memcpy(&head, data, sizeof(head));
-		len -= (uint32_t)sizeof(head);
-		skip = head.build_len < len ? head.build_len : len;
-		out->file = data + sizeof(head) + skip;
-		out->file_len = head.path_len < len - skip ? head.path_len : len - skip;
-	}
-	base = out->file;
-	for (uint32_t i = 0; i < out->file_len; i++)
-		base = out->file[i] == '/' ? out->file + i + 1 : base;
-	len = (uint32_t)(out->file + out->file_len - base);
-	snprintf(out->fallback, sizeof(out->fallback), "%.*s+0x%" PRIx64, len < 256 ? (int)len : 256,
-		 len > 0 ? base : "?", place->offset);
+	if (data == NULL || len < sizeof(head))
+		return;
+	memcpy(&head, data, sizeof(head));
+	len -= (uint32_t)sizeof(head);
+	skip = head.build_len < len ? head.build_len : len;
+	out->module = data + sizeof(head) + skip;
+	out->module_len = head.path_len < len - skip ? head.path_len : len - skip;
+}
+
+static void use_offset(uint64_t offset, isc_native_name *out)
+{
+	const char *base = out->module, *end = out->module + out->module_len;
+
+	for (const char *at = base; at < end; at++)
+		base = *at == '/' ? at + 1 : base;
+	snprintf(out->fallback, sizeof(out->fallback), "%.*s+0x%" PRIx64, end - base < 256 ? (int)(end - base) : 256,
+		 base, offset);
 	out->name = out->fallback;
 	out->name_len = (uint32_t)strlen(out->fallback);
 }
@@ -55,9 +58,11 @@ bool isc_native_find(const isc_trace *tr, uint32_t process, uint32_t id, isc_nat
 	if (data == NULL || len < sizeof(place))
 		return false;
 	memcpy(&place, data, sizeof(place));
-	out->name_len = out->file_len = out->line = 0;
+	out->file = out->module = "";
+	out->name_len = out->file_len = out->module_len = out->line = 0;
 	out->flags = place.flags;
+	find_module(tr, process, place.module, out);
 	if (!use_named(tr, process, id, out))
-		use_module(tr, process, &place, out);
+		use_offset(place.offset, out);
 	return true;
 }

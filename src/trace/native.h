@@ -11,8 +11,10 @@
 
 /* Names are data of the program: escape them. */
 typedef struct isc_native_name {
-	const char *name, *file; /* borrowed from the trace, or from fallback */
-	uint32_t name_len, file_len;
+	const char *name,
+		*file;	    /* of the source, "" without a line; names are borrowed from the trace, or from fallback */
+	const char *module; /* the path of the program or library; "": none */
+	uint32_t name_len, file_len, module_len;
 	uint32_t line;	/* 0: not known */
 	uint32_t flags; /* enum isc_native_place */
 	char fallback[320];

@@ -12,6 +12,7 @@
 #define THINGS_MAX 256u
 #define NAMES_MAX 4096u
 #define WORDS_MAX 40u
+#define UNKNOWN_TYPE 200u /* of definitions that no build knows */
 
 struct word {
 	char *at;
@@ -164,22 +165,86 @@ static uint32_t define(struct maker *m, uint32_t process, const struct word *w, 
 	return define_bytes(m, process, ISC_DEF_STRING, w->at, w->len, st);
 }
 
-/* Name, file and line from the fourth word on. */
-static uint32_t define_code(struct maker *m, uint32_t process, isc_status *st)
+static uint32_t define_code(struct maker *m, uint32_t process, const struct word *name, const struct word *file,
+			    uint32_t line, isc_status *st)
 {
 	char bytes[160];
-	isc_def_code head = {.name_len = (uint32_t)m->word[3].len};
+	isc_def_code head = {.name_len = (uint32_t)name->len, .file_len = (uint32_t)file->len, .line = line};
 
-	if (m->words < 6 || sizeof(head) + m->word[3].len + m->word[4].len > sizeof(bytes)) {
+	if (sizeof(head) + name->len + file->len > sizeof(bytes)) {
+		*st = bad(m, "too long a name or a file");
+		return 0;
+	}
+	memcpy(bytes, &head, sizeof(head));
+	memcpy(bytes + sizeof(head), name->at, head.name_len);
+	memcpy(bytes + sizeof(head) + head.name_len, file->at, head.file_len);
+	return define_bytes(m, process, ISC_DEF_CODE, bytes, sizeof(head) + head.name_len + head.file_len, st);
+}
+
+/* Name, file and line from the fourth word on. */
+static uint32_t define_called(struct maker *m, uint32_t process, isc_status *st)
+{
+	if (m->words < 6) {
 		*st = bad(m, "a call has a name, a file and a line");
 		return 0;
 	}
-	head.file_len = (uint32_t)m->word[4].len;
-	head.line = (uint32_t)strtoul(m->word[5].at, NULL, 10);
-	memcpy(bytes, &head, sizeof(head));
-	memcpy(bytes + sizeof(head), m->word[3].at, head.name_len);
-	memcpy(bytes + sizeof(head) + head.name_len, m->word[4].at, head.file_len);
-	return define_bytes(m, process, ISC_DEF_CODE, bytes, sizeof(head) + head.name_len + head.file_len, st);
+	return define_code(m, process, &m->word[3], &m->word[4], (uint32_t)strtoul(m->word[5].at, NULL, 10), st);
+}
+
+/* A table of one entry: all that is there is on this line. */
+static uint32_t define_lines(struct maker *m, uint32_t process, uint32_t code, uint32_t line, isc_status *st)
+{
+	struct {
+		isc_def_lines head;
+		uint8_t table[2];
+	} lines = {{code, 0x030b, line, 2}, {0x80 | 13 << 3 | 7, 0}};
+
+	return define_bytes(m, process, ISC_DEF_LINES, &lines, sizeof(lines.head) + sizeof(lines.table), st);
+}
+
+/* One frame: "name file first-line line", each in one word; "?" is none that is known. */
+static uint32_t define_frame(struct maker *m, uint32_t process, uint32_t parent, const struct word *w, isc_status *st)
+{
+	char copy[160], *rest = copy, *part[4] = {0};
+	isc_def_stack frame = {.parent = parent};
+
+	snprintf(copy, sizeof(copy), "%s", w->at);
+	for (int i = 0; i < 4 && rest != NULL; i++)
+		part[i] = strsep(&rest, " ");
+	if (strcmp(copy, "?") == 0)
+		return define_bytes(m, process, UNKNOWN_TYPE, &frame, sizeof(frame), st);
+	if (part[3] == NULL) {
+		*st = bad(m, "a frame has a name, a file, its first line and a line");
+		return 0;
+	}
+	frame.code = define_code(m, process, &(struct word){part[0], strlen(part[0])},
+				 &(struct word){part[1], strlen(part[1])}, (uint32_t)strtoul(part[2], NULL, 10), st);
+	if (*st == ISC_OK && strcmp(part[3], "0") != 0)
+		frame.lines = define_lines(m, process, frame.code, (uint32_t)strtoul(part[3], NULL, 10), st);
+	return *st == ISC_OK ? define_bytes(m, process, ISC_DEF_STACK, &frame, sizeof(frame), st) : 0;
+}
+
+/* Steps, their length and the stack from the fourth word on. */
+static isc_status fill_sample(struct maker *m, uint32_t process, isc_record *slot)
+{
+	isc_sample body = {0};
+	isc_status st = ISC_OK;
+	uint64_t period;
+
+	if (m->words < 5 || !parse_time(m->word[4].at, &period))
+		return bad(m, "a sample has steps and their length");
+	body.period_ns = (uint32_t)(period - START_NS);
+	slot[0].arg = (uint16_t)strtoul(m->word[3].at, NULL, 10);
+	for (size_t i = 5; i < m->words && st == ISC_OK; i++) {
+		const char *flags = value_of(&m->word[i], "flags");
+
+		if (flags != NULL)
+			body.flags = (uint32_t)strtoul(flags, NULL, 10);
+		else
+			slot[0].id = define_frame(m, process, slot[0].id, &m->word[i], &st);
+	}
+	memcpy(&slot[1], &body, sizeof(body));
+	return st;
 }
 
 static isc_status add_interpreter(struct maker *m)
@@ -278,6 +343,29 @@ static isc_status add_switch(struct maker *m, uint64_t time_ns, uint32_t thread,
 	return isc_writer_switches(m->writer, &sw, 1, m->err);
 }
 
+/* FLAGS BEGIN_NS END_NS COST CALLS [CALLS_OF_IT NAME FILE LINE]; its slots. */
+static uint32_t put_burst(struct maker *m, uint32_t process, isc_record *slot, isc_status *st)
+{
+	uint64_t number[6] = {0};
+	isc_burst_calls calls = {0, 0};
+	isc_burst burst;
+
+	for (size_t i = 0; i < 6 && i + 3 < m->words; i++)
+		number[i] = strtoull(m->word[i + 3].at, NULL, 10);
+	burst = (isc_burst){
+		.begin_ns = number[1], .end_ns = number[2], .cost = (uint32_t)number[3], .calls = (uint32_t)number[4]};
+	if (m->words > 11) {
+		/* define_code() takes words 3 to 5. */
+		for (size_t i = 0; i < 3; i++)
+			m->word[3 + i] = m->word[9 + i];
+		calls = (isc_burst_calls){define_called(m, process, st), (uint32_t)number[5]};
+	}
+	slot[0].arg = (uint16_t)number[0];
+	memcpy(&slot[1], &burst, sizeof(burst));
+	memcpy(&slot[3], &calls, sizeof(calls));
+	return 4;
+}
+
 static isc_status add_event(struct maker *m, uint32_t thread, uint64_t time_ns, int kind)
 {
 	struct thread *t = &m->thread[thread];
@@ -292,11 +380,16 @@ static isc_status add_event(struct maker *m, uint32_t thread, uint64_t time_ns, 
 		slot[0].arg = ISC_GOVERNED_COST;
 	} else if (kind == ISC_KIND_GOVERNED && is(&m->word[3], "all")) {
 		slot[0].arg = (uint16_t)strtoul(m->word[4].at, NULL, 10);
+	} else if (kind == ISC_KIND_BURST) {
+		run.slots = put_burst(m, t->process, slot, &st);
 	} else if (kind == ISC_KIND_MISSED) {
 		slot[0].arg = (uint16_t)strtoul(m->word[3].at, NULL, 10);
 	} else if (kind == ISC_KIND_GOVERNED || (kind >= ISC_KIND_CALL_ENTER && kind <= ISC_KIND_CALL_EXIT)) {
-		slot[0].id = define_code(m, t->process, &st);
+		slot[0].id = define_called(m, t->process, &st);
 		slot[0].arg = m->words > 6 ? (uint16_t)strtoul(m->word[6].at, NULL, 10) : 0;
+	} else if (kind == ISC_KIND_SAMPLE) {
+		st = fill_sample(m, t->process, slot);
+		run.slots = 2;
 	} else {
 		slot[0].id = define(m, t->process, &m->word[3], &st);
 	}
@@ -353,6 +446,8 @@ static isc_status add_thread_line(struct maker *m)
 		     {"task", ISC_KIND_TASK, 0},
 		     {"governed", ISC_KIND_GOVERNED, 0},
 		     {"missed", ISC_KIND_MISSED, 0},
+		     {"burst", ISC_KIND_BURST, 0},
+		     {"sample", ISC_KIND_SAMPLE, 0},
 		     {"in", 0, ISC_SWITCH_IN},
 		     {"out", 0, ISC_SWITCH_OUT},
 		     {"preempt", 0, ISC_SWITCH_OUT_PREEMPT}};

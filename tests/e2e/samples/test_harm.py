@@ -16,10 +16,12 @@ else:
     from sampling import samples
 
 
-def same(inferscope: Any, *command: str | Path, timeout: float = 100, rate: str = "1000") -> Any:
+def same(
+    inferscope: Any, *command: str | Path, timeout: float = 100, rate: str = "1000", more: tuple[str, ...] = ()
+) -> Any:
     """The run, after its output and its end were compared with those of a bare one."""
-    options = ["run", "--no-report", "--rate", rate, "--budget", "off", "--"]
-    run = inferscope(*options, *command, timeout=timeout)
+    options = ["run", "--no-report", "--rate", rate, "--budget", "off", *more]
+    run = inferscope(*options, "--", *command, timeout=timeout)
     bare = subprocess.run(
         [str(part) for part in command], capture_output=True, text=True, timeout=timeout, check=False,
         cwd=inferscope.folder, env=inferscope.environment,
@@ -135,7 +137,7 @@ def test_frames_that_come_and_go_are_walked(inferscope: Any, python: str, tmp_pa
     code = CHURN.replace("SECONDS", str(count(1, 60)))
     code += "threads = [threading.Thread(target=work) for _ in range(3)]\n"
     code += "for t in threads: t.start()\nfor t in threads: t.join()\nprint('whole')\n"
-    run = run_python(inferscope, python, tmp_path, code, rate="10000", timeout=400)
+    run = run_python(inferscope, python, tmp_path, code, rate="10000", timeout=400, more=("--no-python",))
     assert run.stdout == "whole\n"
     taken = [s for s in samples(run) if s.frames or "fault" in s.flags]
     known = {"work", "generate", "fail", "__init__", "__del__", "made", "<module>"}
