@@ -5,6 +5,7 @@
 
 #include "python/governor.h"
 #include "python/interpreter.h"
+#include "python/window.h"
 
 #define SLAB 256u
 #define TRIES_MAX 1000u /* to define a code object; then it stays "?" */
@@ -140,10 +141,26 @@ static void give_back(void *value)
 
 	if (entry == NULL)
 		return;
+	isc_window_forget(entry);
 	isc_governor_forget(entry);
 	memset(entry, 0, sizeof(*entry));
 	entry->next = unused;
 	unused = entry;
+}
+
+void isc_code_review(isc_code *entry)
+{
+	PyObject *type, *value, *traceback;
+
+	if (entry->state == ISC_CODE_GOVERNED)
+		isc_governor_forget(entry);
+	PyErr_Fetch(&type, &value, &traceback);
+	entry->state = is_skipped(entry->code) ? ISC_CODE_SKIPPED : ISC_CODE_TRACED;
+	PyErr_Restore(type, value, traceback);
+	entry->round = isc_calls_self.round;
+	isc_window_forget(entry);
+	entry->watched = 0;
+	entry->self_ticks = 0;
 }
 
 isc_code *isc_code_see(PyCodeObject *code)
@@ -158,6 +175,7 @@ isc_code *isc_code_see(PyCodeObject *code)
 	PyErr_Fetch(&type, &value, &traceback);
 	entry->code = code;
 	entry->state = is_skipped(code) ? ISC_CODE_SKIPPED : ISC_CODE_TRACED;
+	entry->round = isc_calls_self.round;
 	if (SET_EXTRA((PyObject *)code, isc_calls_self.extra, entry) < 0) {
 		PyErr_Clear();
 		give_back(entry);

@@ -17,21 +17,25 @@ enum isc_code_state {
 };
 
 typedef struct isc_code {
-	PyCodeObject *code; /* borrowed; NULL: the entry is free */
-	uint32_t id;	    /* of its definition; 0: there was no room yet */
-	uint8_t state;	    /* enum isc_code_state */
-	uint8_t counted;    /* governed, but exits are recorded at the moment */
-	uint16_t tries;	    /* to define it */
-	uint32_t calls;	    /* while the governor watches */
-	uint32_t burst;	    /* exits left of a burst */
-	uint64_t self_ticks;
-	struct isc_code *next; /* in the list of free or of governed entries */
+	PyCodeObject *code;	       /* borrowed; NULL: the entry is free */
+	uint32_t id;		       /* of its definition; 0: there was no room yet */
+	uint8_t state;		       /* enum isc_code_state */
+	uint16_t tries;		       /* to define it */
+	uint32_t watched;	       /* calls while the governor watches */
+	uint32_t calls;		       /* in this window */
+	uint64_t self_ticks;	       /* while the governor watches */
+	uint32_t round;		       /* of tracing in which it was looked at last */
+	struct isc_code *next;	       /* in the list of free or of governed entries */
+	struct isc_code *next_touched; /* in that of those that were called in this window */
 } isc_code;
 
 bool isc_code_begin(PyObject *module); /* false: no memory, no index */
 
 /* A new entry for code; NULL: no memory.  Keeps a pending exception. */
 isc_code *isc_code_see(PyCodeObject *code);
+
+/* Looks at an entry of an earlier round again: what is left out may have changed. */
+void isc_code_review(isc_code *entry);
 
 /* Tries to define it, now that there may be room; its id or 0. */
 uint32_t isc_code_define(isc_code *entry);
@@ -57,6 +61,12 @@ static inline isc_code *isc_code_of(PyCodeObject *code)
 	isc_code *entry = isc_code_get(code);
 
 	return ISC_LIKELY(entry != NULL) ? entry : isc_code_see(code);
+}
+
+/* Is it to be traced now?  False for one that this round of tracing has not looked at. */
+static inline bool isc_code_is_traced(const isc_code *entry)
+{
+	return entry->state == ISC_CODE_TRACED && entry->round == isc_calls_self.round;
 }
 
 static inline uint32_t isc_code_id(isc_code *entry)

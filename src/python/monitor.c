@@ -3,10 +3,9 @@
  *
  * Starts are asked for everywhere, the other events of a code object when it
  * has started once and is not left out.  So what is left out costs nothing
- * after its first call, and a governed code object can be watched again for a
- * while: a start that was disabled stays so, but its exits come and go with
- * set_local_events(), and each stands for a call.  restart_events() would bring
- * back everything everywhere.
+ * after its first call.  A start that was disabled stays so, for restart_events()
+ * would bring back everything everywhere: calls of governed code objects are
+ * counted now and then in another way, window.h.
  */
 #include "python/calls.h"
 
@@ -14,7 +13,9 @@
 
 #include "python/governor.h"
 #include "python/native.h"
+#include "python/pointer.h"
 #include "python/task.h"
+#include "python/window.h"
 
 /* A code object that is called more often than this while the bucket is empty,
  * and whose calls cost less than so many events themselves, is governed. */
@@ -22,9 +23,10 @@
 #define SELF_EVENTS 40
 #define SELF_EVENTS_IN_DEBT 320
 
-#define BURST_EXITS 512u
-#define BURST_PAUSE_NS 5e6 /* from one burst to the next */
-#define SWITCH_EVENTS 60   /* what set_local_events() costs, in events */
+#define SWITCH_EVENTS 60 /* what set_local_events() costs, in events */
+
+/* Of the budget, for counting what is not traced. */
+#define WINDOWS_SHARE 0.5
 
 enum { START, RESUME, RETURN, YIELD, THROW, UNWIND, CALL, C_RETURN, C_RAISE, EVENTS };
 
@@ -32,9 +34,12 @@ typedef struct callback {
 	PyObject_HEAD vectorcallfunc call;
 } callback;
 
-static PyObject *disable;   /* sys.monitoring.DISABLE */
-static PyObject *set_local; /* sys.monitoring.set_local_events */
-static PyObject *tool, *no_events, *local_events, *exit_events;
+static PyObject *disable;    /* sys.monitoring.DISABLE */
+static PyObject *set_local;  /* sys.monitoring.set_local_events */
+static PyObject *set_global; /* sys.monitoring.set_events */
+static PyObject *tool, *no_events, *exit_events, *global_events;
+static PyObject *local_events; /* one of these */
+static PyObject *python_events, *all_events;
 
 /* ---- who costs what --------------------------------------------------- */
 
@@ -48,8 +53,6 @@ static struct {
 } seen;
 
 static isc_code *governed; /* ring, or NULL */
-static isc_code *in_burst;
-static uint64_t burst_ticks;
 
 static void watch_enter(isc_code *entry, uint64_t ticks)
 {
@@ -61,7 +64,7 @@ static void watch_enter(isc_code *entry, uint64_t ticks)
 		seen.open[seen.depth - 1]->self_ticks += ticks - seen.ticks;
 	seen.open[seen.depth++] = entry;
 	seen.ticks = ticks;
-	entry->calls++;
+	entry->watched++;
 }
 
 static void watch_exit(isc_code *entry, uint64_t ticks)
@@ -84,13 +87,13 @@ static bool is_too_dear(const isc_code *entry)
 	const isc_governor *g = &isc_governor_self;
 	uint64_t bound = SELF_EVENTS;
 
-	if (!g->empty || entry->calls < CALLS_LEAST)
+	if (!g->empty || entry->watched < CALLS_LEAST)
 		return false;
-	if (g->tokens < -4 * g->most)
+	if (isc_budget_left() < -4 * g->most)
 		return true;
-	if (g->tokens < -g->most)
+	if (isc_budget_left() < -g->most)
 		bound = SELF_EVENTS_IN_DEBT;
-	return entry->self_ticks < bound * (uint64_t)g->cost * entry->calls;
+	return entry->self_ticks < bound * (uint64_t)g->cost * entry->watched;
 }
 
 /* ---- switching -------------------------------------------------------- */
@@ -115,62 +118,54 @@ void isc_hook_arm(isc_code *entry)
 	set_events_of(entry->code, local_events);
 }
 
-static void govern(isc_code *entry, uint64_t ticks)
+void isc_hook_count(isc_code *entry)
 {
 	entry->state = ISC_CODE_GOVERNED;
+	set_events_of(entry->code, no_events);
+}
+
+static void govern(isc_code *entry, uint64_t ticks)
+{
+	isc_governor *g = &isc_governor_self;
+
+	/* Making an object enters its __init__ without asking the pointer. */
+	bool unseen = PyUnicode_CompareWithASCIIString(entry->code->co_name, "__init__") == 0;
+
+	isc_hook_count(entry);
 	if (governed == NULL) {
 		entry->next = governed = entry;
 	} else {
 		entry->next = governed->next;
 		governed->next = entry;
 	}
-	set_events_of(entry->code, no_events);
-	isc_calls_write(ticks, isc_code_id(entry), ISC_KIND_GOVERNED, ISC_GOVERNED_OFF);
-}
-
-static void end_burst(uint64_t ticks)
-{
-	isc_code *entry = in_burst;
-
-	in_burst = NULL;
-	entry->counted = 0;
-	set_events_of(entry->code, no_events);
-	isc_calls_write(ticks, isc_code_id(entry), ISC_KIND_GOVERNED, ISC_GOVERNED_OFF);
-}
-
-void isc_hook_settle(uint64_t ticks)
-{
-	isc_governor *g = &isc_governor_self;
-
-	if (in_burst != NULL) {
-		if (g->empty)
-			end_burst(ticks);
-		return;
-	}
-	if (governed == NULL || g->watching || (double)(ticks - burst_ticks) < BURST_PAUSE_NS * g->ticks_per_ns)
-		return;
-	burst_ticks = ticks;
-	governed = governed->next;
-	if (!set_events_of(governed->code, exit_events))
-		return;
-	in_burst = governed;
-	in_burst->counted = 1;
-	in_burst->burst = BURST_EXITS;
-	isc_calls_write(ticks, isc_code_id(in_burst), ISC_KIND_GOVERNED, ISC_GOVERNED_EXITS);
+	isc_calls_write(ticks, isc_code_id(entry), ISC_KIND_GOVERNED, unseen ? ISC_GOVERNED_UNSEEN : ISC_GOVERNED_OFF);
+	if (atomic_load(&isc_window_mode) == ISC_WINDOW_TRACED && g->share > 0 &&
+	    isc_window_close((uint64_t)((double)isc_window_cost() / (g->share * WINDOWS_SHARE) / g->ticks_per_ns)))
+		g->share *= 1 - WINDOWS_SHARE;
 }
 
 void isc_governor_forget(isc_code *entry)
 {
 	isc_code *before = governed;
 
-	if (entry->state != ISC_CODE_GOVERNED)
+	/* The one that costs were measured with was never put there. */
+	if (entry->state != ISC_CODE_GOVERNED || entry->next == NULL)
 		return;
-	if (in_burst == entry)
-		in_burst = NULL;
 	while (before->next != entry)
 		before = before->next;
 	before->next = entry->next;
 	governed = before == entry ? NULL : before;
+	entry->next = NULL;
+}
+
+void isc_hook_settle(uint64_t ticks)
+{
+	(void)ticks;
+}
+
+void isc_hook_resume(uint64_t ticks)
+{
+	(void)ticks;
 }
 
 /* ---- the events ------------------------------------------------------- */
@@ -197,14 +192,20 @@ static __attribute__((noinline, cold)) PyObject *not_live(void)
 	return isc_calls_over() ? no_more() : nothing();
 }
 
-/* The first start of a code object, or one of a kind that is not traced. */
+/* The first start of a code object in this round, or one of a kind that is not traced. */
 static __attribute__((noinline, cold)) isc_code *first_start(PyCodeObject *code, isc_code *entry)
 {
 	uint64_t from = isc_calls_ticks();
 
-	if (entry != NULL || !PyCode_Check(code))
+	if (!PyCode_Check(code) || (entry != NULL && entry->round == isc_calls_self.round))
 		return NULL;
-	entry = isc_code_see(code);
+	if (entry == NULL) {
+		entry = isc_code_see(code);
+	} else {
+		/* Events that were disabled since come back only to code that had none. */
+		set_events_of(code, no_events);
+		isc_code_review(entry);
+	}
 	if (entry == NULL || entry->state != ISC_CODE_TRACED)
 		return NULL;
 	isc_hook_arm(entry);
@@ -219,7 +220,7 @@ static PyObject *on_start(PyObject *self, PyObject *const *args, size_t n, PyObj
 	uint64_t ticks;
 
 	(void)self, (void)n, (void)names;
-	if (ISC_UNLIKELY(entry == NULL || entry->state != ISC_CODE_TRACED)) {
+	if (ISC_UNLIKELY(entry == NULL || !isc_code_is_traced(entry))) {
 		entry = first_start(code, entry);
 		if (entry == NULL)
 			return no_more();
@@ -246,7 +247,7 @@ static inline PyObject *on_resume_by(PyCodeObject *code, uint32_t arg)
 	isc_code *entry = entry_of((PyObject *)code);
 	uint64_t ticks;
 
-	if (ISC_UNLIKELY(entry == NULL || entry->state != ISC_CODE_TRACED || !isc_calls_live()))
+	if (ISC_UNLIKELY(entry == NULL || !isc_code_is_traced(entry) || !isc_calls_live()))
 		return nothing();
 	if (ISC_UNLIKELY(code->co_flags & CO_COROUTINE))
 		isc_task_enter(PyThreadState_Get());
@@ -263,10 +264,19 @@ static inline PyObject *on_resume_by(PyCodeObject *code, uint32_t arg)
 	return nothing();
 }
 
+/* Of an event that may be disabled: when tracing is over it comes once more at each place. */
+static inline PyObject *local_result(PyObject *result)
+{
+	if (ISC_LIKELY(!isc_calls_over()))
+		return result;
+	Py_DECREF(result);
+	return no_more();
+}
+
 static PyObject *on_resume(PyObject *self, PyObject *const *args, size_t n, PyObject *names)
 {
 	(void)self, (void)n, (void)names;
-	return on_resume_by((PyCodeObject *)args[0], ISC_CALL_SENT);
+	return local_result(on_resume_by((PyCodeObject *)args[0], ISC_CALL_SENT));
 }
 
 static PyObject *on_throw(PyObject *self, PyObject *const *args, size_t n, PyObject *names)
@@ -275,29 +285,13 @@ static PyObject *on_throw(PyObject *self, PyObject *const *args, size_t n, PyObj
 	return on_resume_by((PyCodeObject *)args[0], ISC_CALL_THROWN);
 }
 
-/* An exit of a governed code object: one of a burst, or one that was on its way. */
-static __attribute__((noinline, cold)) void exit_of_governed(isc_code *entry, uint64_t ticks, uint32_t arg)
-{
-	if (!entry->counted || !isc_calls_live())
-		return;
-	isc_calls_write(ticks, isc_code_id(entry), ISC_KIND_CALL_EXIT, arg);
-	isc_governor_count(ticks);
-	if (entry->counted && --entry->burst == 0)
-		end_burst(ticks);
-}
-
 /* Never DISABLE: for some of these events that is an error in the program. */
 static inline PyObject *on_exit_by(PyCodeObject *code, uint32_t arg)
 {
 	uint64_t ticks = isc_calls_ticks();
 	isc_code *entry = entry_of((PyObject *)code);
 
-	if (ISC_UNLIKELY(entry == NULL || entry->state != ISC_CODE_TRACED)) {
-		if (entry != NULL && entry->state == ISC_CODE_GOVERNED)
-			exit_of_governed(entry, ticks, arg);
-		return nothing();
-	}
-	if (ISC_UNLIKELY(!isc_calls_live()))
+	if (ISC_UNLIKELY(entry == NULL || !isc_code_is_traced(entry)) || ISC_UNLIKELY(!isc_calls_live()))
 		return nothing();
 	if (ISC_UNLIKELY(isc_governor_self.watching))
 		watch_exit(entry, ticks);
@@ -311,13 +305,13 @@ static inline PyObject *on_exit_by(PyCodeObject *code, uint32_t arg)
 static PyObject *on_return(PyObject *self, PyObject *const *args, size_t n, PyObject *names)
 {
 	(void)self, (void)n, (void)names;
-	return on_exit_by((PyCodeObject *)args[0], ISC_CALL_RETURNED);
+	return local_result(on_exit_by((PyCodeObject *)args[0], ISC_CALL_RETURNED));
 }
 
 static PyObject *on_yield(PyObject *self, PyObject *const *args, size_t n, PyObject *names)
 {
 	(void)self, (void)n, (void)names;
-	return on_exit_by((PyCodeObject *)args[0], ISC_CALL_YIELDED);
+	return local_result(on_exit_by((PyCodeObject *)args[0], ISC_CALL_YIELDED));
 }
 
 static PyObject *on_unwind(PyObject *self, PyObject *const *args, size_t n, PyObject *names)
@@ -334,7 +328,7 @@ static PyObject *native(PyObject *const *args, size_t n, uint32_t kind, uint32_t
 	uint64_t ticks;
 	uint32_t id;
 
-	if (PyVectorcall_NARGS(n) < 3 || entry == NULL || entry->state != ISC_CODE_TRACED || !isc_calls_live())
+	if (PyVectorcall_NARGS(n) < 3 || entry == NULL || !isc_code_is_traced(entry) || !isc_calls_live())
 		return nothing();
 	id = isc_native_name(args[2]);
 	if (id == 0)
@@ -421,29 +415,27 @@ static bool connect(PyObject *monitoring, PyObject *numbers, int which, long *nu
 
 static bool begin(PyObject *monitoring, PyObject *numbers)
 {
-	long everywhere = 0, local = 0, exits = 0, number = 0;
-	PyObject *done;
+	long everywhere = 0, python = 0, native_too = 0, exits = 0, number = 0;
 
 	for (int i = 0; i < EVENTS; i++) {
-		if (events[i].native && !isc_calls_self.c_calls)
-			continue;
 		if (!connect(monitoring, numbers, i, &number))
 			return false;
 		if (events[i].local)
-			local |= number;
+			native_too |= number;
 		else if (!events[i].native)
 			everywhere |= number;
+		if (events[i].local && !events[i].native)
+			python |= number;
 		if (i == RETURN || i == YIELD)
 			exits |= number;
 	}
-	local_events = PyLong_FromLong(local);
+	global_events = PyLong_FromLong(everywhere);
+	python_events = PyLong_FromLong(python);
+	all_events = PyLong_FromLong(native_too);
 	exit_events = PyLong_FromLong(exits);
 	no_events = PyLong_FromLong(0);
-	if (local_events == NULL || exit_events == NULL || no_events == NULL)
-		return false;
-	done = PyObject_CallMethod(monitoring, "set_events", "Ol", tool, everywhere);
-	Py_XDECREF(done);
-	return done != NULL;
+	return global_events != NULL && python_events != NULL && all_events != NULL && exit_events != NULL &&
+	       no_events != NULL;
 }
 
 bool isc_hook_begin(void)
@@ -456,7 +448,8 @@ bool isc_hook_begin(void)
 		goto out;
 	disable = PyObject_GetAttrString(monitoring, "DISABLE");
 	set_local = PyObject_GetAttrString(monitoring, "set_local_events");
-	if (disable == NULL || set_local == NULL)
+	set_global = PyObject_GetAttrString(monitoring, "set_events");
+	if (disable == NULL || set_local == NULL || set_global == NULL)
 		goto out;
 	tool = take_tool(monitoring);
 	good = tool != NULL && begin(monitoring, numbers);
@@ -467,10 +460,67 @@ bool isc_hook_begin(void)
 		done = PyObject_CallMethod(monitoring, "free_tool_id", "O", tool);
 		Py_XDECREF(done);
 	}
+	if (good && isc_pointer_find(isc_window_frame))
+		isc_window_begin();
 out:
 	PyErr_Clear();
 	Py_XDECREF(numbers);
 	return good;
+}
+
+static bool set_events_everywhere(PyObject *which)
+{
+	PyObject *args[] = {tool, which};
+	PyObject *done = PyObject_Vectorcall(set_global, args, 2, NULL);
+
+	if (done == NULL)
+		PyErr_Clear();
+	Py_XDECREF(done);
+	return done != NULL;
+}
+
+/* Starts that were disabled come back only to code that was without any event in between. */
+static void ungovern(void)
+{
+	uint64_t ticks = isc_calls_ticks();
+
+	while (governed != NULL) {
+		isc_code *entry = governed;
+
+		set_events_of(entry->code, exit_events);
+		set_events_of(entry->code, no_events);
+		if (isc_calls_live())
+			isc_calls_write(ticks, isc_code_id(entry), ISC_KIND_GOVERNED, ISC_GOVERNED_TRACED);
+		isc_governor_forget(entry);
+		entry->state = ISC_CODE_SKIPPED; /* until it starts again */
+	}
+}
+
+bool isc_hook_on(void)
+{
+	static bool all_frames; /* of the last round */
+
+	local_events = isc_calls_self.c_calls ? all_events : python_events;
+	ungovern();
+	seen.thread = NULL;
+	if (!set_events_everywhere(global_events))
+		return false;
+	/* What was left out has its starts disabled, and is wanted now. */
+	if (isc_calls_self.all_frames && !all_frames && isc_calls_self.round > 1) {
+		PyObject *monitoring = PySys_GetObject("monitoring");
+		PyObject *done = monitoring != NULL ? PyObject_CallMethod(monitoring, "restart_events", NULL) : NULL;
+
+		PyErr_Clear();
+		Py_XDECREF(done);
+	}
+	all_frames = isc_calls_self.all_frames;
+	return true;
+}
+
+void isc_hook_off(void)
+{
+	isc_window_stop();
+	set_events_everywhere(no_events);
 }
 
 #endif
