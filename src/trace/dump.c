@@ -208,15 +208,23 @@ static void dump_definitions(struct dump *d)
 
 static void add_kind(struct dump *d, unsigned kind)
 {
-	static const char *const names[] = {
-		[ISC_KIND_INSTANT] = "instant",		[ISC_KIND_SCOPE_ENTER] = "scope_enter",
-		[ISC_KIND_SCOPE_EXIT] = "scope_exit",	[ISC_KIND_COUNTER] = "counter",
-		[ISC_KIND_THREAD_NAME] = "thread_name", [ISC_KIND_CPU] = "cpu",
-		[ISC_KIND_SPAN_ENTER] = "scope_enter",	[ISC_KIND_SPAN_EXIT] = "scope_exit",
-		[ISC_KIND_CALL_ENTER] = "call_enter",	[ISC_KIND_CALL_RESUME] = "call_resume",
-		[ISC_KIND_CALL_EXIT] = "call_exit",	[ISC_KIND_C_ENTER] = "c_enter",
-		[ISC_KIND_C_EXIT] = "c_exit",		[ISC_KIND_TASK] = "task",
-		[ISC_KIND_GOVERNED] = "governed",	[ISC_KIND_MISSED] = "missed"};
+	static const char *const names[] = {[ISC_KIND_INSTANT] = "instant",
+					    [ISC_KIND_SCOPE_ENTER] = "scope_enter",
+					    [ISC_KIND_SCOPE_EXIT] = "scope_exit",
+					    [ISC_KIND_COUNTER] = "counter",
+					    [ISC_KIND_THREAD_NAME] = "thread_name",
+					    [ISC_KIND_CPU] = "cpu",
+					    [ISC_KIND_SPAN_ENTER] = "scope_enter",
+					    [ISC_KIND_SPAN_EXIT] = "scope_exit",
+					    [ISC_KIND_CALL_ENTER] = "call_enter",
+					    [ISC_KIND_CALL_RESUME] = "call_resume",
+					    [ISC_KIND_CALL_EXIT] = "call_exit",
+					    [ISC_KIND_C_ENTER] = "c_enter",
+					    [ISC_KIND_C_EXIT] = "c_exit",
+					    [ISC_KIND_TASK] = "task",
+					    [ISC_KIND_GOVERNED] = "governed",
+					    [ISC_KIND_MISSED] = "missed",
+					    [ISC_KIND_BURST] = "burst"};
 
 	if (kind < sizeof(names) / sizeof(names[0]) && names[kind] != NULL)
 		isc_buffer_format(&d->line, " %s", names[kind]);
@@ -233,6 +241,7 @@ static void add_id(struct dump *d, const isc_event *ev)
 	switch (ev->kind) {
 	case ISC_KIND_CPU:
 	case ISC_KIND_MISSED:
+	case ISC_KIND_BURST:
 		return;
 	case ISC_KIND_TASK:
 		if (ev->id == 0)
@@ -262,6 +271,28 @@ static void add_id(struct dump *d, const isc_event *ev)
 	}
 }
 
+static void add_burst(struct dump *d, const isc_event *ev)
+{
+	const char *at = ev->extra;
+	isc_burst b;
+	isc_burst_calls c;
+
+	memcpy(&b, at, sizeof(b));
+	isc_buffer_format(&d->line, " cpu_ns %" PRIu64 "..%" PRIu64 " calls %u cost_ns %u.%02u", b.begin_ns, b.end_ns,
+			  b.calls, b.cost / 16, b.cost % 16 * 100 / 16);
+	for (size_t i = sizeof(b); i + sizeof(c) <= ev->extra_len; i += sizeof(c)) {
+		const void *data;
+		uint32_t len = 0;
+
+		memcpy(&c, at + i, sizeof(c));
+		if (c.id == 0)
+			continue;
+		data = isc_trace_define(d->trace, ev->process, c.id, ISC_DEF_CODE, &len);
+		isc_buffer_format(&d->line, " %u of ", c.calls);
+		add_code(d, data, len);
+	}
+}
+
 /* " scope 7 in 3" where it is entered, " scope 7 ticks 1200" where it is left. */
 static void add_span(struct dump *d, const isc_event *ev)
 {
@@ -279,6 +310,11 @@ static void add_extra(struct dump *d, const isc_event *ev)
 {
 	uint32_t len;
 	double value;
+
+	if (ev->kind == ISC_KIND_BURST && ev->extra_len >= sizeof(isc_burst)) {
+		add_burst(d, ev);
+		return;
+	}
 
 	if (ev->kind == ISC_KIND_COUNTER && ev->extra_len >= sizeof(value)) {
 		memcpy(&value, ev->extra, sizeof(value));
@@ -352,11 +388,10 @@ static void dump_functions(struct dump *d, const isc_totals *totals)
 				  " unmatched %" PRIu64 "%s",
 				  f->calls, f->resumes, f->self_ticks, f->total_ticks, f->unmatched,
 				  f->estimated ? " estimated" : "");
-		if (f->governed)
-			isc_buffer_format(&d->line,
-					  " off_ticks %" PRIu64 " burst_calls %" PRIu64 " bursts %" PRIu64
-					  " burst_rates %.17g",
-					  f->off_ticks, f->burst_calls, f->bursts, f->burst_rates);
+		if (f->governed || f->window_calls > 0)
+			isc_buffer_format(&d->line, " window_calls %" PRIu64 " between %.0f %.0f %.0f spread %.3g",
+					  f->window_calls, f->between.least, f->between.likely, f->between.most,
+					  f->spread);
 		finish(d);
 	}
 	for (size_t i = 0; (p = isc_totals_calls_at(totals, i)) != NULL; i++) {
@@ -365,6 +400,11 @@ static void dump_functions(struct dump *d, const isc_totals *totals)
 				  " paused_ticks %" PRIu64 " cost_ns %u.%02u",
 				  p->process, p->tasks, p->missed, p->unmatched, p->paused_ticks, p->cost / 16,
 				  p->cost % 16 * 100 / 16);
+		if (p->windows > 0)
+			isc_buffer_format(&d->line,
+					  " windows %" PRIu64 " inside_ns %" PRIu64 " between_ns %" PRIu64
+					  " farthest_ns %" PRIu64,
+					  p->windows, p->inside_ns, p->between_ns, p->farthest_ns);
 		finish(d);
 	}
 }

@@ -43,6 +43,8 @@ void isc_totals_free(isc_totals *t)
 	isc_hashmap_fini(&t->by_thread);
 	isc_hashmap_fini(&t->by_lane);
 	isc_hashmap_fini(&t->by_process);
+	for (size_t i = 0; i < t->process_count; i++)
+		free(t->processes[i].counted);
 	free(t->functions);
 	free(t->processes);
 	free(t->scopes);
@@ -418,8 +420,8 @@ bool isc_totals_lane_feed(isc_totals *t, isc_totals_lane *lane, const isc_record
 	thread->events++;
 	lane->events++;
 	t->events++;
-	if (first->kind >= ISC_KIND_CALL_ENTER && first->kind <= ISC_KIND_MISSED) {
-		bool fed = isc_totals_calls_feed(t, lane, first);
+	if (first->kind >= ISC_KIND_CALL_ENTER && first->kind <= ISC_KIND_BURST) {
+		bool fed = isc_totals_calls_feed(t, lane, first, extra, extra_len);
 
 		lane->last = first->ticks;
 		return fed;

@@ -278,6 +278,29 @@ static isc_status add_switch(struct maker *m, uint64_t time_ns, uint32_t thread,
 	return isc_writer_switches(m->writer, &sw, 1, m->err);
 }
 
+/* FLAGS BEGIN_NS END_NS COST CALLS [CALLS_OF_IT NAME FILE LINE]; its slots. */
+static uint32_t put_burst(struct maker *m, uint32_t process, isc_record *slot, isc_status *st)
+{
+	uint64_t number[6] = {0};
+	isc_burst_calls calls = {0, 0};
+	isc_burst burst;
+
+	for (size_t i = 0; i < 6 && i + 3 < m->words; i++)
+		number[i] = strtoull(m->word[i + 3].at, NULL, 10);
+	burst = (isc_burst){
+		.begin_ns = number[1], .end_ns = number[2], .cost = (uint32_t)number[3], .calls = (uint32_t)number[4]};
+	if (m->words > 11) {
+		/* define_code() takes words 3 to 5. */
+		for (size_t i = 0; i < 3; i++)
+			m->word[3 + i] = m->word[9 + i];
+		calls = (isc_burst_calls){define_code(m, process, st), (uint32_t)number[5]};
+	}
+	slot[0].arg = (uint16_t)number[0];
+	memcpy(&slot[1], &burst, sizeof(burst));
+	memcpy(&slot[3], &calls, sizeof(calls));
+	return 4;
+}
+
 static isc_status add_event(struct maker *m, uint32_t thread, uint64_t time_ns, int kind)
 {
 	struct thread *t = &m->thread[thread];
@@ -292,6 +315,8 @@ static isc_status add_event(struct maker *m, uint32_t thread, uint64_t time_ns, 
 		slot[0].arg = ISC_GOVERNED_COST;
 	} else if (kind == ISC_KIND_GOVERNED && is(&m->word[3], "all")) {
 		slot[0].arg = (uint16_t)strtoul(m->word[4].at, NULL, 10);
+	} else if (kind == ISC_KIND_BURST) {
+		run.slots = put_burst(m, t->process, slot, &st);
 	} else if (kind == ISC_KIND_MISSED) {
 		slot[0].arg = (uint16_t)strtoul(m->word[3].at, NULL, 10);
 	} else if (kind == ISC_KIND_GOVERNED || (kind >= ISC_KIND_CALL_ENTER && kind <= ISC_KIND_CALL_EXIT)) {
@@ -353,6 +378,7 @@ static isc_status add_thread_line(struct maker *m)
 		     {"task", ISC_KIND_TASK, 0},
 		     {"governed", ISC_KIND_GOVERNED, 0},
 		     {"missed", ISC_KIND_MISSED, 0},
+		     {"burst", ISC_KIND_BURST, 0},
 		     {"in", 0, ISC_SWITCH_IN},
 		     {"out", 0, ISC_SWITCH_OUT},
 		     {"preempt", 0, ISC_SWITCH_OUT_PREEMPT}};
