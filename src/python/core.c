@@ -11,6 +11,7 @@
  */
 #include "python/calls.h"
 #include "python/interpreter.h"
+#include "python/range.h"
 #include "python/scope.h"
 
 #include <string.h>
@@ -34,6 +35,7 @@ static PyObject *core_attach(PyObject *module, PyObject *folder)
 			isc_interpreter_look();
 			isc_interpreter_tell();
 			isc_calls_begin(module);
+			isc_range_begin();
 		}
 	}
 	Py_DECREF(path);
