@@ -202,6 +202,9 @@ def scripted(x):
 
 print(scripted(torch.ones(2)).tolist())
 
+import logging
+torch._logging.set_logs(dynamo=logging.ERROR)  # its warning has the time in it
+
 @torch.compile(backend="eager")
 def compiled(x):
     with record_function("in the graph"):
