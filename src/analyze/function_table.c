@@ -24,26 +24,13 @@ void isc_function_table_fini(isc_function_table *t)
 	isc_hashmap_fini(&t->by_code);
 }
 
-/* A file that has another name in reports. */
-static isc_text called(const isc_build *b, isc_text file)
-{
-	for (size_t i = 0; b->options != NULL && i < b->options->file_count; i++) {
-		const isc_analysis_file *other = &b->options->files[i];
-
-		if (other->file.len == file.len && memcmp(other->file.at, file.at, file.len) == 0)
-			return other->name;
-	}
-	return file;
-}
-
 static size_t put(isc_build *b, const struct identity *id)
 {
-	isc_text file = called(b, id->file);
 	isc_function_table *t = &b->table;
 	struct key_head head = {.process = id->rank,
 				.line = id->line,
 				.name_len = (uint32_t)id->name.len,
-				.file_len = (uint32_t)file.len,
+				.file_len = (uint32_t)id->file.len,
 				.native = id->kind == ISC_FRAME_NATIVE};
 	isc_analysis *a = b->a;
 	isc_analysis_function *out;
@@ -54,7 +41,7 @@ static size_t put(isc_build *b, const struct identity *id)
 	isc_buffer_clear(&t->key);
 	isc_buffer_add(&t->key, &head, sizeof(head));
 	isc_buffer_add(&t->key, id->name.at, id->name.len);
-	isc_buffer_add(&t->key, file.at, file.len);
+	isc_buffer_add(&t->key, id->file.at, id->file.len);
 	isc_buffer_add(&t->key, id->module.at, id->module.len);
 	n = t->key.failed ? SIZE_MAX : isc_names_put(&t->keys, b->arena, t->key.data, t->key.len);
 	if (n == SIZE_MAX || n < a->function_count)
@@ -67,12 +54,23 @@ static size_t put(isc_build *b, const struct identity *id)
 	/* The key is a copy: its texts last as long as the analysis. */
 	copy = t->keys.text[n].at + sizeof(head);
 	*out = (isc_analysis_function){.name = {copy, id->name.len},
-				       .file = {copy + id->name.len, file.len},
-				       .module = {copy + id->name.len + file.len, id->module.len},
+				       .file = {copy + id->name.len, id->file.len},
+				       .module = {copy + id->name.len + id->file.len, id->module.len},
 				       .line = id->line,
 				       .native = head.native,
 				       .pid = id->rank != SIZE_MAX ? a->processes[id->rank].pid : 0};
 	return n;
+}
+
+static isc_text called(const isc_build *b, isc_text file)
+{
+	for (size_t i = 0; b->options != NULL && i < b->options->file_count; i++) {
+		const isc_analysis_file *other = &b->options->files[i];
+
+		if (other->file.len == file.len && memcmp(other->file.at, file.at, file.len) == 0)
+			return other->name;
+	}
+	return file;
 }
 
 /* A code object by its definition, a C function by its name. */
@@ -83,7 +81,7 @@ static void describe(const isc_build *b, uint32_t process, uint32_t code, struct
 
 	if (isc_trace_code(b->trace, process, code, &frame)) {
 		id->name = (isc_text){frame.name.at, frame.name.len};
-		id->file = (isc_text){frame.file.at, frame.file.len};
+		id->file = called(b, (isc_text){frame.file.at, frame.file.len});
 		id->line = frame.first_line;
 		return;
 	}

@@ -21,7 +21,6 @@
 
 struct gathering {
 	isc_hashmap rank_of; /* process -> rank of its calls in the totals */
-	double *ran;	     /* by that rank: share of its time in which a thread of it had a CPU */
 };
 
 /* What a function's numbers are taken to be. */
@@ -128,13 +127,6 @@ static const isc_total_calls *process_of(const isc_build *b, const struct gather
 	return rank != NULL ? isc_totals_calls_at(b->totals, *rank) : NULL;
 }
 
-static double ran_of(const struct gathering *g, uint32_t process)
-{
-	const uint64_t *rank = isc_hashmap_find(&g->rank_of, process);
-
-	return rank != NULL ? g->ran[*rank] : 1;
-}
-
 static bool take(isc_build *b, struct gathering *g, const isc_total_function *f)
 {
 	const isc_total_calls *p = process_of(b, g, f->process);
@@ -166,47 +158,22 @@ static bool take(isc_build *b, struct gathering *g, const isc_total_function *f)
 	side->seen_total_us += (double)f->total_ticks * b->us_per_tick;
 	side->unwatched |= f->governed;
 	side->paused |= e.governed && !f->governed;
-	side->ran = ran_of(g, f->process);
 	/* Where one was not watched, its time seems to be its caller's. */
 	out->estimated |= f->estimated || e.governed || (p != NULL && (p->governed || p->first_pause != 0));
 	return true;
-}
-
-/* Of a Python process one thread runs at a time. */
-static double share_run(const isc_build *b, uint32_t process)
-{
-	size_t rank = isc_build_process_rank(b, process);
-	double on_cpu = 0, wall = 0;
-
-	for (size_t i = 0; rank != SIZE_MAX && i < b->a->thread_count; i++) {
-		const isc_analysis_thread *t = &b->a->threads[i];
-
-		if (t->pid != b->a->processes[rank].pid || t->on_cpu_us < 0)
-			continue;
-		on_cpu += t->on_cpu_us;
-		wall = t->wall_us > wall ? t->wall_us : wall;
-	}
-	return wall > 0 && on_cpu < wall ? on_cpu / wall : 1;
 }
 
 static bool gather(isc_build *b, struct gathering *g)
 {
 	const isc_total_function *f;
 	const isc_total_calls *p;
-	size_t n = 0;
 
-	while (isc_totals_calls_at(b->totals, n) != NULL)
-		n++;
-	g->ran = isc_arena_array(b->arena, n, sizeof(*g->ran));
-	if (g->ran == NULL)
-		return false;
 	for (size_t i = 0; (p = isc_totals_calls_at(b->totals, i)) != NULL; i++) {
 		uint64_t *rank = isc_hashmap_put(&g->rank_of, p->process, NULL);
 
 		if (rank == NULL)
 			return false;
 		*rank = i;
-		g->ran[i] = p->governed || p->first_pause != 0 ? share_run(b, p->process) : 1;
 		b->a->skipped += p->missed;
 		b->unmatched_calls += p->unmatched;
 	}

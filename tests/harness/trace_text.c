@@ -354,10 +354,12 @@ static uint32_t put_burst(struct maker *m, uint32_t process, isc_record *slot, i
 		number[i] = strtoull(m->word[i + 3].at, NULL, 10);
 	burst = (isc_burst){
 		.begin_ns = number[1], .end_ns = number[2], .cost = (uint32_t)number[3], .calls = (uint32_t)number[4]};
-	if (m->words > 11)
-		calls = (isc_burst_calls){define_code(m, process, &m->word[9], &m->word[10],
-						      (uint32_t)strtoul(m->word[11].at, NULL, 10), st),
-					  (uint32_t)number[5]};
+	if (m->words > 11) {
+		/* define_code() takes words 3 to 5. */
+		for (size_t i = 0; i < 3; i++)
+			m->word[3 + i] = m->word[9 + i];
+		calls = (isc_burst_calls){define_called(m, process, st), (uint32_t)number[5]};
+	}
 	slot[0].arg = (uint16_t)number[0];
 	memcpy(&slot[1], &burst, sizeof(burst));
 	memcpy(&slot[3], &calls, sizeof(calls));
@@ -444,8 +446,8 @@ static isc_status add_thread_line(struct maker *m)
 		     {"task", ISC_KIND_TASK, 0},
 		     {"governed", ISC_KIND_GOVERNED, 0},
 		     {"missed", ISC_KIND_MISSED, 0},
-		     {"sample", ISC_KIND_SAMPLE, 0},
 		     {"burst", ISC_KIND_BURST, 0},
+		     {"sample", ISC_KIND_SAMPLE, 0},
 		     {"in", 0, ISC_SWITCH_IN},
 		     {"out", 0, ISC_SWITCH_OUT},
 		     {"preempt", 0, ISC_SWITCH_OUT_PREEMPT}};
