@@ -121,7 +121,8 @@ enum isc_wait_call {
 	ISC_WAIT_SIGNAL = 19, /* pause, sigwait */
 	ISC_WAIT_CHILD = 20,
 	ISC_WAIT_YIELD = 21, /* the time between yields that follow each other */
-	ISC_WAIT_CALLS = 22
+	ISC_WAIT_CALLS = 22,
+	ISC_WAIT_GC = 22 /* in totals only */
 };
 
 /* Behind the end of a wait. */

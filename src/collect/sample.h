@@ -30,11 +30,12 @@
 /* One thread.  Mapped when it is first needed and used again, never given back. */
 typedef struct isc_sampled {
 	uint32_t index;
-	int32_t timer;	    /* of the kernel; -1: none */
-	int32_t perf;	    /* descriptor; -1: none */
-	uint64_t base_ns;   /* CPU time up to here is accounted for */
-	uint32_t period_ns; /* of the step that is under way */
-	uint32_t seen;	    /* in which search of threads */
+	int32_t timer;		     /* of the kernel; -1: none */
+	int32_t perf;		     /* descriptor; -1: none */
+	uint64_t base_ns;	     /* CPU time up to here is accounted for */
+	uint32_t period_ns;	     /* of the step that is under way */
+	uint32_t seen;		     /* in which search of threads */
+	_Atomic uint32_t last_stack; /* of the last sample that had one */
 	uint64_t random;
 	bool adopted; /* not begun through pthread_create(): nobody will say that it ends */
 	bool busy;
@@ -80,6 +81,9 @@ void isc_sample_leave(isc_sampled *t);
 /* The thread that a signal of a timer or of perf is for; NULL: it is not ours. */
 isc_sampled *isc_sample_of(const siginfo_t *info);
 
+/* The last stack of another thread of this process; 0: not known. */
+uint32_t isc_sample_last_stack(uint32_t tid);
+
 /* Arms the next signal, so many ns of CPU time after base_ns; now: CPU time now. */
 void isc_sample_arm(isc_sampled *t, uint64_t after_ns, uint64_t now_ns);
 
@@ -95,6 +99,10 @@ uint64_t isc_sample_cpu_ns(void);
 /* ---- sample_handler.c --------------------------------------------------- */
 
 void isc_sample_handle(int number, siginfo_t *info, void *context);
+
+/* The Python stack of the calling thread, outside of the handler; 0: not known.  With
+ * the condition variable of the global lock, also who has that.  Changes errno. */
+uint32_t isc_sample_here(uintptr_t gil_cond, isc_wait *wait);
 const isc_python_layout *isc_sample_layout(void);
 
 /* ---- sample_rate.c ------------------------------------------------------ */

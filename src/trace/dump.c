@@ -5,18 +5,13 @@
 #include <sys/wait.h>
 
 #include "base/text.h"
+#include "trace/dump_line.h"
+#include "trace/kinds.h"
 #include "trace/meta.h"
 #include "trace/opened.h"
 #include "trace/stack.h"
 
-struct dump {
-	isc_trace *trace;
-	const isc_dump_options *options;
-	isc_buffer line;
-	FILE *out;
-};
-
-static void finish(struct dump *d)
+void isc_dump_finish(struct dump *d)
 {
 	isc_buffer_text(&d->line, "\n");
 	fwrite(d->line.data, 1, d->line.len, d->out);
@@ -68,7 +63,7 @@ static void add_code(struct dump *d, const void *data, uint32_t len)
 }
 
 /* Root first, "name" "file":line; ... */
-static void add_stack(struct dump *d, uint32_t process, uint32_t id)
+void isc_dump_stack(struct dump *d, uint32_t process, uint32_t id)
 {
 	isc_stack_frame frames[ISC_STACK_FRAMES_MAX];
 	int n = isc_trace_stack(d->trace, process, id, frames, (int)ISC_STACK_FRAMES_MAX);
@@ -125,18 +120,18 @@ static void dump_header(struct dump *d)
 	const isc_file_header *h = isc_trace_header(d->trace);
 
 	isc_buffer_format(&d->line, "trace version %u", h->version);
-	finish(d);
+	isc_dump_finish(d);
 	isc_buffer_text(&d->line, "session ");
 	for (size_t i = 0; i < sizeof(h->session_id); i++)
 		isc_buffer_format(&d->line, "%02x", h->session_id[i]);
-	finish(d);
+	isc_dump_finish(d);
 	isc_buffer_format(&d->line, "clock %s shift %u", h->clock_source == 1 ? "tsc" : "monotonic", h->tick_shift);
-	finish(d);
+	isc_dump_finish(d);
 	isc_buffer_format(&d->line, "start unix %" PRIu64 ".%09" PRIu64, h->start_unix_ns / 1000000000,
 			  h->start_unix_ns % 1000000000);
-	finish(d);
+	isc_dump_finish(d);
 	isc_buffer_format(&d->line, "limit %" PRIu64 " segment %u", h->limit_bytes, h->segment_size);
-	finish(d);
+	isc_dump_finish(d);
 }
 
 static void dump_meta(struct dump *d)
@@ -150,7 +145,7 @@ static void dump_meta(struct dump *d)
 		isc_text_terminal(&d->line, m.key, m.key_len, 0);
 		isc_buffer_text(&d->line, " ");
 		isc_text_terminal(&d->line, m.value, m.value_len, 0);
-		finish(d);
+		isc_dump_finish(d);
 	}
 }
 
@@ -202,7 +197,7 @@ static void dump_process(struct dump *d, const isc_trace_process *p)
 	}
 	if (p->argv_cut)
 		isc_buffer_text(&d->line, " cut");
-	finish(d);
+	isc_dump_finish(d);
 }
 
 static void dump_thread(struct dump *d, const isc_trace_thread *t)
@@ -215,7 +210,7 @@ static void dump_thread(struct dump *d, const isc_trace_thread *t)
 	}
 	isc_buffer_format(&d->line, "%s serial %" PRIu64 " name ", t->flags & 1 ? " main" : "", t->serial);
 	add_quoted(d, t->name, strlen(t->name));
-	finish(d);
+	isc_dump_finish(d);
 }
 
 static void dump_definitions(struct dump *d)
@@ -233,8 +228,8 @@ static void dump_definitions(struct dump *d)
 			isc_buffer_format(&d->line, "define p%u %u python ", e->process, e->id);
 		else if (e->type == ISC_DEF_STACK && e->len >= sizeof(isc_def_stack)) {
 			isc_buffer_format(&d->line, "define p%u %u", e->process, e->id);
-			add_stack(d, e->process, e->id);
-			finish(d);
+			isc_dump_stack(d, e->process, e->id);
+			isc_dump_finish(d);
 			continue;
 		} else
 			isc_buffer_format(&d->line, "define p%u %u type%u ", e->process, e->id, e->type);
@@ -242,25 +237,16 @@ static void dump_definitions(struct dump *d)
 			add_code(d, e->data, e->len);
 		else
 			add_quoted(d, e->data, e->len);
-		finish(d);
+		isc_dump_finish(d);
 	}
 }
 
 static void add_kind(struct dump *d, unsigned kind)
 {
-	static const char *const names[] = {
-		[ISC_KIND_INSTANT] = "instant",		[ISC_KIND_SCOPE_ENTER] = "scope_enter",
-		[ISC_KIND_SCOPE_EXIT] = "scope_exit",	[ISC_KIND_COUNTER] = "counter",
-		[ISC_KIND_THREAD_NAME] = "thread_name", [ISC_KIND_CPU] = "cpu",
-		[ISC_KIND_SPAN_ENTER] = "scope_enter",	[ISC_KIND_SPAN_EXIT] = "scope_exit",
-		[ISC_KIND_CALL_ENTER] = "call_enter",	[ISC_KIND_CALL_RESUME] = "call_resume",
-		[ISC_KIND_CALL_EXIT] = "call_exit",	[ISC_KIND_C_ENTER] = "c_enter",
-		[ISC_KIND_C_EXIT] = "c_exit",		[ISC_KIND_TASK] = "task",
-		[ISC_KIND_GOVERNED] = "governed",	[ISC_KIND_MISSED] = "missed",
-		[ISC_KIND_SAMPLE] = "sample",		[ISC_KIND_SAMPLE_RATE] = "sample_rate"};
+	const char *name = isc_kind_name(kind);
 
-	if (kind < sizeof(names) / sizeof(names[0]) && names[kind] != NULL)
-		isc_buffer_format(&d->line, " %s", names[kind]);
+	if (name != NULL)
+		isc_buffer_format(&d->line, " %s", name);
 	else
 		isc_buffer_format(&d->line, " kind%u", kind);
 }
@@ -275,6 +261,10 @@ static void add_id(struct dump *d, const isc_event *ev)
 	case ISC_KIND_CPU:
 	case ISC_KIND_MISSED:
 	case ISC_KIND_SAMPLE:
+	case ISC_KIND_WAIT_ENTER:
+	case ISC_KIND_WAIT_EXIT:
+	case ISC_KIND_WAIT_BRIEF:
+	case ISC_KIND_GC:
 		return;
 	case ISC_KIND_SAMPLE_RATE:
 		isc_buffer_format(&d->line, " period_ns %u", ev->id);
@@ -318,7 +308,7 @@ static void add_sample(struct dump *d, const isc_event *ev)
 		isc_buffer_text(&d->line, " task");
 		add_name(d, ev->process, s.task);
 	}
-	add_stack(d, ev->process, ev->id);
+	isc_dump_stack(d, ev->process, ev->id);
 }
 
 /* " scope 7 in 3" where it is entered, " scope 7 ticks 1200" where it is left. */
@@ -352,6 +342,10 @@ static void add_extra(struct dump *d, const isc_event *ev)
 		add_span(d, ev);
 		return;
 	}
+	if (ev->kind >= ISC_KIND_WAIT_ENTER && ev->kind <= ISC_KIND_GC) {
+		isc_dump_wait(d, ev);
+		return;
+	}
 	if (ev->extra_len < sizeof(len))
 		return;
 	memcpy(&len, ev->extra, sizeof(len));
@@ -365,6 +359,11 @@ static void add_extra(struct dump *d, const isc_event *ev)
 		isc_buffer_format(&d->line, "%02x", ((const uint8_t *)ev->extra)[i]);
 }
 
+static bool is_wait(unsigned kind)
+{
+	return kind >= ISC_KIND_WAIT_ENTER && kind <= ISC_KIND_WAIT_BRIEF;
+}
+
 static void dump_event(struct dump *d, const isc_event *ev)
 {
 	add_time(d, ev->time_ns);
@@ -372,10 +371,10 @@ static void dump_event(struct dump *d, const isc_event *ev)
 			  ev->number);
 	add_kind(d, ev->kind);
 	add_id(d, ev);
-	if (ev->arg != 0 || ev->kind == ISC_KIND_CPU)
+	if ((ev->arg != 0 && !is_wait(ev->kind)) || ev->kind == ISC_KIND_CPU)
 		isc_buffer_format(&d->line, " arg %u", ev->arg);
 	add_extra(d, ev);
-	finish(d);
+	isc_dump_finish(d);
 }
 
 static void dump_switch(struct dump *d, const isc_trace_switch *sw)
@@ -392,7 +391,7 @@ static void dump_switch(struct dump *d, const isc_trace_switch *sw)
 		isc_buffer_text(&d->line, names[sw->kind]);
 	else
 		isc_buffer_format(&d->line, "kind%u", sw->kind);
-	finish(d);
+	isc_dump_finish(d);
 }
 
 static void dump_functions(struct dump *d, const isc_totals *totals)
@@ -420,7 +419,7 @@ static void dump_functions(struct dump *d, const isc_totals *totals)
 					  " off_ticks %" PRIu64 " burst_calls %" PRIu64 " bursts %" PRIu64
 					  " burst_rates %.17g",
 					  f->off_ticks, f->burst_calls, f->bursts, f->burst_rates);
-		finish(d);
+		isc_dump_finish(d);
 	}
 	for (size_t i = 0; (p = isc_totals_calls_at(totals, i)) != NULL; i++) {
 		isc_buffer_format(&d->line,
@@ -428,7 +427,7 @@ static void dump_functions(struct dump *d, const isc_totals *totals)
 				  " paused_ticks %" PRIu64 " cost_ns %u.%02u",
 				  p->process, p->tasks, p->missed, p->unmatched, p->paused_ticks, p->cost / 16,
 				  p->cost % 16 * 100 / 16);
-		finish(d);
+		isc_dump_finish(d);
 	}
 }
 
@@ -440,8 +439,8 @@ static void dump_stacks(struct dump *d, const isc_totals *totals)
 		isc_buffer_format(&d->line, "total stack p%u t%u samples %" PRIu64 " steps %" PRIu64 " cpu_ns %" PRIu64,
 				  s->process, s->thread, s->samples, s->steps, s->cpu_ns);
 		add_sample_flags(d, s->flags);
-		add_stack(d, s->process, s->stack);
-		finish(d);
+		isc_dump_stack(d, s->process, s->stack);
+		isc_dump_finish(d);
 	}
 }
 
@@ -461,7 +460,7 @@ static bool dump_totals(struct dump *d, isc_error *err)
 		add_time(d, isc_trace_ticks_to_ns(d->trace, t->first_ticks));
 		isc_buffer_text(&d->line, " last ");
 		add_time(d, isc_trace_ticks_to_ns(d->trace, t->last_ticks));
-		finish(d);
+		isc_dump_finish(d);
 	}
 	for (size_t i = 0; (s = isc_totals_scope_at(totals, i)) != NULL; i++) {
 		isc_buffer_format(&d->line, "total scope p%u", s->process);
@@ -472,25 +471,26 @@ static bool dump_totals(struct dump *d, isc_error *err)
 			" min_ticks %" PRIu64 " max_ticks %" PRIu64 " p50_ticks %" PRIu64 " p99_ticks %" PRIu64,
 			s->count, s->open, s->unmatched, s->total_ticks, s->min_ticks, s->max_ticks,
 			isc_histogram_percentile(s->histogram, 0.5), isc_histogram_percentile(s->histogram, 0.99));
-		finish(d);
+		isc_dump_finish(d);
 	}
 	for (size_t i = 0; (m = isc_totals_mark_at(totals, i)) != NULL; i++) {
 		isc_buffer_format(&d->line, "total mark p%u", m->process);
 		add_name(d, m->process, m->name);
 		isc_buffer_format(&d->line, " count %" PRIu64, m->count);
-		finish(d);
+		isc_dump_finish(d);
 	}
 	for (size_t i = 0; (c = isc_totals_counter_at(totals, i)) != NULL; i++) {
 		isc_buffer_format(&d->line, "total counter p%u", c->process);
 		add_name(d, c->process, c->name);
 		isc_buffer_format(&d->line, " count %" PRIu64 " min %.17g max %.17g sum %.17g last %.17g", c->count,
 				  c->min, c->max, c->sum, c->last);
-		finish(d);
+		isc_dump_finish(d);
 	}
 	dump_functions(d, totals);
 	dump_stacks(d, totals);
+	isc_dump_waits(d, totals);
 	isc_buffer_format(&d->line, "total events %" PRIu64, isc_totals_events(totals));
-	finish(d);
+	isc_dump_finish(d);
 	isc_totals_free(totals);
 	return true;
 }
@@ -505,7 +505,7 @@ static void dump_end(struct dump *d)
 		add_time(d, end->end_ns);
 		if (end->known)
 			add_status(d, end->wait_status);
-		finish(d);
+		isc_dump_finish(d);
 	}
 	const struct {
 		const char *name;
@@ -518,16 +518,16 @@ static void dump_end(struct dump *d)
 
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
 		isc_buffer_format(&d->line, "stats %s %" PRIu64, facts[i].name, facts[i].value);
-		finish(d);
+		isc_dump_finish(d);
 	}
 	if (s->damaged_chunks > 0) {
 		isc_buffer_format(&d->line, "stats first_damage %" PRIu64, s->first_damage);
-		finish(d);
+		isc_dump_finish(d);
 	}
 	isc_buffer_format(&d->line, "stats truncated %s", s->truncated ? "yes" : "no");
-	finish(d);
+	isc_dump_finish(d);
 	isc_buffer_format(&d->line, "stats complete %s", s->complete ? "yes" : "no");
-	finish(d);
+	isc_dump_finish(d);
 }
 
 bool isc_dump_write(isc_trace *tr, const isc_dump_options *options, FILE *out, isc_error *err)
@@ -560,7 +560,7 @@ bool isc_dump_write(isc_trace *tr, const isc_dump_options *options, FILE *out, i
 	for (size_t i = 0; (a = isc_trace_account_at(tr, i)) != NULL; i++) {
 		isc_buffer_format(&d.line, "account p%u t%u s%u produced %" PRIu64 " stored %" PRIu64 " lost %" PRIu64,
 				  a->process, a->thread, a->stream, a->produced, a->stored, a->lost);
-		finish(&d);
+		isc_dump_finish(&d);
 	}
 	good = dump_totals(&d, err);
 	dump_end(&d);
