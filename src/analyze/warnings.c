@@ -293,16 +293,34 @@ static void about_parts(isc_build *b)
 		     "what tracing cost the program (overhead.measured_pct) is not known: the trace does not say");
 	if (b->calls_seen)
 		warn(b, NOTE, "no_samples", NULL,
-		     "no samples or system calls were recorded: verdict, suggestions, breakdown, slow_because, lines, "
+		     "no samples or system calls were recorded: verdict, suggestions, slow_because, lines, "
 		     "stacks and syscalls are empty");
 	else
 		warn(b, NOTE, "no_calls",
 		     "mark the parts of interest as scopes (inferscope/mark.h): their times are exact",
-		     "no calls, samples or system calls were recorded: verdict, suggestions, breakdown, slow_because, "
+		     "no calls, samples or system calls were recorded: verdict, suggestions, slow_because, "
 		     "functions, lines, "
 		     "stacks and syscalls are empty");
-	warn(b, NOTE, "no_memory", NULL, "memory was not recorded: memory and numa are empty");
-	warn(b, NOTE, "no_gpu", NULL, "GPU activity was not recorded: gpus, kernels, copies and clock.sync are empty");
+	warn(b, NOTE, "no_memory", NULL, "memory was not recorded: memory and numa are empty, page_fault is not known");
+	warn(b, NOTE, "no_gpu", NULL,
+	     "GPU activity was not recorded: gpus, kernels, copies and clock.sync are empty, gpu_wait is not known");
+}
+
+static void about_waits(isc_build *b)
+{
+	isc_units n;
+
+	if (!b->facts.agent)
+		warn(b, NOTE, "no_waits", "run without --no-agent",
+		     "what threads waited for was not recorded: that time is in the state other, and gil_wait, "
+		     "lock_wait, "
+		     "io_wait, sleep, idle, syscall and spin are not known");
+	if (b->a->gc_unseen > 0)
+		warn(b, NOTE, "unseen_collections", NULL,
+		     "the program took our entry out of gc.callbacks: %s collections of garbage were not timed, and "
+		     "count "
+		     "as what they interrupted",
+		     isc_units_count(&n, b->a->gc_unseen));
 }
 
 static void grave_first(isc_analysis *a)
@@ -327,6 +345,7 @@ isc_status isc_build_warnings(isc_build *b, isc_error *err)
 	about_switches(b);
 	about_scopes(b);
 	about_calls(b);
+	about_waits(b);
 	about_parts(b);
 	if (b->arena->failed)
 		return isc_build_no_memory(err);

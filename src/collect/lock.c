@@ -4,7 +4,8 @@
  * Taking a free lock is hooked with the rest, because whether it is free shows
  * only in the call.  A look at the lock beforehand tells: one that is free is taken
  * as if we were not there, and only one that is not is a wait.  Unlocking, signalling
- * and trying wait for nothing and are left alone.
+ * and trying wait for nothing and are left alone, but for semaphores: nothing else
+ * tells who has them.
  */
 #include "collect/hook.h"
 
@@ -149,7 +150,7 @@ static bool sem_taken(sem_t *sem)
 		uint32_t holder_ = taken_ ? isc_blocked_taker(sem) : 0; \
 		uint64_t begin_ = taken_ ? isc_blocked_enter(ISC_WAIT_SEM) : 0; \
 		int result_ = (call); \
-		if (result_ == 0) \
+		if (result_ == 0 && isc_blocked_wanted()) \
 			isc_blocked_took(sem); \
 		if (begin_ != 0) \
 			isc_blocked_spent(ISC_WAIT_SEM, begin_, 0, holder_); \
@@ -159,6 +160,16 @@ static bool sem_taken(sem_t *sem)
 ISC_HOOK int sem_wait(sem_t *sem)
 {
 	TAKE_SEM(ISC_REAL(sem_wait)(sem));
+}
+
+/* Python's locks try first: who gets one that is free is its holder. */
+ISC_HOOK int sem_trywait(sem_t *sem)
+{
+	int result = ISC_REAL(sem_trywait)(sem);
+
+	if (result == 0 && isc_blocked_wanted())
+		isc_blocked_took(sem);
+	return result;
 }
 
 ISC_HOOK int sem_timedwait(sem_t *__restrict sem, const struct timespec *__restrict until)

@@ -363,6 +363,8 @@ static bool leave_scope(isc_totals *t, isc_totals_lane *lane, const isc_record *
 	lane->depth--;
 	t->weight -= ISC_WEIGHT_OPEN;
 	e->scope.open -= e->scope.open > 0;
+	if (lane->depth == 0)
+		t->threads[lane->total].scope_ticks += ticks;
 	return count_scope(t, e, ticks);
 }
 static bool enter_span(isc_totals *t, const isc_totals_lane *lane, const isc_record *r)
@@ -403,6 +405,7 @@ static bool leave_span(isc_totals *t, const isc_totals_lane *lane, const isc_rec
 		e->scope.open--;
 	else if (r->arg == ISC_SPAN_MOVED)
 		e->early++;
+	t->threads[lane->total].scope_ticks += span.more;
 	return count_scope(t, e, span.more);
 }
 

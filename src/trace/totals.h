@@ -59,7 +59,8 @@ typedef struct isc_total_thread {
 	uint64_t events;
 	uint64_t first_ticks;
 	uint64_t last_ticks;
-	uint32_t name; /* definition id of what it called itself last; 0: nothing */
+	uint32_t name;	      /* definition id of what it called itself last; 0: nothing */
+	uint64_t scope_ticks; /* in scopes that were left on it; spans inside others count too */
 } isc_total_thread;
 
 /*

@@ -21,6 +21,7 @@ enum entry {
 	STACK,
 	WAIT,
 	OPEN_WAIT,
+	IN_SCOPES,
 	ENTRIES
 };
 
@@ -173,6 +174,12 @@ void isc_totals_write(const isc_totals *t, const isc_totals_cover *cover, isc_bu
 	}
 	for (size_t i = 0; i < t->lane_count; i++)
 		write_lane(&p, t->lanes[i]);
+	for (size_t i = 0; i < t->thread_count; i++) {
+		if (t->threads[i].scope_ticks == 0)
+			continue;
+		begin_entry(&p, IN_SCOPES);
+		FIELDS(&p, t->threads[i].process, t->threads[i].thread, t->threads[i].scope_ticks);
+	}
 	for (size_t i = 0; i < t->scope_count; i++)
 		write_scope(&p, &t->scopes[i]);
 	/* Open calls find their process, their function and their lane. */
@@ -475,6 +482,20 @@ static isc_status read_wait(isc_totals *t, struct reading *r)
 	return ISC_OK;
 }
 
+static isc_status read_in_scopes(isc_totals *t, struct reading *r)
+{
+	uint32_t process, thread;
+	uint64_t ticks, *at;
+
+	if (!get_pair(r, &process, &thread) || !get(r, &ticks))
+		return ISC_ERR_CORRUPT;
+	at = isc_hashmap_find(&t->by_thread, isc_hashmap_key(process, thread));
+	if (at == NULL)
+		return ISC_ERR_CORRUPT;
+	t->threads[*at].scope_ticks = ticks;
+	return ISC_OK;
+}
+
 static isc_status read_open_wait(isc_totals *t, struct reading *r)
 {
 	uint32_t process, thread, stack;
@@ -495,9 +516,11 @@ bool isc_totals_read_cover(const uint8_t **at, const uint8_t *end, isc_totals_co
 isc_status isc_totals_read(isc_totals *t, const uint8_t *raw, size_t len)
 {
 	isc_status (*const readers[])(isc_totals *, struct reading *) = {
-		[SCOPE] = read_scope, [MARK] = read_mark,   [COUNTER] = read_counter,	[THREAD] = read_thread,
-		[LANE] = read_lane,   [FACTS] = read_facts, [FUNCTION] = read_function, [PROCESS] = read_process,
-		[CALLS] = read_calls, [STACK] = read_stack, [WAIT] = read_wait,		[OPEN_WAIT] = read_open_wait};
+		[SCOPE] = read_scope,	     [MARK] = read_mark,       [COUNTER] = read_counter,
+		[THREAD] = read_thread,	     [LANE] = read_lane,       [FACTS] = read_facts,
+		[FUNCTION] = read_function,  [PROCESS] = read_process, [CALLS] = read_calls,
+		[STACK] = read_stack,	     [WAIT] = read_wait,       [OPEN_WAIT] = read_open_wait,
+		[IN_SCOPES] = read_in_scopes};
 	struct reading r = {raw, raw + len};
 	isc_totals_cover cover;
 	isc_status st = ISC_OK;
