@@ -170,13 +170,23 @@ static _Atomic uint64_t *taker_of(const void *object)
 }
 _Static_assert(TAKERS == 1u << (64 - 54), "places for locks");
 
-void isc_blocked_took(const void *object)
+/* The calling thread, also before its first event. */
+static uint32_t self_tid(void)
 {
 	const isc_producer *t = producer();
 
 	if (t != NULL)
-		atomic_store_explicit(taker_of(object), (uintptr_t)object << TAKER_SHIFT | t->tid,
-				      memory_order_relaxed);
+		return t->tid;
+	return isc_sampled_self != NULL ? atomic_load_explicit(ISC_SAMPLED_TID(isc_sampled_self), memory_order_relaxed)
+					: 0;
+}
+
+void isc_blocked_took(const void *object)
+{
+	uint64_t tid = self_tid();
+
+	if (tid != 0)
+		atomic_store_explicit(taker_of(object), (uintptr_t)object << TAKER_SHIFT | tid, memory_order_relaxed);
 }
 
 uint32_t isc_blocked_taker(const void *object)

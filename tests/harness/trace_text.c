@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "trace/kinds.h"
 #include "trace/writer.h"
 
 #define START_NS 1000000000ull
@@ -334,6 +335,79 @@ static isc_status add_event(struct maker *m, uint32_t thread, uint64_t time_ns, 
 	return isc_writer_events(m->writer, &run, slot, m->err);
 }
 
+/* A stack of the one function whose name, file and line begin at this word; 0: there is none. */
+static uint32_t define_stack(struct maker *m, uint32_t process, size_t word, isc_status *st)
+{
+	isc_def_stack stack = {.offset = ISC_STACK_NOT_BEGUN};
+
+	if (m->words < word + 3)
+		return 0;
+	memmove(&m->word[3], &m->word[word], 3 * sizeof(m->word[0]));
+	stack.code = define_code(m, process, st);
+	return *st == ISC_OK ? define_bytes(m, process, ISC_DEF_STACK, &stack, sizeof(stack), st) : 0;
+}
+
+static bool parse_long(const struct maker *m, size_t word, uint64_t *ns)
+{
+	if (m->words <= word || !parse_time(m->word[word].at, ns))
+		return false;
+	*ns -= START_NS;
+	return true;
+}
+
+static unsigned call_of(const struct word *w)
+{
+	for (unsigned call = 1; call < ISC_WAIT_CALLS; call++) {
+		if (is(w, isc_wait_name(call)))
+			return call;
+	}
+	return 0;
+}
+
+/* Waits, collections and samples: what stands behind them is a number of fields. */
+static isc_status add_state(struct maker *m, uint32_t thread, uint64_t time_ns, int kind)
+{
+	struct thread *t = &m->thread[thread];
+	isc_trace_run run = {.process = t->process, .thread = thread, .first = t->next, .events = 1, .slots = 2};
+	isc_record slot[2] = {{.ticks = time_ns, .kind = (uint8_t)kind, .slots = 2}};
+	isc_wait wait = {0};
+	isc_status st = ISC_OK;
+
+	if (m->words < 4 ||
+	    (kind != ISC_KIND_WAIT_ENTER && !parse_long(m, kind == ISC_KIND_SAMPLE ? 3 : 4, &wait.ticks)))
+		return bad(m, "how long?");
+	slot[0].arg = (uint16_t)(kind == ISC_KIND_GC ? strtoul(m->word[3].at, NULL, 10) : call_of(&m->word[3]));
+	if (kind == ISC_KIND_SAMPLE) {
+		isc_sample sample = {.period_ns = (uint32_t)wait.ticks};
+
+		slot[0].arg = 1;
+		slot[0].id = define_stack(m, t->process, 4, &st);
+		sample.flags = slot[0].id == 0 ? ISC_SAMPLE_NO_PYTHON : 0;
+		memcpy(&slot[1], &sample, sizeof(sample));
+	} else if (kind == ISC_KIND_WAIT_ENTER) {
+		slot[0].id = define_stack(m, t->process, 4, &st);
+		run.slots = slot[0].slots = 1;
+	} else {
+		uint32_t number = m->words > 5 ? (uint32_t)strtoul(m->word[5].at, NULL, 10) : 0;
+		isc_wait_brief brief = {wait.ticks, number};
+		isc_gc gc = {.ticks = wait.ticks, .unseen = number};
+
+		wait.holder = number;
+		if (kind == ISC_KIND_WAIT_EXIT)
+			slot[0].id = define_stack(m, t->process, 6, &st);
+		memcpy(&slot[1],
+		       kind == ISC_KIND_GC	    ? (void *)&gc
+		       : kind == ISC_KIND_WAIT_EXIT ? (void *)&wait
+						    : (void *)&brief,
+		       sizeof(wait));
+	}
+	if (st != ISC_OK)
+		return st;
+	t->next++;
+	t->stored++;
+	return isc_writer_events(m->writer, &run, slot, m->err);
+}
+
 static isc_status add_thread_line(struct maker *m)
 {
 	static const struct {
@@ -353,6 +427,11 @@ static isc_status add_thread_line(struct maker *m)
 		     {"task", ISC_KIND_TASK, 0},
 		     {"governed", ISC_KIND_GOVERNED, 0},
 		     {"missed", ISC_KIND_MISSED, 0},
+		     {"wait_enter", ISC_KIND_WAIT_ENTER, 0},
+		     {"wait_exit", ISC_KIND_WAIT_EXIT, 0},
+		     {"wait_brief", ISC_KIND_WAIT_BRIEF, 0},
+		     {"gc", ISC_KIND_GC, 0},
+		     {"sample", ISC_KIND_SAMPLE, 0},
 		     {"in", 0, ISC_SWITCH_IN},
 		     {"out", 0, ISC_SWITCH_OUT},
 		     {"preempt", 0, ISC_SWITCH_OUT_PREEMPT}};
@@ -373,8 +452,9 @@ static isc_status add_thread_line(struct maker *m)
 		return bad(m, "no time");
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (is(&m->word[2], kinds[i].word))
-			return kinds[i].event ? add_event(m, index, ns, kinds[i].event)
-					      : add_switch(m, ns, index, kinds[i].change);
+			return kinds[i].event >= ISC_KIND_SAMPLE ? add_state(m, index, ns, kinds[i].event)
+			       : kinds[i].event			 ? add_event(m, index, ns, kinds[i].event)
+								 : add_switch(m, ns, index, kinds[i].change);
 	}
 	return bad(m, "an unknown event");
 }

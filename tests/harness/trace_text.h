@@ -18,6 +18,11 @@
  *	t1 5ms c_enter len		and c_exit
  *	t1 5ms governed run model.py 12 1	enum isc_governed; "governed all 1", "governed cost 800"
  *	t1 5ms missed 1
+ *	t1 5ms wait_enter sleep			by its name in docs/trace-format.md
+ *	t1 9ms wait_exit sem 4ms 101 Queue.get /usr/lib/queue.py 3	how long, who had it, from where
+ *	t1 9ms wait_brief read 200us 100	how long in all, and how many
+ *	t1 9ms gc 2 3ms 1			generation, how long, unseen before it
+ *	t1 9ms sample 4ms Layer.run model.py 12	CPU time; without a function: no Python
  *	t1 lose 5			five events that never arrived
  *	t1 100us in			switches: in, out, preempt
  *	gap_begin 2ms
