@@ -12,8 +12,10 @@ setup:			## install what is missing here: packages, .venv with the tools, source
 all: setup		## build into build/
 	@$(PY) tools/tree.py build
 
-demo: all		## trace a small program and show the report
-	@$(PY) tools/demo.py build
+demo: all		## trace a small model and show the report; MODEL=minilm or numpy
+	@$(PY) tools/demo.py build $(MODEL)
+
+e2e-demo: demo		## the same
 
 test: 			## build and test; at most 25 minutes
 	@tools/setup test
@@ -78,5 +80,5 @@ format: setup		## put every file into shape
 clean:			## remove what was built; .venv and the fetched sources stay
 	@rm -rf build build-asan build-tsan build-fuzz build-release build-coverage dist
 
-.PHONY: help setup all demo test full asan tsan fuzz-smoke bench matrix integration wheel docs coverage lint format clean
+.PHONY: help setup all demo e2e-demo test full asan tsan fuzz-smoke bench matrix integration wheel docs coverage lint format clean
 .NOTPARALLEL:

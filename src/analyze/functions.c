@@ -125,6 +125,17 @@ static struct estimate estimate_of(const isc_build *b, const isc_total_function 
 /* ---- by name, file and line ---- */
 
 /* Who it is. */
+static isc_text called(const isc_build *b, isc_text file)
+{
+	for (size_t i = 0; b->options != NULL && i < b->options->file_count; i++) {
+		const isc_analysis_file *other = &b->options->files[i];
+
+		if (other->file.len == file.len && memcmp(other->file.at, file.at, file.len) == 0)
+			return other->name;
+	}
+	return file;
+}
+
 static void describe(isc_build *b, const isc_total_function *f, isc_text *name, isc_text *file, uint32_t *line)
 {
 	uint32_t len = 0;
@@ -139,7 +150,7 @@ static void describe(isc_build *b, const isc_total_function *f, isc_text *name, 
 		data += sizeof(head);
 		if (head.name_len <= len && head.file_len <= len - head.name_len) {
 			*name = (isc_text){data, head.name_len};
-			*file = (isc_text){data + head.name_len, head.file_len};
+			*file = called(b, (isc_text){data + head.name_len, head.file_len});
 			*line = head.line;
 			return;
 		}

@@ -112,13 +112,14 @@ static void about_events(isc_build *b)
 static void about_end(isc_build *b)
 {
 	const isc_analysis *a = b->a;
+	isc_units u;
 
 	if (a->exit_known && a->signal != 0)
 		warn(b, NOTE, "killed",
 		     a->signal == 9 ? "if you did not end it yourself, look for the out-of-memory killer in dmesg"
 				    : NULL,
-		     "the program was ended by signal %d (%s): what it did in its last moments may be missing",
-		     a->signal, strsignal(a->signal) != NULL ? strsignal(a->signal) : "unknown");
+		     "the program was ended by %s: what it did in its last moments may be missing",
+		     isc_units_signal(&u, a->signal));
 	else if (!a->exit_known && a->complete)
 		warn(b, NOTE, "exit_unknown", NULL,
 		     "how the program ended is not known: it was still running, or was not ours to wait for");
@@ -288,9 +289,16 @@ static void about_calls(isc_build *b)
 
 static void about_parts(isc_build *b)
 {
+	isc_units u;
+
 	if (b->a->measured_pct < 0)
 		warn(b, NOTE, "no_overhead", NULL,
 		     "what tracing cost the program (overhead.measured_pct) is not known: the trace does not say");
+	if (b->too_short)
+		warn(b, NOTE, "short_run", "trace a longer run",
+		     "the program ran for %s: the recorder's start and end would be most of overhead.recorder_cpu_pct, "
+		     "so it is left out",
+		     isc_units_time(&u, b->a->wall_us));
 	if (b->calls_seen)
 		warn(b, NOTE, "no_samples", NULL,
 		     "no samples or system calls were recorded: verdict, suggestions, slow_because, lines, "

@@ -92,6 +92,9 @@ isc_status isc_build_window(isc_build *b, isc_error *err)
 		isc_hint(err, "give --to a later time than --from");
 		return ISC_ERR_INVALID;
 	}
+	/* Somebody was there until then, even if nothing happened. */
+	if (options->alone && options->to_us * 1e3 < (double)INT64_MAX)
+		b->end_ns = later(b->end_ns, b->start_ns + (uint64_t)(options->to_us * 1e3) + 1);
 	if (options->from_us > 0 || options->to_us > 0) {
 		b->cut = true;
 		b->from_ns = moment_ns(b, options->from_us);
@@ -227,6 +230,8 @@ static isc_status feed_one(isc_build *b, struct inside *in, const isc_event *ev,
 	}
 	if (lane->inside && (!take || (b->only.at != NULL && !is_inside(lane))))
 		isc_replay_leave(lane, in->totals, ev->time_ns < b->to_ns ? ev->time_ns : b->to_ns);
+	if (b->options->alone && ev->time_ns < b->from_ns)
+		return st;
 	if (!isc_replay_note(lane, b->arena, ev))
 		return isc_build_no_memory(err);
 	return st;

@@ -17,7 +17,11 @@ struct isc_output {
 	isc_output_target target;
 	char temp[48]; /* in the same folder; "" while there is none */
 	int fd;	       /* of the temporary file, or -1 */
+	isc_output *next;
 };
+
+/* Those that are open; what a handler may find, so each step leaves it whole. */
+static isc_output *volatile all;
 
 isc_status isc_output_open(const char *path, bool force, isc_output_is_ours is_ours, isc_output **out, isc_error *err)
 {
@@ -35,6 +39,8 @@ isc_status isc_output_open(const char *path, bool force, isc_output_is_ours is_o
 		isc_output_close(o);
 		return st;
 	}
+	o->next = all;
+	all = o;
 	*out = o;
 	return ISC_OK;
 }
@@ -118,6 +124,28 @@ isc_status isc_output_commit(isc_output *o, isc_error *err)
 	return ISC_OK;
 }
 
+/* Out of the list of all; not there when it was never opened. */
+static void forget(const isc_output *o)
+{
+	isc_output *before = all;
+
+	if (before == o) {
+		all = o->next;
+		return;
+	}
+	while (before != NULL && before->next != o)
+		before = before->next;
+	if (before != NULL)
+		before->next = o->next;
+}
+
+void isc_output_drop_all(void)
+{
+	for (const isc_output *o = all; o != NULL; o = o->next)
+		if (o->temp[0])
+			unlinkat(o->target.dir_fd, o->temp, 0);
+}
+
 void isc_output_close(isc_output *o)
 {
 	if (o == NULL)
@@ -126,6 +154,7 @@ void isc_output_close(isc_output *o)
 		close(o->fd);
 	if (o->temp[0])
 		unlinkat(o->target.dir_fd, o->temp, 0);
+	forget(o);
 	isc_output_target_close(&o->target);
 	free(o);
 }

@@ -34,6 +34,10 @@ isc_status isc_output_commit(isc_output *o, isc_error *err);
 /* Removes the temporary file, if it was not committed.  NULL is fine. */
 void isc_output_close(isc_output *o);
 
+/* Removes every temporary file that is there, and nothing else: for a handler that
+ * ends the process next.  Signal-safe, on the thread that writes outputs. */
+void isc_output_drop_all(void);
+
 /* Open and close: could it be written now? */
 isc_status isc_output_check(const char *path, bool force, isc_output_is_ours is_ours, isc_error *err);
 

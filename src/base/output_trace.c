@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/output_target.h"
@@ -13,10 +14,22 @@ static isc_status busy(const isc_output_target *t, isc_error *err)
 	return ISC_ERR_EXISTS;
 }
 
+/* Whoever analyses a trace holds its lock for a moment to see whether a recorder
+ * does: that is waited for.  A recorder holds it for as long as it records. */
+#define LOCK_TRIES 20
+#define LOCK_PAUSE_NS 5000000
+
 /* Some network file systems have no locks; the mark alone must do there. */
 static bool lock(int fd)
 {
-	return flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+	const struct timespec pause = {.tv_nsec = LOCK_PAUSE_NS};
+
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+			return true;
+		nanosleep(&pause, NULL);
+	}
+	return false;
 }
 
 static bool still_named(const isc_output_target *t, int fd)

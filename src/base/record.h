@@ -89,13 +89,15 @@ enum isc_sample_flag {
 	ISC_SAMPLE_NO_PYTHON = 1u << 3, /* the thread has no Python on it */
 	ISC_SAMPLE_OTHER = 1u << 4,	/* no room for another stack */
 	ISC_SAMPLE_PASSED = 1u << 5,	/* frames that are no code objects were passed over */
-	ISC_SAMPLE_BLIND = 1u << 6	/* Python frames cannot be read in this process */
+	ISC_SAMPLE_BLIND = 1u << 6,	/* Python frames cannot be read in this process */
+	ISC_SAMPLE_GONE = 1u << 7	/* the thread ended before the signal came */
 };
 
 enum isc_sample_rate {
 	ISC_SAMPLE_RATE_ASKED = 0,
 	ISC_SAMPLE_RATE_GOVERNED = 1, /* longer steps, to stay inside the budget */
-	ISC_SAMPLE_RATE_ENDED = 2
+	ISC_SAMPLE_RATE_ENDED = 2,    /* the program needs the signal */
+	ISC_SAMPLE_RATE_REFUSED = 3   /* some threads cannot be sampled: they get no timer */
 };
 
 /* What a thread was in when it waited.  What that means is for the analysis to say. */

@@ -1,6 +1,7 @@
 #include "base/units.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 
 #define MINUTE_US 60e6
@@ -84,5 +85,24 @@ const char *isc_units_number(isc_units *u, double value)
 			 isc_units_count(&whole, (uint64_t)fabs(value)));
 	else
 		snprintf(u->text, sizeof(u->text), "%.4g", value);
+	return u->text;
+}
+
+const char *isc_units_signal(isc_units *u, int number)
+{
+	/* Not sigabbrev_np(), which is young, nor strsignal(), which speaks the user's language. */
+	static const char *const names[] = {
+		[SIGHUP] = "SIGHUP",	   [SIGINT] = "SIGINT",	  [SIGQUIT] = "SIGQUIT",   [SIGILL] = "SIGILL",
+		[SIGTRAP] = "SIGTRAP",	   [SIGABRT] = "SIGABRT", [SIGBUS] = "SIGBUS",	   [SIGFPE] = "SIGFPE",
+		[SIGKILL] = "SIGKILL",	   [SIGUSR1] = "SIGUSR1", [SIGSEGV] = "SIGSEGV",   [SIGUSR2] = "SIGUSR2",
+		[SIGPIPE] = "SIGPIPE",	   [SIGALRM] = "SIGALRM", [SIGTERM] = "SIGTERM",   [SIGCHLD] = "SIGCHLD",
+		[SIGCONT] = "SIGCONT",	   [SIGSTOP] = "SIGSTOP", [SIGTSTP] = "SIGTSTP",   [SIGTTIN] = "SIGTTIN",
+		[SIGTTOU] = "SIGTTOU",	   [SIGURG] = "SIGURG",	  [SIGXCPU] = "SIGXCPU",   [SIGXFSZ] = "SIGXFSZ",
+		[SIGVTALRM] = "SIGVTALRM", [SIGPROF] = "SIGPROF", [SIGWINCH] = "SIGWINCH", [SIGIO] = "SIGIO",
+		[SIGSYS] = "SIGSYS",
+	};
+	int known = number > 0 && number < (int)(sizeof(names) / sizeof(names[0])) && names[number] != NULL;
+
+	snprintf(u->text, sizeof(u->text), known ? "%s, signal %d" : "%ssignal %d", known ? names[number] : "", number);
 	return u->text;
 }

@@ -23,4 +23,7 @@ const char *isc_units_percent(isc_units *u, double percent);
 /* 3.5, 1,024, 1.25e+18: any number, four figures at least. */
 const char *isc_units_number(isc_units *u, double value);
 
+/* SIGKILL, signal 9; signal 35 when it has no name of its own. */
+const char *isc_units_signal(isc_units *u, int number);
+
 #endif

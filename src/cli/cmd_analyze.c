@@ -2,9 +2,11 @@
  * cmd_analyze.c - inferscope analyze: read a trace, write its report.
  */
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/output.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/report_files.h"
@@ -82,15 +84,37 @@ static void choose_path(struct arguments *args)
 
 	if (args->path == NULL)
 		args->path = r->format != NULL && strcmp(r->format, "json") == 0 ? json_report : default_report;
+	r->stdout_ours = true;
 	r->paths = &args->path;
 	r->count = 1;
+}
+
+/* The signal is held back here, and ends us by its usual action after that. */
+static void on_end(int signo)
+{
+	isc_output_drop_all();
+	raise(signo);
+}
+
+static void tidy_up_on_signals(void)
+{
+	static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+	const struct sigaction ours = {.sa_handler = on_end, .sa_flags = (int)SA_RESETHAND};
+	struct sigaction before;
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (sigaction(ends[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+			sigaction(ends[i], &ours, NULL);
 }
 
 static int analyze(isc_report_request *r)
 {
 	bool damaged, opened;
 	isc_error err;
-	isc_status st = isc_report_request_open(r, &err);
+	isc_status st;
+
+	tidy_up_on_signals();
+	st = isc_report_request_open(r, &err);
 
 	if (st != ISC_OK)
 		return isc_cli_fail(&err, st == ISC_ERR_INVALID ? ISC_EXIT_USAGE : ISC_EXIT_FAILED);
@@ -107,7 +131,7 @@ static int analyze(isc_report_request *r)
 int cmd_analyze(int argc, char **argv)
 {
 	static const isc_option table[] = {
-		{"output", "PATH", "where the report goes (default: report.md)", 0, false},
+		{"output", "PATH", "where the report goes; -: to stdout (default: report.md)", 0, false},
 		{"format", "FORMAT", "markdown or json (default: by the ending of PATH)", 0, false},
 		{"scope", "NAME", "look only inside this scope", 0, false},
 		{"from", "T", "look only from this time on: seconds, or 200ms, or 1500us", 0, false},

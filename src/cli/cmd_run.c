@@ -50,9 +50,15 @@ typedef struct plan {
 
 static isc_status prepare(const isc_settings *settings, const isc_target *target, plan *p, isc_error *err)
 {
+	char what[40];
 	isc_parts parts;
 	isc_status st;
 
+	if (target->kind == ISC_TARGET_SCRIPT && isc_shebang_foreign(target->argv[0], what, sizeof(what))) {
+		isc_fail(err, ISC_ERR_INVALID, "cannot run %.100s with Python: it is %s", target->argv[0], what);
+		isc_hint(err, "write inferscope run -- %.100s", target->argv[0]);
+		return ISC_ERR_INVALID;
+	}
 	if (target->kind != ISC_TARGET_COMMAND) {
 		st = isc_parts_python(settings->python, isc_cli_called_as, p->python, sizeof(p->python), err);
 		if (st != ISC_OK)
@@ -67,6 +73,14 @@ static isc_status prepare(const isc_settings *settings, const isc_target *target
 			      "%s has no InferScope: its Python code is not seen; %s -m pip install inferscope",
 			      p->python, p->python);
 	return isc_target_argv(target->kind, target->argv, p->python, &p->argv, err);
+}
+
+/* A trace is written in place, which only a file can be. */
+static isc_status refuse_stdout(isc_error *err)
+{
+	isc_fail(err, ISC_ERR_INVALID, "cannot write the trace to -: it is no stream");
+	isc_hint(err, "give a path; ./- is a file of that name");
+	return ISC_ERR_INVALID;
 }
 
 /* Everything that would be an error after the program has run is one now. */
@@ -105,7 +119,7 @@ static int run(const isc_settings *settings, const isc_target *target)
 	isc_error err;
 	isc_status st;
 
-	st = prepare(settings, target, &p, &err);
+	st = strcmp(settings->trace, "-") == 0 ? refuse_stdout(&err) : prepare(settings, target, &p, &err);
 	if (st == ISC_OK)
 		st = isc_path_absolute(settings->trace, trace, sizeof(trace), &err);
 	if (st == ISC_OK)

@@ -1,8 +1,9 @@
 /*
  * cmd_watch.c - inferscope watch --pid PID: the recorder of a program that was
- * started without the command (INFERSCOPE_ENABLED=1).
+ * started without the command (INFERSCOPE_ENABLED=1), or that looks at a part of
+ * itself (--scratch: the trace goes when the program has ended).
  *
- * Started by the Python package at the first moment of the program.  Prints two
+ * Started by the Python package.  Prints two
  * lines, the session folder and the runtime to preload, and goes on by itself:
  * no terminal, no descriptor of the program, no word on its stderr.
  */
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -29,21 +31,30 @@
 
 typedef struct watch_args {
 	pid_t pid;
+	bool scratch;
+	unsigned size_mb; /* 0: as the settings say */
 } watch_args;
 
 static isc_status take_option(void *self, const isc_option *option, const char *value, isc_error *err)
 {
 	watch_args *args = self;
 	char *end;
-	long pid = strtol(value, &end, 10);
+	long number;
 
-	(void)option;
-	if (*end != 0 || pid <= 0 || pid > INT32_MAX) {
-		isc_fail(err, ISC_ERR_INVALID, "--pid wants a process id, not %.60s", value);
+	if (strcmp(option->name, "scratch") == 0) {
+		args->scratch = true;
+		return ISC_OK;
+	}
+	number = strtol(value, &end, 10);
+	if (*end != 0 || number <= 0 || number > INT32_MAX) {
+		isc_fail(err, ISC_ERR_INVALID, "--%s wants a whole number above 0, not %.60s", option->name, value);
 		isc_hint(err, "the package starts this command; users need inferscope run");
 		return ISC_ERR_INVALID;
 	}
-	args->pid = (pid_t)pid;
+	if (strcmp(option->name, "pid") == 0)
+		args->pid = (pid_t)number;
+	else
+		args->size_mb = (unsigned)number;
 	return ISC_OK;
 }
 
@@ -112,14 +123,60 @@ static isc_status trace_name(const isc_settings *s, pid_t pid, char *out, size_t
 	return isc_path_absolute(name, out, room, err);
 }
 
+/* A file of our own where files of a moment go. */
+static isc_status make_scratch(char *out, size_t room, int *fd, isc_error *err)
+{
+	const char *places[] = {getenv("TMPDIR"), "/tmp", "/dev/shm", getenv("XDG_RUNTIME_DIR")};
+	isc_status st = isc_fail(err, ISC_ERR_ABSENT, "no folder for a trace");
+	uint64_t random;
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		if (places[i] == NULL || places[i][0] != '/' ||
+		    getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+			continue;
+		snprintf(out, room, "%s/inferscope-%u-%016llx.isc", places[i], (unsigned)geteuid(),
+			 (unsigned long long)random);
+		st = isc_output_create_trace(out, false, NULL, fd, err);
+		if (st == ISC_OK)
+			break;
+	}
+	return st;
+}
+
+static isc_status make_trace(const watch_args *args, const isc_settings *s, char *trace, size_t room, int *fd,
+			     isc_error *err)
+{
+	if (args->scratch)
+		return make_scratch(trace, room, fd, err);
+	return isc_output_create_trace(trace, s->force, isc_trace_is_ours, fd, err);
+}
+
+/* Of what was asked for by name. */
+static isc_status write_reports(const isc_settings *s, const char *trace, isc_error *err)
+{
+	isc_report_request reports = isc_report_request_of(s, trace);
+	bool damaged, opened;
+	isc_status st;
+
+	reports.quiet = true;
+	st = isc_report_request_open(&reports, err);
+	if (st == ISC_OK)
+		st = isc_report_request_write(&reports, &damaged, &opened, err);
+	isc_report_request_close(&reports);
+	return st;
+}
+
 int cmd_watch(int argc, char **argv)
 {
-	static const isc_option table[] = {{.name = "pid", .argument = "PID", .help = "the process to record"}};
+	static const isc_option table[] = {
+		{.name = "pid", .argument = "PID", .help = "the process to record"},
+		{.name = "scratch", .help = "remove the trace when the process has ended; no report"},
+		{.name = "size-mb", .argument = "N", .help = "the largest trace"}};
 	const isc_options options = {.command = "watch",
 				     .arguments = "--pid PID",
 				     .about = "Record a running process that joins the session printed on stdout.",
 				     .table = table,
-				     .count = 1,
+				     .count = sizeof(table) / sizeof(table[0]),
 				     .option = take_option};
 	isc_session_options session = {.trace_fd = -1};
 	char trace[PATH_ROOM];
@@ -146,26 +203,30 @@ int cmd_watch(int argc, char **argv)
 		isc_settings_fini(&settings);
 		return isc_cli_fail(&err, ISC_EXIT_FAILED);
 	}
+	if (args.size_mb != 0)
+		settings.trace_size_mb = args.size_mb;
+	if (args.scratch) {
+		settings.agent = false; /* it is too late for that */
+		settings.delay_s = settings.duration_s = 0;
+	}
 	detach();
 	isc_signals_shield();
-	isc_session_salvage(trace, NULL, NULL);
-	st = isc_output_create_trace(trace, settings.force, isc_trace_is_ours, &session.trace_fd, &err);
+	isc_session_salvage(args.scratch ? NULL : trace, NULL, NULL);
+	st = make_trace(&args, &settings, trace, sizeof(trace), &session.trace_fd, &err);
 	if (st == ISC_OK) {
 		session.settings = &settings;
 		session.trace_path = trace;
+		session.scratch = args.scratch;
 		st = isc_session_watch(&session, args.pid, be_ready, NULL, &err);
+		if (args.scratch)
+			unlink(trace);
 	}
-	if (st == ISC_OK && settings.report &&
-	    settings.origin[isc_settings_find("report")].kind != ISC_ORIGIN_DEFAULT) {
-		isc_report_request reports = isc_report_request_of(&settings, trace);
-		bool damaged, opened;
-
-		reports.quiet = true;
-		st = isc_report_request_open(&reports, &err);
-		if (st == ISC_OK)
-			st = isc_report_request_write(&reports, &damaged, &opened, &err);
-		isc_report_request_close(&reports);
-	}
+	if (st == ISC_OK && !args.scratch && settings.report &&
+	    settings.origin[isc_settings_find("report")].kind != ISC_ORIGIN_DEFAULT)
+		st = write_reports(&settings, trace, &err);
 	isc_settings_fini(&settings);
-	return st == ISC_OK ? ISC_EXIT_OK : ISC_EXIT_FAILED;
+	if (st == ISC_OK)
+		return ISC_EXIT_OK;
+	/* Who asked for a scratch trace reads our words; elsewhere stderr is the program's. */
+	return args.scratch ? isc_cli_fail(&err, ISC_EXIT_FAILED) : ISC_EXIT_FAILED;
 }

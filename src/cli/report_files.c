@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -22,7 +23,29 @@ isc_report_request isc_report_request_of(const isc_settings *s, const char *trac
 				    .force = s->force,
 				    .quiet = s->quiet,
 				    .no_bar = s->progress == ISC_PROGRESS_NEVER,
-				    .show_trace = true};
+				    .shown = s->trace};
+}
+
+static bool is_stdout(const isc_report_request *r, size_t i)
+{
+	return strcmp(r->paths[i], "-") == 0;
+}
+
+/* On stdout there is no ending to go by: people read there. */
+static isc_status choose(const isc_report_request *r, size_t i, int *format, isc_error *err)
+{
+	if (is_stdout(r, i) && r->format == NULL && r->stdout_ours) {
+		*format = ISC_REPORT_MARKDOWN;
+		return ISC_OK;
+	}
+	return isc_report_choose(r->paths[i], r->format, format, err);
+}
+
+static isc_status refuse_stdout(isc_error *err)
+{
+	isc_fail(err, ISC_ERR_INVALID, "cannot write the report to -: stdout belongs to the program");
+	isc_hint(err, "give a path; inferscope analyze TRACE --output - prints the report afterwards");
+	return ISC_ERR_INVALID;
 }
 
 isc_status isc_report_request_open(isc_report_request *r, isc_error *err)
@@ -31,7 +54,9 @@ isc_status isc_report_request_open(isc_report_request *r, isc_error *err)
 	int format;
 
 	for (size_t i = 0; st == ISC_OK && i < r->count; i++) {
-		st = isc_report_choose(r->paths[i], r->format, &format, err);
+		st = is_stdout(r, i) && !r->stdout_ours ? refuse_stdout(err) : choose(r, i, &format, err);
+		if (st == ISC_OK && is_stdout(r, i))
+			continue;
 		if (st == ISC_OK && isc_path_same(r->paths[i], r->trace)) {
 			st = isc_fail(err, ISC_ERR_INVALID, "the report and the trace are both to be %.150s", r->trace);
 			isc_hint(err, "choose another path for one of them");
@@ -52,14 +77,30 @@ void isc_report_request_close(isc_report_request *r)
 	}
 }
 
+static isc_status print(const isc_buffer *text, isc_error *err)
+{
+	isc_status st;
+
+	if (fwrite(text->data, 1, text->len, stdout) == text->len && fflush(stdout) == 0)
+		return ISC_OK;
+	st = isc_fail_errno(err, "cannot print the report");
+	isc_hint(err, "see where the output goes");
+	return st;
+}
+
 static isc_status save(isc_report_request *r, const isc_analysis *a, size_t i, isc_error *err)
 {
 	isc_buffer text = {0};
 	int format;
-	isc_status st = isc_report_choose(r->paths[i], r->format, &format, err);
+	isc_status st = choose(r, i, &format, err);
 
 	if (st == ISC_OK)
 		st = isc_report_write(a, format, &text, err);
+	if (st == ISC_OK && is_stdout(r, i)) {
+		st = print(&text, err);
+		isc_buffer_fini(&text);
+		return st;
+	}
 	if (st == ISC_OK)
 		st = isc_output_write(r->output[i], text.data, text.len, err);
 	if (st == ISC_OK)
@@ -75,10 +116,12 @@ static isc_status print_summary(const isc_report_request *r, const isc_analysis 
 	isc_status st;
 
 	for (size_t i = 0; i < written; i++) {
-		isc_buffer_text(&names, i > 0 ? ", " : "");
+		if (is_stdout(r, i))
+			continue;
+		isc_buffer_text(&names, names.len > 0 ? ", " : "");
 		isc_buffer_text(&names, r->paths[i]);
 	}
-	st = isc_report_summary(a, written > 0 ? names.data : NULL, r->show_trace ? r->trace : NULL, &text, err);
+	st = isc_report_summary(a, names.len > 0 ? names.data : NULL, r->shown, &text, err);
 	for (size_t at = 0; st == ISC_OK && at < text.len;) {
 		const char *end = memchr(text.data + at, '\n', text.len - at);
 		size_t len = (size_t)(end - (text.data + at)) + 1;

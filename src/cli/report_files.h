@@ -14,18 +14,19 @@
 
 typedef struct isc_report_request {
 	const char *trace;  /* read from here */
-	char *const *paths; /* one report each */
+	char *const *paths; /* one report each; "-": stdout, where that is ours */
 	size_t count;	    /* at most ISC_SETTINGS_LIST_MAX */
 	const char *format; /* of all of them; NULL: by their endings */
 	bool force;	    /* replace files that are not ours */
 	bool quiet;	    /* no summary, no progress */
 	bool no_bar;	    /* no progress */
-	bool show_trace;    /* name the trace in the summary */
+	bool stdout_ours;   /* no program writes to it */
+	const char *shown;  /* the trace as the summary names it; NULL: not at all */
 	isc_analysis_options options;
 	struct isc_output *output[ISC_SETTINGS_LIST_MAX]; /* held from open to close */
 } isc_report_request;
 
-/* What the settings of a run ask for. */
+/* What the settings of a run ask for; trace is absolute, and shown as the user gave it. */
 isc_report_request isc_report_request_of(const isc_settings *settings, const char *trace);
 
 /* Could all reports be written?  Found out before there is anything to lose, and the

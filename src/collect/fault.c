@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "collect/sample.h"
+#include "runtime/image.h"
 #include "runtime/kernel.h"
 
 enum { SEGV, BUS, FAULTS };
@@ -137,7 +138,9 @@ bool isc_fault_action(int number, const struct sigaction *action, struct sigacti
 	struct sigaction wanted, before, now;
 	isc_guard guard;
 
-	if ((number != SIGSEGV && number != SIGBUS) || !atomic_load_explicit(&begun, memory_order_acquire))
+	/* A vfork child has handlers of its own, and our memory. */
+	if ((number != SIGSEGV && number != SIGBUS) || !atomic_load_explicit(&begun, memory_order_acquire) ||
+	    isc_kernel_pid() != isc_image_self.pid)
 		return false;
 	if (action != NULL)
 		wanted = *action;

@@ -98,7 +98,7 @@ static isc_sampled *take(uint32_t tid)
 		while (n < i + 1 && !atomic_compare_exchange_weak(&most, &n, i + 1))
 			;
 		t->timer = t->perf = -1;
-		t->adopted = t->busy = t->holds = t->held = false;
+		t->adopted = t->busy = t->holds = t->held = t->paused = false;
 		t->known = 0;
 		atomic_store_explicit(&t->last_stack, 0, memory_order_relaxed);
 		t->fault.armed = 0;
@@ -140,7 +140,9 @@ static bool open_timer(isc_sampled *t, uint32_t tid)
 	return true;
 }
 
-static int open_event(uint32_t tid, uint32_t period_ns, bool kernel)
+/* Only while the thread runs its own code: a signal that is made inside a system call that is about to
+ * wait breaks it off.  Time in the kernel adds to the next sample. */
+static int open_event(uint32_t tid, uint32_t period_ns)
 {
 	struct perf_event_attr attr = {.size = sizeof(attr),
 				       .type = PERF_TYPE_SOFTWARE,
@@ -148,7 +150,7 @@ static int open_event(uint32_t tid, uint32_t period_ns, bool kernel)
 				       .sample_period = period_ns,
 				       .wakeup_events = 1,
 				       .disabled = 1,
-				       .exclude_kernel = !kernel,
+				       .exclude_kernel = 1,
 				       .exclude_hv = 1};
 
 	return (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, (unsigned long)PERF_FLAG_FD_CLOEXEC);
@@ -161,10 +163,7 @@ static bool open_perf(isc_sampled *t, uint32_t tid)
 
 	if (atomic_load_explicit(&perf_refused, memory_order_relaxed))
 		return false;
-	/* With the kernel's time: a signal that falls into a system call is delivered behind it. */
-	fd = open_event(tid, isc_sample_period_ns(), true);
-	if (fd < 0)
-		fd = open_event(tid, isc_sample_period_ns(), false);
+	fd = open_event(tid, isc_sample_period_ns());
 	if (fd < 0) {
 		if (errno != ESRCH && errno != EMFILE)
 			atomic_store(&perf_refused, 1);
@@ -195,8 +194,11 @@ static void close_sources(isc_sampled *t)
 
 void isc_sample_arm(isc_sampled *t, uint64_t after_ns, uint64_t now_ns)
 {
-	uint64_t due = t->base_ns + after_ns;
+	uint64_t due = (uint64_t)(t->base_ns + (int64_t)after_ns) | 1;
 
+	t->due_ns = due;
+	if (t->paused)
+		return;
 	if (t->perf >= 0) {
 		uint64_t wait = due > now_ns + AFTER_LEAST_NS ? due - now_ns : AFTER_LEAST_NS;
 
@@ -215,15 +217,49 @@ void isc_sample_arm(isc_sampled *t, uint64_t after_ns, uint64_t now_ns)
 	}
 }
 
+void isc_sample_pause(isc_sampled *t, bool pause)
+{
+	struct itimerspec never = {.it_value = {0, 0}};
+	uint32_t period = isc_sample_period_ns();
+	int error = errno;
+
+	if (pause == t->paused)
+		return;
+	t->paused = pause;
+	atomic_signal_fence(memory_order_seq_cst);
+	if (!pause) {
+		isc_sample_arm(t, period / 2 + t->random % period, isc_sample_cpu_ns());
+	} else {
+		if (t->timer >= 0)
+			syscall(SYS_timer_settime, t->timer, 0, &never, NULL);
+		if (t->perf >= 0)
+			syscall(SYS_ioctl, t->perf, PERF_EVENT_IOC_DISABLE, 0);
+	}
+	errno = error;
+}
+
+/* A thread that gets no timer is not sampled: out of timers, or forbidden. */
+static void tell_once(void)
+{
+	static _Atomic bool told;
+
+	if (!atomic_exchange(&told, true))
+		isc_write1(isc_ticks(),
+			   ISC_RECORD_WORD(isc_sample_period_ns(), ISC_KIND_SAMPLE_RATE, ISC_SAMPLE_RATE_REFUSED));
+}
+
 /* Opens what the rate asks for and arms it; from any thread. */
 static void begin_thread(isc_sampled *t, uint32_t tid)
 {
 	uint32_t period = isc_sample_period_ns();
 	uint64_t now = ns_of(CPU_CLOCK_OF(tid));
 
-	if (!(period < TIMER_PERIOD_NS && open_perf(t, tid)) && !open_timer(t, tid))
+	if (!(period < TIMER_PERIOD_NS && open_perf(t, tid)) && !open_timer(t, tid)) {
+		tell_once();
 		return;
-	t->base_ns = now;
+	}
+	/* The first signal then comes anywhere in the first step, and short threads get their share. */
+	t->base_ns = (int64_t)now - period / 2;
 	t->period_ns = period;
 	isc_sample_arm(t, period / 2 + t->random % period, now);
 }
@@ -318,6 +354,7 @@ void isc_sample_leave(isc_sampled *t)
 	if (isc_sampled_self != t)
 		return;
 	isc_guard_enter(&guard);
+	isc_sample_end(t);
 	close_sources(t);
 	take_alternate_stack(t);
 	isc_sampled_self = NULL;
@@ -434,6 +471,7 @@ static void forked(void)
 	uint32_t n = atomic_load(&most);
 
 	isc_fault_forked();
+	isc_sample_signal_forked();
 	for (uint32_t i = 0; i < n; i++) {
 		isc_sampled *t = atomic_load(&threads[i]);
 
@@ -448,9 +486,14 @@ static void forked(void)
 	}
 }
 
+/* Do the program's calls come to us?  Not when we were loaded by the package alone. */
 static bool hooked(void)
 {
-	return dlsym(RTLD_DEFAULT, "sigaction") == (void *)sigaction;
+	void *found = dlsym(RTLD_DEFAULT, "sigaction");
+	Dl_info theirs, ours;
+
+	return found != NULL && dladdr(found, &theirs) != 0 && dladdr((void *)hooked, &ours) != 0 &&
+	       theirs.dli_fbase == ours.dli_fbase;
 }
 
 void isc_image_arrived(uint16_t birth)
@@ -480,6 +523,5 @@ void isc_sample_give_way(void)
 {
 	if (!isc_sample_on() || atomic_exchange(&ended, true))
 		return;
-	isc_sample_signal_end();
 	isc_write1(isc_ticks(), ISC_RECORD_WORD(isc_sample_period_ns(), ISC_KIND_SAMPLE_RATE, ISC_SAMPLE_RATE_ENDED));
 }

@@ -32,15 +32,17 @@ typedef struct isc_sampled {
 	uint32_t index;
 	int32_t timer;		     /* of the kernel; -1: none */
 	int32_t perf;		     /* descriptor; -1: none */
-	uint64_t base_ns;	     /* CPU time up to here is accounted for */
+	uint64_t due_ns;	     /* CPU time at which the next signal is due */
+	int64_t base_ns;	     /* CPU time up to here is accounted for; half a step before it began, at first */
 	uint32_t period_ns;	     /* of the step that is under way */
 	uint32_t seen;		     /* in which search of threads */
 	_Atomic uint32_t last_stack; /* of the last sample that had one */
 	uint64_t random;
 	bool adopted; /* not begun through pthread_create(): nobody will say that it ends */
 	bool busy;
-	bool holds; /* the program believes that SIGURG is blocked */
-	bool held;  /* and one has come meanwhile: */
+	bool paused; /* the program blocks SIGURG itself: no signal of ours is to stay pending */
+	bool holds;  /* the program believes that SIGURG is blocked */
+	bool held;   /* and one has come meanwhile: */
 	siginfo_t held_info;
 	void *(*start)(void *);
 	void *arg;
@@ -87,6 +89,9 @@ uint32_t isc_sample_last_stack(uint32_t tid);
 /* Arms the next signal, so many ns of CPU time after base_ns; now: CPU time now. */
 void isc_sample_arm(isc_sampled *t, uint64_t after_ns, uint64_t now_ns);
 
+/* No more signals for this thread, or again; by the thread itself. */
+void isc_sample_pause(isc_sampled *t, bool pause);
+
 /* Threads that nobody told of, and those of them that have gone.  At most once a second. */
 void isc_sample_search(void);
 
@@ -97,6 +102,9 @@ void isc_sample_drop(isc_sampled *t);
 uint64_t isc_sample_cpu_ns(void);
 
 /* ---- sample_handler.c --------------------------------------------------- */
+
+/* The thread ends: what is due is accounted for, without a stack. */
+void isc_sample_end(isc_sampled *t);
 
 void isc_sample_handle(int number, siginfo_t *info, void *context);
 
@@ -118,7 +126,7 @@ void isc_sample_spent(uint64_t now, uint64_t ticks, uint64_t ran_ns);
 
 /* Takes the signal; false: the program has a handler, and we would not see what it does with it. */
 bool isc_sample_signal_begin(bool hooked);
-void isc_sample_signal_end(void);
+void isc_sample_signal_forked(void); /* nobody holds the lock */
 
 /* A SIGURG that is not ours: the program's. */
 void isc_sample_signal_pass(int number, siginfo_t *info, void *context);

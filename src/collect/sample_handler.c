@@ -48,7 +48,8 @@ static uint64_t random_next(isc_sampled *t)
 	return t->random;
 }
 
-/* A program's own alternate stack may be too small for more than a few calls. */
+/* A program's own alternate stack may be too small for more than a few calls: then the time adds to the
+ * sample that is written when the thread ends. */
 static bool has_room(const isc_sampled *t, const ucontext_t *context)
 {
 	const stack_t *s = &context->uc_stack;
@@ -83,7 +84,7 @@ static int walk(isc_sampled *t, const isc_python_layout *l, bool careful, uint32
 	return (found & ISC_SAMPLE_FAULT) ? 0 : n;
 }
 
-static uint32_t stack_now(isc_sampled *t, const ucontext_t *context, uint32_t *flags)
+static uint32_t stack_now(isc_sampled *t, uint32_t *flags)
 {
 	const isc_python_layout *l = isc_sample_layout();
 	bool careful;
@@ -92,10 +93,6 @@ static uint32_t stack_now(isc_sampled *t, const ucontext_t *context, uint32_t *f
 
 	if (l == NULL) {
 		*flags |= ISC_SAMPLE_BLIND;
-		return 0;
-	}
-	if (!has_room(t, context)) {
-		*flags |= ISC_SAMPLE_FAULT;
 		return 0;
 	}
 	careful = !isc_fault_caught();
@@ -110,7 +107,7 @@ static uint32_t stack_now(isc_sampled *t, const ucontext_t *context, uint32_t *f
 	return id;
 }
 
-static void sample(isc_sampled *t, const ucontext_t *context, uint64_t ticks, uint32_t steps)
+static void sample(isc_sampled *t, uint64_t ticks, uint32_t steps)
 {
 	struct {
 		isc_record head;
@@ -118,10 +115,29 @@ static void sample(isc_sampled *t, const ucontext_t *context, uint64_t ticks, ui
 	} record = {.head = {.ticks = ticks, .kind = ISC_KIND_SAMPLE, .slots = 2, .arg = (uint16_t)steps}};
 
 	record.body.period_ns = t->period_ns;
-	record.head.id = stack_now(t, context, &record.body.flags);
+	record.head.id = stack_now(t, &record.body.flags);
 	if (record.head.id != 0)
 		atomic_store_explicit(&t->last_stack, record.head.id, memory_order_relaxed);
 	record.body.task = isc_producer_self != NULL ? isc_producer_self->task : 0;
+	isc_write((const isc_record *)&record, 2);
+}
+
+void isc_sample_end(isc_sampled *t)
+{
+	struct {
+		isc_record head;
+		isc_sample body;
+	} record = {.head = {.ticks = isc_ticks(), .kind = ISC_KIND_SAMPLE, .slots = 2}};
+	uint64_t now, steps;
+
+	if (!isc_sample_on() || !isc_rt_active() || (t->timer < 0 && t->perf < 0))
+		return;
+	now = isc_sample_cpu_ns();
+	if (now < t->due_ns)
+		return;
+	steps = (uint64_t)((int64_t)now - t->base_ns + t->period_ns / 2) / t->period_ns;
+	record.head.arg = (uint16_t)(steps < 1 ? 1 : steps < UINT16_MAX ? steps : UINT16_MAX);
+	record.body = (isc_sample){.period_ns = t->period_ns, .flags = ISC_SAMPLE_GONE};
 	isc_write((const isc_record *)&record, 2);
 }
 
@@ -137,27 +153,36 @@ static void settle(isc_sampled *t, ucontext_t *context)
 	context->uc_stack.ss_flags = 0;
 }
 
-static void step(isc_sampled *t, ucontext_t *context, uint64_t ticks)
+/* Apart from its caller: this is what needs a stack. */
+__attribute__((noinline)) static void step(isc_sampled *t, uint64_t ticks)
 {
-	uint64_t now = isc_sample_cpu_ns(), ran = now > t->base_ns ? now - t->base_ns : 0;
+	uint64_t now = isc_sample_cpu_ns(), ran = (int64_t)now > t->base_ns ? (uint64_t)((int64_t)now - t->base_ns) : 0;
 	uint64_t steps = (ran + t->period_ns / 2) / t->period_ns;
 	const isc_control *control = isc_rt_control();
 
 	if (!isc_rt_active()) {
-		t->base_ns = now;
+		t->base_ns = (int64_t)now;
 		if (control != NULL && atomic_load_explicit(&control->phase, memory_order_relaxed) == ISC_PHASE_WAITING)
 			isc_sample_arm(t, WAITING_NS, now);
 		return;
 	}
 	steps = steps < UINT16_MAX ? steps : UINT16_MAX;
 	if (steps > 0)
-		sample(t, context, ticks, (uint32_t)steps);
-	t->base_ns += steps * t->period_ns;
+		sample(t, ticks, (uint32_t)steps);
+	t->base_ns += (int64_t)(steps * t->period_ns);
 	isc_sample_search();
-	isc_sample_spent(isc_ticks(), isc_ticks() - ticks, ran);
+	isc_sample_spent(isc_ticks(), isc_ticks() - ticks, steps * t->period_ns);
 	t->period_ns = isc_sample_period_ns();
 	/* Somewhere in the next step: the middle of it on average. */
 	isc_sample_arm(t, t->period_ns / 2 + random_next(t) % t->period_ns, now);
+}
+
+static void put_off(isc_sampled *t)
+{
+	uint64_t now = isc_sample_cpu_ns();
+
+	isc_sample_arm(t, (uint64_t)((int64_t)now - t->base_ns) + t->period_ns, now);
+	t->due_ns = 0;
 }
 
 void isc_sample_handle(int number, siginfo_t *info, void *context)
@@ -176,7 +201,10 @@ void isc_sample_handle(int number, siginfo_t *info, void *context)
 			isc_sample_drop(t);
 		} else if (!t->busy) {
 			t->busy = true;
-			step(t, context, ticks);
+			if (has_room(t, context))
+				step(t, ticks);
+			else
+				put_off(t);
 			t->busy = false;
 		}
 	}
@@ -233,31 +261,74 @@ uint32_t isc_sample_here(uintptr_t gil_cond, isc_wait *wait)
 	return id;
 }
 
+/* ---- for _core --------------------------------------------------------- */
+
+/* Reading outside of the handler, which must not come in between and use the same escape.  Under
+ * the guard if there is one: asking the kernel may be forbidden. */
+typedef struct aside {
+	isc_reach reach;
+	isc_fault none, *fault;
+	uint64_t mask;
+	int error;
+} aside;
+
+static void aside_begin(aside *a)
+{
+	/* Nor any other handler: a fault of its own would end up here. */
+	uint64_t ours = ~(1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1));
+	isc_sampled *t;
+
+	a->error = errno;
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &ours, &a->mask, sizeof(ours));
+	t = isc_sampled_self;
+	a->reach = (isc_reach){.careful = t == NULL || !isc_fault_caught(), .pid = isc_kernel_pid()};
+	a->fault = t != NULL ? &t->fault : &a->none;
+}
+
+static void aside_end(aside *a)
+{
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &a->mask, NULL, sizeof(a->mask));
+	errno = a->error;
+}
+
 int isc_rt_python_walk(const isc_python_layout *layout, isc_python_frame *frames, int max)
 {
-	isc_reach r = {.careful = true, .pid = isc_kernel_pid()};
+	volatile int n = -1;
 	uint32_t flags = 0;
-	int error = errno, n;
+	aside a;
 
 	if (layout == NULL || layout->size != sizeof(*layout))
 		return -1;
-	n = isc_pywalk(layout, &r, frames, max, &flags);
-	errno = error;
-	return r.failed || flags != 0 ? -1 : n;
+	aside_begin(&a);
+	if (sigsetjmp(a.fault->escape, 0) == 0) {
+		isc_fault_arm(a.fault);
+		n = isc_pywalk(layout, &a.reach, frames, max, &flags);
+		isc_fault_disarm(a.fault);
+		if (a.reach.failed || flags != 0)
+			n = -1;
+	}
+	aside_end(&a);
+	return n;
 }
 
 int isc_rt_python_name(const isc_python_layout *layout, const void *code, char *to, int room)
 {
-	isc_reach r = {.careful = true, .pid = isc_kernel_pid()};
 	char def[ISC_PYWALK_CODE_ROOM];
 	isc_def_code head;
-	int error = errno;
+	volatile int len = -1;
+	aside a;
 
-	isc_pywalk_code(layout, &r, (uintptr_t)code, def, sizeof(def));
-	memcpy(&head, def, sizeof(head));
-	errno = error;
-	if (r.failed || (int)head.name_len > room)
-		return -1;
-	memcpy(to, def + sizeof(head), head.name_len);
-	return (int)head.name_len;
+	aside_begin(&a);
+	if (sigsetjmp(a.fault->escape, 0) == 0) {
+		isc_fault_arm(a.fault);
+		isc_pywalk_code(layout, &a.reach, (uintptr_t)code, def, sizeof(def));
+		isc_fault_disarm(a.fault);
+		memcpy(&head, def, sizeof(head));
+		if (!a.reach.failed && (int)head.name_len <= room) {
+			len = (int)head.name_len;
+			memcpy(to, def + sizeof(head), head.name_len);
+		}
+	}
+	aside_end(&a);
+	return len;
 }

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <ucontext.h>
 
+#include "runtime/image.h"
 #include "runtime/kernel.h"
 
 #define FULL_SET 16 /* signals up to 31: a set of that many was not made for SIGURG */
@@ -61,6 +62,11 @@ static int install(const struct sigaction *theirs)
 	return ISC_REAL(sigaction)(SIGURG, &mine, NULL);
 }
 
+void isc_sample_signal_forked(void)
+{
+	atomic_store(&lock, 0);
+}
+
 bool isc_sample_signal_begin(bool hooked)
 {
 	struct sigaction now;
@@ -72,20 +78,15 @@ bool isc_sample_signal_begin(bool hooked)
 	return begun;
 }
 
-void isc_sample_signal_end(void)
-{
-	struct sigaction theirs = theirs_now();
-
-	ISC_REAL(sigaction)(SIGURG, &theirs, NULL);
-}
-
 bool isc_sample_signal_action(int number, const struct sigaction *action, struct sigaction *old, int *result)
 {
 	struct sigaction before, wanted;
 	uint32_t none = 0;
 	isc_guard guard;
 
-	if (number != SIGURG || !isc_sample_on())
+	/* Also when sampling has ended: to put the default back would discard a pending one.  A vfork
+	 * child has handlers of its own, and our memory. */
+	if (number != SIGURG || !begun || isc_kernel_pid() != isc_image_self.pid)
 		return false;
 	if (action != NULL)
 		wanted = *action;
@@ -159,11 +160,12 @@ static bool is_full(const sigset_t *set)
 int isc_sample_signal_mask(isc_sample_mask *real, int how, const sigset_t *set, sigset_t *old)
 {
 	isc_sampled *t = isc_sampled_self;
-	bool held, holds, named, full;
+	bool held, holds, named = false, full = false;
 	sigset_t wanted;
 	int result;
 
-	if (t == NULL || !isc_sample_on())
+	if (t == NULL || !isc_sample_on() ||
+	    atomic_load_explicit(ISC_SAMPLED_TID(t), memory_order_relaxed) != isc_kernel_tid())
 		return real(how, set, old);
 	held = holds = t->holds;
 	if (set != NULL) {
@@ -177,9 +179,13 @@ int isc_sample_signal_mask(isc_sample_mask *real, int how, const sigset_t *set, 
 		else if (named)
 			holds = how == SIG_BLOCK ? full || holds : false;
 	}
+	if (set != NULL && named && !full && how != SIG_UNBLOCK)
+		isc_sample_pause(t, true);
 	result = real(how, set != NULL ? &wanted : NULL, old);
 	if (result != 0)
 		return result;
+	if (set != NULL && (how == SIG_SETMASK ? !named || full : how == SIG_UNBLOCK && named))
+		isc_sample_pause(t, false);
 	if (old != NULL && held)
 		sigaddset(old, SIGURG);
 	t->holds = holds;

@@ -25,9 +25,12 @@
  * lack: we must get as far as comparing the ABI numbers. */
 #define ISC_SHARED __attribute__((visibility("default"), weak))
 #pragma weak isc_rt_control
+#pragma weak isc_rt_flush_ask
+#pragma weak isc_rt_flush_wait
 #pragma weak isc_rt_intern
 #pragma weak isc_rt_name
 #pragma weak isc_rt_ticks
+#pragma weak isc_rt_window
 
 #include "runtime/runtime.h"
 #include "runtime/write.h"
@@ -36,20 +39,41 @@
 #define ISC_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 typedef struct isc_calls {
-	const isc_control *control; /* NULL: not tracing */
+	const isc_control *control; /* the session's while calls are traced, else one that is over */
 	bool tsc;
 	bool all_frames;
 	bool c_calls;
 	Py_ssize_t extra; /* our index in co_extra */
+	uint32_t round;	  /* times that tracing was switched on, from 1 */
 } isc_calls;
+
+/* How calls are to be traced. */
+typedef struct isc_calls_wish {
+	bool all_frames;
+	bool c_calls;
+	double budget_pct; /* negative: any */
+} isc_calls_wish;
 
 extern isc_calls isc_calls_self;
 
 /* Begins to trace what the session asks for; once per process. */
 void isc_calls_begin(PyObject *module);
 
-/* The mechanism of this Python: begins; false when it cannot be had. */
+/* Somebody more wants calls to be traced; how is said by the first one.  NULL, or why it cannot be. */
+const char *isc_calls_start(PyObject *module, const isc_calls_wish *wish);
+
+/* And somebody less.  The last one switches it off, unless the session wants it. */
+void isc_calls_stop(void);
+
+/* In a fork child: only what the session wants goes on. */
+void isc_calls_forked(void);
+
+/* The mechanism of this Python: made ready, once; false when it cannot be had. */
 bool isc_hook_begin(void);
+
+/* Events come from now on, and no more; false: somebody took the mechanism away. */
+bool isc_hook_on(void);
+void isc_hook_off(void);
 
 static inline uint64_t isc_calls_ticks(void)
 {

@@ -146,6 +146,21 @@ static void give_back(void *value)
 	unused = entry;
 }
 
+void isc_code_review(isc_code *entry)
+{
+	PyObject *type, *value, *traceback;
+
+	if (entry->state == ISC_CODE_GOVERNED)
+		isc_governor_forget(entry);
+	PyErr_Fetch(&type, &value, &traceback);
+	entry->state = is_skipped(entry->code) ? ISC_CODE_SKIPPED : ISC_CODE_TRACED;
+	PyErr_Restore(type, value, traceback);
+	entry->round = isc_calls_self.round;
+	entry->counted = 0;
+	entry->calls = 0;
+	entry->self_ticks = 0;
+}
+
 isc_code *isc_code_see(PyCodeObject *code)
 {
 	const struct isc_code_extra *before = code->co_extra;
@@ -158,6 +173,7 @@ isc_code *isc_code_see(PyCodeObject *code)
 	PyErr_Fetch(&type, &value, &traceback);
 	entry->code = code;
 	entry->state = is_skipped(code) ? ISC_CODE_SKIPPED : ISC_CODE_TRACED;
+	entry->round = isc_calls_self.round;
 	if (SET_EXTRA((PyObject *)code, isc_calls_self.extra, entry) < 0) {
 		PyErr_Clear();
 		give_back(entry);

@@ -25,6 +25,7 @@ typedef struct isc_code {
 	uint32_t calls;	    /* while the governor watches */
 	uint32_t burst;	    /* exits left of a burst */
 	uint64_t self_ticks;
+	uint32_t round;	       /* of tracing in which it was looked at last */
 	struct isc_code *next; /* in the list of free or of governed entries */
 } isc_code;
 
@@ -32,6 +33,9 @@ bool isc_code_begin(PyObject *module); /* false: no memory, no index */
 
 /* A new entry for code; NULL: no memory.  Keeps a pending exception. */
 isc_code *isc_code_see(PyCodeObject *code);
+
+/* Looks at an entry of an earlier round again: what is left out may have changed. */
+void isc_code_review(isc_code *entry);
 
 /* Tries to define it, now that there may be room; its id or 0. */
 uint32_t isc_code_define(isc_code *entry);
@@ -57,6 +61,12 @@ static inline isc_code *isc_code_of(PyCodeObject *code)
 	isc_code *entry = isc_code_get(code);
 
 	return ISC_LIKELY(entry != NULL) ? entry : isc_code_see(code);
+}
+
+/* Is it to be traced now?  False for one that this round of tracing has not looked at. */
+static inline bool isc_code_is_traced(const isc_code *entry)
+{
+	return entry->state == ISC_CODE_TRACED && entry->round == isc_calls_self.round;
 }
 
 static inline uint32_t isc_code_id(isc_code *entry)

@@ -11,9 +11,10 @@
  */
 #include "python/calls.h"
 #include "python/interpreter.h"
+#include "python/layout.h"
 #include "python/scope.h"
 
-#include "python/layout.h"
+#include <string.h>
 
 static bool fits(void)
 {
@@ -57,6 +58,93 @@ static PyObject *core_is_python(PyObject *module, PyObject *unused)
 	Py_RETURN_NONE;
 }
 
+static PyObject *core_start(PyObject *module, PyObject *args)
+{
+	isc_calls_wish wish;
+	const char *reason = "the runtime in this process is of another version";
+	int all_frames, c_calls;
+
+	if (!PyArg_ParseTuple(args, "ppd:start", &all_frames, &c_calls, &wish.budget_pct))
+		return NULL;
+	wish.all_frames = all_frames;
+	wish.c_calls = c_calls;
+	if (fits())
+		reason = isc_calls_start(module, &wish);
+	if (reason == NULL)
+		Py_RETURN_NONE;
+	return PyUnicode_FromString(reason);
+}
+
+static PyObject *core_stop(PyObject *module, PyObject *unused)
+{
+	(void)module;
+	(void)unused;
+	if (fits())
+		isc_calls_stop();
+	Py_RETURN_NONE;
+}
+
+static PyObject *core_forked(PyObject *module, PyObject *unused)
+{
+	(void)module;
+	(void)unused;
+	if (fits())
+		isc_calls_forked();
+	Py_RETURN_NONE;
+}
+
+static PyObject *core_ticks(PyObject *module, PyObject *unused)
+{
+	(void)module;
+	(void)unused;
+	return PyLong_FromUnsignedLongLong(fits() ? isc_rt_ticks() : 0);
+}
+
+static PyObject *core_window(PyObject *module, PyObject *open)
+{
+	int yes = PyObject_IsTrue(open);
+
+	(void)module;
+	if (yes < 0)
+		return NULL;
+	if (fits())
+		isc_rt_window(yes);
+	Py_RETURN_NONE;
+}
+
+static PyObject *core_flush(PyObject *module, PyObject *args)
+{
+	unsigned int ms;
+	int forget = 0;
+	bool done = false;
+
+	(void)module;
+	if (!PyArg_ParseTuple(args, "I|p:flush", &ms, &forget))
+		return NULL;
+	if (fits() && isc_rt_control() != NULL) {
+		Py_BEGIN_ALLOW_THREADS done = isc_rt_flush_wait(isc_rt_flush_ask(forget), ms < 60000 ? ms : 60000);
+		Py_END_ALLOW_THREADS
+	}
+	return PyBool_FromLong(done);
+}
+
+/* (path of the trace, is it scratch, budget, times that it forgot), or None without a session. */
+static PyObject *core_session(PyObject *module, PyObject *unused)
+{
+	const isc_control *control = fits() ? isc_rt_control() : NULL;
+
+	(void)module;
+	(void)unused;
+	if (control == NULL)
+		Py_RETURN_NONE;
+	return Py_BuildValue(
+		"(NOdI)",
+		PyUnicode_DecodeFSDefaultAndSize(control->trace_path,
+						 (Py_ssize_t)strnlen(control->trace_path, sizeof(control->trace_path))),
+		(control->flags & ISC_CONTROL_SCRATCH) != 0 ? Py_True : Py_False, (double)control->budget_pct,
+		(unsigned)atomic_load_explicit(&control->forgotten, memory_order_acquire));
+}
+
 /* Takes the reference to value, which may be NULL after a failure. */
 static int add_member(PyObject *module, const char *name, PyObject *value)
 {
@@ -96,6 +184,14 @@ static int core_exec(PyObject *module)
 static PyMethodDef core_methods[] = {
 	{"attach", core_attach, METH_O, PyDoc_STR("Join the session in this folder.")},
 	{"active", core_active, METH_NOARGS, PyDoc_STR("Is a session recording this process now?")},
+	{"start", core_start, METH_VARARGS, PyDoc_STR("Trace calls from now on; None, or why that cannot be.")},
+	{"stop", core_stop, METH_NOARGS, PyDoc_STR("One start() less.")},
+	{"forked", core_forked, METH_NOARGS, PyDoc_STR("In a fork child: take back every start().")},
+	{"ticks", core_ticks, METH_NOARGS, PyDoc_STR("Time now, as events have it.")},
+	{"window", core_window, METH_O, PyDoc_STR("One window more, or less.")},
+	{"flush", core_flush, METH_VARARGS,
+	 PyDoc_STR("Wait until all events so far are in the trace, so many ms at most.")},
+	{"session", core_session, METH_NOARGS, PyDoc_STR("The trace of this process, and what is known of it.")},
 	{"is_python", core_is_python, METH_NOARGS, PyDoc_STR("Tell the session that this process runs Python.")},
 	{NULL, NULL, 0, NULL},
 };

@@ -55,6 +55,7 @@ static _PyFrameEvalFunction absent; /* what stands there for the default functio
 static uint32_t holders;	/* frames that ask for the hook to be away */
 static _Atomic uint32_t paused; /* by the governor */
 static bool told_pause;
+static bool covered;   /* somebody had put his hook over ours when we took it away */
 static uint32_t burst; /* events of this burst, in strides */
 
 static __thread uintptr_t floor_of_stack;
@@ -245,8 +246,12 @@ static PyObject *evaluate(PyThreadState *ts, frame *f, int thrown)
 
 	if (near_floor())
 		return evaluate_at_floor(ts, f, thrown);
-	if (ISC_UNLIKELY(entry == NULL || entry->state != ISC_CODE_TRACED))
-		return go_on(ts, f, thrown);
+	if (ISC_UNLIKELY(entry == NULL || !isc_code_is_traced(entry))) {
+		if (entry != NULL && entry->round != isc_calls_self.round && isc_calls_live())
+			isc_code_review(entry);
+		if (entry == NULL || !isc_code_is_traced(entry))
+			return go_on(ts, f, thrown);
+	}
 	if (ISC_UNLIKELY(!isc_calls_live())) {
 		if (isc_calls_over())
 			take_hook();
@@ -284,7 +289,7 @@ void isc_hook_settle(uint64_t ticks)
 	if (!g->empty || burst < BURST_EVENTS || told_pause || g->share <= 0)
 		return;
 	/* The next burst has to be paid as well, before it begins. */
-	rest = (double)g->cost * BURST_EVENTS + SWITCH_NS * g->ticks_per_ns - (double)g->tokens;
+	rest = (double)g->cost * BURST_EVENTS + SWITCH_NS * g->ticks_per_ns - (double)isc_budget_left();
 	if (!isc_waker_ask((uint64_t)(rest / g->share / g->ticks_per_ns), wake, &paused))
 		return;
 	isc_governor_spend((uint64_t)(SWITCH_NS * g->ticks_per_ns));
@@ -305,10 +310,35 @@ void isc_governor_forget(isc_code *entry)
 
 bool isc_hook_begin(void)
 {
-	if (!find_pointer(PyInterpreterState_Get()))
-		return false;
 	isc_waker_begin();
 	return true;
+}
+
+bool isc_hook_on(void)
+{
+	PyInterpreterState *interp = PyInterpreterState_Get();
+	_PyFrameEvalFunction now = _PyInterpreterState_GetEvalFrameFunc(interp);
+
+	told_pause = false;
+	burst = 0;
+	if (now == evaluate)
+		return true;
+	/* Whoever came while we were there calls us still, and with him below us as well
+	 * there would be no end to it. */
+	if (covered && now != _PyEval_EvalFrameDefault)
+		return true;
+	covered = false;
+	return find_pointer(interp);
+}
+
+void isc_hook_off(void)
+{
+	if (told_pause && isc_calls_live())
+		isc_calls_write(isc_calls_ticks(), 0, ISC_KIND_GOVERNED, ISC_GOVERNED_TRACED);
+	told_pause = false;
+	atomic_store(&paused, 0);
+	take_hook();
+	covered = _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get()) != previous;
 }
 
 #endif

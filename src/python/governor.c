@@ -128,10 +128,10 @@ static double ns_since(const struct timespec *from)
 	return (double)(now.tv_sec - from->tv_sec) * 1e9 + (double)(now.tv_nsec - from->tv_nsec);
 }
 
-void isc_governor_begin(void)
+/* What an event costs, and how long a tick is. */
+static void measure(void)
 {
 	isc_governor *g = &isc_governor_self;
-	double budget = isc_calls_self.control->budget_pct;
 	double per_event = 0, ns, cost_ns;
 	uint64_t now;
 
@@ -152,11 +152,21 @@ void isc_governor_begin(void)
 	g->cost = (int64_t)((cost_ns + LATER_NS) * g->ticks_per_ns) + 1;
 	if (isc_calls_live())
 		isc_calls_write(now, (uint32_t)(cost_ns * 2 * 16), ISC_KIND_GOVERNED, ISC_GOVERNED_COST);
-	g->on = budget >= 0;
-	g->share = budget / 100;
+}
+
+void isc_governor_begin(bool first, double budget_pct)
+{
+	isc_governor *g = &isc_governor_self;
+
+	if (first)
+		measure();
+	g->on = budget_pct >= 0;
+	g->share = budget_pct / 100;
 	g->most = (int64_t)(BUCKET_NS * g->ticks_per_ns * g->share);
-	g->tokens = g->most;
-	g->looked = now;
+	/* Without a budget nobody looks into it. */
+	if (g->on)
+		isc_budget_set(g->most);
+	g->looked = isc_calls_ticks();
 	g->watching = g->empty = false;
 	g->countdown = g->on ? ISC_GOVERNOR_STRIDE : INT32_MAX;
 }
@@ -204,18 +214,18 @@ static uint64_t passed(uint64_t ticks)
 void isc_governor_look(uint64_t ticks)
 {
 	isc_governor *g = &isc_governor_self;
+	int64_t left;
 
 	if (!g->on) {
 		g->countdown = INT32_MAX;
 		return;
 	}
-	g->tokens -= g->cost * (ISC_GOVERNOR_STRIDE - g->countdown);
+	isc_budget_take(g->cost * (ISC_GOVERNOR_STRIDE - g->countdown));
 	g->countdown = ISC_GOVERNOR_STRIDE;
-	g->tokens += (int64_t)((double)passed(ticks) * g->share);
+	left = isc_budget_fill((int64_t)((double)passed(ticks) * g->share));
+	atomic_store_explicit(&isc_budget_self.filled, ticks, memory_order_relaxed);
 	g->looked = ticks;
-	if (g->tokens > g->most)
-		g->tokens = g->most;
-	g->empty = g->tokens < 0;
-	g->watching = g->tokens < g->most / 2;
+	g->empty = left < 0;
+	g->watching = left < g->most / 2;
 	isc_hook_settle(ticks);
 }

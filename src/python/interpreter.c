@@ -8,6 +8,9 @@
 
 #include "runtime/runtime.h"
 
+/* A runtime of another version may lack it. */
+#pragma weak isc_rt_define
+
 #define VERSION_MAX 64u
 
 static char text[VERSION_MAX + PATH_MAX]; /* "3.11.7", NUL, the path */

@@ -32,9 +32,12 @@ typedef struct callback {
 	PyObject_HEAD vectorcallfunc call;
 } callback;
 
-static PyObject *disable;   /* sys.monitoring.DISABLE */
-static PyObject *set_local; /* sys.monitoring.set_local_events */
-static PyObject *tool, *no_events, *local_events, *exit_events;
+static PyObject *disable;    /* sys.monitoring.DISABLE */
+static PyObject *set_local;  /* sys.monitoring.set_local_events */
+static PyObject *set_global; /* sys.monitoring.set_events */
+static PyObject *tool, *no_events, *exit_events, *global_events;
+static PyObject *local_events; /* one of these */
+static PyObject *python_events, *all_events;
 
 /* ---- who costs what --------------------------------------------------- */
 
@@ -86,9 +89,9 @@ static bool is_too_dear(const isc_code *entry)
 
 	if (!g->empty || entry->calls < CALLS_LEAST)
 		return false;
-	if (g->tokens < -4 * g->most)
+	if (isc_budget_left() < -4 * g->most)
 		return true;
-	if (g->tokens < -g->most)
+	if (isc_budget_left() < -g->most)
 		bound = SELF_EVENTS_IN_DEBT;
 	return entry->self_ticks < bound * (uint64_t)g->cost * entry->calls;
 }
@@ -197,14 +200,20 @@ static __attribute__((noinline, cold)) PyObject *not_live(void)
 	return isc_calls_over() ? no_more() : nothing();
 }
 
-/* The first start of a code object, or one of a kind that is not traced. */
+/* The first start of a code object in this round, or one of a kind that is not traced. */
 static __attribute__((noinline, cold)) isc_code *first_start(PyCodeObject *code, isc_code *entry)
 {
 	uint64_t from = isc_calls_ticks();
 
-	if (entry != NULL || !PyCode_Check(code))
+	if (!PyCode_Check(code) || (entry != NULL && entry->round == isc_calls_self.round))
 		return NULL;
-	entry = isc_code_see(code);
+	if (entry == NULL) {
+		entry = isc_code_see(code);
+	} else {
+		/* Events that were disabled since come back only to code that had none. */
+		set_events_of(code, no_events);
+		isc_code_review(entry);
+	}
 	if (entry == NULL || entry->state != ISC_CODE_TRACED)
 		return NULL;
 	isc_hook_arm(entry);
@@ -219,7 +228,7 @@ static PyObject *on_start(PyObject *self, PyObject *const *args, size_t n, PyObj
 	uint64_t ticks;
 
 	(void)self, (void)n, (void)names;
-	if (ISC_UNLIKELY(entry == NULL || entry->state != ISC_CODE_TRACED)) {
+	if (ISC_UNLIKELY(entry == NULL || !isc_code_is_traced(entry))) {
 		entry = first_start(code, entry);
 		if (entry == NULL)
 			return no_more();
@@ -246,7 +255,7 @@ static inline PyObject *on_resume_by(PyCodeObject *code, uint32_t arg)
 	isc_code *entry = entry_of((PyObject *)code);
 	uint64_t ticks;
 
-	if (ISC_UNLIKELY(entry == NULL || entry->state != ISC_CODE_TRACED || !isc_calls_live()))
+	if (ISC_UNLIKELY(entry == NULL || !isc_code_is_traced(entry) || !isc_calls_live()))
 		return nothing();
 	if (ISC_UNLIKELY(code->co_flags & CO_COROUTINE))
 		isc_task_enter(PyThreadState_Get());
@@ -263,10 +272,19 @@ static inline PyObject *on_resume_by(PyCodeObject *code, uint32_t arg)
 	return nothing();
 }
 
+/* Of an event that may be disabled: when tracing is over it comes once more at each place. */
+static inline PyObject *local_result(PyObject *result)
+{
+	if (ISC_LIKELY(!isc_calls_over()))
+		return result;
+	Py_DECREF(result);
+	return no_more();
+}
+
 static PyObject *on_resume(PyObject *self, PyObject *const *args, size_t n, PyObject *names)
 {
 	(void)self, (void)n, (void)names;
-	return on_resume_by((PyCodeObject *)args[0], ISC_CALL_SENT);
+	return local_result(on_resume_by((PyCodeObject *)args[0], ISC_CALL_SENT));
 }
 
 static PyObject *on_throw(PyObject *self, PyObject *const *args, size_t n, PyObject *names)
@@ -292,7 +310,7 @@ static inline PyObject *on_exit_by(PyCodeObject *code, uint32_t arg)
 	uint64_t ticks = isc_calls_ticks();
 	isc_code *entry = entry_of((PyObject *)code);
 
-	if (ISC_UNLIKELY(entry == NULL || entry->state != ISC_CODE_TRACED)) {
+	if (ISC_UNLIKELY(entry == NULL || !isc_code_is_traced(entry))) {
 		if (entry != NULL && entry->state == ISC_CODE_GOVERNED)
 			exit_of_governed(entry, ticks, arg);
 		return nothing();
@@ -311,13 +329,13 @@ static inline PyObject *on_exit_by(PyCodeObject *code, uint32_t arg)
 static PyObject *on_return(PyObject *self, PyObject *const *args, size_t n, PyObject *names)
 {
 	(void)self, (void)n, (void)names;
-	return on_exit_by((PyCodeObject *)args[0], ISC_CALL_RETURNED);
+	return local_result(on_exit_by((PyCodeObject *)args[0], ISC_CALL_RETURNED));
 }
 
 static PyObject *on_yield(PyObject *self, PyObject *const *args, size_t n, PyObject *names)
 {
 	(void)self, (void)n, (void)names;
-	return on_exit_by((PyCodeObject *)args[0], ISC_CALL_YIELDED);
+	return local_result(on_exit_by((PyCodeObject *)args[0], ISC_CALL_YIELDED));
 }
 
 static PyObject *on_unwind(PyObject *self, PyObject *const *args, size_t n, PyObject *names)
@@ -334,7 +352,7 @@ static PyObject *native(PyObject *const *args, size_t n, uint32_t kind, uint32_t
 	uint64_t ticks;
 	uint32_t id;
 
-	if (PyVectorcall_NARGS(n) < 3 || entry == NULL || entry->state != ISC_CODE_TRACED || !isc_calls_live())
+	if (PyVectorcall_NARGS(n) < 3 || entry == NULL || !isc_code_is_traced(entry) || !isc_calls_live())
 		return nothing();
 	id = isc_native_name(args[2]);
 	if (id == 0)
@@ -421,29 +439,27 @@ static bool connect(PyObject *monitoring, PyObject *numbers, int which, long *nu
 
 static bool begin(PyObject *monitoring, PyObject *numbers)
 {
-	long everywhere = 0, local = 0, exits = 0, number = 0;
-	PyObject *done;
+	long everywhere = 0, python = 0, native_too = 0, exits = 0, number = 0;
 
 	for (int i = 0; i < EVENTS; i++) {
-		if (events[i].native && !isc_calls_self.c_calls)
-			continue;
 		if (!connect(monitoring, numbers, i, &number))
 			return false;
 		if (events[i].local)
-			local |= number;
+			native_too |= number;
 		else if (!events[i].native)
 			everywhere |= number;
+		if (events[i].local && !events[i].native)
+			python |= number;
 		if (i == RETURN || i == YIELD)
 			exits |= number;
 	}
-	local_events = PyLong_FromLong(local);
+	global_events = PyLong_FromLong(everywhere);
+	python_events = PyLong_FromLong(python);
+	all_events = PyLong_FromLong(native_too);
 	exit_events = PyLong_FromLong(exits);
 	no_events = PyLong_FromLong(0);
-	if (local_events == NULL || exit_events == NULL || no_events == NULL)
-		return false;
-	done = PyObject_CallMethod(monitoring, "set_events", "Ol", tool, everywhere);
-	Py_XDECREF(done);
-	return done != NULL;
+	return global_events != NULL && python_events != NULL && all_events != NULL && exit_events != NULL &&
+	       no_events != NULL;
 }
 
 bool isc_hook_begin(void)
@@ -456,7 +472,8 @@ bool isc_hook_begin(void)
 		goto out;
 	disable = PyObject_GetAttrString(monitoring, "DISABLE");
 	set_local = PyObject_GetAttrString(monitoring, "set_local_events");
-	if (disable == NULL || set_local == NULL)
+	set_global = PyObject_GetAttrString(monitoring, "set_events");
+	if (disable == NULL || set_local == NULL || set_global == NULL)
 		goto out;
 	tool = take_tool(monitoring);
 	good = tool != NULL && begin(monitoring, numbers);
@@ -471,6 +488,63 @@ out:
 	PyErr_Clear();
 	Py_XDECREF(numbers);
 	return good;
+}
+
+static bool set_events_everywhere(PyObject *which)
+{
+	PyObject *args[] = {tool, which};
+	PyObject *done = PyObject_Vectorcall(set_global, args, 2, NULL);
+
+	if (done == NULL)
+		PyErr_Clear();
+	Py_XDECREF(done);
+	return done != NULL;
+}
+
+/* Starts that were disabled come back only to code that was without any event in between. */
+static void ungovern(void)
+{
+	uint64_t ticks = isc_calls_ticks();
+
+	while (governed != NULL) {
+		isc_code *entry = governed;
+
+		set_events_of(entry->code, exit_events);
+		set_events_of(entry->code, no_events);
+		if (isc_calls_live())
+			isc_calls_write(ticks, isc_code_id(entry), ISC_KIND_GOVERNED, ISC_GOVERNED_TRACED);
+		isc_governor_forget(entry);
+		entry->state = ISC_CODE_SKIPPED; /* until it starts again */
+		entry->counted = 0;
+	}
+}
+
+bool isc_hook_on(void)
+{
+	static bool all_frames; /* of the last round */
+
+	local_events = isc_calls_self.c_calls ? all_events : python_events;
+	ungovern();
+	seen.thread = NULL;
+	if (!set_events_everywhere(global_events))
+		return false;
+	/* What was left out has its starts disabled, and is wanted now. */
+	if (isc_calls_self.all_frames && !all_frames && isc_calls_self.round > 1) {
+		PyObject *monitoring = PySys_GetObject("monitoring");
+		PyObject *done = monitoring != NULL ? PyObject_CallMethod(monitoring, "restart_events", NULL) : NULL;
+
+		PyErr_Clear();
+		Py_XDECREF(done);
+	}
+	all_frames = isc_calls_self.all_frames;
+	return true;
+}
+
+void isc_hook_off(void)
+{
+	if (in_burst != NULL && isc_calls_live())
+		end_burst(isc_calls_ticks());
+	set_events_everywhere(no_events);
 }
 
 #endif

@@ -74,18 +74,27 @@ static __thread Py_tracefunc below; /* the program's, or NULL */
 
 static int profile(PyObject *self, PyFrameObject *frame, int what, PyObject *arg)
 {
-	int result = below != NULL ? below(self, frame, what, arg) : 0;
+	Py_tracefunc theirs = below;
+	int result = theirs != NULL ? theirs(self, frame, what, arg) : 0;
 	PyCodeObject *code;
 	const isc_code *entry;
 	uint64_t ticks;
 	uint32_t id;
 
+	if (isc_calls_over()) {
+		PyThreadState *ts = PyThreadState_Get();
+
+		/* The interpreter looks at it again when we return. */
+		if (ts->c_profilefunc == profile)
+			ts->c_profilefunc = theirs;
+		return result;
+	}
 	if (what != PyTrace_C_CALL && what != PyTrace_C_RETURN && what != PyTrace_C_EXCEPTION)
 		return result;
 	code = PyFrame_GetCode(frame);
 	entry = isc_code_get(code);
 	Py_DECREF(code);
-	if (entry == NULL || entry->state != ISC_CODE_TRACED || !isc_calls_live() || arg == NULL)
+	if (entry == NULL || !isc_code_is_traced(entry) || !isc_calls_live() || arg == NULL)
 		return result;
 	id = isc_native_name(arg);
 	if (id == 0)

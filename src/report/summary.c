@@ -150,6 +150,21 @@ static void write_unseen(const isc_analysis *a, isc_buffer *out)
 	isc_buffer_text(out, any ? "; " : "");
 }
 
+/* Of the warnings from this one on: with what to do, where something can be done. */
+static void write_remedies(const isc_analysis *a, size_t from, isc_buffer *out)
+{
+	size_t remedies = 0;
+	isc_units u;
+
+	for (size_t i = from; i < a->warning_count; i++)
+		remedies += a->warnings[i].remedy != NULL;
+	if (remedies == a->warning_count - from)
+		isc_buffer_text(out, ", with what to do");
+	else if (remedies > 0)
+		isc_buffer_format(out, ", with what to do about %s of them", isc_units_count(&u, remedies));
+	isc_buffer_text(out, "\n");
+}
+
 static void write_warnings(const isc_analysis *a, isc_buffer *out)
 {
 	size_t shown = 0;
@@ -172,7 +187,8 @@ static void write_warnings(const isc_analysis *a, isc_buffer *out)
 	write_unseen(a, out);
 	isc_words_plural(out, a->warning_count - shown, shown > 0 ? "more warning is" : "warning is",
 			 shown > 0 ? "more warnings are" : "warnings are");
-	isc_buffer_text(out, " in the report, with what to do\n");
+	isc_buffer_text(out, " in the report");
+	write_remedies(a, shown, out);
 }
 
 isc_status isc_report_summary(const isc_analysis *a, const char *report, const char *trace, isc_buffer *out,

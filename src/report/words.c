@@ -42,10 +42,12 @@ void isc_words_command(isc_buffer *out, const isc_text *argv, size_t argc, bool 
 
 void isc_words_end(isc_buffer *out, bool known, int exit_code, int signal)
 {
+	isc_units u;
+
 	if (!known)
 		isc_buffer_text(out, "was not seen to end");
 	else if (signal != 0)
-		isc_buffer_format(out, "was ended by signal %d", signal);
+		isc_buffer_format(out, "was ended by %s", isc_units_signal(&u, signal));
 	else
 		isc_buffer_format(out, "exited with %d", exit_code);
 }

@@ -11,7 +11,7 @@
 /* A command line as one would type it: arguments with blanks in quotes. */
 void isc_words_command(isc_buffer *out, const isc_text *argv, size_t argc, bool cut);
 
-/* "exited with 0", "was ended by signal 9", "was not seen to end". */
+/* "exited with 0", "was ended by SIGKILL, signal 9", "was not seen to end". */
 void isc_words_end(isc_buffer *out, bool known, int exit_code, int signal);
 
 /* "1 thread", "2,048 threads". */

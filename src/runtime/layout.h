@@ -21,7 +21,7 @@
 
 /* Raised with every change of this file, of record.h or of an exported
  * function: parts of two installs that meet in one program stay inert. */
-#define ISC_RT_ABI 5u
+#define ISC_RT_ABI 8u
 
 #define ISC_SESSION_VARIABLE "INFERSCOPE_SESSION" /* the session folder's path */
 
@@ -45,7 +45,8 @@ enum isc_control_flag {
 	ISC_CONTROL_CALLS = 1u << 3,	     /* Python calls are traced */
 	ISC_CONTROL_ALL_FRAMES = 1u << 4,    /* also those that are left out otherwise */
 	ISC_CONTROL_C_CALLS = 1u << 5,	     /* and calls of C functions */
-	ISC_CONTROL_SAMPLE = 1u << 6	     /* stacks are sampled */
+	ISC_CONTROL_SCRATCH = 1u << 6,	     /* the trace is nobody's: it goes with the session */
+	ISC_CONTROL_SAMPLE = 1u << 7	     /* stacks are sampled */
 };
 
 enum isc_clock_source {
@@ -84,19 +85,24 @@ typedef struct isc_control {
 	uint32_t abi;		/* ISC_RT_ABI of the recorder */
 	uint32_t flags;		/* enum isc_control_flag */
 	uint8_t session_id[16];
-	uint32_t clock_source;	   /* enum isc_clock_source */
-	uint32_t root_pid;	   /* the program that `run` started; recorder, before its exec */
-	uint32_t first_blocks;	   /* blocks of a new pool */
-	uint32_t max_blocks;	   /* and its limit */
-	uint32_t max_slots;	   /* threads that can write at once */
-	uint32_t first_defs_bytes; /* backed bytes of a new definitions file */
-	uint32_t max_defs_bytes;   /* and its limit */
-	uint32_t roster_entries;   /* ISC_ROSTER_ENTRIES */
-	uint64_t start_ns;	   /* CLOCK_MONOTONIC at the start of the session */
-	_Atomic uint32_t phase;	   /* enum isc_control_phase; recorder */
-	float budget_pct;	   /* slowdown that tracing may cause; negative: any; recorder, before publishing */
-	uint32_t rate_hz;	   /* samples per second of CPU time; recorder, before publishing */
-	uint8_t pad1[44];
+	uint32_t clock_source;	      /* enum isc_clock_source */
+	uint32_t root_pid;	      /* the program that `run` started; recorder, before its exec */
+	uint32_t first_blocks;	      /* blocks of a new pool */
+	uint32_t max_blocks;	      /* and its limit */
+	uint32_t max_slots;	      /* threads that can write at once */
+	uint32_t first_defs_bytes;    /* backed bytes of a new definitions file */
+	uint32_t max_defs_bytes;      /* and its limit */
+	uint32_t roster_entries;      /* ISC_ROSTER_ENTRIES */
+	uint64_t start_ns;	      /* CLOCK_MONOTONIC at the start of the session */
+	_Atomic uint32_t phase;	      /* enum isc_control_phase; recorder */
+	float budget_pct;	      /* slowdown that tracing may cause; negative: any; recorder, before publishing */
+	_Atomic uint32_t flush_asked; /* 80: times that everything written so far was asked for; processes, fetch_add */
+	_Atomic uint32_t flush_done;  /* so many of them are answered: it is in the trace; recorder, release, a futex */
+	_Atomic uint32_t windows;     /* 88: parts of processes that are being looked at now; processes, fetch_add */
+	_Atomic uint32_t forget;      /* 1: with the next flush old events may go, if there is no window; processes */
+	_Atomic uint32_t forgotten;   /* times that they went; recorder, before flush_done */
+	uint32_t rate_hz;	      /* 100: samples per second of CPU time; recorder, before publishing */
+	uint8_t pad1[24];
 	/* A line of its own: every new process adds to it. */
 	_Atomic uint64_t roster_tail;	/* 128: entries taken; processes, fetch_add */
 	_Atomic uint64_t attach_failed; /* 136: images that could not open a pool; processes */
@@ -109,6 +115,9 @@ typedef struct isc_control {
 _Static_assert(offsetof(isc_control, roster_tail) == 128, "control: roster_tail");
 _Static_assert(offsetof(isc_control, trace_path) == 256, "control: trace_path");
 _Static_assert(sizeof(isc_control) == 4096, "control");
+
+/* A FIFO that the recorder reads: a byte in it wakes it up. */
+#define ISC_BELL_NAME "bell"
 
 /* A file of zeros, backed in full, that the first process to write claims by
  * rename, so that the root process starts with room while children start small.

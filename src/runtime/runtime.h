@@ -67,6 +67,16 @@ ISC_API uint64_t isc_rt_ticks(void);
 ISC_API void isc_rt_write(const isc_record *record, uint32_t n);
 ISC_API void isc_rt_write1(uint64_t ticks, uint64_t word);
 
+/* Somebody more (or less) looks at a part of this process: until he has read it,
+ * nothing is forgotten. */
+ISC_API void isc_rt_window(bool open);
+
+/* Asks the recorder for everything that was written so far; the number to wait
+ * for.  forget: a scratch trace may drop all of it, when nobody looks.  Then waits until it is in the trace, and at most so long; false: it is
+ * not, and nobody knows when.  Not signal-safe: this one does block. */
+ISC_API uint32_t isc_rt_flush_ask(bool forget);
+ISC_API bool isc_rt_flush_wait(uint32_t asked, uint32_t patience_ms);
+
 /* A scope of a context, on its way; the caller's memory. */
 typedef struct isc_rt_span {
 	uint64_t instance; /* what scopes inside it name as the one around them */

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/output.h"
 #include "session/launch.h"
 
 static volatile int program_status;
@@ -43,6 +44,7 @@ _Noreturn void isc_ending_now(int wait_status)
 static void on_signal(int signo)
 {
 	(void)signo;
+	isc_output_drop_all();
 	isc_ending_now(program_status);
 }
 

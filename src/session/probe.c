@@ -9,6 +9,7 @@
 const isc_probe isc_probes[] = {
 	{"rights", true, isc_probe_rights},
 	{"runtime", true, isc_probe_runtime},
+	{"collectors", false, isc_probe_collectors},
 	{"python", false, isc_probe_python},
 	{"session memory", true, isc_probe_memory},
 	{"trace file", false, isc_probe_trace},

@@ -52,6 +52,7 @@ void isc_probe_numa(const isc_probe_context *context, isc_probe_result *out);
 
 /* probe_parts.c: our parts, Python, the GPU's driver and the place for the trace. */
 void isc_probe_runtime(const isc_probe_context *context, isc_probe_result *out);
+void isc_probe_collectors(const isc_probe_context *context, isc_probe_result *out);
 void isc_probe_python(const isc_probe_context *context, isc_probe_result *out);
 void isc_probe_gpu(const isc_probe_context *context, isc_probe_result *out);
 void isc_probe_trace(const isc_probe_context *context, isc_probe_result *out);

@@ -43,6 +43,45 @@ void isc_probe_runtime(const isc_probe_context *context, isc_probe_result *out)
 	}
 }
 
+/* What this build records at all; whether it can do so here is for the other probes. */
+static const struct collector {
+	const char *name;
+	bool built;
+} collectors[] = {
+	{"Python calls", true},	      {"scopes, marks and counters", true},
+	{"context switches", true},   {"stack samples", false},
+	{"allocations", false},	      {"system calls", false},
+	{"waiting for locks", false}, {"garbage collection", false},
+	{"GPU work", false},
+};
+
+/* "A, B, C" of those that are built, or are not; how many. */
+static size_t list_collectors(bool built, char *out, size_t room)
+{
+	size_t count = 0, used = 0;
+
+	out[0] = 0;
+	for (size_t i = 0; i < sizeof(collectors) / sizeof(collectors[0]); i++) {
+		if (collectors[i].built != built || used >= room)
+			continue;
+		used += (size_t)snprintf(out + used, room - used, "%s%s", count > 0 ? ", " : "", collectors[i].name);
+		count++;
+	}
+	return count;
+}
+
+void isc_probe_collectors(const isc_probe_context *context, isc_probe_result *out)
+{
+	char there[200], absent[200];
+	size_t lacking;
+
+	(void)context;
+	list_collectors(true, there, sizeof(there));
+	lacking = list_collectors(false, absent, sizeof(absent));
+	isc_probe_say(out, lacking > 0 ? ISC_PROBE_LIMITED : ISC_PROBE_OK, "%s%s%s", there,
+		      lacking > 0 ? "; not in this build: " : "", absent);
+}
+
 void isc_probe_python(const isc_probe_context *context, isc_probe_result *out)
 {
 	char python[2048];

@@ -1,10 +1,16 @@
 #include "session/recorder.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -42,6 +48,7 @@ struct isc_recorder {
 	isc_trace_end end;
 	bool write_failed; /* said once */
 	uint64_t ended_ns;
+	int bell; /* readable: a process of the program asks for a flush; -1: it has to wait until we look */
 };
 
 const isc_folder *isc_recorder_folder(const isc_recorder *r)
@@ -73,15 +80,16 @@ static void check_write(isc_recorder *r, isc_status st, const isc_error *err)
 	tell(r, ISC_LOG_ERROR, err->what, "the program goes on; what was traced until now can be read");
 }
 
-static uint32_t flags_of(const isc_settings *s, bool agent)
+static uint32_t flags_of(const isc_settings *s, bool agent, bool scratch)
 {
-	uint32_t flags = agent ? ISC_CONTROL_AGENT : 0;
+	uint32_t flags = (agent ? ISC_CONTROL_AGENT : 0) | (scratch ? ISC_CONTROL_SCRATCH : 0);
 
 	if (s->follow == ISC_FOLLOW_PYTHON)
 		flags |= ISC_CONTROL_FOLLOW_PYTHON;
 	if (s->follow == ISC_FOLLOW_ALL)
 		flags |= ISC_CONTROL_FOLLOW_ALL;
-	if (s->python_calls)
+	/* With a scratch trace the program itself says when. */
+	if (s->python_calls && !scratch)
 		flags |= ISC_CONTROL_CALLS;
 	if (s->all_frames)
 		flags |= ISC_CONTROL_ALL_FRAMES;
@@ -90,6 +98,18 @@ static uint32_t flags_of(const isc_settings *s, bool agent)
 	if (s->sample)
 		flags |= ISC_CONTROL_SAMPLE;
 	return flags;
+}
+
+/* Without one things go on, and answers come later. */
+static int make_bell(const isc_folder *folder)
+{
+	char path[sizeof(folder->path) + sizeof("/" ISC_BELL_NAME)];
+
+	snprintf(path, sizeof(path), "%s/" ISC_BELL_NAME, folder->path);
+	if (mkfifo(path, 0600) < 0)
+		return -1;
+	/* For writing too: without a writer it would be readable all the time. */
+	return open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
 }
 
 isc_status isc_recorder_new(const isc_recorder_options *options, isc_recorder **out, isc_error *err)
@@ -119,7 +139,7 @@ isc_status isc_recorder_new(const isc_recorder_options *options, isc_recorder **
 		free(r);
 		return isc_fail_errno(err, "no random number for the session");
 	}
-	folder.flags = flags_of(s, options->agent);
+	folder.flags = flags_of(s, options->agent, options->scratch);
 	/* Half of it: the other half is for watching from outside. */
 	folder.budget_pct = (float)(s->budget_pct > 0 ? s->budget_pct / 2 : s->budget_pct);
 	folder.rate_hz = s->rate_hz;
@@ -143,6 +163,7 @@ isc_status isc_recorder_new(const isc_recorder_options *options, isc_recorder **
 		free(r);
 		return st;
 	}
+	r->bell = make_bell(&r->folder);
 	r->sink.clock_source = r->clock_source;
 	isc_sink_clock(&r->sink, pair);
 	r->sink.writer = r->writer;
@@ -167,8 +188,13 @@ static void open_switches(isc_recorder *r, pid_t root, bool running)
 	/* Half of the budget: the other half is for what runs inside the program. */
 	if (options.budget_pct > 0)
 		options.budget_pct /= 2;
-	if (isc_switches_open(root, &options, &r->switches, &err) != ISC_OK)
+	if (r->folder.control->flags & ISC_CONTROL_SCRATCH) {
+		/* Switches would cost the program something between its windows too. */
+		isc_fail(&err, ISC_ERR_UNSUPPORTED, "when threads ran is not watched for a part of a program");
+		isc_hint(&err, "inferscope run watches it for a whole one");
+	} else if (isc_switches_open(root, &options, &r->switches, &err) != ISC_OK) {
 		r->switches = NULL;
+	}
 	isc_facts_perf(&facts, r->switches != NULL ? NULL : &err);
 	isc_recorder_facts(r, facts.data, facts.len);
 	isc_buffer_fini(&facts);
@@ -210,8 +236,33 @@ bool isc_recorder_over(const isc_recorder *r)
 	       isc_clock_mono_ns() >= r->collect_ns + (uint64_t)(r->settings->duration_s * 1e9);
 }
 
+/* Those who wait hear that what they had written when they asked is in the file. */
+static void answer(isc_recorder *r, uint32_t asked)
+{
+	isc_control *control = r->folder.control;
+
+	atomic_store_explicit(&control->flush_done, asked, memory_order_release);
+	syscall(SYS_futex, &control->flush_done, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* A scratch trace is there to be read soon: what nobody looks at any more need not be read past each time. */
+static void forget(isc_recorder *r)
+{
+	isc_control *control = r->folder.control;
+	isc_error err;
+
+	if (atomic_exchange(&control->forget, 0) == 0 || (control->flags & ISC_CONTROL_SCRATCH) == 0 ||
+	    atomic_load(&control->windows) != 0)
+		return;
+	check_write(r, isc_writer_forget(r->writer, &err), &err);
+	atomic_fetch_add(&control->forgotten, 1);
+}
+
 static void collect(isc_recorder *r, bool last)
 {
+	/* Read before anything is drained. */
+	uint32_t asked = atomic_load_explicit(&r->folder.control->flush_asked, memory_order_acquire);
+	bool flush = asked != atomic_load_explicit(&r->folder.control->flush_done, memory_order_relaxed);
 	isc_error err;
 	uint64_t now;
 
@@ -222,16 +273,20 @@ static void collect(isc_recorder *r, bool last)
 	check_write(r, last ? isc_drain_finish(r->drain, &err) : isc_drain_run(r->drain, &r->cycle, &err), &err);
 	isc_follow_flush(r->follow);
 	check_write(r, r->sink.failed, &r->sink.err);
-	if (now >= r->next_clock_ns || last) {
+	if (now >= r->next_clock_ns || last || flush) {
 		isc_clock_pair pair = isc_clock_read_pair(r->clock_source);
 
 		r->next_clock_ns = now + CLOCK_EVERY_NS;
 		isc_sink_clock(&r->sink, pair);
 		check_write(r, isc_writer_clock(r->writer, pair.ticks, pair.mono_ns, &err), &err);
 	}
-	if (now >= r->next_flush_ns || last) {
+	if (now >= r->next_flush_ns || last || flush) {
 		r->next_flush_ns = now + FLUSH_EVERY_NS;
 		check_write(r, isc_writer_flush(r->writer, &err), &err);
+	}
+	if (flush) {
+		forget(r);
+		answer(r, asked);
 	}
 }
 
@@ -250,16 +305,19 @@ static uint64_t sleep_ns(const isc_recorder *r, uint64_t now)
 
 bool isc_recorder_turn(isc_recorder *r, int fd)
 {
-	struct pollfd fds[POLLFDS] = {{.fd = fd, .events = POLLIN}};
+	struct pollfd fds[POLLFDS] = {{.fd = fd, .events = POLLIN}, {.fd = r->bell, .events = POLLIN}};
+	char rung[64];
 	uint64_t now = isc_clock_mono_ns(), sleep = sleep_ns(r, now);
 	struct timespec timeout = {(time_t)(sleep / NS_PER_S), (long)(sleep % NS_PER_S)};
-	size_t n = 1;
+	size_t n = 2;
 	bool failed;
 
 	if (r->switches != NULL)
-		n += isc_switches_pollfds(r->switches, fds + 1, POLLFDS - 1);
+		n += isc_switches_pollfds(r->switches, fds + n, POLLFDS - n);
 	/* When it says nothing, the caller looks: the program's end is not missed. */
 	failed = ppoll(fds, n, &timeout, NULL) < 0;
+	while (r->bell >= 0 && read(r->bell, rung, sizeof(rung)) == (ssize_t)sizeof(rung))
+		continue;
 	now = isc_clock_mono_ns();
 	if (now >= r->collect_ns && atomic_load(&r->folder.control->phase) == ISC_PHASE_WAITING)
 		set_phase(r, ISC_PHASE_COLLECTING);
@@ -301,6 +359,8 @@ static void release(isc_recorder *r)
 	isc_switches_close(r->switches);
 	isc_follow_free(r->follow);
 	isc_sink_fini(&r->sink);
+	if (r->bell >= 0)
+		close(r->bell);
 	free(r);
 }
 

@@ -27,6 +27,7 @@ typedef struct isc_recorder_options {
 	int trace_fd;		/* taken over */
 	const char *trace_path; /* absolute */
 	bool agent;		/* the hooks will be preloaded */
+	bool scratch;		/* the trace is nobody's, and calls are traced when the program says so */
 	isc_recorder_say say;
 	void *say_self;
 } isc_recorder_options;

@@ -65,6 +65,18 @@ static bool is_trace_of(int fd, const isc_control *control)
 	       memcmp(h.session_id, control->session_id, sizeof(h.session_id)) == 0;
 }
 
+/* Who would have read it is gone. */
+static void remove_scratch(const char *trace, const isc_control *control)
+{
+	int fd = open(trace, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
+
+	if (fd < 0)
+		return;
+	if (is_trace_of(fd, control))
+		unlink(trace);
+	close(fd);
+}
+
 static isc_status salvage_one(const char *path, char *trace, size_t room)
 {
 	isc_folder folder;
@@ -81,6 +93,12 @@ static isc_status salvage_one(const char *path, char *trace, size_t room)
 	if (st != ISC_OK)
 		return st;
 	snprintf(trace, room, "%s", folder.control->trace_path);
+	if (folder.control->flags & ISC_CONTROL_SCRATCH) {
+		remove_scratch(trace, folder.control);
+		trace[0] = 0;
+		isc_folder_remove(&folder, false);
+		return ISC_OK;
+	}
 	/* Moved away or replaced since: then the remains have no home. */
 	fd = open(trace, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
 	if (fd >= 0 && is_trace_of(fd, folder.control) && isc_writer_resume(fd, &writer, &err) == ISC_OK) {

@@ -196,6 +196,7 @@ isc_status isc_session_watch(const isc_session_options *options, pid_t pid, isc_
 					 .trace_fd = options->trace_fd,
 					 .trace_path = options->trace_path,
 					 .agent = options->settings->agent,
+					 .scratch = options->scratch,
 					 .say = options->say,
 					 .say_self = options->say_self};
 	char name[64], preload[1200];

@@ -17,6 +17,7 @@ typedef struct isc_session_options {
 	const isc_settings *settings;
 	int trace_fd;		/* taken over */
 	const char *trace_path; /* absolute */
+	bool scratch;		/* as in isc_recorder_options */
 	bool lacks_package;	/* the program is a Python that does not load us by itself */
 	isc_recorder_say say;
 	void *say_self;

@@ -44,6 +44,26 @@ isc_status isc_writer_make_room(isc_writer *w, uint32_t segments, isc_error *err
 	return ISC_OK;
 }
 
+isc_status isc_writer_forget(isc_writer *w, isc_error *err)
+{
+	isc_space *s = &w->space;
+	isc_status st = isc_writer_flush(w, err);
+
+	if (st == ISC_OK)
+		st = isc_writer_make_room(w, isc_writer_reserve(w), err);
+	if (st == ISC_OK)
+		st = isc_writer_checkpoint(w, err);
+	for (uint32_t i = 0; st == ISC_OK && i < s->count; i++) {
+		if (s->segment[i].use == ISC_SEGMENT_EVENTS) {
+			w->stats.retired_events += s->segment[i].events;
+			isc_space_release(s, i);
+		}
+		if (s->segment[i].use == 0)
+			isc_space_empty(s, i);
+	}
+	return st;
+}
+
 static isc_status take_segment(isc_writer *w, int use, isc_error *err)
 {
 	isc_status st;

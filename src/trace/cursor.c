@@ -1,9 +1,10 @@
 #include "trace/opened.h"
 
-/* The next chunk of a type that can be read; false at the end. */
+/* The next chunk of a type that can be read; false at the end, or without memory:
+ * what cannot be unpacked here may be whole. */
 static bool next_chunk(isc_trace *tr, int type, size_t *next, isc_source *source)
 {
-	while (*next < tr->table.count) {
+	while (*next < tr->table.count && !tr->stats.no_memory) {
 		size_t at = (*next)++;
 		int result;
 
@@ -12,9 +13,21 @@ static bool next_chunk(isc_trace *tr, int type, size_t *next, isc_source *source
 		result = isc_source_read(source, &tr->table.ref[at]);
 		if (result == ISC_SOURCE_OK)
 			return true;
-		isc_trace_note_bad(tr, at, result);
+		if (result == ISC_SOURCE_NOMEM)
+			tr->stats.no_memory = true;
+		else
+			isc_trace_note_bad(tr, at, result);
 	}
 	return false;
+}
+
+/* The chunk before next was read and makes no sense, or takes more than there is. */
+static void note_undecoded(isc_trace *tr, int result, size_t next)
+{
+	if (result == ISC_COLUMNS_NOMEM)
+		tr->stats.no_memory = true;
+	else
+		isc_trace_note_bad(tr, next - 1, ISC_SOURCE_BAD);
 }
 
 static bool next_columns(isc_trace *tr)
@@ -23,15 +36,16 @@ static bool next_columns(isc_trace *tr)
 
 	while (next_chunk(tr, ISC_CHUNK_EVENTS, &c->next, &c->source)) {
 		const isc_chunk_header *h = &c->source.header;
+		int result = isc_columns_decode(&c->columns, c->source.raw, h->raw_size, h->events, h->slots, h->time,
+						tr->header.tick_shift);
 
-		if (isc_columns_decode(&c->columns, c->source.raw, h->raw_size, h->events, h->slots, h->time,
-				       tr->header.tick_shift) == ISC_COLUMNS_OK) {
+		if (result == ISC_COLUMNS_OK) {
 			c->at = 0;
 			c->extra = 0;
 			return true;
 		}
 		c->columns.events = 0;
-		isc_trace_note_bad(tr, c->next - 1, ISC_SOURCE_BAD);
+		note_undecoded(tr, result, c->next);
 	}
 	c->columns.events = 0;
 	c->at = 0;
@@ -68,15 +82,16 @@ bool isc_trace_next_switch(isc_trace *tr, isc_trace_switch *sw)
 
 	while (c->at >= c->count) {
 		const isc_chunk_header *h = &c->source.header;
+		int result;
 
 		if (!next_chunk(tr, ISC_CHUNK_SWITCHES, &c->next, &c->source))
 			return false;
 		c->at = c->count = 0;
-		if (isc_switches_decode(&c->switches, &c->room, c->source.raw, h->raw_size, h->events, h->time) ==
-		    ISC_COLUMNS_OK)
+		result = isc_switches_decode(&c->switches, &c->room, c->source.raw, h->raw_size, h->events, h->time);
+		if (result == ISC_COLUMNS_OK)
 			c->count = h->events;
 		else
-			isc_trace_note_bad(tr, c->next - 1, ISC_SOURCE_BAD);
+			note_undecoded(tr, result, c->next);
 	}
 	*sw = c->switches[c->at++];
 	return true;

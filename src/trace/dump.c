@@ -82,7 +82,7 @@ void isc_dump_stack(struct dump *d, uint32_t process, uint32_t id)
 
 static void add_sample_flags(struct dump *d, uint32_t flags)
 {
-	static const char *const words[] = {"cut", "edge", "fault", "no_python", "other", "passed", "blind"};
+	static const char *const words[] = {"cut", "edge", "fault", "no_python", "other", "passed", "blind", "gone"};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (flags >> i & 1)
@@ -564,7 +564,7 @@ bool isc_dump_write(isc_trace *tr, const isc_dump_options *options, FILE *out, i
 	}
 	good = dump_totals(&d, err);
 	dump_end(&d);
-	if (d.line.failed && good) {
+	if ((d.line.failed || isc_trace_stats_get(tr)->no_memory) && good) {
 		isc_fail(err, ISC_ERR_NOMEM, "no memory to print the trace");
 		good = false;
 	}

@@ -1,6 +1,7 @@
 #include "trace/space.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -80,6 +81,14 @@ void isc_space_release(isc_space *s, uint32_t segment)
 	s->in_use[seg->use]--;
 	s->in_use[0]++;
 	*seg = (isc_segment){0};
+}
+
+void isc_space_empty(isc_space *s, uint32_t segment)
+{
+	uint64_t start = s->plan.segment_size * (uint64_t)segment + ISC_PLAN_SEGMENT_START;
+
+	/* When it cannot be, old chunks stay until they are written over, as ever. */
+	(void)fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)start, s->plan.segment_size);
 }
 
 /* Writes all of it; a partly written chunk is told by its hash. */

@@ -51,6 +51,9 @@ bool isc_space_fits_empty(const isc_space *s, uint32_t stored_size);
 isc_status isc_space_take(isc_space *s, int use, uint64_t checkpoint, isc_error *err);
 void isc_space_release(isc_space *s, uint32_t segment);
 
+/* Takes the bytes of a free segment out of the file, where the file system can: they are not read past any more. */
+void isc_space_empty(isc_space *s, uint32_t segment);
+
 /* Writes one chunk into the current segment, where it must fit. */
 isc_status isc_space_write(isc_space *s, int use, isc_chunk_header *h, const void *payload, isc_error *err);
 

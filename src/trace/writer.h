@@ -74,6 +74,9 @@ isc_status isc_writer_account(isc_writer *w, const isc_trace_account *account, i
 /* Everything given so far is in the file when this returns. */
 isc_status isc_writer_flush(isc_writer *w, isc_error *err);
 
+/* Flushes, and drops all events that are in the file, as if it had been full; totals, definitions and all else stay. */
+isc_status isc_writer_forget(isc_writer *w, isc_error *err);
+
 typedef struct isc_writer_stats {
 	uint64_t file_bytes;	      /* now */
 	uint64_t stored_events;	      /* given to the writer and not refused by the disk */

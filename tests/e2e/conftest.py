@@ -187,6 +187,27 @@ def count() -> Callable[[int, int], int]:
     return lambda short, long: long if LONG else short
 
 
+def environment_python(name: str) -> str:
+    """The Python of an environment of tools/environments.py, made now or found again."""
+    command = [sys.executable, str(ROOT / "tools" / "environments.py"), name]
+    made = subprocess.run(command, capture_output=True, text=True, timeout=1800, check=False)
+    if made.returncode:
+        pytest.skip(made.stderr.strip().splitlines()[-1])
+    return made.stdout.strip()
+
+
+@pytest.fixture(scope="session")
+def torch_python() -> str:
+    """A Python 3.11 with the pinned PyTorch and MiniLM."""
+    return environment_python("torch")
+
+
+@pytest.fixture(scope="session")
+def numpy_python() -> str:
+    """A Python with numpy."""
+    return environment_python("numpy")
+
+
 def pythons() -> list[str]:
     listed = [path for path in os.environ.get("INFERSCOPE_PYTHONS", "").split(os.pathsep) if path]
     if listed:

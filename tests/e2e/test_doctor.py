@@ -6,11 +6,16 @@ import os
 import secrets
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+
+import interfaces
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import Command
@@ -19,6 +24,7 @@ LINES = [
     "settings",
     "rights",
     "runtime",
+    "collectors",
     "python",
     "session memory",
     "trace file",
@@ -58,6 +64,24 @@ def test_a_working_installation_is_told_so(inferscope: Command) -> None:
 def test_what_is_limited_or_missing_says_why(inferscope: Command) -> None:
     for state, why in states(inferscope("doctor").stdout).values():
         assert state == "ok" or len(why) > 10
+
+
+COLLECTORS = {
+    "python_calls": "Python calls",
+    "sample": "stack samples",
+    "memory": "allocations",
+    "syscalls": "system calls",
+    "gpu": "GPU work",
+}
+
+
+def test_what_this_build_records_is_told_and_what_it_does_not(inferscope: Command) -> None:
+    settings = {row["key"]: interfaces.status(row) for row in interfaces.read()["settings"]}
+    _, text = states(inferscope("doctor").stdout)["collectors"]
+    there, _, absent = text.partition("; not in this build: ")
+    for key, name in COLLECTORS.items():
+        assert name in (there if settings[key] == "built" else absent), key
+    assert "scopes, marks and counters" in there
 
 
 def test_a_command_without_its_runtime_cannot_run(inferscope: Command, tmp_path: Path) -> None:

@@ -184,6 +184,79 @@ def test_types_are_those_of_stubs_and_sources() -> None:
                 assert returns is not None and same(ast.unparse(returns)) == same(member["type"]), member["name"]
 
 
+RAISED = {
+    ("scope", "TypeError"): "inferscope.scope(1)",
+    ("TraceBuffer", "ValueError"): "inferscope.TraceBuffer(0)",
+    ("CpuCollector", "TypeError"): "inferscope.CpuCollector(object())",
+}
+
+
+def test_what_is_raised_is_raised(stage: Path, python: str) -> None:
+    described = {(name, why["type"]) for name, row in BUILT.items() for why in row.get("raises", [])}
+    assert described == set(RAISED)
+    (site,) = stage.glob("lib/python*/site-packages")
+    for (_, kind), call in RAISED.items():
+        code = (
+            f"import inferscope\ntry:\n    {call}\nexcept {kind} as error:\n    assert str(error)\nelse:\n    exit(3)"
+        )
+        environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(site)}
+        run = subprocess.run(
+            [python, "-c", code], env=environment, capture_output=True, text=True, check=False, timeout=60
+        )
+        assert run.returncode == 0, f"{call}: {run.stderr}"
+
+
+# ---- events ----
+
+TRACED = """
+import json
+import inferscope
+
+def work():
+    return len([1])
+
+profiler = inferscope.Profiler(c_calls=True)
+profiler.start()
+with inferscope.scope("request"):
+    inferscope.mark_event("answered", {"tokens": 7})
+    inferscope.counter("queue", 2)
+    work()
+print(json.dumps(profiler.stop()))
+"""
+TYPES = {"str": str, "int": int, "float": float, "dict": dict, "list": list}
+
+
+def test_event_dictionaries_have_the_fields_described(stage: Path, python: str, tmp_path: Path) -> None:
+    part = WHOLE["events"]
+    if interfaces.status(part) == "planned":
+        assert "TraceBuffer" not in BUILT, "event dictionaries are there: describe them"
+        return
+    (site,) = stage.glob("lib/python*/site-packages")
+    run = subprocess.run(
+        [python, "-c", TRACED],
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(site)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert run.returncode == 0, run.stderr
+    events = json.loads(run.stdout)
+    described = {row["event_type"]: row for row in interfaces.built(part["types"])}
+    # Samples come when they come; everything else was done above.
+    assert set(described) - {"cpu_sample"} <= {event["event_type"] for event in events} <= set(described)
+    for event in events:
+        fields = {row["name"]: row for row in [*part["every"], *described[event["event_type"]]["fields"]]}
+        assert set(event) == set(fields), event
+        for name, value in event.items():
+            row = fields[name]
+            kinds = tuple(TYPES[word] for word in row["type"].split(" | "))
+            assert isinstance(value, kinds) or (value is None and row.get("nullable")), (name, event)
+        assert event["start_us"] == event["start_ns"] // 1000 and event["end_us"] == event["end_ns"] // 1000
+        assert event["start_ns"] <= event["end_ns"]
+
+
 # ---- C ----
 
 

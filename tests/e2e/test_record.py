@@ -55,7 +55,15 @@ def test_marks_and_scopes_of_all_threads_are_stored_exactly(inferscope, target) 
 def test_a_storm_is_accounted_for_to_the_last_event(inferscope, target, count) -> None:
     """D1 from end to end: produced = stored + lost."""
     run = inferscope(
-        "run", "--trace-size-mb", "8", "--", target("marks.c"), str(count(300_000, 5_000_000)), "3", timeout=300
+        "run",
+        "--no-sample",
+        "--trace-size-mb",
+        "8",
+        "--",
+        target("marks.c"),
+        str(count(300_000, 5_000_000)),
+        "3",
+        timeout=300,
     )
     overhead = run.report.overhead
     assert overhead.events + overhead.lost == int(run.stdout)
@@ -308,7 +316,7 @@ def test_a_thread_is_called_what_it_calls_itself(inferscope, tmp_path) -> None:
 
 def test_a_salvaged_session_counts_what_its_dead_recorder_had_lost(inferscope, target) -> None:
     """Produced = stored + lost over two recorders, too."""
-    running = inferscope.start("run", "--trace-size-mb", "1", "--", target("marks.c"), "3000000", "2")
+    running = inferscope.start("run", "--no-sample", "--trace-size-mb", "1", "--", target("marks.c"), "3000000", "2")
     pid = until(lambda: child_of(running.pid), what="the program")
     time.sleep(0.3)
     os.kill(running.pid, signal.SIGSTOP)  # the pool runs over
@@ -344,7 +352,9 @@ def test_without_perf_times_come_from_the_scheduler_and_say_so(inferscope, tmp_p
 
 def test_thousands_of_threads_are_accounted_for_in_a_small_trace(inferscope, target) -> None:
     """D1 where there is no room for an account of each thread."""
-    run = inferscope("run", "--trace-size-mb", "4", "--", target("crowd.c"), "threads", "3000", timeout=120)
+    run = inferscope(
+        "run", "--no-sample", "--trace-size-mb", "4", "--", target("crowd.c"), "threads", "3000", timeout=120
+    )
     assert run.returncode == 0
     assert run.report.overhead.events + run.report.overhead.lost == 3000
     assert not any(w.id == "accounts_differ" for w in run.report.warnings)

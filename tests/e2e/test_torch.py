@@ -4,30 +4,11 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytestmark = pytest.mark.integration
-ROOT = Path(__file__).resolve().parents[2]
-PINNED = "torch==2.13.0"
-
-
-@pytest.fixture(scope="session")
-def torch_python() -> str:
-    """A Python 3.11 with the pinned PyTorch, in an environment of its own that later runs find again."""
-    folder = ROOT / ".venv-torch"
-    python = folder / "bin" / "python"
-    if not (folder / "complete").exists():
-        finder = [str(ROOT / ".venv" / "bin" / "python"), str(ROOT / "tools" / "pythons.py"), "3.11"]
-        found = subprocess.run(finder, capture_output=True, text=True, check=True).stdout.split()
-        if not found:
-            pytest.skip("PyTorch is tested with Python 3.11, which is not here")
-        subprocess.run([found[0], "-m", "venv", str(folder)], check=True)
-        subprocess.run([str(python), "-m", "pip", "install", "--quiet", PINNED, "numpy"], check=True, timeout=900)
-        (folder / "complete").touch()
-    return str(python)
 
 
 @pytest.mark.parametrize("workers", ["fork", "spawn"])

@@ -19,6 +19,8 @@
 
 #include <cmocka.h>
 
+#include "base/output.h"
+#include "session/ending.h"
 #include "session/group.h"
 #include "session/launch.h"
 
@@ -489,6 +491,44 @@ static void as_pid_1_we_reap_for_all_and_exit_with_128_and_the_signal(void **sta
 	}
 }
 
+static _Noreturn void be_told_to_stop_in_the_middle_of_a_report(int signo)
+{
+	isc_output *o;
+
+	isc_ending_on_signals(7 << 8);
+	if (isc_output_open("report.md", false, NULL, &o, NULL) != ISC_OK ||
+	    isc_output_write(o, "half", 4, NULL) != ISC_OK)
+		_exit(99);
+	raise(signo);
+	_exit(98);
+}
+
+static void told_to_stop_during_the_report_we_leave_the_programs_code_and_no_file(void **state)
+{
+	char folder[] = "/tmp/inferscope-test-XXXXXX";
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		pid_t pid;
+		int status;
+
+		fflush(NULL);
+		pid = fork();
+		if (pid == 0) {
+			signal(signals[i], SIG_DFL);
+			if (chdir(folder) < 0)
+				_exit(97);
+			be_told_to_stop_in_the_middle_of_a_report(signals[i]);
+		}
+		status = wait_for(pid);
+		assert_true(WIFEXITED(status));
+		assert_int_equal(WEXITSTATUS(status), 7);
+	}
+	assert_int_equal(rmdir(folder), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -509,6 +549,7 @@ int main(void)
 		cmocka_unit_test(we_stop_with_the_program_and_go_on_with_it),
 		cmocka_unit_test(a_program_that_dies_while_stopped_takes_us_along),
 		cmocka_unit_test(as_pid_1_we_reap_for_all_and_exit_with_128_and_the_signal),
+		cmocka_unit_test(told_to_stop_during_the_report_we_leave_the_programs_code_and_no_file),
 	};
 
 	return cmocka_run_group_tests_name("launch", tests, NULL, NULL);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -402,6 +403,55 @@ static void a_full_disk_is_an_error_and_leaves_nothing(void **state)
 
 #define T(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
 
+static void what_is_half_written_can_be_dropped_from_a_handler(void **state)
+{
+	isc_output *one, *two, *three;
+	isc_error err;
+
+	(void)state;
+	assert_int_equal(isc_output_open("1.md", false, is_ours, &one, &err), ISC_OK);
+	assert_int_equal(isc_output_open("2.md", false, is_ours, &two, &err), ISC_OK);
+	assert_int_equal(isc_output_open("3.md", false, is_ours, &three, &err), ISC_OK);
+	assert_int_equal(isc_output_write(one, OURS, strlen(OURS), &err), ISC_OK);
+	assert_int_equal(isc_output_write(two, OURS, strlen(OURS), &err), ISC_OK);
+	assert_int_equal(isc_output_write(three, OURS, strlen(OURS), &err), ISC_OK);
+	assert_int_equal(isc_output_commit(two, &err), ISC_OK);
+	isc_output_close(one);
+	assert_int_equal(entries("."), 2);
+	isc_output_drop_all();
+	assert_int_equal(entries("."), 1);
+	assert_string_equal(get("2.md"), OURS);
+	isc_output_close(two);
+	isc_output_close(three);
+	isc_output_drop_all();
+	assert_int_equal(entries("."), 1);
+}
+
+static void a_reader_that_looks_at_the_lock_is_waited_for(void **state)
+{
+	isc_error err;
+	int held[2], fd;
+	char byte;
+	pid_t pid;
+
+	(void)state;
+	put("t.isc", OURS " old");
+	assert_int_equal(pipe(held), 0);
+	pid = fork();
+	if (pid == 0) {
+		fd = open("t.isc", O_RDONLY);
+		if (flock(fd, LOCK_SH) == 0 && write(held[1], "x", 1) == 1)
+			usleep(30000);
+		_exit(0);
+	}
+	assert_int_equal(read(held[0], &byte, 1), 1);
+	assert_int_equal(isc_output_create_trace("t.isc", false, is_ours, &fd, &err), ISC_OK);
+	close(fd);
+	close(held[0]);
+	close(held[1]);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -419,6 +469,8 @@ int main(void)
 		T(of_many_recorders_one_gets_the_name),
 		T(errors_say_what_to_do),
 		T(a_full_disk_is_an_error_and_leaves_nothing),
+		T(what_is_half_written_can_be_dropped_from_a_handler),
+		T(a_reader_that_looks_at_the_lock_is_waited_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

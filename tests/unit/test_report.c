@@ -361,6 +361,10 @@ static void numbers_come_in_units_for_people(void **state)
 	assert_string_equal(isc_units_count(&u, 999), "999");
 	assert_string_equal(isc_units_count(&u, 1234567), "1,234,567");
 	assert_string_equal(isc_units_count(&u, UINT64_MAX), "18,446,744,073,709,551,615");
+	assert_string_equal(isc_units_signal(&u, 9), "SIGKILL, signal 9");
+	assert_string_equal(isc_units_signal(&u, 11), "SIGSEGV, signal 11");
+	assert_string_equal(isc_units_signal(&u, 64), "signal 64");
+	assert_string_equal(isc_units_signal(&u, -1), "signal -1");
 	assert_string_equal(isc_units_time(&u, 0), "0");
 	assert_string_equal(isc_units_time(&u, 0.412), "412 ns");
 	assert_string_equal(isc_units_time(&u, 0.9999), "1.00 us");

@@ -159,6 +159,46 @@ static void old_events_go_and_totals_stay_exact(void **state)
 	close(fd);
 }
 
+static void what_is_forgotten_is_not_read_past_and_totals_stay_exact(void **state)
+{
+	static struct expected e;
+	uint64_t seed = 3, ticks = 0, before = 0, seen = 0;
+	char path[64];
+	int fd = sample_file(path);
+	isc_writer *w = begin(dup(fd), 64 << 20);
+	isc_trace *tr;
+	isc_event ev;
+	uint32_t len;
+
+	(void)state;
+	assert_int_equal(isc_writer_define(w, 1, 7, ISC_DEF_STRING, "kept", 4, NULL), ISC_OK);
+	for (unsigned round = 0; round < 20; round++) {
+		for (unsigned i = 0; i < 50; i++) {
+			give(w, &e, &seed, &ticks);
+			assert_int_equal(isc_writer_flush(w, NULL), ISC_OK);
+		}
+		before = e.events;
+		assert_int_equal(isc_writer_forget(w, NULL), ISC_OK);
+	}
+	give(w, &e, &seed, &ticks);
+	assert_int_equal(isc_writer_flush(w, NULL), ISC_OK);
+	assert_int_equal(isc_trace_open(path, &tr, NULL), ISC_OK);
+	while (isc_trace_next(tr, &ev))
+		seen++;
+	assert_int_equal(seen, e.events - before);
+	assert_int_equal(isc_trace_stats_get(tr)->retired_events, before);
+	assert_int_equal(isc_trace_stats_get(tr)->damaged_chunks, 0);
+	assert_false(isc_trace_stats_get(tr)->truncated);
+	/* A thousand flushes left more. */
+	assert_true(isc_trace_stats_get(tr)->chunks < 60);
+	check_size(fd, 4 << 20);
+	assert_memory_equal(isc_trace_name(tr, 1, 7, &len), "kept", 4);
+	check_totals(tr, &e);
+	isc_trace_close(tr);
+	assert_int_equal(isc_writer_close(w, &(isc_trace_end){.end_ns = 7}, NULL), ISC_OK);
+	close(fd);
+}
+
 /* Definitions are never dropped: past their share they are refused, and said. */
 static void definitions_past_their_share_are_refused_and_events_go_on(void **state)
 {
@@ -355,6 +395,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(old_events_go_and_totals_stay_exact),
+		cmocka_unit_test(what_is_forgotten_is_not_read_past_and_totals_stay_exact),
 		cmocka_unit_test(definitions_past_their_share_are_refused_and_events_go_on),
 		cmocka_unit_test(hours_of_updates_take_bounded_room),
 		cmocka_unit_test(nothing_makes_the_file_grow_past_its_limit),

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from sampling import samples, shares, totals
+
+if TYPE_CHECKING:
+    from tests.e2e.samples.sampling import samples, shares, totals
+else:
+    from sampling import samples, shares, totals
 
 # Each function spins until it has had its share of the CPU time, by its own clock: the
 # truth does not depend on how fast the machine is.

@@ -1,0 +1,279 @@
+#include "analyze/excerpt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hashmap.h"
+
+#define OPEN_MAX 65536u
+#define EXTRA_MAX (64u << 20) /* of all marks together; beyond, they have none */
+
+typedef struct lane {
+	uint64_t expected; /* number of the next event; 0: none was seen */
+	uint64_t last_ns;
+	uint32_t task;
+	uint16_t cpu;
+	bool seen;
+	bool counted;	/* among the threads */
+	uint64_t *open; /* numbers of spans, outermost first */
+	size_t depth, room;
+} lane;
+
+typedef struct reading {
+	isc_trace *trace;
+	const isc_excerpt_options *options;
+	isc_excerpt *out;
+	uint64_t from_ns, to_ns;
+	uint64_t first; /* number of out->span[0] */
+	isc_hashmap by_lane;
+	lane *lanes;
+	size_t lane_count, lane_room;
+	isc_hashmap wanted; /* process and thread -> 1 no, 2 yes */
+} reading;
+
+void isc_excerpt_fini(isc_excerpt *s)
+{
+	free(s->span);
+	isc_buffer_fini(&s->extra);
+	*s = (isc_excerpt){0};
+}
+
+static bool grow(void *items, size_t count, size_t *room, size_t size)
+{
+	size_t wider = *room != 0 ? *room * 2 : 64;
+	void *grown, *was;
+
+	if (count < *room)
+		return true;
+	memcpy(&was, items, sizeof(was));
+	grown = wider > SIZE_MAX / size ? NULL : realloc(was, wider * size);
+	if (grown == NULL)
+		return false;
+	memcpy(items, &grown, sizeof(grown));
+	*room = wider;
+	return true;
+}
+
+/* Makes room by letting the older half go. */
+static void drop(reading *r)
+{
+	isc_excerpt *s = r->out;
+	size_t half = s->count / 2 + 1;
+
+	memmove(s->span, s->span + half, (s->count - half) * sizeof(*s->span));
+	s->count -= half;
+	s->dropped += half;
+	r->first += half;
+}
+
+static isc_piece *add(reading *r, const isc_event *ev, const lane *l)
+{
+	isc_excerpt *s = r->out;
+	isc_piece *span;
+
+	if (r->options->most != 0 && s->count >= r->options->most)
+		drop(r);
+	if (!grow(&s->span, s->count, &s->room, sizeof(*s->span)))
+		return NULL;
+	span = &s->span[s->count++];
+	*span = (isc_piece){.start_ns = ev->time_ns,
+			    .end_ns = ev->time_ns,
+			    .order = r->first + s->count - 1,
+			    .process = ev->process,
+			    .thread = ev->thread,
+			    .id = ev->id,
+			    .task = l->task,
+			    .cpu = l->cpu,
+			    .kind = ev->kind};
+	if (ev->extra_len > 0 && s->extra.len + ev->extra_len <= EXTRA_MAX) {
+		span->extra = (uint32_t)s->extra.len;
+		span->extra_len = ev->extra_len;
+		isc_buffer_add(&s->extra, ev->extra, ev->extra_len);
+	}
+	return s->extra.failed ? NULL : span;
+}
+
+static bool is_wanted(reading *r, const isc_event *ev, bool *yes)
+{
+	uint64_t *known = isc_hashmap_put(&r->wanted, isc_hashmap_key(ev->process, ev->thread), NULL);
+
+	if (known == NULL)
+		return false;
+	if (*known == 0) {
+		const isc_trace_process *p = isc_trace_process_find(r->trace, ev->process);
+		const isc_trace_thread *t = isc_trace_thread_find(r->trace, ev->thread);
+		bool good = r->options->pid == 0 || (p != NULL && p->pid == r->options->pid);
+
+		good = good && (r->options->tid == 0 || (t != NULL && t->tid == r->options->tid));
+		*known = good ? 2 : 1;
+	}
+	*yes = *known == 2;
+	return true;
+}
+
+static lane *lane_of(reading *r, const isc_event *ev)
+{
+	uint64_t *rank = isc_hashmap_put(&r->by_lane, (uint64_t)ev->thread << 8 | ev->stream, NULL);
+
+	if (rank == NULL)
+		return NULL;
+	if (*rank == 0) {
+		if (!grow(&r->lanes, r->lane_count, &r->lane_room, sizeof(*r->lanes)))
+			return NULL;
+		r->lanes[r->lane_count++] = (lane){.cpu = ISC_PIECE_NO_CPU};
+		*rank = r->lane_count;
+	}
+	return &r->lanes[*rank - 1];
+}
+
+static bool enter(reading *r, lane *l, const isc_event *ev)
+{
+	isc_piece *span = add(r, ev, l);
+
+	if (span == NULL)
+		return false;
+	span->flags = ISC_PIECE_OPEN;
+	if (ev->kind == ISC_KIND_CALL_RESUME)
+		span->flags |= ISC_PIECE_RESUMED | (ev->arg == ISC_CALL_THROWN ? ISC_PIECE_THROWN : 0u);
+	if (l->depth >= OPEN_MAX)
+		return true;
+	if (!grow(&l->open, l->depth, &l->room, sizeof(*l->open)))
+		return false;
+	l->open[l->depth++] = span->order;
+	return true;
+}
+
+static isc_piece *span_of(const reading *r, uint64_t number)
+{
+	return number >= r->first ? &r->out->span[number - r->first] : NULL;
+}
+
+static void leave(reading *r, lane *l, const isc_event *ev)
+{
+	size_t i = l->depth;
+	isc_piece *span;
+
+	/* Those above it have ended too, unseen; one that is not open began outside. */
+	while (i > 0 && ((span = span_of(r, l->open[i - 1])) == NULL || span->id != ev->id))
+		i--;
+	if (i == 0) {
+		r->out->unmatched++;
+		return;
+	}
+	for (size_t above = i; above < l->depth; above++) {
+		span = span_of(r, l->open[above]);
+		if (span != NULL)
+			span->end_ns = ev->time_ns;
+	}
+	span = span_of(r, l->open[i - 1]);
+	l->depth = i - 1;
+	span->end_ns = ev->time_ns;
+	span->flags &= (uint8_t)~ISC_PIECE_OPEN;
+	if (ev->arg == ISC_CALL_YIELDED)
+		span->flags |= ISC_PIECE_YIELDED;
+	if (ev->arg == ISC_CALL_RAISED)
+		span->flags |= ISC_PIECE_RAISED;
+}
+
+static bool take(reading *r, lane *l, const isc_event *ev)
+{
+	switch (ev->kind) {
+	case ISC_KIND_CALL_ENTER:
+	case ISC_KIND_CALL_RESUME:
+	case ISC_KIND_C_ENTER:
+		return enter(r, l, ev);
+	case ISC_KIND_CALL_EXIT:
+	case ISC_KIND_C_EXIT:
+		leave(r, l, ev);
+		return true;
+	case ISC_KIND_INSTANT:
+	case ISC_KIND_SCOPE_ENTER:
+	case ISC_KIND_SCOPE_EXIT:
+	case ISC_KIND_SPAN_ENTER:
+	case ISC_KIND_SPAN_EXIT:
+	case ISC_KIND_COUNTER:
+		return add(r, ev, l) != NULL;
+	case ISC_KIND_GOVERNED:
+		r->out->skipped += ev->arg == ISC_GOVERNED_OFF;
+		return true;
+	default:
+		return true;
+	}
+}
+
+static bool feed(reading *r, const isc_event *ev)
+{
+	bool wanted, inside = ev->time_ns >= r->from_ns && ev->time_ns <= r->to_ns;
+	lane *l;
+
+	if (!is_wanted(r, ev, &wanted))
+		return false;
+	if (!wanted)
+		return true;
+	l = lane_of(r, ev);
+	if (l == NULL)
+		return false;
+	if (inside && l->seen && ev->number > l->expected)
+		r->out->lost += ev->number - l->expected;
+	l->seen = true;
+	l->expected = ev->number + 1;
+	if (ev->kind == ISC_KIND_CPU)
+		l->cpu = ev->arg;
+	else if (ev->kind == ISC_KIND_TASK)
+		l->task = ev->id;
+	if (!inside)
+		return true;
+	l->last_ns = ev->time_ns;
+	if (!l->counted && ev->stream == 0)
+		r->out->threads++;
+	l->counted = true;
+	return take(r, l, ev);
+}
+
+/* Up to the end of the part, or of what is known. */
+static void close_open(reading *r)
+{
+	for (size_t i = 0; i < r->lane_count; i++) {
+		const lane *l = &r->lanes[i];
+
+		for (size_t at = 0; at < l->depth; at++) {
+			isc_piece *span = span_of(r, l->open[at]);
+
+			if (span != NULL)
+				span->end_ns = r->to_ns != UINT64_MAX ? r->to_ns : l->last_ns;
+		}
+	}
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const isc_piece *x = a, *y = b;
+
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return (x->order > y->order) - (x->order < y->order);
+}
+
+isc_status isc_excerpt_read(isc_trace *trace, const isc_excerpt_options *options, isc_excerpt *out, isc_error *err)
+{
+	reading r = {.trace = trace, .options = options, .out = out, .to_ns = UINT64_MAX};
+	isc_event ev;
+	bool good = true;
+
+	*out = (isc_excerpt){0};
+	r.from_ns = isc_trace_ticks_to_ns(trace, options->from_ticks);
+	if (options->to_ticks != UINT64_MAX)
+		r.to_ns = isc_trace_ticks_to_ns(trace, options->to_ticks);
+	isc_trace_rewind(trace);
+	while (good && isc_trace_next(trace, &ev))
+		good = feed(&r, &ev);
+	close_open(&r);
+	if (out->count > 1)
+		qsort(out->span, out->count, sizeof(*out->span), by_start);
+	for (size_t i = 0; i < r.lane_count; i++)
+		free(r.lanes[i].open);
+	free(r.lanes);
+	isc_hashmap_fini(&r.by_lane);
+	isc_hashmap_fini(&r.wanted);
+	return good ? ISC_OK : isc_fail(err, ISC_ERR_NOMEM, "no memory for the events of the trace");
+}

@@ -1,0 +1,43 @@
+/*
+ * offline.h - inferscope._offline: reading a trace, and what the Python classes
+ * keep.  Apart from _core, so that a traced program that asks for nothing of it
+ * does not load it.
+ *
+ *	offline.c	the module: events, reports and copies of a trace
+ *	offline_event.c	an event as a dictionary
+ *	trace_buffer.c	TraceBuffer
+ *
+ * Built once for all versions: only what the limited API of 3.9 has.
+ */
+#ifndef ISC_PYTHON_OFFLINE_H
+#define ISC_PYTHON_OFFLINE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <stdbool.h>
+
+#include "analyze/excerpt.h"
+#include "base/status.h"
+#include "trace/reader.h"
+
+/* Raises inferscope.Error with the words that the command prints; NULL. */
+PyObject *isc_offline_raise(const isc_error *err);
+
+/* Makes dictionaries of the events of one trace. */
+typedef struct isc_event_maker {
+	const isc_trace *trace;
+	PyObject *names; /* dict: (process, id, kind of id) -> (name, file, line) */
+	PyObject *loads; /* json.loads */
+} isc_event_maker;
+
+bool isc_event_maker_init(isc_event_maker *m, const isc_trace *trace); /* false: an exception is set */
+void isc_event_maker_fini(isc_event_maker *m);
+
+/* A new dictionary, or NULL with an exception. */
+PyObject *isc_event_make(isc_event_maker *m, const isc_excerpt *spans, const isc_piece *span);
+
+/* inferscope._offline.TraceBuffer; NULL with an exception. */
+PyObject *isc_trace_buffer_type(void);
+
+#endif

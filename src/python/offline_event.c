@@ -1,0 +1,226 @@
+#include <string.h>
+
+#include "python/offline.h"
+
+enum { CODE, NAME };
+
+/* Names come as the program had them, which need not be text. */
+static PyObject *text_of(const char *at, uint32_t len)
+{
+	return PyUnicode_DecodeUTF8(at, (Py_ssize_t)len, "backslashreplace");
+}
+
+static PyObject *describe_code(const isc_event_maker *m, uint32_t process, uint32_t id)
+{
+	uint32_t len = 0;
+	const char *data = isc_trace_define(m->trace, process, id, ISC_DEF_CODE, &len);
+	isc_def_code code;
+
+	if (data == NULL || len < sizeof(code))
+		return Py_BuildValue("(sOO)", "?", Py_None, Py_None);
+	memcpy(&code, data, sizeof(code));
+	data += sizeof(code);
+	len -= (uint32_t)sizeof(code);
+	code.name_len = code.name_len < len ? code.name_len : len;
+	code.file_len = code.file_len < len - code.name_len ? code.file_len : len - code.name_len;
+	return Py_BuildValue("(NNI)", text_of(data, code.name_len), text_of(data + code.name_len, code.file_len),
+			     code.line);
+}
+
+static PyObject *describe_name(const isc_event_maker *m, uint32_t process, uint32_t id)
+{
+	uint32_t len = 0;
+	const char *name = isc_trace_name(m->trace, process, id, &len);
+
+	return Py_BuildValue("(NOO)", text_of(name, len), Py_None, Py_None);
+}
+
+/* (name, file, line), borrowed; the same objects for the same id, so that many events share them. */
+static PyObject *description(isc_event_maker *m, uint32_t process, uint32_t id, int what)
+{
+	PyObject *key = PyLong_FromUnsignedLongLong(((uint64_t)process << 33) ^ ((uint64_t)id << 1) ^ (uint64_t)what);
+	PyObject *known = key != NULL ? PyDict_GetItemWithError(m->names, key) : NULL;
+
+	if (known == NULL && key != NULL && !PyErr_Occurred()) {
+		known = what == CODE ? describe_code(m, process, id) : describe_name(m, process, id);
+		if (known != NULL) {
+			if (PyDict_SetItem(m->names, key, known) < 0) {
+				Py_CLEAR(known);
+			} else {
+				Py_DECREF(known); /* the dictionary has it */
+			}
+		}
+	}
+	Py_XDECREF(key);
+	return known;
+}
+
+bool isc_event_maker_init(isc_event_maker *m, const isc_trace *trace)
+{
+	PyObject *json = PyImport_ImportModule("json");
+
+	*m = (isc_event_maker){.trace = trace, .names = PyDict_New()};
+	m->loads = json != NULL ? PyObject_GetAttrString(json, "loads") : NULL;
+	Py_XDECREF(json);
+	if (m->names != NULL && m->loads != NULL)
+		return true;
+	isc_event_maker_fini(m);
+	return false;
+}
+
+void isc_event_maker_fini(isc_event_maker *m)
+{
+	Py_CLEAR(m->names);
+	Py_CLEAR(m->loads);
+}
+
+static PyObject *none(void)
+{
+	Py_INCREF(Py_None);
+	return Py_None;
+}
+
+/* What a program gave to mark_event(); text that is no JSON stays text. */
+static PyObject *metadata_of_mark(const isc_event_maker *m, const char *extra, uint32_t extra_len)
+{
+	PyObject *text, *value;
+	uint32_t len;
+
+	if (extra_len < sizeof(len))
+		return none();
+	memcpy(&len, extra, sizeof(len));
+	if (len == 0 || len > extra_len - sizeof(len))
+		return none();
+	text = text_of(extra + sizeof(len), len);
+	if (text == NULL)
+		return NULL;
+	value = PyObject_CallFunctionObjArgs(m->loads, text, NULL);
+	if (value == NULL) {
+		PyErr_Clear();
+		return text;
+	}
+	Py_DECREF(text);
+	return value;
+}
+
+static PyObject *metadata_of_counter(const char *extra, uint32_t extra_len)
+{
+	double value;
+
+	if (extra_len < sizeof(value))
+		return none();
+	memcpy(&value, extra, sizeof(value));
+	return Py_BuildValue("{sd}", "value", value);
+}
+
+/* A scope of a task or request tells which one it is, and which one it is in. */
+static PyObject *metadata_of_span(const isc_piece *piece, const char *extra, uint32_t extra_len)
+{
+	isc_span span;
+
+	if (extra_len < sizeof(span))
+		return none();
+	memcpy(&span, extra, sizeof(span));
+	if (piece->kind == ISC_KIND_SPAN_EXIT)
+		return Py_BuildValue("{sK}", "instance", (unsigned long long)span.instance);
+	if (span.more == 0)
+		return Py_BuildValue("{sK sO}", "instance", (unsigned long long)span.instance, "inside", Py_None);
+	return Py_BuildValue("{sK sK}", "instance", (unsigned long long)span.instance, "inside",
+			     (unsigned long long)span.more);
+}
+
+static PyObject *metadata_of_call(const isc_piece *span)
+{
+	static const struct {
+		uint8_t flag;
+		const char *word;
+	} words[] = {{ISC_PIECE_RESUMED, "resumed"},
+		     {ISC_PIECE_THROWN, "thrown"},
+		     {ISC_PIECE_YIELDED, "yielded"},
+		     {ISC_PIECE_RAISED, "raised"},
+		     {ISC_PIECE_OPEN, "unfinished"}};
+	bool native = span->kind == ISC_KIND_C_ENTER;
+	PyObject *dict;
+
+	if (span->flags == 0 && !native)
+		return none();
+	dict = PyDict_New();
+	for (size_t i = 0; dict != NULL && i < sizeof(words) / sizeof(words[0]); i++) {
+		if (span->flags & words[i].flag && PyDict_SetItemString(dict, words[i].word, Py_True) < 0)
+			Py_CLEAR(dict);
+	}
+	if (dict != NULL && native && PyDict_SetItemString(dict, "native", Py_True) < 0)
+		Py_CLEAR(dict);
+	return dict;
+}
+
+static const char *type_of(uint8_t kind)
+{
+	switch (kind) {
+	case ISC_KIND_INSTANT:
+		return "instant";
+	case ISC_KIND_SCOPE_ENTER:
+	case ISC_KIND_SPAN_ENTER:
+		return "scope_enter";
+	case ISC_KIND_SCOPE_EXIT:
+	case ISC_KIND_SPAN_EXIT:
+		return "scope_exit";
+	case ISC_KIND_COUNTER:
+		return "counter";
+	default:
+		return "cpu_call";
+	}
+}
+
+static PyObject *metadata_of(const isc_event_maker *m, const isc_excerpt *spans, const isc_piece *span)
+{
+	const char *extra = spans->extra.data + span->extra;
+
+	switch (span->kind) {
+	case ISC_KIND_COUNTER:
+		return metadata_of_counter(extra, span->extra_len);
+	case ISC_KIND_SPAN_ENTER:
+	case ISC_KIND_SPAN_EXIT:
+		return metadata_of_span(span, extra, span->extra_len);
+	case ISC_KIND_INSTANT:
+	case ISC_KIND_SCOPE_ENTER:
+	case ISC_KIND_SCOPE_EXIT:
+		return metadata_of_mark(m, extra, span->extra_len);
+	default:
+		return metadata_of_call(span);
+	}
+}
+
+static PyObject *task_of(isc_event_maker *m, const isc_piece *span)
+{
+	PyObject *task = span->task != 0 ? description(m, span->process, span->task, NAME) : NULL;
+
+	if (task == NULL)
+		return PyErr_Occurred() ? NULL : none();
+	task = PyTuple_GetItem(task, 0);
+	Py_XINCREF(task);
+	return task;
+}
+
+PyObject *isc_event_make(isc_event_maker *m, const isc_excerpt *spans, const isc_piece *span)
+{
+	bool python = span->kind == ISC_KIND_CALL_ENTER || span->kind == ISC_KIND_CALL_RESUME;
+	PyObject *about = description(m, span->process, span->id, python ? CODE : NAME);
+	const isc_trace_process *p = isc_trace_process_find(m->trace, span->process);
+	const isc_trace_thread *t = isc_trace_thread_find(m->trace, span->thread);
+	PyObject *cpu, *task, *metadata;
+
+	if (about == NULL)
+		return NULL;
+	cpu = span->cpu != ISC_PIECE_NO_CPU ? PyLong_FromLong(span->cpu) : none();
+	task = task_of(m, span);
+	metadata = metadata_of(m, spans, span);
+	/* N takes the reference, of NULL too. */
+	return Py_BuildValue("{ss sO sK sK sK sK sI sI sN sO sO sN sN}", "event_type", type_of(span->kind), "name",
+			     PyTuple_GetItem(about, 0), "start_us", (unsigned long long)(span->start_ns / 1000),
+			     "end_us", (unsigned long long)(span->end_ns / 1000), "start_ns",
+			     (unsigned long long)span->start_ns, "end_ns", (unsigned long long)span->end_ns,
+			     "thread_id", t != NULL ? t->tid : 0, "process_id", p != NULL ? p->pid : 0, "cpu_id", cpu,
+			     "file", PyTuple_GetItem(about, 1), "line", PyTuple_GetItem(about, 2), "task", task,
+			     "metadata", metadata);
+}

