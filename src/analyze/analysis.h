@@ -91,6 +91,10 @@ typedef struct isc_analysis_thread {
 	double scope_us;	    /* in scopes; inner ones may count twice */
 	uint64_t switches;
 	uint64_t events;
+	uint64_t samples;
+	double sampled_us;	  /* CPU time that they stand for */
+	double sampled_python_us; /* of it, in the interpreter or code that it runs */
+	double sampled_native_us; /* in native code; the rest is not known */
 } isc_analysis_thread;
 
 /* Where the time of one thread went: the one that the program is judged by. */
@@ -135,6 +139,7 @@ typedef struct isc_analysis_counter {
 typedef struct isc_analysis_function {
 	isc_text name;
 	isc_text file;			  /* empty: a C function, or not known */
+	isc_text module;		  /* of native code: the program or library; empty: none, or not known */
 	uint32_t line;			  /* its first one; 0: not known */
 	uint32_t pid;			  /* 0: not known */
 	uint64_t calls;			  /* entered or gone on with */
@@ -145,7 +150,67 @@ typedef struct isc_analysis_function {
 	bool governed;			  /* it was not watched all the time, to stay inside the budget */
 	uint64_t recorded;		  /* calls that were seen */
 	uint64_t least_calls, most_calls; /* what calls lies between; most 0: not known */
+	bool traced;			  /* calls of it were; if not, calls are not known */
+	bool native;			  /* native code, as samples saw it */
+	/* From samples; zero where there are none. */
+	uint64_t samples;    /* in which it was the newest, or the newest of Python above native code */
+	double cpu_self_us;  /* CPU time that they stand for */
+	double cpu_total_us; /* with the functions it called; of recursion only the outermost */
+	double native_us;    /* of cpu_self_us: in native code that Python code called */
+	double cpu_error_us; /* cpu_self_us is off by more once in twenty times */
+	bool by_samples;     /* self_us and total_us are CPU time by samples */
 } isc_analysis_function;
+
+/* Where a thread stood: a function, and where in it. */
+typedef struct isc_analysis_frame {
+	bool python, native; /* neither: not known */
+	isc_text name;
+	isc_text file;	 /* empty: not known */
+	isc_text module; /* of native code; empty: not known */
+	uint32_t line;	 /* 0: not known */
+} isc_analysis_frame;
+
+typedef struct isc_analysis_line {
+	isc_analysis_frame at;
+	uint32_t pid; /* 0: not known */
+	uint64_t samples;
+	double self_us;	  /* CPU time on it, native code that it called included */
+	double native_us; /* of it, in that native code */
+} isc_analysis_line;
+
+typedef struct isc_analysis_stack {
+	isc_analysis_frame *frames; /* root first; none: all the other stacks together */
+	size_t frame_count;
+	uint32_t pid; /* 0: not known */
+	uint64_t samples;
+	double us; /* CPU time */
+} isc_analysis_stack;
+
+/* A place in the tree of who called whom, functions that only lead to one other folded
+ * into it.  In the order of a reader: callers first, most time first. */
+typedef struct isc_analysis_path {
+	isc_analysis_frame *frames; /* caller first; none: a process */
+	size_t frame_count;
+	unsigned depth;
+	uint32_t pid;
+	uint64_t samples;
+	double us; /* CPU time in it and what it called */
+} isc_analysis_path;
+
+typedef struct isc_analysis_samples {
+	uint64_t count;
+	uint64_t steps;	    /* that were due and are accounted for */
+	double us;	    /* CPU time that they stand for */
+	double covered_pct; /* of the CPU time of the processes that have samples; negative: not known */
+	double unknown_us;  /* whose stack is not known */
+	size_t stacks;	    /* different ones */
+	size_t lines;	    /* different ones */
+	uint64_t other_line_samples;
+	double other_lines_us; /* of lines that are not listed */
+} isc_analysis_samples;
+
+/* With fewer samples no share is worth printing: 200 tell 50% from 43%. */
+#define ISC_SAMPLES_ENOUGH 200u
 
 typedef struct isc_analysis_warning {
 	const char *id; /* "lost_events": the same in every version */
@@ -187,6 +252,13 @@ typedef struct isc_analysis {
 	isc_analysis_function *functions; /* most own time first */
 	size_t function_count;
 	size_t governed_count; /* of these were not watched all the time */
+	isc_analysis_samples samples;
+	isc_analysis_line *lines; /* most time first; not all, see samples.lines */
+	size_t line_count;
+	isc_analysis_stack *stacks; /* most time first, the others together behind them */
+	size_t stack_count;
+	isc_analysis_path *paths;
+	size_t path_count;
 
 	double budget_pct; /* negative: off or not known */
 	bool budget_known;

@@ -6,6 +6,7 @@
 #define ISC_ANALYZE_BUILD_H
 
 #include "analyze/analysis.h"
+#include "analyze/function_table.h"
 #include "base/arena.h"
 #include "base/hashmap.h"
 
@@ -47,6 +48,7 @@ typedef struct isc_build {
 	isc_totals *totals; /* of the window, or of everything */
 	double us_per_tick; /* of totals; 0: not known */
 
+	isc_function_table table;
 	isc_hashmap entry_of; /* process index -> rank in a->processes + 1 */
 	size_t root;	      /* rank of the program that was started, or SIZE_MAX */
 	size_t warning_room;
@@ -70,6 +72,8 @@ isc_status isc_build_threads(isc_build *b, isc_error *err);
 void isc_build_breakdown(isc_build *b);
 isc_status isc_build_scopes(isc_build *b, isc_error *err);
 isc_status isc_build_functions(isc_build *b, isc_error *err);
+isc_status isc_build_samples(isc_build *b, isc_error *err); /* after the functions */
+void isc_build_sort_functions(isc_build *b);
 isc_status isc_build_marks(isc_build *b, isc_error *err);
 void isc_build_accounts(isc_build *b);
 isc_status isc_build_warnings(isc_build *b, isc_error *err);

@@ -2,6 +2,7 @@
 
 #include "analyze/account.h"
 #include "analyze/waits.h"
+#include "trace/frame.h"
 
 /* A transfer below this, on average, is a system call that did not wait. */
 #define BRIEF_US 10.0
@@ -71,7 +72,11 @@ static void take_samples(isc_build *b, const isc_hashmap *by_index, isc_account 
 
 	for (size_t i = 0; (s = isc_totals_stack_at(b->totals, i)) != NULL; i++) {
 		size_t rank = rank_of(by_index, s->thread), process = isc_build_process_rank(b, s->process);
-		bool native = s->stack == 0 && (s->flags & (ISC_SAMPLE_NO_PYTHON | ISC_SAMPLE_BLIND)) != 0;
+		isc_frame frame = {0};
+		/* The newest frame tells what kind of code ran. */
+		bool native = s->stack == 0 ? (s->flags & (ISC_SAMPLE_NO_PYTHON | ISC_SAMPLE_BLIND)) != 0
+					    : isc_trace_frame(b->trace, s->process, s->stack, &frame) &&
+						      frame.kind == ISC_FRAME_NATIVE;
 
 		if (process != SIZE_MAX)
 			told[process].sampled = true;

@@ -18,6 +18,9 @@
 #define ROOM "make room in /dev/shm, or lower --trace-size-mb"
 #define DOCTOR "inferscope doctor says what is missing here and how to get it"
 
+/* Of the sampled time so much may be without a stack before it is said. */
+#define UNKNOWN_SHARE 0.05
+
 enum { NOTE = 0, GRAVE = 1 };
 
 static void warn(isc_build *b, int grave, const char *id, const char *remedy, const char *format, ...)
@@ -269,13 +272,21 @@ static void about_scopes(isc_build *b)
 static void about_calls(isc_build *b)
 {
 	const isc_analysis *a = b->a;
+	size_t traced = 0, sampled = 0;
 	isc_units n, of;
 
+	for (size_t i = 0; i < a->function_count; i++) {
+		traced += a->functions[i].traced;
+		sampled += a->functions[i].governed && a->functions[i].by_samples;
+	}
 	if (a->governed_count > 0)
 		warn(b, NOTE, "governed_functions", "trace every call with --budget off, or allow more with --budget",
 		     "%s of %s functions were not traced all the time, to stay inside the budget: their calls are "
-		     "estimated, and what they took unseen is in the time of their callers",
-		     isc_units_count(&n, a->governed_count), isc_units_count(&of, a->function_count));
+		     "estimated, and %s",
+		     isc_units_count(&n, a->governed_count), isc_units_count(&of, traced),
+		     sampled == a->governed_count ? "their times are CPU time by samples"
+		     : sampled > 0		  ? "their times too, of some by samples"
+						  : "what they took unseen is in the time of their callers");
 	if (a->skipped > 0)
 		warn(b, NOTE, "skipped_calls", "give the thread a larger stack",
 		     "times that a stack was nearly used up: %s; calls there were not traced, their time is their "
@@ -285,6 +296,28 @@ static void about_calls(isc_build *b)
 		warn(b, NOTE, "unmatched_calls", NULL,
 		     "calls whose beginning was lost: %s; they are not in the figures",
 		     isc_units_count(&n, b->unmatched_calls));
+}
+
+/* ---- samples ---- */
+
+static void about_samples(isc_build *b)
+{
+	const isc_analysis_samples *s = &b->a->samples;
+	isc_units n, pct;
+
+	if (s->count == 0)
+		return;
+	if (s->count < ISC_SAMPLES_ENOUGH)
+		warn(b, NOTE, "few_samples", "let the program run longer, or sample more often with --rate",
+		     "there are only %s samples: shares of the CPU time are rough", isc_units_count(&n, s->count));
+	if (s->unknown_us > s->us * UNKNOWN_SHARE)
+		warn(b, NOTE, "unknown_stacks", NULL,
+		     "%s of the sampled CPU time (%s) has no stack that is known: threads without Python, or stacks "
+		     "that could not be read",
+		     isc_units_percent(&pct, s->unknown_us / s->us * 100), isc_units_time(&n, s->unknown_us));
+	warn(b, NOTE, "no_counters", NULL,
+	     "hardware counters and slow scopes were not looked at: instructions, us_median and us_slow of stacks "
+	     "are empty");
 }
 
 static void about_parts(isc_build *b)
@@ -299,7 +332,11 @@ static void about_parts(isc_build *b)
 		     "the program ran for %s: the recorder's start and end would be most of overhead.recorder_cpu_pct, "
 		     "so it is left out",
 		     isc_units_time(&u, b->a->wall_us));
-	if (b->calls_seen)
+	if (b->a->samples.count > 0)
+		warn(b, NOTE, "no_syscalls", NULL,
+		     "no system calls were recorded: verdict, suggestions, slow_because and syscalls are empty%s",
+		     b->calls_seen ? "" : ", and no calls: functions are those that samples met");
+	else if (b->calls_seen)
 		warn(b, NOTE, "no_samples", NULL,
 		     "no samples or system calls were recorded: verdict, suggestions, slow_because, lines, "
 		     "stacks and syscalls are empty");
@@ -354,6 +391,7 @@ isc_status isc_build_warnings(isc_build *b, isc_error *err)
 	about_scopes(b);
 	about_calls(b);
 	about_waits(b);
+	about_samples(b);
 	about_parts(b);
 	if (b->arena->failed)
 		return isc_build_no_memory(err);

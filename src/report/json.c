@@ -251,6 +251,26 @@ static void put_names(struct json *j, val *root, const isc_analysis *a)
 	}
 }
 
+static const char *source_of(const isc_analysis_function *f)
+{
+	bool sampled = f->cpu_total_us > 0 || f->samples > 0;
+
+	return f->traced && sampled ? "both" : f->traced ? "traced" : "sampled";
+}
+
+/* Where a process was sampled, no sample of a function is something known of it too. */
+static void put_sampled(struct json *j, val *o, const isc_analysis *a, const isc_analysis_function *f)
+{
+	bool sampled = a->samples.count > 0;
+
+	put(j, o, "by_samples", yyjson_mut_bool(j->doc, f->by_samples));
+	put(j, o, "samples", sampled ? yyjson_mut_uint(j->doc, f->samples) : yyjson_mut_null(j->doc));
+	put_us(j, o, "cpu_self_us", sampled ? f->cpu_self_us : -1);
+	put_us(j, o, "cpu_total_us", sampled ? f->cpu_total_us : -1);
+	put_us(j, o, "cpu_error_us", sampled ? f->cpu_error_us : -1);
+	put_us(j, o, "native_us", sampled ? f->native_us : -1);
+}
+
 static void put_functions(struct json *j, val *root, const isc_analysis *a)
 {
 	val *list = list_in(j, root, "functions");
@@ -263,12 +283,14 @@ static void put_functions(struct json *j, val *root, const isc_analysis *a)
 		put_text(j, o, "file", &f->file);
 		put(j, o, "line", f->line != 0 ? yyjson_mut_uint(j->doc, f->line) : yyjson_mut_null(j->doc));
 		put(j, o, "process_id", f->pid != 0 ? yyjson_mut_uint(j->doc, f->pid) : yyjson_mut_null(j->doc));
-		put_count(j, o, "calls", f->calls);
-		put_count(j, o, "resumes", f->resumes);
+		put_text(j, o, "module", &f->module);
+		put(j, o, "calls", f->traced ? yyjson_mut_uint(j->doc, f->calls) : yyjson_mut_null(j->doc));
+		put(j, o, "resumes", f->traced ? yyjson_mut_uint(j->doc, f->resumes) : yyjson_mut_null(j->doc));
 		put_us(j, o, "self_us", f->self_us);
 		put_us(j, o, "total_us", f->total_us);
-		put_words(j, o, "source", "traced");
+		put_words(j, o, "source", source_of(f));
 		put(j, o, "estimated", yyjson_mut_bool(j->doc, f->estimated));
+		put_sampled(j, o, a, f);
 	}
 }
 
@@ -292,12 +314,83 @@ static void put_governed(struct json *j, val *overhead, const isc_analysis *a)
 	}
 }
 
+/* ---- samples ---- */
+
+static void put_place(struct json *j, val *o, const isc_analysis_frame *at)
+{
+	put_text(j, o, "file", &at->file);
+	put(j, o, "line", at->line != 0 ? yyjson_mut_uint(j->doc, at->line) : yyjson_mut_null(j->doc));
+}
+
+static void put_lines(struct json *j, val *root, const isc_analysis *a)
+{
+	val *list = list_in(j, root, "lines");
+
+	for (size_t i = 0; i < a->line_count; i++) {
+		const isc_analysis_line *l = &a->lines[i];
+		val *o = add(j, list, yyjson_mut_obj(j->doc));
+
+		put_place(j, o, &l->at);
+		put(j, o, "function", text_of(j, &l->at.name));
+		put(j, o, "process_id", l->pid != 0 ? yyjson_mut_uint(j->doc, l->pid) : yyjson_mut_null(j->doc));
+		put_count(j, o, "samples", l->samples);
+		put_us(j, o, "self_us", l->self_us);
+		put_us(j, o, "native_us", l->native_us);
+	}
+}
+
+static void put_frame(struct json *j, val *list, const isc_analysis_frame *f)
+{
+	val *o = add(j, list, yyjson_mut_obj(j->doc));
+
+	put_words(j, o, "kind", f->python ? "python" : f->native ? "native" : NULL);
+	put(j, o, "name", text_of(j, &f->name));
+	put_place(j, o, f);
+	put_text(j, o, "module", &f->module);
+}
+
+static void put_stacks(struct json *j, val *root, const isc_analysis *a)
+{
+	static const isc_analysis_frame other = {.name = {"(other)", sizeof("(other)") - 1}};
+	val *list = list_in(j, root, "stacks");
+
+	for (size_t i = 0; i < a->stack_count; i++) {
+		const isc_analysis_stack *s = &a->stacks[i];
+		val *o = add(j, list, yyjson_mut_obj(j->doc)), *frames = list_in(j, o, "frames");
+
+		for (size_t f = 0; f < s->frame_count; f++)
+			put_frame(j, frames, &s->frames[f]);
+		if (s->frame_count == 0)
+			put_frame(j, frames, &other);
+		put(j, o, "process_id", s->pid != 0 ? yyjson_mut_uint(j->doc, s->pid) : yyjson_mut_null(j->doc));
+		put_count(j, o, "samples", s->samples);
+		put_us(j, o, "us", s->us);
+		put_null(j, o, "us_median");
+		put_null(j, o, "us_slow");
+		put_null(j, o, "instructions");
+	}
+}
+
+static void put_samples(struct json *j, val *root, const isc_analysis *a)
+{
+	const isc_analysis_samples *s = &a->samples;
+	val *o = object_in(j, root, "samples");
+
+	put_count(j, o, "count", s->count);
+	put_count(j, o, "steps", s->steps);
+	put_us(j, o, "us", s->us);
+	put_us(j, o, "covered_pct", s->covered_pct);
+	put_us(j, o, "unknown_us", s->unknown_us);
+	put_count(j, o, "stacks", s->stacks);
+	put_count(j, o, "lines", s->lines);
+	put_count(j, o, "other_line_samples", s->other_line_samples);
+	put_us(j, o, "other_lines_us", s->other_lines_us);
+}
+
+/* What no source of this version tells. */
 static void put_unseen(struct json *j, val *root)
 {
-	static const char *const lists[] = {"lines", "kernels", "copies", "stacks", "syscalls"};
-
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
-		list_in(j, root, lists[i]);
+	list_in(j, root, "syscalls");
 	put_null(j, root, "memory");
 	put_null(j, root, "numa");
 }
@@ -372,6 +465,11 @@ static void write_all(struct json *j, const isc_analysis *a)
 	put_window(j, root, a);
 	put_names(j, root, a);
 	put_functions(j, root, a);
+	put_lines(j, root, a);
+	list_in(j, root, "kernels");
+	list_in(j, root, "copies");
+	put_stacks(j, root, a);
+	put_samples(j, root, a);
 	put_unseen(j, root);
 	put_threads(j, root, a);
 	put_overhead(j, root, a);

@@ -13,6 +13,7 @@
 #define THINGS_MAX 256u
 #define NAMES_MAX 4096u
 #define WORDS_MAX 40u
+#define UNKNOWN_TYPE 200u /* of definitions that no build knows */
 
 struct word {
 	char *at;
@@ -165,22 +166,86 @@ static uint32_t define(struct maker *m, uint32_t process, const struct word *w, 
 	return define_bytes(m, process, ISC_DEF_STRING, w->at, w->len, st);
 }
 
-/* Name, file and line from the fourth word on. */
-static uint32_t define_code(struct maker *m, uint32_t process, isc_status *st)
+static uint32_t define_code(struct maker *m, uint32_t process, const struct word *name, const struct word *file,
+			    uint32_t line, isc_status *st)
 {
 	char bytes[160];
-	isc_def_code head = {.name_len = (uint32_t)m->word[3].len};
+	isc_def_code head = {.name_len = (uint32_t)name->len, .file_len = (uint32_t)file->len, .line = line};
 
-	if (m->words < 6 || sizeof(head) + m->word[3].len + m->word[4].len > sizeof(bytes)) {
+	if (sizeof(head) + name->len + file->len > sizeof(bytes)) {
+		*st = bad(m, "too long a name or a file");
+		return 0;
+	}
+	memcpy(bytes, &head, sizeof(head));
+	memcpy(bytes + sizeof(head), name->at, head.name_len);
+	memcpy(bytes + sizeof(head) + head.name_len, file->at, head.file_len);
+	return define_bytes(m, process, ISC_DEF_CODE, bytes, sizeof(head) + head.name_len + head.file_len, st);
+}
+
+/* Name, file and line from the fourth word on. */
+static uint32_t define_called(struct maker *m, uint32_t process, isc_status *st)
+{
+	if (m->words < 6) {
 		*st = bad(m, "a call has a name, a file and a line");
 		return 0;
 	}
-	head.file_len = (uint32_t)m->word[4].len;
-	head.line = (uint32_t)strtoul(m->word[5].at, NULL, 10);
-	memcpy(bytes, &head, sizeof(head));
-	memcpy(bytes + sizeof(head), m->word[3].at, head.name_len);
-	memcpy(bytes + sizeof(head) + head.name_len, m->word[4].at, head.file_len);
-	return define_bytes(m, process, ISC_DEF_CODE, bytes, sizeof(head) + head.name_len + head.file_len, st);
+	return define_code(m, process, &m->word[3], &m->word[4], (uint32_t)strtoul(m->word[5].at, NULL, 10), st);
+}
+
+/* A table of one entry: all that is there is on this line. */
+static uint32_t define_lines(struct maker *m, uint32_t process, uint32_t code, uint32_t line, isc_status *st)
+{
+	struct {
+		isc_def_lines head;
+		uint8_t table[2];
+	} lines = {{code, 0x030b, line, 2}, {0x80 | 13 << 3 | 7, 0}};
+
+	return define_bytes(m, process, ISC_DEF_LINES, &lines, sizeof(lines.head) + sizeof(lines.table), st);
+}
+
+/* One frame: "name file first-line line", each in one word; "?" is none that is known. */
+static uint32_t define_frame(struct maker *m, uint32_t process, uint32_t parent, const struct word *w, isc_status *st)
+{
+	char copy[160], *rest = copy, *part[4] = {0};
+	isc_def_stack frame = {.parent = parent};
+
+	snprintf(copy, sizeof(copy), "%s", w->at);
+	for (int i = 0; i < 4 && rest != NULL; i++)
+		part[i] = strsep(&rest, " ");
+	if (strcmp(copy, "?") == 0)
+		return define_bytes(m, process, UNKNOWN_TYPE, &frame, sizeof(frame), st);
+	if (part[3] == NULL) {
+		*st = bad(m, "a frame has a name, a file, its first line and a line");
+		return 0;
+	}
+	frame.code = define_code(m, process, &(struct word){part[0], strlen(part[0])},
+				 &(struct word){part[1], strlen(part[1])}, (uint32_t)strtoul(part[2], NULL, 10), st);
+	if (*st == ISC_OK && strcmp(part[3], "0") != 0)
+		frame.lines = define_lines(m, process, frame.code, (uint32_t)strtoul(part[3], NULL, 10), st);
+	return *st == ISC_OK ? define_bytes(m, process, ISC_DEF_STACK, &frame, sizeof(frame), st) : 0;
+}
+
+/* Steps, their length and the stack from the fourth word on. */
+static isc_status fill_sample(struct maker *m, uint32_t process, isc_record *slot)
+{
+	isc_sample body = {0};
+	isc_status st = ISC_OK;
+	uint64_t period;
+
+	if (m->words < 5 || !parse_time(m->word[4].at, &period))
+		return bad(m, "a sample has steps and their length");
+	body.period_ns = (uint32_t)(period - START_NS);
+	slot[0].arg = (uint16_t)strtoul(m->word[3].at, NULL, 10);
+	for (size_t i = 5; i < m->words && st == ISC_OK; i++) {
+		const char *flags = value_of(&m->word[i], "flags");
+
+		if (flags != NULL)
+			body.flags = (uint32_t)strtoul(flags, NULL, 10);
+		else
+			slot[0].id = define_frame(m, process, slot[0].id, &m->word[i], &st);
+	}
+	memcpy(&slot[1], &body, sizeof(body));
+	return st;
 }
 
 static isc_status add_interpreter(struct maker *m)
@@ -279,6 +344,31 @@ static isc_status add_switch(struct maker *m, uint64_t time_ns, uint32_t thread,
 	return isc_writer_switches(m->writer, &sw, 1, m->err);
 }
 
+/* Waits and collections: call or generation, how long, a number, frames from the root on. */
+static isc_status fill_wait(struct maker *m, uint32_t process, isc_record *slot)
+{
+	uint32_t number = m->words > 5 ? (uint32_t)strtoul(m->word[5].at, NULL, 10) : 0;
+	isc_wait wait = {.holder = number};
+	isc_status st = ISC_OK;
+
+	slot->arg = (uint16_t)strtoul(m->word[3].at, NULL, 10);
+	for (unsigned call = 1; call < ISC_WAIT_CALLS; call++)
+		slot->arg = is(&m->word[3], isc_wait_name(call)) ? (uint16_t)call : slot->arg;
+	if (slot->kind != ISC_KIND_WAIT_ENTER && (m->words < 5 || !parse_time(m->word[4].at, &wait.ticks)))
+		return bad(m, "how long?");
+	wait.ticks -= wait.ticks != 0 ? START_NS : 0;
+	if (slot->kind == ISC_KIND_GC) {
+		memcpy(&slot[1], &(isc_gc){.ticks = wait.ticks, .unseen = number}, sizeof(wait));
+	} else if (slot->kind == ISC_KIND_WAIT_BRIEF) {
+		memcpy(&slot[1], &(isc_wait_brief){wait.ticks, number}, sizeof(wait));
+	} else {
+		memcpy(&slot[1], &wait, sizeof(wait));
+		for (size_t i = slot->kind == ISC_KIND_WAIT_ENTER ? 4 : 6; i < m->words && st == ISC_OK; i++)
+			slot->id = define_frame(m, process, slot->id, &m->word[i], &st);
+	}
+	return st;
+}
+
 static isc_status add_event(struct maker *m, uint32_t thread, uint64_t time_ns, int kind)
 {
 	struct thread *t = &m->thread[thread];
@@ -296,8 +386,14 @@ static isc_status add_event(struct maker *m, uint32_t thread, uint64_t time_ns, 
 	} else if (kind == ISC_KIND_MISSED) {
 		slot[0].arg = (uint16_t)strtoul(m->word[3].at, NULL, 10);
 	} else if (kind == ISC_KIND_GOVERNED || (kind >= ISC_KIND_CALL_ENTER && kind <= ISC_KIND_CALL_EXIT)) {
-		slot[0].id = define_code(m, t->process, &st);
+		slot[0].id = define_called(m, t->process, &st);
 		slot[0].arg = m->words > 6 ? (uint16_t)strtoul(m->word[6].at, NULL, 10) : 0;
+	} else if (kind == ISC_KIND_SAMPLE) {
+		st = fill_sample(m, t->process, slot);
+		run.slots = 2;
+	} else if (kind >= ISC_KIND_WAIT_ENTER && kind <= ISC_KIND_GC) {
+		st = fill_wait(m, t->process, slot);
+		run.slots = kind == ISC_KIND_WAIT_ENTER ? 1 : 2;
 	} else {
 		slot[0].id = define(m, t->process, &m->word[3], &st);
 	}
@@ -330,79 +426,6 @@ static isc_status add_event(struct maker *m, uint32_t thread, uint64_t time_ns, 
 		run.slots = 1 + (len + 4 + 15) / 16;
 	}
 	slot[0].slots = (uint8_t)run.slots;
-	t->next++;
-	t->stored++;
-	return isc_writer_events(m->writer, &run, slot, m->err);
-}
-
-/* A stack of the one function whose name, file and line begin at this word; 0: there is none. */
-static uint32_t define_stack(struct maker *m, uint32_t process, size_t word, isc_status *st)
-{
-	isc_def_stack stack = {.offset = ISC_STACK_NOT_BEGUN};
-
-	if (m->words < word + 3)
-		return 0;
-	memmove(&m->word[3], &m->word[word], 3 * sizeof(m->word[0]));
-	stack.code = define_code(m, process, st);
-	return *st == ISC_OK ? define_bytes(m, process, ISC_DEF_STACK, &stack, sizeof(stack), st) : 0;
-}
-
-static bool parse_long(const struct maker *m, size_t word, uint64_t *ns)
-{
-	if (m->words <= word || !parse_time(m->word[word].at, ns))
-		return false;
-	*ns -= START_NS;
-	return true;
-}
-
-static unsigned call_of(const struct word *w)
-{
-	for (unsigned call = 1; call < ISC_WAIT_CALLS; call++) {
-		if (is(w, isc_wait_name(call)))
-			return call;
-	}
-	return 0;
-}
-
-/* Waits, collections and samples: what stands behind them is a number of fields. */
-static isc_status add_state(struct maker *m, uint32_t thread, uint64_t time_ns, int kind)
-{
-	struct thread *t = &m->thread[thread];
-	isc_trace_run run = {.process = t->process, .thread = thread, .first = t->next, .events = 1, .slots = 2};
-	isc_record slot[2] = {{.ticks = time_ns, .kind = (uint8_t)kind, .slots = 2}};
-	isc_wait wait = {0};
-	isc_status st = ISC_OK;
-
-	if (m->words < 4 ||
-	    (kind != ISC_KIND_WAIT_ENTER && !parse_long(m, kind == ISC_KIND_SAMPLE ? 3 : 4, &wait.ticks)))
-		return bad(m, "how long?");
-	slot[0].arg = (uint16_t)(kind == ISC_KIND_GC ? strtoul(m->word[3].at, NULL, 10) : call_of(&m->word[3]));
-	if (kind == ISC_KIND_SAMPLE) {
-		isc_sample sample = {.period_ns = (uint32_t)wait.ticks};
-
-		slot[0].arg = 1;
-		slot[0].id = define_stack(m, t->process, 4, &st);
-		sample.flags = slot[0].id == 0 ? ISC_SAMPLE_NO_PYTHON : 0;
-		memcpy(&slot[1], &sample, sizeof(sample));
-	} else if (kind == ISC_KIND_WAIT_ENTER) {
-		slot[0].id = define_stack(m, t->process, 4, &st);
-		run.slots = slot[0].slots = 1;
-	} else {
-		uint32_t number = m->words > 5 ? (uint32_t)strtoul(m->word[5].at, NULL, 10) : 0;
-		isc_wait_brief brief = {wait.ticks, number};
-		isc_gc gc = {.ticks = wait.ticks, .unseen = number};
-
-		wait.holder = number;
-		if (kind == ISC_KIND_WAIT_EXIT)
-			slot[0].id = define_stack(m, t->process, 6, &st);
-		memcpy(&slot[1],
-		       kind == ISC_KIND_GC	    ? (void *)&gc
-		       : kind == ISC_KIND_WAIT_EXIT ? (void *)&wait
-						    : (void *)&brief,
-		       sizeof(wait));
-	}
-	if (st != ISC_OK)
-		return st;
 	t->next++;
 	t->stored++;
 	return isc_writer_events(m->writer, &run, slot, m->err);
@@ -452,9 +475,8 @@ static isc_status add_thread_line(struct maker *m)
 		return bad(m, "no time");
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (is(&m->word[2], kinds[i].word))
-			return kinds[i].event >= ISC_KIND_SAMPLE ? add_state(m, index, ns, kinds[i].event)
-			       : kinds[i].event			 ? add_event(m, index, ns, kinds[i].event)
-								 : add_switch(m, ns, index, kinds[i].change);
+			return kinds[i].event ? add_event(m, index, ns, kinds[i].event)
+					      : add_switch(m, ns, index, kinds[i].change);
 	}
 	return bad(m, "an unknown event");
 }

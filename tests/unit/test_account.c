@@ -59,8 +59,8 @@ static void waits_take_the_time_in_which_a_thread_was_blocked(void **state)
 						      "t1 50ms out\n"
 						      "t1 70ms in\n"
 						      "t1 70ms wait_exit read 20ms\n"
-						      "t1 80ms sample 40ms step model.py 3\n"
-						      "t1 80ms sample 10ms\n"
+						      "t1 80ms sample 1 40ms \"step model.py 3 4\"\n"
+						      "t1 80ms sample 1 10ms flags=8\n"
 						      "t1 80ms preempt\n"
 						      "t1 85ms in\n"
 						      "end 100ms status=0\n");
@@ -88,7 +88,7 @@ static void waits_take_the_time_in_which_a_thread_was_blocked(void **state)
 static void a_collection_counts_before_what_it_interrupts(void **state)
 {
 	isc_analysis *a = analysis_of(META ONE_THREAD "t1 50ms gc 2 20ms 3\n"
-						      "t1 80ms sample 80ms step model.py 3\n"
+						      "t1 80ms sample 1 80ms \"step model.py 3 4\"\n"
 						      "t1 99ms out\n"
 						      "end 100ms status=0\n");
 	const isc_analysis_thread *t = thread_of(a, 100);
@@ -339,7 +339,8 @@ static void breakdowns_add_up_to_100_in_any_trace(void **state)
 					       took);
 				break;
 			case 6:
-				len += sprintf(text + len, "t%u %ums sample %ums run x.py 1\n", thread, now, took + 1);
+				len += sprintf(text + len, "t%u %ums sample 1 %ums \"run x.py 1 2\"\n", thread, now,
+					       took + 1);
 				break;
 			default:
 				len += sprintf(text + len, "t%u %ums gc 1 %ums\nt%u lose 2\n", thread, now, took,

@@ -1,0 +1,65 @@
+#include "trace/frame.h"
+
+#include <string.h>
+
+#include "base/lines.h"
+
+bool isc_trace_code(const isc_trace *tr, uint32_t process, uint32_t code, isc_frame *out)
+{
+	uint32_t len = 0;
+	const char *data = isc_trace_define(tr, process, code, ISC_DEF_CODE, &len);
+	isc_def_code head;
+
+	if (data == NULL || len < sizeof(head))
+		return false;
+	memcpy(&head, data, sizeof(head));
+	data += sizeof(head);
+	len -= (uint32_t)sizeof(head);
+	if (head.name_len > len || head.file_len > len - head.name_len)
+		return false;
+	out->name = (isc_frame_text){data, head.name_len};
+	out->file = (isc_frame_text){data + head.name_len, head.file_len};
+	out->first_line = head.line;
+	return true;
+}
+
+bool isc_trace_frame(const isc_trace *tr, uint32_t process, uint32_t id, isc_frame *out)
+{
+	uint16_t type = 0;
+	uint32_t len = 0;
+	const void *data = id != 0 ? isc_trace_define_any(tr, process, id, &type, &len) : NULL;
+	isc_def_stack frame;
+
+	if (data == NULL)
+		return false;
+	*out = (isc_frame){.name = {"?", 1}};
+	if (type == ISC_DEF_STACK && len >= sizeof(frame)) {
+		memcpy(&frame, data, sizeof(frame));
+		out->kind = ISC_FRAME_PYTHON;
+		out->parent = frame.parent;
+		out->code = frame.code;
+		out->lines = frame.lines;
+		out->offset = frame.offset;
+		isc_trace_code(tr, process, frame.code, out);
+	} else if (type != ISC_DEF_STRING && type != ISC_DEF_CODE && type != ISC_DEF_LINES && type != ISC_DEF_PYTHON &&
+		   len >= sizeof(out->parent)) {
+		/* Every frame begins with its parent, those of later versions too. */
+		memcpy(&out->parent, data, sizeof(out->parent));
+	}
+	/* Parents are defined first; in a broken file they may go round. */
+	if (out->parent >= id)
+		out->parent = 0;
+	return true;
+}
+
+uint32_t isc_trace_frame_line(const isc_trace *tr, uint32_t process, const isc_frame *frame, uint64_t *searched)
+{
+	uint32_t len = 0;
+	const void *lines;
+
+	if (frame->kind != ISC_FRAME_PYTHON)
+		return frame->line;
+	lines = isc_trace_define(tr, process, frame->lines, ISC_DEF_LINES, &len);
+	*searched += len;
+	return lines != NULL ? isc_lines_at(lines, len, frame->offset) : 0;
+}
