@@ -123,7 +123,7 @@ static bool take_all(isc_build *b, yyjson_val *root)
 	f->attach_failed = count_of(root, "attach_failed");
 	f->switches = count_of(root, "switches");
 	f->switches_lost = count_of(root, "switches_lost");
-	f->agent = yyjson_is_true(yyjson_obj_get(root, "agent"));
+	f->waits = yyjson_is_true(yyjson_obj_get(root, "waits"));
 	f->throttled_us = number_of(root, "throttled_us");
 	f->session_on_disk = yyjson_is_true(yyjson_obj_get(root, "session_on_disk"));
 	f->perf_known = yyjson_is_str(perf);

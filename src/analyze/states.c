@@ -116,7 +116,7 @@ static void settle(const isc_build *b, const isc_track *track, const struct told
 	if (process != SIZE_MAX) {
 		const isc_analysis_process *p = &b->a->processes[process];
 
-		account->agent = b->facts.agent && p->traced && b->us_per_tick > 0;
+		account->agent = b->facts.waits && p->traced && b->us_per_tick > 0;
 		account->collections = told[process].collections && b->us_per_tick > 0;
 		account->sampled = told[process].sampled;
 		account->traced = p->python && b->calls_seen;

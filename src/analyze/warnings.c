@@ -355,8 +355,8 @@ static void about_waits(isc_build *b)
 {
 	isc_units n;
 
-	if (!b->facts.agent)
-		warn(b, NOTE, "no_waits", "run without --no-agent",
+	if (!b->facts.waits)
+		warn(b, NOTE, "no_waits", "run without --no-agent and --no-syscalls",
 		     "what threads waited for was not recorded: that time is in the state other, and gil_wait, "
 		     "lock_wait, "
 		     "io_wait, sleep, idle, syscall and spin are not known");

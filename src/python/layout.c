@@ -165,7 +165,7 @@ void isc_layout_begin(void)
 	isc_python_layout l = {.size = sizeof(l), .version = PY_VERSION_HEX >> 16, .thread_state = thread_state};
 	PyObject *type, *value, *traceback;
 
-	if (control == NULL || (control->flags & (ISC_CONTROL_SAMPLE | ISC_CONTROL_AGENT)) == 0)
+	if (control == NULL || (control->flags & (ISC_CONTROL_SAMPLE | ISC_CONTROL_WAITS)) == 0)
 		return;
 	/* What was compiled against another minor version would not have been loaded; one
 	 * with other options may have been, so a stack that is known is read first. */

@@ -46,7 +46,8 @@ enum isc_control_flag {
 	ISC_CONTROL_ALL_FRAMES = 1u << 4,    /* also those that are left out otherwise */
 	ISC_CONTROL_C_CALLS = 1u << 5,	     /* and calls of C functions */
 	ISC_CONTROL_SCRATCH = 1u << 6,	     /* the trace is nobody's: it goes with the session */
-	ISC_CONTROL_SAMPLE = 1u << 7	     /* stacks are sampled */
+	ISC_CONTROL_SAMPLE = 1u << 7,	     /* stacks are sampled */
+	ISC_CONTROL_WAITS = 1u << 8	     /* the hooks tell how long calls wait */
 };
 
 enum isc_clock_source {

@@ -12,7 +12,7 @@
 
 #undef META
 #undef ONE_THREAD
-#define META "meta {\"argv\": [\"serve\"], \"perf\": \"ok\", \"agent\": true, \"switches\": 9}\n"
+#define META "meta {\"argv\": [\"serve\"], \"perf\": \"ok\", \"waits\": true, \"switches\": 9}\n"
 #define ONE_THREAD \
 	"p1 pid=100 root traced python end=100ms status=0 argv serve\n" \
 	"t1 p1 tid=100 main name=main end=100ms\n"
@@ -157,7 +157,7 @@ static void brief_transfers_are_system_calls_and_long_ones_waits(void **state)
 
 static void without_the_agent_waits_are_not_known(void **state)
 {
-	isc_analysis *a = analysis_of("meta {\"argv\": [\"serve\"], \"perf\": \"ok\", \"agent\": false}\n" ONE_THREAD
+	isc_analysis *a = analysis_of("meta {\"argv\": [\"serve\"], \"perf\": \"ok\", \"waits\": false}\n" ONE_THREAD
 				      "t1 10ms out\nt1 90ms in\nend 100ms status=0\n");
 	const isc_analysis_thread *t = thread_of(a, 100);
 
