@@ -141,7 +141,7 @@ def child_of(pid: int) -> int:
 
 def test_a_killed_recorder_leaves_the_program_running_and_the_session_to_salvage(inferscope, target) -> None:
     """H6, and what comes after: the next command reads the rest."""
-    running = inferscope.start("run", "--no-syscalls", "--", target("marks.c"), "400", "1", "1000")
+    running = inferscope.start("run", "--no-sample", "--no-syscalls", "--", target("marks.c"), "400", "1", "1000")
     pid = until(lambda: child_of(running.pid), what="the program")
     time.sleep(0.1)
     running.kill()
