@@ -57,6 +57,11 @@ integration:		## other projects' programs under the command
 	@$(PY) tools/tree.py build
 	@$(CHECK) build --no-unit -m 'integration and not long'
 
+compat:			## other projects' own tests, with and without tracing, on every Python found: an hour
+	@tools/setup test integration
+	@$(PY) tools/tree.py build
+	@$(CHECK) build --no-unit --pythons 3.9,3.10,3.11,3.12,3.13 tests/e2e/compat tests/e2e/test_torch.py
+
 wheel: setup		## a wheel with _core for every Python found, into dist/
 	@$(PY) tools/wheel.py
 
@@ -80,5 +85,5 @@ format: setup		## put every file into shape
 clean:			## remove what was built; .venv and the fetched sources stay
 	@rm -rf build build-asan build-tsan build-fuzz build-release build-coverage dist
 
-.PHONY: help setup all demo e2e-demo test full asan tsan fuzz-smoke bench matrix integration wheel docs coverage lint format clean
+.PHONY: help setup all demo e2e-demo test full asan tsan fuzz-smoke bench matrix integration compat wheel docs coverage lint format clean
 .NOTPARALLEL:

@@ -15,7 +15,6 @@
 typedef struct isc_function_side {
 	size_t rank;			    /* of its process, or SIZE_MAX */
 	double seen_self_us, seen_total_us; /* of calls that were traced */
-	double ran;			    /* share of its time in which its process had a CPU */
 	double unseen_us;		    /* in its own time, but of functions that were not watched */
 	bool unwatched;			    /* for a while its calls were not traced */
 	bool paused;			    /* nor those of all its process */

@@ -1,30 +1,23 @@
 /*
  * functions.c - calls and times of each function, as tracing saw them.
  *
- * What the governor left out is estimated.  A function that was not watched is
- * taken to have been called as often as in the bursts in which its exits were
- * counted, or else before; what those calls took is their caller's, so that times still add up.
- * In a process that was paused everything is taken to have gone on as between
- * the pauses.  Bursts happen while the process runs, and calls come only then.
+ * What the governor left out is estimated, calls from the windows in which they
+ * were counted (totals_window.c).  What calls of a function took that was not watched is
+ * their caller's, so that times still add up; in a process that was paused times are
+ * taken to have gone on as between the pauses.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/build.h"
 #include "analyze/names.h"
 
-/* Tracing cannot have taken more of a burst than this. */
-#define COST_SHARE_MAX 0.75
-
-struct process {
-	const isc_total_calls *calls;
-	uint64_t sampled; /* calls since it was first paused */
-	double ran;	  /* share of its time in which a thread of it had a CPU */
-};
+#define DEVIATIONS 3.0	  /* of the sum of all that lies between windows */
+#define WINDOW_MISSED 7.0 /* a call in so many windows' time is seen in all but one of a thousand cases */
 
 struct gathering {
-	struct process *process;
-	isc_hashmap rank_of; /* process -> rank of its calls in the totals + 1 */
+	isc_hashmap rank_of; /* process -> rank of its calls in the totals */
 };
 
 /* What a function's numbers are taken to be. */
@@ -36,32 +29,45 @@ struct estimate {
 
 /* ---- what was not seen ---- */
 
-/* Calls a tick without what counting them cost. */
-static double untraced_rate(double rate, double exit_ticks)
+/* CPU time from the last window to the end; negative: not known. */
+static double since_last_window(const isc_build *b, const isc_total_calls *p)
 {
-	double cost = rate * exit_ticks;
+	double since;
 
-	return rate / (1 - (cost < COST_SHARE_MAX ? cost : COST_SHARE_MAX));
+	if (p->end_ns != 0)
+		return p->end_ns > p->window_ns ? (double)(p->end_ns - p->window_ns) : 0;
+	if (b->us_per_tick <= 0)
+		return -1;
+	since = p->last_ticks > p->window_ticks ? (double)(p->last_ticks - p->window_ticks) : 0;
+	return since * b->us_per_tick * 1e3;
 }
 
-static void estimate_unwatched(const isc_build *b, const isc_total_function *f, const struct process *p,
-			       struct estimate *e)
+/*
+ * The calls between windows.  The bound holds what three standard deviations of
+ * the rates allow, and a phase that was as busy as the busiest window and hid
+ * where two windows were farthest apart.  Where no call was counted there may
+ * still have been some: WINDOW_MISSED of the windows would have seen one.
+ */
+static void estimate_between(const isc_build *b, const isc_total_function *f, const isc_total_calls *p,
+			     struct estimate *e)
 {
-	double exit_ticks = b->us_per_tick > 0 && p != NULL ? p->calls->cost / 16.0 / 2e3 / b->us_per_tick : 0;
-	double seen = (double)f->calls + (double)f->burst_calls;
-	double off = (double)f->off_ticks, ran = p != NULL ? p->ran : 1;
+	double rest = since_last_window(b, p), error, one;
+	isc_total_range r = f->rate;
 
 	e->governed = true;
-	e->calls = e->least = seen;
+	e->calls = e->least = (double)f->calls + (double)f->window_calls;
 	e->most = -1;
-	if (f->bursts > 0) {
-		e->calls += off * ran * untraced_rate(f->burst_rates / (double)f->bursts, exit_ticks);
-		e->least += off * ran * f->burst_least;
-		e->most = seen + off * untraced_rate(f->burst_most, exit_ticks);
-	} else if (f->watched_ticks > 0) {
-		/* There was no budget for a burst: as often as before. */
-		e->calls += off * ran * untraced_rate((double)f->calls / (double)f->watched_ticks, 2 * exit_ticks);
-	}
+	if (f->unseen || p->windows == 0 || p->inside_ns == 0 || rest < 0)
+		return;
+	if (!(r.likely >= 0))
+		r = (isc_total_range){0, 0, 0};
+	one = ((double)p->between_ns + rest) / (double)p->inside_ns;
+	error = DEVIATIONS * sqrt((f->spread + rest * rest * f->rate_most * f->rate_most) / 2) +
+		(double)p->farthest_ns * f->rate_most + WINDOW_MISSED * one;
+	e->most = e->calls + f->between.most + rest * r.most + error;
+	if (f->between.least + rest * r.least > error)
+		e->least += f->between.least + rest * r.least - error;
+	e->calls += f->between.likely + rest * r.likely;
 	if (f->calls > 0)
 		e->resumes *= e->calls / (double)f->calls;
 }
@@ -71,32 +77,18 @@ static double scaled(uint64_t all, uint64_t exact, double scale)
 	return all > exact ? (double)exact + (double)(all - exact) * scale : (double)all;
 }
 
-static void estimate_paused(const isc_build *b, const isc_total_function *f, const struct process *p,
-			    struct estimate *e)
+/* Times of a process that was paused: as between the pauses. */
+static void estimate_paused(const isc_total_function *f, const isc_total_calls *p, struct estimate *e)
 {
-	double off = (double)p->calls->paused_ticks;
-	double all = p->calls->last_ticks > p->calls->first_pause
-			     ? (double)(p->calls->last_ticks - p->calls->first_pause)
-			     : 0;
-	double on = all > off ? all - off : 0;
-	double scale = on > 0 ? all / on : 1, calls_scale = scale;
-	/* Calls come faster while nobody looks. */
-	double cost = b->us_per_tick > 0 ? p->calls->cost / 16e3 / b->us_per_tick * (double)p->sampled : 0;
+	double off = (double)p->paused_ticks;
+	double all = p->last_ticks > p->first_pause ? (double)(p->last_ticks - p->first_pause) : 0;
+	double scale = all > off ? all / (all - off) : 1;
 
-	if (on > 0)
-		calls_scale = 1 + off * p->ran / (on - (cost < on * COST_SHARE_MAX ? cost : on * COST_SHARE_MAX));
-
-	if (f->calls == f->exact_calls && f->self_ticks <= f->exact_self)
-		return;
-	e->governed = true;
-	e->calls = scaled(f->calls, f->exact_calls, calls_scale);
-	e->resumes = scaled(f->resumes, f->exact_resumes, calls_scale);
 	e->self_ticks = scaled(f->self_ticks, f->exact_self, scale);
 	e->total_ticks = scaled(f->total_ticks, f->exact_total, scale);
-	e->most = -1;
 }
 
-static struct estimate estimate_of(const isc_build *b, const isc_total_function *f, const struct process *p)
+static struct estimate estimate_of(const isc_build *b, const isc_total_function *f, const isc_total_calls *p)
 {
 	struct estimate e = {.calls = (double)f->calls,
 			     .resumes = (double)f->resumes,
@@ -105,10 +97,12 @@ static struct estimate estimate_of(const isc_build *b, const isc_total_function 
 			     .least = (double)f->calls,
 			     .most = (double)f->calls};
 
-	if (f->governed)
-		estimate_unwatched(b, f, p, &e);
-	else if (p != NULL && p->calls->first_pause != 0)
-		estimate_paused(b, f, p, &e);
+	if (p == NULL)
+		return e;
+	if (f->governed || f->window_calls > 0 || (p->first_pause != 0 && f->calls > f->exact_calls))
+		estimate_between(b, f, p, &e);
+	if (p->first_pause != 0 && f->self_ticks > f->exact_self)
+		estimate_paused(f, p, &e);
 	return e;
 }
 
@@ -122,16 +116,16 @@ static uint64_t whole(double n)
 	return n < 9e18 ? (uint64_t)(n + 0.5) : (uint64_t)9e18;
 }
 
-static struct process *process_of(const struct gathering *g, uint32_t process)
+static const isc_total_calls *process_of(const isc_build *b, const struct gathering *g, uint32_t process)
 {
 	const uint64_t *rank = isc_hashmap_find(&g->rank_of, process);
 
-	return rank != NULL ? &g->process[*rank - 1] : NULL;
+	return rank != NULL ? isc_totals_calls_at(b->totals, *rank) : NULL;
 }
 
 static bool take(isc_build *b, struct gathering *g, const isc_total_function *f)
 {
-	const struct process *p = process_of(g, f->process);
+	const isc_total_calls *p = process_of(b, g, f->process);
 	struct estimate e = estimate_of(b, f, p);
 	isc_analysis_function *out;
 	isc_function_side *side;
@@ -150,7 +144,7 @@ static bool take(isc_build *b, struct gathering *g, const isc_total_function *f)
 	bounded = e.most >= 0 && (out->recorded == 0 || out->most_calls > 0);
 	out->calls += whole(e.calls);
 	out->resumes += whole(e.resumes);
-	out->recorded += f->calls + f->burst_calls;
+	out->recorded += f->calls + f->window_calls;
 	out->least_calls += whole(e.least);
 	out->most_calls = bounded ? out->most_calls + whole(e.most) : 0;
 	out->self_us += e.self_ticks * b->us_per_tick;
@@ -160,56 +154,24 @@ static bool take(isc_build *b, struct gathering *g, const isc_total_function *f)
 	side->seen_total_us += (double)f->total_ticks * b->us_per_tick;
 	side->unwatched |= f->governed;
 	side->paused |= e.governed && !f->governed;
-	side->ran = p != NULL ? p->ran : 1;
 	/* Where one was not watched, its time seems to be its caller's. */
-	out->estimated |= f->estimated || e.governed || (p != NULL && p->calls->governed);
+	out->estimated |= f->estimated || e.governed || (p != NULL && (p->governed || p->first_pause != 0));
 	return true;
-}
-
-/* Of a Python process one thread runs at a time. */
-static double share_run(const isc_build *b, uint32_t process)
-{
-	size_t rank = isc_build_process_rank(b, process);
-	double on_cpu = 0, wall = 0;
-
-	for (size_t i = 0; rank != SIZE_MAX && i < b->a->thread_count; i++) {
-		const isc_analysis_thread *t = &b->a->threads[i];
-
-		if (t->pid != b->a->processes[rank].pid || t->on_cpu_us < 0)
-			continue;
-		on_cpu += t->on_cpu_us;
-		wall = t->wall_us > wall ? t->wall_us : wall;
-	}
-	return wall > 0 && on_cpu < wall ? on_cpu / wall : 1;
 }
 
 static bool gather(isc_build *b, struct gathering *g)
 {
 	const isc_total_function *f;
 	const isc_total_calls *p;
-	size_t n = 0;
 
-	while (isc_totals_calls_at(b->totals, n) != NULL)
-		n++;
-	g->process = isc_arena_array(b->arena, n, sizeof(*g->process));
-	if (g->process == NULL)
-		return false;
 	for (size_t i = 0; (p = isc_totals_calls_at(b->totals, i)) != NULL; i++) {
 		uint64_t *rank = isc_hashmap_put(&g->rank_of, p->process, NULL);
 
 		if (rank == NULL)
 			return false;
-		*rank = i + 1;
-		g->process[i].calls = p;
-		g->process[i].ran = p->governed || p->first_pause != 0 ? share_run(b, p->process) : 1;
+		*rank = i;
 		b->a->skipped += p->missed;
 		b->unmatched_calls += p->unmatched;
-	}
-	for (size_t i = 0; (f = isc_totals_function_at(b->totals, i)) != NULL; i++) {
-		struct process *of = process_of(g, f->process);
-
-		if (of != NULL)
-			of->sampled += f->calls - f->exact_calls;
 	}
 	for (size_t i = 0; (f = isc_totals_function_at(b->totals, i)) != NULL; i++) {
 		if (!take(b, g, f))

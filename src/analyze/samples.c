@@ -20,6 +20,7 @@
 struct share {
 	uint64_t samples;
 	double us;
+	double ran; /* share of its time in which a thread of it had a CPU */
 };
 
 struct sums {
@@ -108,7 +109,7 @@ static bool is_by_samples(const isc_build *b, const struct sums *s, size_t i)
 		return f->samples > 0 || f->cpu_total_us > 0;
 	if (s->share[i].samples < ISC_SAMPLES_ENOUGH)
 		return false;
-	return side->unwatched || (side->paused && side->ran >= RAN_ENOUGH);
+	return side->unwatched || (side->paused && s->share[i].ran >= RAN_ENOUGH);
 }
 
 /* Whose own time the unseen part of a function's samples was counted as: that of the nearest
@@ -160,6 +161,22 @@ static void merge(isc_build *b, const struct sums *s)
 	}
 }
 
+/* Of a Python process one thread runs at a time. */
+static double share_run(const isc_build *b, size_t rank)
+{
+	double on_cpu = 0, wall = 0;
+
+	for (size_t i = 0; i < b->a->thread_count; i++) {
+		const isc_analysis_thread *t = &b->a->threads[i];
+
+		if (t->pid != b->a->processes[rank].pid || t->on_cpu_us < 0)
+			continue;
+		on_cpu += t->on_cpu_us;
+		wall = t->wall_us > wall ? t->wall_us : wall;
+	}
+	return wall > 0 && on_cpu < wall ? on_cpu / wall : 1;
+}
+
 static bool take_shares(isc_build *b, struct sums *s)
 {
 	const isc_stack_tree *t = &s->tree;
@@ -175,7 +192,14 @@ static bool take_shares(isc_build *b, struct sums *s)
 
 		if (t->node[i].depth == 1)
 			s->of_rank[rank < ranks ? rank : ranks] =
-				(struct share){t->node[i].total_samples, t->node[i].total_us};
+				(struct share){t->node[i].total_samples, t->node[i].total_us, 0};
+	}
+	/* Asked for where functions were paused, which is rare, and only once. */
+	for (size_t i = 0; i < n; i++) {
+		size_t rank = b->table.side[i].rank;
+
+		if (b->table.side[i].paused && rank < ranks && s->of_rank[rank].ran <= 0)
+			s->of_rank[rank].ran = share_run(b, rank);
 	}
 	for (size_t i = 0; i < n; i++) {
 		const isc_analysis_function *f = &b->a->functions[i];

@@ -224,9 +224,10 @@ static isc_status feed_one(isc_build *b, struct inside *in, const isc_event *ev,
 		}
 		st = isc_totals_feed(in->totals, ev->process, ev->thread, ev->stream, &first, extra, ev->extra_len,
 				     err);
-	} else if (st == ISC_OK && ev->kind == ISC_KIND_GOVERNED) {
+	} else if (st == ISC_OK && (ev->kind == ISC_KIND_GOVERNED || ev->kind == ISC_KIND_BURST)) {
 		first.ticks = ev->time_ns < b->from_ns ? b->from_ns : ev->time_ns < b->to_ns ? ev->time_ns : b->to_ns;
-		st = isc_totals_recall(in->totals, ev->process, ev->thread, ev->stream, &first, err);
+		st = isc_totals_recall(in->totals, ev->process, ev->thread, ev->stream, &first, ev->extra,
+				       ev->extra_len, err);
 	}
 	if (lane->inside && (!take || (b->only.at != NULL && !is_inside(lane))))
 		isc_replay_leave(lane, in->totals, ev->time_ns < b->to_ns ? ev->time_ns : b->to_ns);

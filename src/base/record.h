@@ -41,6 +41,7 @@ enum isc_kind {
 	ISC_KIND_TASK = 21,	   /* id: name of the task that the thread's next events belong to; 0: none */
 	ISC_KIND_GOVERNED = 22,	   /* id: code, or 0 for all; arg: enum isc_governed */
 	ISC_KIND_MISSED = 23,	   /* the stack is nearly used up; arg 1: calls are missed from now on; 0: no more */
+	ISC_KIND_BURST = 24,	   /* calls were counted; arg: isc_burst_flag; behind it: isc_burst, isc_burst_calls */
 	ISC_KIND_SAMPLE = 32,	   /* id: stack; arg: steps it stands for; behind it: isc_sample */
 	ISC_KIND_SAMPLE_RATE = 33, /* id: ns of a step from now on, in this process; arg: enum isc_sample_rate */
 	ISC_KIND_WAIT_ENTER = 48,  /* id: stack; arg: enum isc_wait_call; a wait begins that may be long */
@@ -69,8 +70,32 @@ enum isc_call_exit { ISC_CALL_RETURNED = 0, ISC_CALL_YIELDED = 1, ISC_CALL_RAISE
 enum isc_governed {
 	ISC_GOVERNED_TRACED = 0, /* all are recorded again */
 	ISC_GOVERNED_OFF = 1,	 /* none is; calls that are open now may lack their exit */
-	ISC_GOVERNED_EXITS = 2,	 /* only their exits, each of which stands for a call */
+	ISC_GOVERNED_UNSEEN = 2, /* none is, and none can be counted */
 	ISC_GOVERNED_COST = 3	 /* says instead: id is the cost of one traced call, in 1/16 ns */
+};
+
+/*
+ * For a moment calls were counted that were not traced, and nothing else.  Times are
+ * CPU time of the process since it began.  Behind it stands how often each
+ * function was called; one that is not there was not.  An id of 0 only fills a slot.
+ */
+typedef struct isc_burst {
+	uint64_t begin_ns, end_ns;
+	uint32_t cost;	  /* of counting one call, in 1/16 ns */
+	uint32_t least;	  /* what a call takes at least, in 1/16 ns */
+	uint32_t calls;	  /* counted, of all functions, also those that are not listed */
+	uint32_t resumes; /* of these: a generator or coroutine was entered, which costs less */
+} isc_burst;
+typedef struct isc_burst_calls {
+	uint32_t id; /* code */
+	uint32_t calls;
+} isc_burst_calls;
+_Static_assert(sizeof(isc_burst) == 32 && sizeof(isc_burst_calls) == 8, "burst");
+
+enum isc_burst_flag {
+	ISC_BURST_SEEN = 1, /* up to here everything was traced, since the last one */
+	ISC_BURST_END = 2,  /* the process ends: nothing was counted */
+	ISC_BURST_ROUGH = 4 /* calls are right, times are not: everything was cold */
 };
 
 /* Behind a sample. */

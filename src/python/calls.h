@@ -5,6 +5,9 @@
  *	monitor.c	calls through sys.monitoring, Python 3.12 and later
  *	evaluate.c	calls through frame evaluation (PEP 523), before 3.12
  *	governor.c	keeps the cost of tracing inside the budget
+ *	window.c	counts calls that are not traced, now and then
+ *	pointer.c	the interpreter's pointer to what evaluates frames
+ *	waker.c		the helper thread
  *	task.c		the asyncio task that runs
  *	native.c	names of C functions
  *
@@ -31,6 +34,7 @@
 #pragma weak isc_rt_name
 #pragma weak isc_rt_ticks
 #pragma weak isc_rt_window
+#pragma weak isc_rt_write
 
 #include "runtime/runtime.h"
 #include "runtime/write.h"

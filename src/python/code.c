@@ -5,6 +5,7 @@
 
 #include "python/governor.h"
 #include "python/interpreter.h"
+#include "python/window.h"
 
 #define SLAB 256u
 #define TRIES_MAX 1000u /* to define a code object; then it stays "?" */
@@ -140,6 +141,7 @@ static void give_back(void *value)
 
 	if (entry == NULL)
 		return;
+	isc_window_forget(entry);
 	isc_governor_forget(entry);
 	memset(entry, 0, sizeof(*entry));
 	entry->next = unused;
@@ -156,8 +158,8 @@ void isc_code_review(isc_code *entry)
 	entry->state = is_skipped(entry->code) ? ISC_CODE_SKIPPED : ISC_CODE_TRACED;
 	PyErr_Restore(type, value, traceback);
 	entry->round = isc_calls_self.round;
-	entry->counted = 0;
-	entry->calls = 0;
+	isc_window_forget(entry);
+	entry->watched = 0;
 	entry->self_ticks = 0;
 }
 

@@ -17,16 +17,16 @@ enum isc_code_state {
 };
 
 typedef struct isc_code {
-	PyCodeObject *code; /* borrowed; NULL: the entry is free */
-	uint32_t id;	    /* of its definition; 0: there was no room yet */
-	uint8_t state;	    /* enum isc_code_state */
-	uint8_t counted;    /* governed, but exits are recorded at the moment */
-	uint16_t tries;	    /* to define it */
-	uint32_t calls;	    /* while the governor watches */
-	uint32_t burst;	    /* exits left of a burst */
-	uint64_t self_ticks;
-	uint32_t round;	       /* of tracing in which it was looked at last */
-	struct isc_code *next; /* in the list of free or of governed entries */
+	PyCodeObject *code;	       /* borrowed; NULL: the entry is free */
+	uint32_t id;		       /* of its definition; 0: there was no room yet */
+	uint8_t state;		       /* enum isc_code_state */
+	uint16_t tries;		       /* to define it */
+	uint32_t watched;	       /* calls while the governor watches */
+	uint32_t calls;		       /* in this window */
+	uint64_t self_ticks;	       /* while the governor watches */
+	uint32_t round;		       /* of tracing in which it was looked at last */
+	struct isc_code *next;	       /* in the list of free or of governed entries */
+	struct isc_code *next_touched; /* in that of those that were called in this window */
 } isc_code;
 
 bool isc_code_begin(PyObject *module); /* false: no memory, no index */

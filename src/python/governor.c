@@ -5,8 +5,11 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#define BUCKET_NS 50e6	   /* the budget of so much time may be spent at once */
-#define COST_NS_LEAST 8.0  /* of one event: what no machine goes below */
+#include "python/window.h"
+
+#define BUCKET_NS 50e6	  /* the budget of so much time may be spent at once */
+#define COST_NS_LEAST 8.0 /* of one event: what no machine goes below */
+#define COUNT_NS_LEAST 1.0
 #define COST_NS_MOST 400.0 /* what is measured above this was somebody else's time slice */
 /* What an event costs later and no measurement of calls shows: a page touched first or a
  * line gone cold, and the recorder, which may share the core. */
@@ -128,27 +131,41 @@ static double ns_since(const struct timespec *from)
 	return (double)(now.tv_sec - from->tv_sec) * 1e9 + (double)(now.tv_nsec - from->tv_nsec);
 }
 
+/* What the hooks add to a call, in ticks; 0: it cannot be told. */
+static double added(void)
+{
+	uint64_t hooked = quickest();
+
+	return plain_ticks != 0 && hooked > plain_ticks ? (double)(hooked - plain_ticks) / CALLS : 0;
+}
+
+static double between(double value, double least, double most)
+{
+	return value < least ? least : value > most ? most : value;
+}
+
 /* What an event costs, and how long a tick is. */
 static void measure(void)
 {
 	isc_governor *g = &isc_governor_self;
-	double per_event = 0, ns, cost_ns;
+	double per_event = 0, per_count = 0, ns, cost_ns, count_ns;
 	uint64_t now;
 
 	if (run != NULL) {
-		uint64_t hooked;
-
 		isc_hook_arm(called);
-		hooked = quickest();
-		if (plain_ticks != 0 && hooked > plain_ticks)
-			per_event = (double)(hooked - plain_ticks) / (2 * CALLS);
+		per_event = added() / 2;
+		isc_hook_count(called);
+		isc_window_try(true);
+		per_count = added();
+		isc_window_try(false);
 		Py_CLEAR(run);
 	}
 	now = isc_calls_ticks();
 	ns = ns_since(&begun);
 	g->ticks_per_ns = ns > 0 && now > begun_ticks ? (double)(now - begun_ticks) / ns : 1;
-	cost_ns = per_event / g->ticks_per_ns;
-	cost_ns = cost_ns < COST_NS_LEAST ? COST_NS_LEAST : cost_ns > COST_NS_MOST ? COST_NS_MOST : cost_ns;
+	cost_ns = between(per_event / g->ticks_per_ns, COST_NS_LEAST, COST_NS_MOST);
+	count_ns = between(per_count / g->ticks_per_ns, COUNT_NS_LEAST, COST_NS_MOST);
+	isc_window_calibrate(count_ns, (double)plain_ticks / CALLS / g->ticks_per_ns);
 	g->cost = (int64_t)((cost_ns + LATER_NS) * g->ticks_per_ns) + 1;
 	if (isc_calls_live())
 		isc_calls_write(now, (uint32_t)(cost_ns * 2 * 16), ISC_KIND_GOVERNED, ISC_GOVERNED_COST);

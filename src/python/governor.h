@@ -20,7 +20,7 @@ typedef struct isc_governor {
 	bool on;	   /* there is a budget */
 	bool watching;	   /* the bucket is not half full: who costs what? */
 	bool empty;
-	double share; /* of the time */
+	double share; /* of the time; for events, what windows leave */
 	double ticks_per_ns;
 	int64_t cost; /* of one event, in ticks */
 	int64_t most;
@@ -55,7 +55,10 @@ void isc_hook_settle(uint64_t ticks);
 /* Asks for the events of a code object that has not started yet. */
 void isc_hook_arm(isc_code *entry);
 
-/* The code of this entry dies. */
+/* The code of this entry dies, or is to be traced again. */
 void isc_governor_forget(isc_code *entry);
+
+/* Calls of this entry are not traced but counted in windows: what does that cost? */
+void isc_hook_count(isc_code *entry);
 
 #endif

@@ -3,10 +3,9 @@
  *
  * Starts are asked for everywhere, the other events of a code object when it
  * has started once and is not left out.  So what is left out costs nothing
- * after its first call, and a governed code object can be watched again for a
- * while: a start that was disabled stays so, but its exits come and go with
- * set_local_events(), and each stands for a call.  restart_events() would bring
- * back everything everywhere.
+ * after its first call.  A start that was disabled stays so, for restart_events()
+ * would bring back everything everywhere: calls of governed code objects are
+ * counted now and then in another way, window.h.
  */
 #include "python/calls.h"
 
@@ -14,7 +13,9 @@
 
 #include "python/governor.h"
 #include "python/native.h"
+#include "python/pointer.h"
 #include "python/task.h"
+#include "python/window.h"
 
 /* A code object that is called more often than this while the bucket is empty,
  * and whose calls cost less than so many events themselves, is governed. */
@@ -22,9 +23,10 @@
 #define SELF_EVENTS 40
 #define SELF_EVENTS_IN_DEBT 320
 
-#define BURST_EXITS 512u
-#define BURST_PAUSE_NS 5e6 /* from one burst to the next */
-#define SWITCH_EVENTS 60   /* what set_local_events() costs, in events */
+#define SWITCH_EVENTS 60 /* what set_local_events() costs, in events */
+
+/* Of the budget, for counting what is not traced. */
+#define WINDOWS_SHARE 0.5
 
 enum { START, RESUME, RETURN, YIELD, THROW, UNWIND, CALL, C_RETURN, C_RAISE, EVENTS };
 
@@ -51,8 +53,6 @@ static struct {
 } seen;
 
 static isc_code *governed; /* ring, or NULL */
-static isc_code *in_burst;
-static uint64_t burst_ticks;
 
 static void watch_enter(isc_code *entry, uint64_t ticks)
 {
@@ -64,7 +64,7 @@ static void watch_enter(isc_code *entry, uint64_t ticks)
 		seen.open[seen.depth - 1]->self_ticks += ticks - seen.ticks;
 	seen.open[seen.depth++] = entry;
 	seen.ticks = ticks;
-	entry->calls++;
+	entry->watched++;
 }
 
 static void watch_exit(isc_code *entry, uint64_t ticks)
@@ -87,13 +87,13 @@ static bool is_too_dear(const isc_code *entry)
 	const isc_governor *g = &isc_governor_self;
 	uint64_t bound = SELF_EVENTS;
 
-	if (!g->empty || entry->calls < CALLS_LEAST)
+	if (!g->empty || entry->watched < CALLS_LEAST)
 		return false;
 	if (isc_budget_left() < -4 * g->most)
 		return true;
 	if (isc_budget_left() < -g->most)
 		bound = SELF_EVENTS_IN_DEBT;
-	return entry->self_ticks < bound * (uint64_t)g->cost * entry->calls;
+	return entry->self_ticks < bound * (uint64_t)g->cost * entry->watched;
 }
 
 /* ---- switching -------------------------------------------------------- */
@@ -118,62 +118,54 @@ void isc_hook_arm(isc_code *entry)
 	set_events_of(entry->code, local_events);
 }
 
-static void govern(isc_code *entry, uint64_t ticks)
+void isc_hook_count(isc_code *entry)
 {
 	entry->state = ISC_CODE_GOVERNED;
+	set_events_of(entry->code, no_events);
+}
+
+static void govern(isc_code *entry, uint64_t ticks)
+{
+	isc_governor *g = &isc_governor_self;
+
+	/* Making an object enters its __init__ without asking the pointer. */
+	bool unseen = PyUnicode_CompareWithASCIIString(entry->code->co_name, "__init__") == 0;
+
+	isc_hook_count(entry);
 	if (governed == NULL) {
 		entry->next = governed = entry;
 	} else {
 		entry->next = governed->next;
 		governed->next = entry;
 	}
-	set_events_of(entry->code, no_events);
-	isc_calls_write(ticks, isc_code_id(entry), ISC_KIND_GOVERNED, ISC_GOVERNED_OFF);
-}
-
-static void end_burst(uint64_t ticks)
-{
-	isc_code *entry = in_burst;
-
-	in_burst = NULL;
-	entry->counted = 0;
-	set_events_of(entry->code, no_events);
-	isc_calls_write(ticks, isc_code_id(entry), ISC_KIND_GOVERNED, ISC_GOVERNED_OFF);
-}
-
-void isc_hook_settle(uint64_t ticks)
-{
-	isc_governor *g = &isc_governor_self;
-
-	if (in_burst != NULL) {
-		if (g->empty)
-			end_burst(ticks);
-		return;
-	}
-	if (governed == NULL || g->watching || (double)(ticks - burst_ticks) < BURST_PAUSE_NS * g->ticks_per_ns)
-		return;
-	burst_ticks = ticks;
-	governed = governed->next;
-	if (!set_events_of(governed->code, exit_events))
-		return;
-	in_burst = governed;
-	in_burst->counted = 1;
-	in_burst->burst = BURST_EXITS;
-	isc_calls_write(ticks, isc_code_id(in_burst), ISC_KIND_GOVERNED, ISC_GOVERNED_EXITS);
+	isc_calls_write(ticks, isc_code_id(entry), ISC_KIND_GOVERNED, unseen ? ISC_GOVERNED_UNSEEN : ISC_GOVERNED_OFF);
+	if (atomic_load(&isc_window_mode) == ISC_WINDOW_TRACED && g->share > 0 &&
+	    isc_window_close((uint64_t)((double)isc_window_cost() / (g->share * WINDOWS_SHARE) / g->ticks_per_ns)))
+		g->share *= 1 - WINDOWS_SHARE;
 }
 
 void isc_governor_forget(isc_code *entry)
 {
 	isc_code *before = governed;
 
-	if (entry->state != ISC_CODE_GOVERNED)
+	/* The one that costs were measured with was never put there. */
+	if (entry->state != ISC_CODE_GOVERNED || entry->next == NULL)
 		return;
-	if (in_burst == entry)
-		in_burst = NULL;
 	while (before->next != entry)
 		before = before->next;
 	before->next = entry->next;
 	governed = before == entry ? NULL : before;
+	entry->next = NULL;
+}
+
+void isc_hook_settle(uint64_t ticks)
+{
+	(void)ticks;
+}
+
+void isc_hook_resume(uint64_t ticks)
+{
+	(void)ticks;
 }
 
 /* ---- the events ------------------------------------------------------- */
@@ -293,29 +285,13 @@ static PyObject *on_throw(PyObject *self, PyObject *const *args, size_t n, PyObj
 	return on_resume_by((PyCodeObject *)args[0], ISC_CALL_THROWN);
 }
 
-/* An exit of a governed code object: one of a burst, or one that was on its way. */
-static __attribute__((noinline, cold)) void exit_of_governed(isc_code *entry, uint64_t ticks, uint32_t arg)
-{
-	if (!entry->counted || !isc_calls_live())
-		return;
-	isc_calls_write(ticks, isc_code_id(entry), ISC_KIND_CALL_EXIT, arg);
-	isc_governor_count(ticks);
-	if (entry->counted && --entry->burst == 0)
-		end_burst(ticks);
-}
-
 /* Never DISABLE: for some of these events that is an error in the program. */
 static inline PyObject *on_exit_by(PyCodeObject *code, uint32_t arg)
 {
 	uint64_t ticks = isc_calls_ticks();
 	isc_code *entry = entry_of((PyObject *)code);
 
-	if (ISC_UNLIKELY(entry == NULL || !isc_code_is_traced(entry))) {
-		if (entry != NULL && entry->state == ISC_CODE_GOVERNED)
-			exit_of_governed(entry, ticks, arg);
-		return nothing();
-	}
-	if (ISC_UNLIKELY(!isc_calls_live()))
+	if (ISC_UNLIKELY(entry == NULL || !isc_code_is_traced(entry)) || ISC_UNLIKELY(!isc_calls_live()))
 		return nothing();
 	if (ISC_UNLIKELY(isc_governor_self.watching))
 		watch_exit(entry, ticks);
@@ -484,6 +460,8 @@ bool isc_hook_begin(void)
 		done = PyObject_CallMethod(monitoring, "free_tool_id", "O", tool);
 		Py_XDECREF(done);
 	}
+	if (good && isc_pointer_find(isc_window_frame))
+		isc_window_begin();
 out:
 	PyErr_Clear();
 	Py_XDECREF(numbers);
@@ -515,7 +493,6 @@ static void ungovern(void)
 			isc_calls_write(ticks, isc_code_id(entry), ISC_KIND_GOVERNED, ISC_GOVERNED_TRACED);
 		isc_governor_forget(entry);
 		entry->state = ISC_CODE_SKIPPED; /* until it starts again */
-		entry->counted = 0;
 	}
 }
 
@@ -542,8 +519,7 @@ bool isc_hook_on(void)
 
 void isc_hook_off(void)
 {
-	if (in_burst != NULL && isc_calls_live())
-		end_burst(isc_calls_ticks());
+	isc_window_stop();
 	set_events_everywhere(no_events);
 }
 

@@ -159,12 +159,17 @@ bool isc_words_waits(const isc_analysis_function *f)
 
 size_t isc_words_top(const isc_analysis *a, const isc_analysis_function **top, size_t room)
 {
+	bool traced = false;
 	size_t n = 0;
 
-	/* They are sorted by it. */
+	for (size_t i = 0; i < a->function_count && !traced; i++)
+		traced = a->functions[i].traced;
+	/* They are sorted by it.  Few samples say little beside calls that were traced. */
 	for (size_t i = 0; i < a->function_count && n < room; i++) {
-		if (a->functions[i].self_us > 0 && !isc_words_waits(&a->functions[i]))
-			top[n++] = &a->functions[i];
+		const isc_analysis_function *f = &a->functions[i];
+
+		if (f->self_us > 0 && (f->traced || !traced) && !isc_words_waits(f))
+			top[n++] = f;
 	}
 	for (size_t i = 0; i < a->function_count && n == 0 && i < room; i++) {
 		if (a->functions[i].self_us >= 0)

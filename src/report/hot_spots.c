@@ -127,7 +127,8 @@ void isc_hot_spots_write(const isc_analysis *a, isc_buffer *out)
 	isc_buffer_format(out, "%s sample%s stand%s for %s of CPU time", isc_units_count(&n, s->count),
 			  s->count == 1 ? "" : "s", s->count == 1 ? "s" : "", isc_units_time(&time, s->us));
 	if (s->covered_pct >= 0)
-		isc_buffer_format(out, ", %s of what was used", isc_units_percent(&pct, s->covered_pct));
+		isc_buffer_format(out, ", %s of what was used",
+				  isc_units_percent(&pct, s->covered_pct < 100 ? s->covered_pct : 100));
 	if (s->count < ISC_SAMPLES_ENOUGH) {
 		isc_buffer_text(out, ": too few to say where it went. The JSON report has them.\n");
 		return;

@@ -125,7 +125,8 @@ static void write_hottest(const isc_analysis *a, isc_buffer *out)
 	isc_buffer_format(out, "%s of %s, by %s samples", n == 0 ? "nothing known" : "",
 			  isc_units_time(&u, a->samples.us), isc_units_count(&v, a->samples.count));
 	if (a->samples.covered_pct >= 0)
-		isc_buffer_format(out, " that saw %s of it", isc_units_percent(&u, a->samples.covered_pct));
+		isc_buffer_format(out, " that saw %s of it",
+				  isc_units_percent(&u, a->samples.covered_pct < 100 ? a->samples.covered_pct : 100));
 	isc_buffer_text(out, "\n");
 }
 

@@ -36,8 +36,8 @@ void isc_words_place(isc_buffer *out, const isc_analysis_function *f);
  * Python's own library alone. */
 bool isc_words_waits(const isc_analysis_function *f);
 
-/* Where the time went: the functions with the most time of their own that do not wait; all of them,
- * if every one waits.  How many of room there are. */
+/* Where the time went: the functions with the most time of their own that were traced, if any was, and
+ * do not wait; all of them, if every one waits.  How many of room there are. */
 size_t isc_words_top(const isc_analysis *a, const isc_analysis_function **top, size_t room);
 
 /* Where the CPU time went by samples: the functions with the most of their own.  How many of room

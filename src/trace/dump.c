@@ -5,108 +5,10 @@
 #include <sys/wait.h>
 
 #include "base/text.h"
-#include "trace/dump_line.h"
-#include "trace/kinds.h"
 #include "trace/meta.h"
+#include "trace/dump_text.h"
+#include "trace/kinds.h"
 #include "trace/opened.h"
-#include "trace/stack.h"
-
-void isc_dump_finish(struct dump *d)
-{
-	isc_buffer_text(&d->line, "\n");
-	fwrite(d->line.data, 1, d->line.len, d->out);
-	isc_buffer_clear(&d->line);
-}
-
-/* In quotes; quotes and backslashes inside are escaped, so that a line can be
- * taken apart again. */
-static void add_quoted(struct dump *d, const char *text, size_t len)
-{
-	size_t start = 0;
-
-	isc_buffer_text(&d->line, "\"");
-	for (size_t i = 0; i <= len; i++) {
-		if (i < len && text[i] != '"' && text[i] != '\\')
-			continue;
-		isc_text_terminal(&d->line, text + start, i - start, 0);
-		if (i < len)
-			isc_buffer_text(&d->line, text[i] == '"' ? "\\\"" : "\\\\");
-		start = i + 1;
-	}
-	isc_buffer_text(&d->line, "\"");
-}
-
-/* "name" "file":line; "?" when what was read under this id is no code object.  Its
- * first line, or the one where it stands. */
-static void add_code_at(struct dump *d, const void *data, uint32_t len, const uint32_t *line)
-{
-	const char *text = (const char *)data + sizeof(isc_def_code);
-	isc_def_code code;
-
-	if (data == NULL || len < sizeof(code)) {
-		isc_buffer_text(&d->line, "\"?\"");
-		return;
-	}
-	memcpy(&code, data, sizeof(code));
-	len -= (uint32_t)sizeof(code);
-	code.name_len = code.name_len < len ? code.name_len : len;
-	code.file_len = code.file_len < len - code.name_len ? code.file_len : len - code.name_len;
-	add_quoted(d, text, code.name_len);
-	isc_buffer_text(&d->line, " ");
-	add_quoted(d, text + code.name_len, code.file_len);
-	isc_buffer_format(&d->line, ":%u", line != NULL ? *line : code.line);
-}
-
-static void add_code(struct dump *d, const void *data, uint32_t len)
-{
-	add_code_at(d, data, len, NULL);
-}
-
-/* Root first, "name" "file":line; ... */
-void isc_dump_stack(struct dump *d, uint32_t process, uint32_t id)
-{
-	isc_stack_frame frames[ISC_STACK_FRAMES_MAX];
-	int n = isc_trace_stack(d->trace, process, id, frames, (int)ISC_STACK_FRAMES_MAX);
-
-	isc_buffer_text(&d->line, " stack");
-	for (int i = 0; i < n; i++) {
-		uint32_t len = 0;
-		const void *code = isc_trace_define(d->trace, process, frames[i].code, ISC_DEF_CODE, &len);
-
-		isc_buffer_text(&d->line, i > 0 ? "; " : " ");
-		add_code_at(d, code, len, &frames[i].line);
-	}
-	if (n == 0)
-		isc_buffer_text(&d->line, " none");
-}
-
-static void add_sample_flags(struct dump *d, uint32_t flags)
-{
-	static const char *const words[] = {"cut", "edge", "fault", "no_python", "other", "passed", "blind", "gone"};
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (flags >> i & 1)
-			isc_buffer_format(&d->line, " %s", words[i]);
-	}
-}
-
-static void add_name(struct dump *d, uint32_t process, uint32_t id)
-{
-	uint32_t len;
-	const char *name = isc_trace_name(d->trace, process, id, &len);
-
-	isc_buffer_text(&d->line, " ");
-	add_quoted(d, name, len);
-}
-
-/* Seconds since the start, to the nanosecond. */
-static void add_time(struct dump *d, uint64_t ns)
-{
-	uint64_t start = isc_trace_header(d->trace)->start_ns, away = ns >= start ? ns - start : start - ns;
-
-	isc_buffer_format(&d->line, "%c%" PRIu64 ".%09" PRIu64, ns >= start ? '+' : '-', away / 1000000000,
-			  away % 1000000000);
-}
 
 static bool in_window(const struct dump *d, uint64_t ns)
 {
@@ -171,10 +73,10 @@ static void dump_process(struct dump *d, const isc_trace_process *p)
 
 	isc_buffer_format(&d->line, "process p%u parent p%u pid %u ppid %u start ", p->process, p->parent, p->pid,
 			  p->ppid);
-	add_time(d, p->start_ns);
+	isc_dump_time(d, p->start_ns);
 	if (p->flags & ISC_PROCESS_ENDED) {
 		isc_buffer_text(&d->line, " end ");
-		add_time(d, p->end_ns);
+		isc_dump_time(d, p->end_ns);
 	}
 	if (p->flags & ISC_PROCESS_STATUS)
 		add_status(d, p->wait_status);
@@ -192,7 +94,7 @@ static void dump_process(struct dump *d, const isc_trace_process *p)
 		if (p->argv[i] != 0 && i + 1 < p->argv_len)
 			continue;
 		isc_buffer_text(&d->line, " ");
-		add_quoted(d, p->argv + start, i + (p->argv[i] != 0) - start);
+		isc_dump_quoted(d, p->argv + start, i + (p->argv[i] != 0) - start);
 		start = i + 1;
 	}
 	if (p->argv_cut)
@@ -203,13 +105,13 @@ static void dump_process(struct dump *d, const isc_trace_process *p)
 static void dump_thread(struct dump *d, const isc_trace_thread *t)
 {
 	isc_buffer_format(&d->line, "thread t%u p%u tid %u start ", t->thread, t->process, t->tid);
-	add_time(d, t->start_ns);
+	isc_dump_time(d, t->start_ns);
 	if (t->flags & 2) {
 		isc_buffer_text(&d->line, " end ");
-		add_time(d, t->end_ns);
+		isc_dump_time(d, t->end_ns);
 	}
 	isc_buffer_format(&d->line, "%s serial %" PRIu64 " name ", t->flags & 1 ? " main" : "", t->serial);
-	add_quoted(d, t->name, strlen(t->name));
+	isc_dump_quoted(d, t->name, strlen(t->name));
 	isc_dump_finish(d);
 }
 
@@ -234,9 +136,9 @@ static void dump_definitions(struct dump *d)
 		} else
 			isc_buffer_format(&d->line, "define p%u %u type%u ", e->process, e->id, e->type);
 		if (e->type == ISC_DEF_CODE)
-			add_code(d, e->data, e->len);
+			isc_dump_code(d, e->data, e->len);
 		else
-			add_quoted(d, e->data, e->len);
+			isc_dump_quoted(d, e->data, e->len);
 		isc_dump_finish(d);
 	}
 }
@@ -260,6 +162,7 @@ static void add_id(struct dump *d, const isc_event *ev)
 	switch (ev->kind) {
 	case ISC_KIND_CPU:
 	case ISC_KIND_MISSED:
+	case ISC_KIND_BURST:
 	case ISC_KIND_SAMPLE:
 	case ISC_KIND_WAIT_ENTER:
 	case ISC_KIND_WAIT_EXIT:
@@ -273,7 +176,7 @@ static void add_id(struct dump *d, const isc_event *ev)
 		if (ev->id == 0)
 			isc_buffer_text(&d->line, " none");
 		else
-			add_name(d, ev->process, ev->id);
+			isc_dump_name(d, ev->process, ev->id);
 		return;
 	case ISC_KIND_GOVERNED:
 		if (ev->id == 0 && ev->arg != ISC_GOVERNED_COST) {
@@ -290,10 +193,10 @@ static void add_id(struct dump *d, const isc_event *ev)
 	case ISC_KIND_CALL_EXIT:
 		data = isc_trace_define(d->trace, ev->process, ev->id, ISC_DEF_CODE, &len);
 		isc_buffer_text(&d->line, " ");
-		add_code(d, data, len);
+		isc_dump_code(d, data, len);
 		return;
 	default:
-		add_name(d, ev->process, ev->id);
+		isc_dump_name(d, ev->process, ev->id);
 	}
 }
 
@@ -303,12 +206,34 @@ static void add_sample(struct dump *d, const isc_event *ev)
 
 	memcpy(&s, ev->extra, sizeof(s));
 	isc_buffer_format(&d->line, " period_ns %u", s.period_ns);
-	add_sample_flags(d, s.flags);
+	isc_dump_sample_flags(d, s.flags);
 	if (s.task != 0) {
 		isc_buffer_text(&d->line, " task");
-		add_name(d, ev->process, s.task);
+		isc_dump_name(d, ev->process, s.task);
 	}
 	isc_dump_stack(d, ev->process, ev->id);
+}
+
+static void add_burst(struct dump *d, const isc_event *ev)
+{
+	const char *at = ev->extra;
+	isc_burst b;
+	isc_burst_calls c;
+
+	memcpy(&b, at, sizeof(b));
+	isc_buffer_format(&d->line, " cpu_ns %" PRIu64 "..%" PRIu64 " calls %u cost_ns %u.%02u", b.begin_ns, b.end_ns,
+			  b.calls, b.cost / 16, b.cost % 16 * 100 / 16);
+	for (size_t i = sizeof(b); i + sizeof(c) <= ev->extra_len; i += sizeof(c)) {
+		const void *data;
+		uint32_t len = 0;
+
+		memcpy(&c, at + i, sizeof(c));
+		if (c.id == 0)
+			continue;
+		data = isc_trace_define(d->trace, ev->process, c.id, ISC_DEF_CODE, &len);
+		isc_buffer_format(&d->line, " %u of ", c.calls);
+		isc_dump_code(d, data, len);
+	}
 }
 
 /* " scope 7 in 3" where it is entered, " scope 7 ticks 1200" where it is left. */
@@ -329,9 +254,18 @@ static void add_extra(struct dump *d, const isc_event *ev)
 	uint32_t len;
 	double value;
 
+	if (ev->kind == ISC_KIND_BURST && ev->extra_len >= sizeof(isc_burst)) {
+		add_burst(d, ev);
+		return;
+	}
+
 	if (ev->kind == ISC_KIND_COUNTER && ev->extra_len >= sizeof(value)) {
 		memcpy(&value, ev->extra, sizeof(value));
 		isc_buffer_format(&d->line, " %.17g", value);
+		return;
+	}
+	if (ev->kind >= ISC_KIND_WAIT_ENTER && ev->kind <= ISC_KIND_GC) {
+		isc_dump_wait(d, ev);
 		return;
 	}
 	if (ev->kind == ISC_KIND_SAMPLE && ev->extra_len >= sizeof(isc_sample)) {
@@ -342,16 +276,12 @@ static void add_extra(struct dump *d, const isc_event *ev)
 		add_span(d, ev);
 		return;
 	}
-	if (ev->kind >= ISC_KIND_WAIT_ENTER && ev->kind <= ISC_KIND_GC) {
-		isc_dump_wait(d, ev);
-		return;
-	}
 	if (ev->extra_len < sizeof(len))
 		return;
 	memcpy(&len, ev->extra, sizeof(len));
 	if (ev->kind == ISC_KIND_INSTANT && len <= ev->extra_len - sizeof(len)) {
 		isc_buffer_text(&d->line, " ");
-		add_quoted(d, (const char *)ev->extra + sizeof(len), len);
+		isc_dump_quoted(d, (const char *)ev->extra + sizeof(len), len);
 		return;
 	}
 	isc_buffer_text(&d->line, " bytes ");
@@ -366,7 +296,7 @@ static bool is_wait(unsigned kind)
 
 static void dump_event(struct dump *d, const isc_event *ev)
 {
-	add_time(d, ev->time_ns);
+	isc_dump_time(d, ev->time_ns);
 	isc_buffer_format(&d->line, " p%u t%u %s#%" PRIu64, ev->process, ev->thread, ev->stream ? "nested " : "",
 			  ev->number);
 	add_kind(d, ev->kind);
@@ -385,7 +315,7 @@ static void dump_switch(struct dump *d, const isc_trace_switch *sw)
 					    [ISC_SWITCH_GAP_BEGIN] = "gap_begin",
 					    [ISC_SWITCH_GAP_END] = "gap_end"};
 
-	add_time(d, sw->time_ns);
+	isc_dump_time(d, sw->time_ns);
 	isc_buffer_format(&d->line, " switch pid %u tid %u cpu %u ", sw->pid, sw->tid, sw->cpu);
 	if (sw->kind < sizeof(names) / sizeof(names[0]) && names[sw->kind] != NULL)
 		isc_buffer_text(&d->line, names[sw->kind]);
@@ -406,19 +336,18 @@ static void dump_functions(struct dump *d, const isc_totals *totals)
 		isc_buffer_format(&d->line, "total function p%u", f->process);
 		isc_buffer_text(&d->line, code != NULL ? " " : "");
 		if (code != NULL)
-			add_code(d, code, len);
+			isc_dump_code(d, code, len);
 		else
-			add_name(d, f->process, f->code);
+			isc_dump_name(d, f->process, f->code);
 		isc_buffer_format(&d->line,
 				  " calls %" PRIu64 " resumes %" PRIu64 " self_ticks %" PRIu64 " total_ticks %" PRIu64
 				  " unmatched %" PRIu64 "%s",
 				  f->calls, f->resumes, f->self_ticks, f->total_ticks, f->unmatched,
 				  f->estimated ? " estimated" : "");
-		if (f->governed)
-			isc_buffer_format(&d->line,
-					  " off_ticks %" PRIu64 " burst_calls %" PRIu64 " bursts %" PRIu64
-					  " burst_rates %.17g",
-					  f->off_ticks, f->burst_calls, f->bursts, f->burst_rates);
+		if (f->governed || f->window_calls > 0)
+			isc_buffer_format(&d->line, " window_calls %" PRIu64 " between %.0f %.0f %.0f spread %.3g",
+					  f->window_calls, f->between.least, f->between.likely, f->between.most,
+					  f->spread);
 		isc_dump_finish(d);
 	}
 	for (size_t i = 0; (p = isc_totals_calls_at(totals, i)) != NULL; i++) {
@@ -427,6 +356,11 @@ static void dump_functions(struct dump *d, const isc_totals *totals)
 				  " paused_ticks %" PRIu64 " cost_ns %u.%02u",
 				  p->process, p->tasks, p->missed, p->unmatched, p->paused_ticks, p->cost / 16,
 				  p->cost % 16 * 100 / 16);
+		if (p->windows > 0)
+			isc_buffer_format(&d->line,
+					  " windows %" PRIu64 " inside_ns %" PRIu64 " between_ns %" PRIu64
+					  " farthest_ns %" PRIu64,
+					  p->windows, p->inside_ns, p->between_ns, p->farthest_ns);
 		isc_dump_finish(d);
 	}
 }
@@ -438,7 +372,7 @@ static void dump_stacks(struct dump *d, const isc_totals *totals)
 	for (size_t i = 0; (s = isc_totals_stack_at(totals, i)) != NULL; i++) {
 		isc_buffer_format(&d->line, "total stack p%u t%u samples %" PRIu64 " steps %" PRIu64 " cpu_ns %" PRIu64,
 				  s->process, s->thread, s->samples, s->steps, s->cpu_ns);
-		add_sample_flags(d, s->flags);
+		isc_dump_sample_flags(d, s->flags);
 		isc_dump_stack(d, s->process, s->stack);
 		isc_dump_finish(d);
 	}
@@ -457,14 +391,14 @@ static bool dump_totals(struct dump *d, isc_error *err)
 	for (size_t i = 0; (t = isc_totals_thread_at(totals, i)) != NULL; i++) {
 		isc_buffer_format(&d->line, "total thread p%u t%u events %" PRIu64 " first ", t->process, t->thread,
 				  t->events);
-		add_time(d, isc_trace_ticks_to_ns(d->trace, t->first_ticks));
+		isc_dump_time(d, isc_trace_ticks_to_ns(d->trace, t->first_ticks));
 		isc_buffer_text(&d->line, " last ");
-		add_time(d, isc_trace_ticks_to_ns(d->trace, t->last_ticks));
+		isc_dump_time(d, isc_trace_ticks_to_ns(d->trace, t->last_ticks));
 		isc_dump_finish(d);
 	}
 	for (size_t i = 0; (s = isc_totals_scope_at(totals, i)) != NULL; i++) {
 		isc_buffer_format(&d->line, "total scope p%u", s->process);
-		add_name(d, s->process, s->name);
+		isc_dump_name(d, s->process, s->name);
 		isc_buffer_format(
 			&d->line,
 			" count %" PRIu64 " open %" PRIu64 " unmatched %" PRIu64 " total_ticks %" PRIu64
@@ -475,13 +409,13 @@ static bool dump_totals(struct dump *d, isc_error *err)
 	}
 	for (size_t i = 0; (m = isc_totals_mark_at(totals, i)) != NULL; i++) {
 		isc_buffer_format(&d->line, "total mark p%u", m->process);
-		add_name(d, m->process, m->name);
+		isc_dump_name(d, m->process, m->name);
 		isc_buffer_format(&d->line, " count %" PRIu64, m->count);
 		isc_dump_finish(d);
 	}
 	for (size_t i = 0; (c = isc_totals_counter_at(totals, i)) != NULL; i++) {
 		isc_buffer_format(&d->line, "total counter p%u", c->process);
-		add_name(d, c->process, c->name);
+		isc_dump_name(d, c->process, c->name);
 		isc_buffer_format(&d->line, " count %" PRIu64 " min %.17g max %.17g sum %.17g last %.17g", c->count,
 				  c->min, c->max, c->sum, c->last);
 		isc_dump_finish(d);
@@ -502,7 +436,7 @@ static void dump_end(struct dump *d)
 
 	if (end != NULL) {
 		isc_buffer_text(&d->line, "end ");
-		add_time(d, end->end_ns);
+		isc_dump_time(d, end->end_ns);
 		if (end->known)
 			add_status(d, end->wait_status);
 		isc_dump_finish(d);

@@ -1,7 +1,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "trace/dump_line.h"
+#include "trace/dump_text.h"
 #include "trace/kinds.h"
 
 static void add_call(struct dump *d, unsigned call)

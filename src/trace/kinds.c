@@ -6,18 +6,29 @@
 
 const char *isc_kind_name(unsigned kind)
 {
-	static const char *const names[] = {
-		[ISC_KIND_INSTANT] = "instant",		[ISC_KIND_SCOPE_ENTER] = "scope_enter",
-		[ISC_KIND_SCOPE_EXIT] = "scope_exit",	[ISC_KIND_COUNTER] = "counter",
-		[ISC_KIND_THREAD_NAME] = "thread_name", [ISC_KIND_CPU] = "cpu",
-		[ISC_KIND_SPAN_ENTER] = "scope_enter",	[ISC_KIND_SPAN_EXIT] = "scope_exit",
-		[ISC_KIND_CALL_ENTER] = "call_enter",	[ISC_KIND_CALL_RESUME] = "call_resume",
-		[ISC_KIND_CALL_EXIT] = "call_exit",	[ISC_KIND_C_ENTER] = "c_enter",
-		[ISC_KIND_C_EXIT] = "c_exit",		[ISC_KIND_TASK] = "task",
-		[ISC_KIND_GOVERNED] = "governed",	[ISC_KIND_MISSED] = "missed",
-		[ISC_KIND_SAMPLE] = "sample",		[ISC_KIND_SAMPLE_RATE] = "sample_rate",
-		[ISC_KIND_WAIT_ENTER] = "wait_enter",	[ISC_KIND_WAIT_EXIT] = "wait_exit",
-		[ISC_KIND_WAIT_BRIEF] = "wait_brief",	[ISC_KIND_GC] = "gc"};
+	static const char *const names[] = {[ISC_KIND_INSTANT] = "instant",
+					    [ISC_KIND_SCOPE_ENTER] = "scope_enter",
+					    [ISC_KIND_SCOPE_EXIT] = "scope_exit",
+					    [ISC_KIND_COUNTER] = "counter",
+					    [ISC_KIND_THREAD_NAME] = "thread_name",
+					    [ISC_KIND_CPU] = "cpu",
+					    [ISC_KIND_SPAN_ENTER] = "scope_enter",
+					    [ISC_KIND_SPAN_EXIT] = "scope_exit",
+					    [ISC_KIND_CALL_ENTER] = "call_enter",
+					    [ISC_KIND_CALL_RESUME] = "call_resume",
+					    [ISC_KIND_CALL_EXIT] = "call_exit",
+					    [ISC_KIND_C_ENTER] = "c_enter",
+					    [ISC_KIND_C_EXIT] = "c_exit",
+					    [ISC_KIND_TASK] = "task",
+					    [ISC_KIND_GOVERNED] = "governed",
+					    [ISC_KIND_MISSED] = "missed",
+					    [ISC_KIND_BURST] = "burst",
+					    [ISC_KIND_SAMPLE] = "sample",
+					    [ISC_KIND_SAMPLE_RATE] = "sample_rate",
+					    [ISC_KIND_WAIT_ENTER] = "wait_enter",
+					    [ISC_KIND_WAIT_EXIT] = "wait_exit",
+					    [ISC_KIND_WAIT_BRIEF] = "wait_brief",
+					    [ISC_KIND_GC] = "gc"};
 
 	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : NULL;
 }

@@ -45,6 +45,8 @@ void isc_totals_free(isc_totals *t)
 	isc_hashmap_fini(&t->by_thread);
 	isc_hashmap_fini(&t->by_lane);
 	isc_hashmap_fini(&t->by_process);
+	for (size_t i = 0; i < t->process_count; i++)
+		free(t->processes[i].counted);
 	free(t->functions);
 	free(t->processes);
 	free(t->scopes);
@@ -475,8 +477,8 @@ bool isc_totals_lane_feed(isc_totals *t, isc_totals_lane *lane, const isc_record
 	if (__builtin_expect(lane->wait_call != 0, 0) && first->kind <= ISC_KIND_MISSED &&
 	    !isc_totals_wait_close(t, lane, first->ticks))
 		return false;
-	if (first->kind >= ISC_KIND_CALL_ENTER && first->kind <= ISC_KIND_MISSED) {
-		bool fed = isc_totals_calls_feed(t, lane, first);
+	if (first->kind >= ISC_KIND_CALL_ENTER && first->kind <= ISC_KIND_BURST) {
+		bool fed = isc_totals_calls_feed(t, lane, first, extra, extra_len);
 
 		lane->last = first->ticks;
 		return fed;

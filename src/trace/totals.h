@@ -63,6 +63,11 @@ typedef struct isc_total_thread {
 	uint64_t scope_ticks; /* in scopes that were left on it; spans inside others count too */
 } isc_total_thread;
 
+/* What counting costs is known about: at least, likely and at most. */
+typedef struct isc_total_range {
+	double least, likely, most;
+} isc_total_range;
+
 /*
  * A function, per process: a code object, or a C function by its name.  What is
  * open at the end counts only after isc_totals_settle().
@@ -77,17 +82,18 @@ typedef struct isc_total_function {
 	uint64_t unmatched;   /* left without having been entered */
 	uint64_t first_ticks; /* when it was first entered */
 	bool estimated;	      /* events around it were lost, or it was not always watched */
-	/* Not watched for a while, to stay inside the budget. */
+	/* Not watched from some time on, to stay inside the budget. */
 	bool governed;
-	uint8_t watch;				     /* enum isc_governed: now */
-	uint64_t watch_ticks;			     /* since when */
-	uint64_t watched_ticks;			     /* from its first call to when it was first not watched */
-	uint64_t off_ticks;			     /* not watched at all, in sum */
-	uint64_t burst_calls;			     /* while only its exits were; they are not in calls */
-	uint64_t bursts;			     /* that ended and had two exits or more */
-	uint64_t burst_now, burst_first, burst_last; /* exits of the one that goes on, and their ticks */
-	double burst_rates;			     /* calls a tick, summed over bursts */
-	double burst_least, burst_most;		     /* of all bursts */
+	bool off;    /* it is not watched now */
+	bool unseen; /* and not in windows either */
+	/* In windows its calls were counted; they are not in calls. */
+	bool counted;		 /* the last window had some, so the next has its rate */
+	uint64_t window_calls;	 /* in all of them */
+	uint64_t window;	 /* number of the last that had some, in its process */
+	isc_total_range rate;	 /* calls a ns in the last window; negative: none yet */
+	isc_total_range between; /* calls between windows, taken to go from one rate to the next */
+	double spread;		 /* sum of squares: how much the rates differ, in calls between windows */
+	double rate_most;	 /* of all windows */
 	/* The figures above when the whole process was first paused: exact up to there. */
 	uint64_t exact_calls, exact_resumes, exact_self, exact_total;
 } isc_total_function;
@@ -104,6 +110,15 @@ typedef struct isc_total_calls {
 	uint64_t paused_ticks; /* of all that ended */
 	uint64_t last_ticks;   /* when its last call ended; known when settled */
 	bool governed;	       /* a function of it was not watched for a while */
+	/* Windows, in CPU time of the process. */
+	uint64_t windows;      /* how many there were */
+	uint64_t window_ticks; /* when the last was told of */
+	uint64_t window_ns;    /* end of the last */
+	uint64_t apart_ns;     /* before the last; 0: all was traced since the one before */
+	uint64_t farthest_ns;  /* the most between two */
+	uint64_t between_ns;   /* between windows, in sum; what was traced is not in it */
+	uint64_t inside_ns;    /* in windows, in sum */
+	uint64_t end_ns;       /* of the process; 0: not said */
 } isc_total_calls;
 
 /* Samples of one stack on one thread.  What is summed is CPU time: steps differ in length. */
@@ -150,7 +165,7 @@ void isc_totals_close_calls(isc_totals *t, uint32_t process, uint32_t thread, ui
 /* As feeding, but the event is not one of those that are counted: it happened
  * before, and what it says holds on. */
 isc_status isc_totals_recall(isc_totals *t, uint32_t process, uint32_t thread, uint8_t stream, const isc_record *first,
-			     isc_error *err);
+			     const void *extra, uint32_t extra_len, isc_error *err);
 
 /* A wait began before what is fed, and goes on. */
 isc_status isc_totals_open_wait(isc_totals *t, uint32_t process, uint32_t thread, uint8_t stream, uint32_t call,

@@ -230,7 +230,7 @@ static void pop_unseen(isc_totals *t, isc_totals_calls *c, uint64_t at)
 	isc_total_function *f = &t->functions[call->function];
 
 	f->estimated = true;
-	pop(t, c, f->watch != ISC_GOVERNED_TRACED ? call->ticks + call->children : at);
+	pop(t, c, f->off ? call->ticks + call->children : at);
 }
 
 /* Takes off the mark, which is on top; what was called above it. */
@@ -329,8 +329,7 @@ static bool enter(isc_totals *t, isc_totals_lane *lane, const isc_record *r)
 }
 
 /* Not the one on top. */
-static __attribute__((noinline)) bool leave_other(isc_totals *t, isc_totals_lane *lane, uint32_t id, uint64_t at,
-						  uint64_t ticks)
+static __attribute__((noinline)) bool leave_other(isc_totals *t, isc_totals_lane *lane, uint32_t id, uint64_t at)
 {
 	isc_totals_calls *c = lane->calls;
 	const isc_totals_slot *slot = slot_of(c, id);
@@ -351,12 +350,6 @@ static __attribute__((noinline)) bool leave_other(isc_totals *t, isc_totals_lane
 	f = slot != NULL ? &t->functions[slot->function - 1] : isc_totals_function_of(t, lane->process, id);
 	if (f == NULL)
 		return false;
-	if (f->watch == ISC_GOVERNED_EXITS) {
-		f->burst_calls++;
-		f->burst_first = f->burst_now++ == 0 ? ticks : f->burst_first;
-		f->burst_last = ticks;
-		return true;
-	}
 	f->unmatched++;
 	/* One that began before tracing did is not in the figures and takes nothing from them. */
 	f->estimated |= lane->lossy;
@@ -371,12 +364,13 @@ static bool leave(isc_totals *t, isc_totals_lane *lane, const isc_record *r)
 	uint64_t at = clock_of(t, lane, r->ticks);
 
 	if (UNLIKELY(c->depth == 0 || c->open[c->depth - 1].id != id))
-		return leave_other(t, lane, id, at, r->ticks);
+		return leave_other(t, lane, id, at);
 	pop(t, c, at);
 	return true;
 }
 
-bool isc_totals_calls_feed(isc_totals *t, isc_totals_lane *lane, const isc_record *r)
+bool isc_totals_calls_feed(isc_totals *t, isc_totals_lane *lane, const isc_record *r, const void *extra,
+			   uint32_t extra_len)
 {
 	if (UNLIKELY(lane->calls == NULL) && isc_totals_calls_of(t, lane) == NULL)
 		return false;
@@ -393,6 +387,8 @@ bool isc_totals_calls_feed(isc_totals *t, isc_totals_lane *lane, const isc_recor
 		return true;
 	case ISC_KIND_GOVERNED:
 		return isc_totals_govern(t, lane, r);
+	case ISC_KIND_BURST:
+		return isc_totals_window(t, lane, r, extra, extra_len, false);
 	default:
 		t->processes[lane->calls->process].calls.missed += r->arg != 0;
 		return true;
@@ -461,13 +457,16 @@ isc_status isc_totals_open_call(isc_totals *t, uint32_t process, uint32_t thread
 }
 
 isc_status isc_totals_recall(isc_totals *t, uint32_t process, uint32_t thread, uint8_t stream, const isc_record *first,
-			     isc_error *err)
+			     const void *extra, uint32_t extra_len, isc_error *err)
 {
 	isc_totals_lane *lane = isc_totals_lane_of(t, process, thread, stream);
+	bool fed = lane != NULL && isc_totals_calls_of(t, lane) != NULL;
 
-	if (lane == NULL || !isc_totals_calls_feed(t, lane, first))
-		return isc_fail(err, ISC_ERR_NOMEM, "no memory for running totals");
-	return ISC_OK;
+	if (fed && first->kind == ISC_KIND_BURST)
+		fed = isc_totals_window(t, lane, first, extra, extra_len, true);
+	else if (fed)
+		fed = isc_totals_calls_feed(t, lane, first, extra, extra_len);
+	return fed ? ISC_OK : isc_fail(err, ISC_ERR_NOMEM, "no memory for running totals");
 }
 
 /* All of it ends; those below a mark when they were last heard of. */
@@ -511,18 +510,12 @@ void isc_totals_settle(isc_totals *t, isc_totals_end *end, void *self)
 		close_all(t, lane, at);
 		p->last_ticks = at > p->last_ticks ? at : p->last_ticks;
 	}
-	for (size_t i = 0; i < t->function_count; i++) {
-		isc_total_function *f = &t->functions[i];
-		const uint64_t *at = f->governed ? isc_hashmap_find(&t->by_process, f->process) : NULL;
-
-		if (at != NULL)
-			isc_totals_watch(f, f->watch, t->processes[*at].calls.last_ticks);
-	}
 	for (size_t i = 0; i < t->process_count; i++) {
 		isc_total_calls *p = &t->processes[i].calls;
 
 		if (p->paused_since != 0 && p->last_ticks > p->paused_since)
 			p->paused_ticks += p->last_ticks - p->paused_since;
 		p->paused_since = 0;
+		isc_totals_windows_end(t, &t->processes[i]);
 	}
 }

@@ -20,8 +20,8 @@ enum {
 	ISC_WEIGHT_THREAD = 49,
 	ISC_WEIGHT_STACK = 48,
 	ISC_WEIGHT_WAIT = 72,
-	ISC_WEIGHT_FUNCTION = 180,
-	ISC_WEIGHT_CALLS = 60,
+	ISC_WEIGHT_FUNCTION = 200,
+	ISC_WEIGHT_CALLS = 120,
 	ISC_WEIGHT_LANE = 72, /* with its calls */
 	ISC_WEIGHT_OPEN = 20,
 	ISC_WEIGHT_OPEN_CALL = 24
@@ -105,6 +105,8 @@ typedef struct isc_totals_recent {
 struct isc_totals_process {
 	isc_total_calls calls;
 	isc_totals_lane *lane;
+	uint32_t *counted; /* functions that the last window had, by index */
+	size_t counted_count, counted_room;
 };
 
 struct isc_totals {
@@ -157,7 +159,8 @@ isc_total_function *isc_totals_function_of(isc_totals *t, uint32_t process, uint
 /* totals_calls.c.  The calls of a lane; NULL: no memory. */
 isc_totals_calls *isc_totals_calls_of(isc_totals *t, isc_totals_lane *lane);
 void isc_totals_calls_free(isc_totals_calls *c);
-bool isc_totals_calls_feed(isc_totals *t, isc_totals_lane *lane, const isc_record *r);
+bool isc_totals_calls_feed(isc_totals *t, isc_totals_lane *lane, const isc_record *r, const void *extra,
+			   uint32_t extra_len);
 /* Puts one on top, as it was written. */
 bool isc_totals_calls_push(isc_totals *t, isc_totals_lane *lane, uint32_t id, uint64_t ticks, uint64_t children);
 /* Events were lost before the next one; false: no memory. */
@@ -188,8 +191,14 @@ bool isc_totals_govern(isc_totals *t, isc_totals_lane *lane, const isc_record *r
 void isc_totals_resume(isc_totals *t, const isc_totals_lane *lane, uint64_t ticks);
 /* How long the lane's process was paused before this moment. */
 uint64_t isc_totals_paused(const isc_totals *t, const isc_totals_lane *lane, uint64_t ticks);
-/* A burst or a stretch without watch ends now, or at the end of what is fed. */
-void isc_totals_watch(isc_total_function *f, uint8_t watch, uint64_t ticks);
+
+/* totals_window.c: a BURST record; again: what it counted is not to be.  False: no memory. */
+bool isc_totals_window(isc_totals *t, isc_totals_lane *lane, const isc_record *r, const void *extra, uint32_t len,
+		       bool again);
+/* Nothing more comes: those that the last window did not have were not called in it. */
+void isc_totals_windows_end(isc_totals *t, struct isc_totals_process *p);
+/* A function that the last window had, as it was written; false: no memory. */
+bool isc_totals_window_keep(isc_totals *t, size_t function);
 
 /*
  * A snapshot as parts that stand alone.  Every part begins with what the whole

@@ -1,14 +1,11 @@
 /*
  * totals_pause.c - what the governor left out.
  *
- * It acts in two ways.  A function is not watched for a while, and now and then
- * its exits are counted for a moment, a burst: so many in so much time.  Or all
- * tracing of a process pauses, and goes on in bursts in which everything is
- * seen; the clock of its lanes stands still meanwhile, so that what is open does
- * not seem to do itself what its calls did unseen.
- *
- * Here only what was seen is summed up; what it stands for is worked out by
- * whoever reports it, as it takes times and not ticks.
+ * It acts in two ways.  A function is not watched any more.  Or all tracing of a
+ * process pauses, and goes on in bursts in which everything is seen; the clock of
+ * its lanes stands still meanwhile, so that what is open does not seem to do
+ * itself what its calls did unseen.  In both, calls are counted for a moment now
+ * and then: totals_window.c.
  */
 #include "trace/totals_lane.h"
 
@@ -24,44 +21,24 @@ uint64_t isc_totals_paused(const isc_totals *t, const isc_totals_lane *lane, uin
 	return p->paused_ticks + (p->paused_since != 0 && ticks > p->paused_since ? ticks - p->paused_since : 0);
 }
 
-void isc_totals_watch(isc_total_function *f, uint8_t watch, uint64_t ticks)
-{
-	uint64_t took = ticks > f->watch_ticks ? ticks - f->watch_ticks : 0;
-
-	if (f->watch == ISC_GOVERNED_OFF)
-		f->off_ticks += took;
-	/* From exit to exit: switching the watch on and off is not in it. */
-	if (f->watch == ISC_GOVERNED_EXITS && f->burst_now > 1 && f->burst_last > f->burst_first) {
-		double rate = (double)(f->burst_now - 1) / (double)(f->burst_last - f->burst_first);
-
-		f->burst_least = f->bursts == 0 || rate < f->burst_least ? rate : f->burst_least;
-		f->burst_most = f->bursts == 0 || rate > f->burst_most ? rate : f->burst_most;
-		/* Each counts the same: one in which the thread had to wait for a CPU says little. */
-		f->burst_rates += rate;
-		f->bursts++;
-	}
-	f->burst_now = 0;
-	f->watch = watch;
-	f->watch_ticks = ticks;
-}
-
 static bool govern_function(isc_totals *t, const isc_totals_lane *lane, const isc_record *r)
 {
 	isc_total_function *f = isc_totals_function_of(t, lane->process, r->id);
 	struct isc_totals_process *p = &t->processes[lane->calls->process];
-	bool was_watched;
 
 	if (f == NULL)
 		return false;
-	was_watched = f->watch == ISC_GOVERNED_TRACED;
-	if (!f->governed && f->calls > 0 && r->ticks > f->first_ticks)
-		f->watched_ticks = r->ticks - f->first_ticks;
-	isc_totals_watch(f, (uint8_t)r->arg, r->ticks);
-	f->governed |= r->arg != ISC_GOVERNED_TRACED;
-	f->estimated |= f->governed;
-	p->calls.governed |= f->governed;
+	if (f->off == (r->arg != ISC_GOVERNED_TRACED))
+		return true;
+	f->off = r->arg != ISC_GOVERNED_TRACED;
+	if (!f->off)
+		return true;
+	f->governed = f->estimated = p->calls.governed = true;
+	f->unseen |= r->arg == ISC_GOVERNED_UNSEEN;
+	if (!f->counted)
+		f->rate = (isc_total_range){-1, -1, -1};
 	/* Nobody will see those end that are open. */
-	for (isc_totals_lane *l = was_watched && f->governed ? p->lane : NULL; l != NULL; l = l->calls->next)
+	for (isc_totals_lane *l = p->lane; l != NULL; l = l->calls->next)
 		isc_totals_calls_abandon(t, l, r->id);
 	return true;
 }
@@ -135,7 +112,7 @@ bool isc_totals_govern(isc_totals *t, isc_totals_lane *lane, const isc_record *r
 		process_of(t, lane)->cost = r->id;
 		return true;
 	}
-	if (r->arg > ISC_GOVERNED_EXITS)
+	if (r->arg > ISC_GOVERNED_UNSEEN)
 		return true;
 	if (r->id != 0)
 		return govern_function(t, lane, r);

@@ -26,7 +26,7 @@ enum entry {
 };
 
 /* What follows the head of a function. */
-enum { ESTIMATED = 1, GOVERNED = 2, SAMPLED = 4, WATCH_SHIFT = 3 };
+enum { ESTIMATED = 1, GOVERNED = 2, SAMPLED = 4, COUNTED = 8, WINDOWED = 16, UNSEEN = 32, OFF = 64 };
 
 struct parts {
 	const isc_totals_cover *cover;
@@ -61,6 +61,13 @@ static void begin_entry(struct parts *p, enum entry type)
 static void add_double(isc_buffer *b, double value)
 {
 	isc_buffer_add(b, &value, sizeof(value));
+}
+
+static void add_range(isc_buffer *b, const isc_total_range *range)
+{
+	add_double(b, range->least);
+	add_double(b, range->likely);
+	add_double(b, range->most);
 }
 
 static void write_scope(struct parts *p, const struct isc_totals_scope_entry *e)
@@ -112,18 +119,20 @@ static void write_fields(struct parts *p, const uint64_t *fields, size_t n)
 static void write_function(struct parts *p, const isc_total_function *f)
 {
 	bool sampled = (f->exact_calls | f->exact_resumes | f->exact_self | f->exact_total) != 0;
+	bool windowed = f->window_calls != 0 || f->window != 0 || f->governed;
 	uint64_t flags = (f->estimated ? ESTIMATED : 0u) | (f->governed ? GOVERNED : 0u) | (sampled ? SAMPLED : 0u) |
-			 (uint64_t)f->watch << WATCH_SHIFT;
+			 (f->counted ? COUNTED : 0u) | (windowed ? WINDOWED : 0u) | (f->unseen ? UNSEEN : 0u) |
+			 (f->off ? OFF : 0u);
 
 	begin_entry(p, FUNCTION);
 	FIELDS(p, f->process, f->code, flags, f->calls, f->resumes, f->self_ticks, f->total_ticks, f->unmatched,
 	       f->first_ticks);
-	if (f->governed) {
-		FIELDS(p, f->watch_ticks, f->watched_ticks, f->off_ticks, f->burst_calls, f->bursts, f->burst_now,
-		       f->burst_first, f->burst_last);
-		add_double(p->out, f->burst_rates);
-		add_double(p->out, f->burst_least);
-		add_double(p->out, f->burst_most);
+	if (windowed) {
+		FIELDS(p, f->window_calls, f->window);
+		add_range(p->out, &f->rate);
+		add_range(p->out, &f->between);
+		add_double(p->out, f->spread);
+		add_double(p->out, f->rate_most);
 	}
 	if (sampled)
 		FIELDS(p, f->exact_calls, f->exact_resumes, f->exact_self, f->exact_total);
@@ -133,7 +142,8 @@ static void write_process(struct parts *p, const isc_total_calls *c)
 {
 	begin_entry(p, PROCESS);
 	FIELDS(p, c->process, c->cost, c->tasks, c->missed, c->unmatched, c->first_pause, c->paused_since,
-	       c->paused_ticks, c->governed);
+	       c->paused_ticks, c->governed, c->windows, c->window_ticks, c->window_ns, c->apart_ns, c->farthest_ns,
+	       c->between_ns, c->inside_ns, c->end_ns);
 }
 
 static void write_calls(struct parts *p, const isc_totals_lane *l)
@@ -382,30 +392,32 @@ static bool get_doubles(struct reading *r, double *value, size_t n)
 static isc_status read_function(isc_totals *t, struct reading *r)
 {
 	isc_total_function f = {0}, *e;
-	double rate[3] = {0, 0, 0};
+	double value[8] = {0};
 	uint64_t flags;
 
-	if (!get_pair(r, &f.process, &f.code) || !isc_varint_get_max(&r->at, r->end, 31, &flags) || !get(r, &f.calls) ||
-	    !get(r, &f.resumes) || !get(r, &f.self_ticks) || !get(r, &f.total_ticks) || !get(r, &f.unmatched) ||
-	    !get(r, &f.first_ticks))
+	if (!get_pair(r, &f.process, &f.code) || !isc_varint_get_max(&r->at, r->end, 127, &flags) ||
+	    !get(r, &f.calls) || !get(r, &f.resumes) || !get(r, &f.self_ticks) || !get(r, &f.total_ticks) ||
+	    !get(r, &f.unmatched) || !get(r, &f.first_ticks))
 		return ISC_ERR_CORRUPT;
-	if (flags & GOVERNED && (!get(r, &f.watch_ticks) || !get(r, &f.watched_ticks) || !get(r, &f.off_ticks) ||
-				 !get(r, &f.burst_calls) || !get(r, &f.bursts) || !get(r, &f.burst_now) ||
-				 !get(r, &f.burst_first) || !get(r, &f.burst_last) || !get_doubles(r, rate, 3)))
+	if (flags & WINDOWED && (!get(r, &f.window_calls) || !get(r, &f.window) || !get_doubles(r, value, 8)))
 		return ISC_ERR_CORRUPT;
 	if (flags & SAMPLED &&
 	    (!get(r, &f.exact_calls) || !get(r, &f.exact_resumes) || !get(r, &f.exact_self) || !get(r, &f.exact_total)))
 		return ISC_ERR_CORRUPT;
 	f.estimated = (flags & ESTIMATED) != 0;
 	f.governed = (flags & GOVERNED) != 0;
-	f.watch = (uint8_t)(flags >> WATCH_SHIFT);
-	f.burst_rates = rate[0];
-	f.burst_least = rate[1];
-	f.burst_most = rate[2];
+	f.unseen = (flags & UNSEEN) != 0;
+	f.off = (flags & OFF) != 0;
+	f.rate = (isc_total_range){value[0], value[1], value[2]};
+	f.between = (isc_total_range){value[3], value[4], value[5]};
+	f.spread = value[6];
+	f.rate_most = value[7];
 	e = isc_totals_add_function(t, f.process, f.code);
 	if (e == NULL)
 		return ISC_ERR_NOMEM;
 	*e = f;
+	if (flags & COUNTED && !isc_totals_window_keep(t, (size_t)(e - t->functions)))
+		return ISC_ERR_NOMEM;
 	return ISC_OK;
 }
 
@@ -417,7 +429,9 @@ static isc_status read_process(isc_totals *t, struct reading *r)
 
 	if (!get_pair(r, &c.process, &c.cost) || !get(r, &c.tasks) || !get(r, &c.missed) || !get(r, &c.unmatched) ||
 	    !get(r, &c.first_pause) || !get(r, &c.paused_since) || !get(r, &c.paused_ticks) ||
-	    !isc_varint_get_max(&r->at, r->end, 1, &governed))
+	    !isc_varint_get_max(&r->at, r->end, 1, &governed) || !get(r, &c.windows) || !get(r, &c.window_ticks) ||
+	    !get(r, &c.window_ns) || !get(r, &c.apart_ns) || !get(r, &c.farthest_ns) || !get(r, &c.between_ns) ||
+	    !get(r, &c.inside_ns) || !get(r, &c.end_ns))
 		return ISC_ERR_CORRUPT;
 	p = isc_totals_add_process(t, c.process);
 	if (p == NULL)

@@ -63,6 +63,16 @@ def test_h1_a_python_program_behaves_as_without_us(inferscope, target, python: s
     compare(inferscope, ["--python", python], [script, name], [python, script, name], GIVEN.get(name, ""))
 
 
+@pytest.mark.parametrize("name", PYTHON_PROGRAMS)
+def test_h1_a_python_program_behaves_as_without_us_with_every_frame_traced(
+    inferscope, target, python: str, name: str
+) -> None:
+    """H1: what the default settings skip or thin out is traced too."""
+    script = target("harmless.py")
+    options = ["--no-report", "--all-frames", "--budget", "off", "--python", python]
+    compare(inferscope, options, [script, name], [python, script, name], GIVEN.get(name, ""))
+
+
 @pytest.mark.parametrize("name", C_PROGRAMS)
 def test_h1_a_c_program_behaves_as_without_us(inferscope, target, name: str) -> None:
     """H1."""

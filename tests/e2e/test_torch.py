@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,3 +31,33 @@ def test_a_model_and_its_loader_behave_as_without_us(
     assert bare.returncode == 0
     assert len(run.report.program.processes) >= 3
     assert all(p.traced for p in run.report.program.processes)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", pytest.param("inductor", marks=pytest.mark.long)])
+@pytest.mark.parametrize("order", ["hook after us", "hook before us"])
+def test_a_compiled_model_behaves_as_without_us(
+    inferscope: Any, target: Callable[[str], str], torch_python: str, stage: Path, order: str, backend: str
+) -> None:
+    """H1: torch.compile and the tracer both evaluate frames, whoever comes first."""
+    script = target("torch_compile.py")
+    inferscope.environment["TORCHINDUCTOR_CACHE_DIR"] = str(inferscope.folder / "inductor")
+    bare = subprocess.run(
+        [torch_python, script, backend],
+        env=inferscope.environment,
+        cwd=inferscope.folder,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    options = ["--no-report", "--all-frames", "--budget", "off"]
+    if order == "hook before us":
+        package = next(stage.glob("lib/python3*/site-packages"))
+        command = ["--", torch_python, "-S", script, backend, package]
+    else:
+        command = ["--python", torch_python, script, backend]
+    run = inferscope("run", *options, *command, timeout=600)
+    assert (run.returncode, run.stdout, run.theirs) == (bare.returncode, bare.stdout, bare.stderr)
+    assert bare.returncode == 0
+    with subprocess.Popen([run.command, "dump", run.trace], stdout=subprocess.PIPE, text=True) as dump:
+        assert dump.stdout is not None
+        assert any("torch_compile.py" in line and "call_enter" in line for line in dump.stdout)

@@ -31,6 +31,21 @@ static inline void feed(isc_totals *t, uint64_t ticks, int kind, uint32_t id)
 	feed_on(t, 1, 0, ticks, kind, id, 0);
 }
 
+/* A window of 100 us in which 1000 calls were counted, some of them of these. */
+static inline void feed_window(isc_totals *t, uint64_t begin_ns, int flags, const isc_burst_calls *calls, uint32_t n)
+{
+	const isc_burst b = {
+		.begin_ns = begin_ns, .end_ns = begin_ns + 100000, .cost = 20 * 16, .least = 20 * 16, .calls = 1000};
+	isc_record r = {begin_ns, 0, ISC_KIND_BURST, (uint8_t)(3 + (n + 1) / 2), (uint16_t)flags};
+	char extra[256] = {0};
+
+	memcpy(extra, &b, sizeof(b));
+	if (n > 0)
+		memcpy(extra + sizeof(b), calls, n * sizeof(*calls));
+	assert_int_equal(isc_totals_feed(t, 1, 1, 0, &r, extra, (uint32_t)(sizeof(b) + n * sizeof(*calls)), NULL),
+			 ISC_OK);
+}
+
 static inline const isc_total_function *function(const isc_totals *t, uint32_t id)
 {
 	const isc_total_function *f;

@@ -65,10 +65,14 @@ static isc_status define_code(isc_writer *w, uint32_t process, uint32_t id, cons
 }
 
 /* Every kind of call event: recursion, a generator, a C function, one that is
- * not watched and then for a moment, and one that stays open. */
+ * not watched and then counted for a moment, and one that stays open. */
 static isc_status write_calls(isc_writer *w, uint64_t first, uint64_t ticks)
 {
-	const isc_record calls[] = {
+	const isc_burst since = {.begin_ns = 5000, .end_ns = 5000, .cost = 320, .least = 640};
+	const isc_burst burst = {
+		.begin_ns = 205000, .end_ns = 305000, .cost = 320, .least = 640, .calls = 1000, .resumes = 400};
+	const isc_burst_calls counted[] = {{15, 900}, {0, 0}};
+	isc_record calls[] = {
 		{ticks, 800, ISC_KIND_GOVERNED, 1, ISC_GOVERNED_COST},
 		{ticks, 13, ISC_KIND_CALL_ENTER, 1, 0},
 		{ticks + 160, 14, ISC_KIND_TASK, 1, 0},
@@ -83,16 +87,24 @@ static isc_status write_calls(isc_writer *w, uint64_t first, uint64_t ticks)
 		{ticks + 960, 0, ISC_KIND_MISSED, 1, 1},
 		{ticks + 1040, 0, ISC_KIND_MISSED, 1, 0},
 		{ticks + 1120, 15, ISC_KIND_GOVERNED, 1, ISC_GOVERNED_OFF},
-		{ticks + 1600, 15, ISC_KIND_GOVERNED, 1, ISC_GOVERNED_EXITS},
-		{ticks + 1680, 15, ISC_KIND_CALL_EXIT, 1, 0},
-		{ticks + 1760, 15, ISC_KIND_GOVERNED, 1, ISC_GOVERNED_OFF},
+		{ticks + 1200, 0, ISC_KIND_BURST, 3, ISC_BURST_SEEN},
+		{0, 0, 0, 0, 0},
+		{0, 0, 0, 0, 0},
+		{ticks + 1600, 0, ISC_KIND_BURST, 4, 0},
+		{0, 0, 0, 0, 0},
+		{0, 0, 0, 0, 0},
+		{0, 0, 0, 0, 0},
 		{ticks + 2000, 13, ISC_KIND_CALL_EXIT, 1, 0},
 		{ticks + 2080, 0, ISC_KIND_GOVERNED, 1, ISC_GOVERNED_OFF},
 		{ticks + 2160, 0, ISC_KIND_GOVERNED, 1, ISC_GOVERNED_TRACED},
 		{ticks + 2240, 13, ISC_KIND_CALL_ENTER, 1, 0},
 	};
 	const uint32_t n = sizeof(calls) / sizeof(calls[0]);
-	isc_trace_run run = {.process = 1, .thread = 1, .first = first, .events = n, .slots = n};
+	isc_trace_run run = {.process = 1, .thread = 1, .first = first, .events = n - 5, .slots = n};
+
+	memcpy(&calls[15], &since, sizeof(since));
+	memcpy(&calls[18], &burst, sizeof(burst));
+	memcpy(&calls[20], counted, sizeof(counted));
 
 	return isc_writer_events(w, &run, calls, NULL);
 }

@@ -348,7 +348,8 @@ static isc_status add_switch(struct maker *m, uint64_t time_ns, uint32_t thread,
 static isc_status fill_wait(struct maker *m, uint32_t process, isc_record *slot)
 {
 	uint32_t number = m->words > 5 ? (uint32_t)strtoul(m->word[5].at, NULL, 10) : 0;
-	isc_wait wait = {.holder = number};
+	/* All three have ticks first; then a count of 64 bits, a thread, or in the last 32 what was not seen. */
+	isc_wait wait = {START_NS, slot->kind == ISC_KIND_GC ? 0 : number, slot->kind == ISC_KIND_GC ? number : 0};
 	isc_status st = ISC_OK;
 
 	slot->arg = (uint16_t)strtoul(m->word[3].at, NULL, 10);
@@ -356,17 +357,34 @@ static isc_status fill_wait(struct maker *m, uint32_t process, isc_record *slot)
 		slot->arg = is(&m->word[3], isc_wait_name(call)) ? (uint16_t)call : slot->arg;
 	if (slot->kind != ISC_KIND_WAIT_ENTER && (m->words < 5 || !parse_time(m->word[4].at, &wait.ticks)))
 		return bad(m, "how long?");
-	wait.ticks -= wait.ticks != 0 ? START_NS : 0;
-	if (slot->kind == ISC_KIND_GC) {
-		memcpy(&slot[1], &(isc_gc){.ticks = wait.ticks, .unseen = number}, sizeof(wait));
-	} else if (slot->kind == ISC_KIND_WAIT_BRIEF) {
-		memcpy(&slot[1], &(isc_wait_brief){wait.ticks, number}, sizeof(wait));
-	} else {
-		memcpy(&slot[1], &wait, sizeof(wait));
-		for (size_t i = slot->kind == ISC_KIND_WAIT_ENTER ? 4 : 6; i < m->words && st == ISC_OK; i++)
-			slot->id = define_frame(m, process, slot->id, &m->word[i], &st);
-	}
+	wait.ticks -= START_NS;
+	memcpy(&slot[1], &wait, sizeof(wait));
+	for (size_t i = slot->kind == ISC_KIND_WAIT_ENTER ? 4 : 6; i < m->words && st == ISC_OK; i++)
+		slot->id = define_frame(m, process, slot->id, &m->word[i], &st);
 	return st;
+}
+
+/* FLAGS BEGIN_NS END_NS COST CALLS [CALLS_OF_IT NAME FILE LINE]; its slots. */
+static uint32_t put_burst(struct maker *m, uint32_t process, isc_record *slot, isc_status *st)
+{
+	uint64_t number[6] = {0};
+	isc_burst_calls calls = {0, 0};
+	isc_burst burst;
+
+	for (size_t i = 0; i < 6 && i + 3 < m->words; i++)
+		number[i] = strtoull(m->word[i + 3].at, NULL, 10);
+	burst = (isc_burst){
+		.begin_ns = number[1], .end_ns = number[2], .cost = (uint32_t)number[3], .calls = (uint32_t)number[4]};
+	if (m->words > 11) {
+		/* define_code() takes words 3 to 5. */
+		for (size_t i = 0; i < 3; i++)
+			m->word[3 + i] = m->word[9 + i];
+		calls = (isc_burst_calls){define_called(m, process, st), (uint32_t)number[5]};
+	}
+	slot[0].arg = (uint16_t)number[0];
+	memcpy(&slot[1], &burst, sizeof(burst));
+	memcpy(&slot[3], &calls, sizeof(calls));
+	return 4;
 }
 
 static isc_status add_event(struct maker *m, uint32_t thread, uint64_t time_ns, int kind)
@@ -383,6 +401,8 @@ static isc_status add_event(struct maker *m, uint32_t thread, uint64_t time_ns, 
 		slot[0].arg = ISC_GOVERNED_COST;
 	} else if (kind == ISC_KIND_GOVERNED && is(&m->word[3], "all")) {
 		slot[0].arg = (uint16_t)strtoul(m->word[4].at, NULL, 10);
+	} else if (kind == ISC_KIND_BURST) {
+		run.slots = put_burst(m, t->process, slot, &st);
 	} else if (kind == ISC_KIND_MISSED) {
 		slot[0].arg = (uint16_t)strtoul(m->word[3].at, NULL, 10);
 	} else if (kind == ISC_KIND_GOVERNED || (kind >= ISC_KIND_CALL_ENTER && kind <= ISC_KIND_CALL_EXIT)) {
@@ -450,10 +470,7 @@ static isc_status add_thread_line(struct maker *m)
 		     {"task", ISC_KIND_TASK, 0},
 		     {"governed", ISC_KIND_GOVERNED, 0},
 		     {"missed", ISC_KIND_MISSED, 0},
-		     {"wait_enter", ISC_KIND_WAIT_ENTER, 0},
-		     {"wait_exit", ISC_KIND_WAIT_EXIT, 0},
-		     {"wait_brief", ISC_KIND_WAIT_BRIEF, 0},
-		     {"gc", ISC_KIND_GC, 0},
+		     {"burst", ISC_KIND_BURST, 0},
 		     {"sample", ISC_KIND_SAMPLE, 0},
 		     {"in", 0, ISC_SWITCH_IN},
 		     {"out", 0, ISC_SWITCH_OUT},
@@ -477,6 +494,10 @@ static isc_status add_thread_line(struct maker *m)
 		if (is(&m->word[2], kinds[i].word))
 			return kinds[i].event ? add_event(m, index, ns, kinds[i].event)
 					      : add_switch(m, ns, index, kinds[i].change);
+	}
+	for (int kind = ISC_KIND_WAIT_ENTER; kind <= ISC_KIND_GC; kind++) {
+		if (is(&m->word[2], isc_kind_name((unsigned)kind)))
+			return add_event(m, index, ns, kind);
 	}
 	return bad(m, "an unknown event");
 }

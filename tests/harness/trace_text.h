@@ -17,6 +17,7 @@
  *	t1 5ms call_exit Layer.run model.py 12 2	0 return, 1 yield, 2 exception
  *	t1 5ms c_enter len		and c_exit
  *	t1 5ms governed run model.py 12 1	enum isc_governed; "governed all 1", "governed cost 800"
+ *	t1 5ms burst 0 1000 9000 320 50 40 run model.py 12	flags, CPU time, cost, calls, calls of run
  *	t1 5ms missed 1
  *	t1 5ms wait_enter sleep			by its name in docs/trace-format.md
  *	t1 9ms wait_exit sem 4ms 101 "get queue.py 3 9"	how long, who had it, frames

@@ -66,6 +66,24 @@ def test_core_needs_the_runtime_beside_it_and_nothing_else(installation: Any) ->
     assert re.findall(r"\(RUNPATH\).*\[(.*)\]", elf(core, "-d")) == ["$ORIGIN"]
 
 
+def test_what_reads_traces_is_one_file_for_all_pythons_and_needs_nothing_of_the_runtime(installation: Any) -> None:
+    (offline,) = installation.package.glob("_offline*.so")
+    assert offline.name == "_offline.abi3.so"
+    assert needed(offline) <= {"libzstd.so.1", "libm.so.6", "libc.so.6"}
+    event = "{'event_type': 'x', 'name': 'y', 'start_ns': 1}"
+    code = f"import inferscope as i; print(i.TraceBuffer(1).enqueue({event}))"
+    said = installation.run(installation.python, "-I", "-c", code)
+    assert (said.stdout, said.stderr) == ("True\n", "")
+
+
+def test_a_part_of_a_program_is_traced_from_inside(installation: Any) -> None:
+    code = (
+        "import inferscope\ndef f(): pass\nwith inferscope.Profiler() as p: f()\nprint([e['name'] for e in p.stop()])"
+    )
+    said = installation.run(installation.python, "-I", "-c", code)
+    assert (said.stdout, said.stderr) == ("['f']\n", "")
+
+
 def test_what_is_loaded_into_the_program_is_bound_at_load(installation: Any) -> None:
     for file in [installation.package / "libinferscope_rt.so", *installation.package.glob("_core*.so")]:
         assert re.search(r"\(FLAGS(_1)?\).*NOW", elf(file, "-d")), file

@@ -49,7 +49,9 @@ static void disorder(isc_totals *t, uint64_t i, uint64_t r)
 				    ISC_KIND_TASK, ISC_KIND_MISSED};
 	uint32_t thread = 1 + (uint32_t)(r % 3), id = (uint32_t)(r >> 8) % 200;
 
-	if (r >> 32 & 127)
+	if ((r >> 32 & 127) == 1)
+		feed_window(t, i * 50000, (int)(r >> 60) & 5, (isc_burst_calls[]){{id, 900}, {id / 2, 20}}, 2);
+	else if (r >> 32 & 127)
 		feed_on(t, thread, r >> 40 & 1, i * 50, kinds[(r >> 16) % 12], id, 0);
 	else if (r >> 40 & 1)
 		assert_int_equal(isc_totals_lose(t, 1, thread, 0, NULL), ISC_OK);

@@ -111,19 +111,28 @@ static void what_happened_in_pauses_is_estimated(void **state)
 						      "t1 1ms call_enter f m.py 3\n"
 						      "t1 2ms call_exit f m.py 3\n"
 						      "t1 2ms governed all 1\n"
+						      "t1 2ms burst 1 2000000 2100000 0 10 10 f m.py 3\n"
+						      "t1 5ms burst 0 4900000 5000000 0 10 10 f m.py 3\n"
 						      "t1 5ms governed all 0\n"
 						      "t1 5ms call_enter f m.py 3\n"
 						      "t1 6ms call_exit f m.py 3\n"
 						      "t1 6ms governed all 1\n"
+						      "t1 6ms burst 1 6000000 6100000 0 10 10 f m.py 3\n"
+						      "t1 9ms burst 0 8900000 9000000 0 10 10 f m.py 3\n"
 						      "t1 9ms governed all 0\n"
 						      "t1 10ms call_exit main m.py 1\n"
+						      "t1 10ms burst 3 10000000 10000000 0 0\n"
 						      "end 10ms status=0\n");
 	const isc_analysis_function *f = function_of(a, "f", 100);
 
 	(void)state;
-	/* Two of the last eight milliseconds were seen. */
-	assert_int_equal(f->calls, 1 + 4);
-	assert_int_equal(f->recorded, 2);
+	/* 10 in each of 4 windows of 0.1 ms, and so 280 in each of 2 pauses. */
+	assert_int_equal(f->calls, 2 + 40 + 560);
+	assert_int_equal(f->recorded, 42);
+	/* All windows had the same: what is left is a phase that hid in one pause, and few of few. */
+	assert_int_equal(f->least_calls, 42 + 560 - 280 - 7 * 14);
+	assert_int_equal(f->most_calls, 42 + 560 + 280 + 7 * 14);
+	/* Of times, two of the last eight milliseconds were seen. */
 	assert_near(f->self_us, 5000);
 	assert_true(f->estimated && f->governed);
 	assert_near(function_of(a, "main", 100)->self_us, 5000);
@@ -132,9 +141,26 @@ static void what_happened_in_pauses_is_estimated(void **state)
 	isc_analysis_free(a);
 }
 
+static void calls_that_no_window_can_see_have_no_bound(void **state)
+{
+	isc_analysis *a = analysis_of(META ONE_THREAD "t1 0ms call_enter __init__ m.py 1\n"
+						      "t1 1ms call_exit __init__ m.py 1\n"
+						      "t1 2ms governed __init__ m.py 1 2\n"
+						      "t1 2ms burst 1 2000000 2100000 0 10 10 f m.py 3\n"
+						      "t1 5ms burst 0 4900000 5000000 0 10 10 f m.py 3\n"
+						      "end 10ms status=0\n");
+	const isc_analysis_function *f = function_of(a, "__init__", 100);
+
+	(void)state;
+	assert_true(f->governed && f->least_calls == 1 && f->most_calls == 0);
+	assert_true(function_of(a, "f", 100)->most_calls > 0);
+	isc_analysis_free(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(calls_that_no_window_can_see_have_no_bound),
 		cmocka_unit_test(a_function_is_one_over_threads_and_code_objects_of_its_process),
 		cmocka_unit_test(calls_are_cut_at_the_edges_of_the_window),
 		cmocka_unit_test(calls_inside_a_scope_are_those_of_its_thread),

@@ -144,20 +144,6 @@ def test_a_quiet_program_is_never_governed(inferscope: Any, tmp_path: Path, pyth
     assert calls(run, program)["f:2"] == 400
 
 
-def test_counts_of_governed_code_can_be_estimated_from_bursts(inferscope: Any, tmp_path: Path, python: str) -> None:
-    if version(python) < (3, 12):
-        pytest.skip("bursts of exits are for sys.monitoring")
-    run = inferscope("run", "--no-report", "--python", python, write(tmp_path, BUSY))
-    assert governed(run)["2"] >= 2
-    lines, exits = run.dump(), 0
-    burst = next(i for i, line in enumerate(lines) if ' governed "tiny"' in line and line.endswith("arg 2"))
-    for line in lines[burst:]:
-        if ' governed "tiny"' in line and line.endswith("arg 1"):
-            break
-        exits += ' call_exit "tiny"' in line
-    assert exits == 512, "a burst that nothing disturbs has its full length"
-
-
 def test_a_stack_that_is_nearly_used_up_is_said(inferscope: Any, tmp_path: Path, python: str) -> None:
     if version(python) >= (3, 12):
         pytest.skip("no stack is used from 3.12 on")
