@@ -163,7 +163,8 @@
 	HOOK(EXEC, ERRNO, execveat, NULL) \
 	HOOK(EXEC, ERRNO, fexecve, NULL) \
 	HOOK(EXEC, CODE, posix_spawn, "GLIBC_2.15") \
-	HOOK(EXEC, CODE, posix_spawnp, "GLIBC_2.15")
+	HOOK(EXEC, CODE, posix_spawnp, "GLIBC_2.15") \
+	HOOK(ENVIRONMENT, POINTER, getenv, NULL)
 
 #define ISC_HOOK_ID_(group, fails, name, version) ISC_HOOK_##name,
 enum isc_hook_id { ISC_HOOKS(ISC_HOOK_ID_) ISC_HOOK_COUNT };

@@ -12,6 +12,7 @@
 #include "python/calls.h"
 #include "python/interpreter.h"
 #include "python/layout.h"
+#include "python/range.h"
 #include "python/scope.h"
 
 #include <string.h>
@@ -36,6 +37,7 @@ static PyObject *core_attach(PyObject *module, PyObject *folder)
 			isc_interpreter_tell();
 			isc_layout_begin();
 			isc_calls_begin(module);
+			isc_range_begin();
 		}
 	}
 	Py_DECREF(path);

@@ -5,16 +5,18 @@
 #include <structmember.h>
 
 /* What each interpreter has its own of.  Never freed: there are few. */
+struct scope;
+
 struct kit {
 	_Atomic(PyTypeObject *) scope; /* NULL: its interpreter is gone */
 	PyTypeObject *entry;
-	PyObject *current; /* ContextVar: the innermost entry */
+	PyObject *current;    /* ContextVar: the innermost entry */
+	struct scope *ranges; /* stands for all that are not of a scope() */
 	struct kit *next;
 };
 
 static _Atomic(struct kit *) kits;
-
-struct scope;
+static struct kit *main_kit;
 
 /* One time that a scope is entered while a session records.  A context holds its
  * innermost one, which holds those around it. */
@@ -23,7 +25,8 @@ struct entry {
 	struct scope *scope;
 	struct entry *newer, *older; /* borrowed: of the same scope, as long as they are open */
 	isc_rt_span span;
-	uint64_t unseen; /* of the scope, when this one was entered */
+	const PyObject *owner; /* of a range: who has entered it; not held, compared only */
+	uint64_t unseen;       /* of the scope, when this one was entered */
 	bool open;
 };
 
@@ -127,15 +130,16 @@ static void make_current(const struct kit *kit, struct entry *e)
 
 /* ---- scopes ---- */
 
-__attribute__((noinline)) static void enter_seen(struct scope *s)
+/* False: no memory, or nothing records any more. */
+static bool enter_as(struct scope *s, uint32_t name, const PyObject *owner)
 {
 	struct kit *kit = s->kit;
 	struct entry *current, *around, *e = PyObject_New(struct entry, kit->entry);
+	bool seen;
 
 	if (e == NULL) {
 		PyErr_Clear();
-		s->unseen++;
-		return;
+		return false;
 	}
 	current = current_of(kit);
 	around = open_one(current);
@@ -143,6 +147,7 @@ __attribute__((noinline)) static void enter_seen(struct scope *s)
 	Py_XDECREF(current);
 	Py_INCREF(s);
 	e->scope = s;
+	e->owner = owner;
 	e->around = around;
 	e->unseen = s->unseen;
 	e->open = true;
@@ -151,16 +156,22 @@ __attribute__((noinline)) static void enter_seen(struct scope *s)
 	if (e->older != NULL)
 		e->older->newer = e;
 	s->latest = e;
-	if (s->id == 0)
-		s->id = isc_scope_name(s->name);
-	if (isc_rt_span_enter(&e->span, s->id, around != NULL ? around->span.instance : 0)) {
+	seen = isc_rt_span_enter(&e->span, name, around != NULL ? around->span.instance : 0);
+	if (seen)
 		make_current(kit, e);
-	} else {
+	else
 		unlink_entry(e);
-		s->unseen++;
-	}
 	/* Held by the context; where that could not be, the exit finds none. */
 	Py_DECREF(e);
+	return seen;
+}
+
+__attribute__((noinline)) static void enter_seen(struct scope *s)
+{
+	if (s->id == 0)
+		s->id = isc_scope_name(s->name);
+	if (!enter_as(s, s->id, NULL))
+		s->unseen++;
 }
 
 static PyObject *scope_enter(PyObject *op, PyObject *unused)
@@ -176,18 +187,19 @@ static PyObject *scope_enter(PyObject *op, PyObject *unused)
 	return op;
 }
 
-/* The entry that an exit in this context is for: its innermost of this scope, else
- * the latest, entered elsewhere.  A new reference. */
-static struct entry *entry_to_leave(struct scope *s)
+/* The entry that an exit in this context is for: its innermost of this scope and
+ * owner, else the latest, entered elsewhere.  A new reference; NULL: there is none. */
+static struct entry *entry_to_leave(struct scope *s, const PyObject *owner)
 {
 	struct entry *current = current_of(s->kit), *e = current;
 
-	while (e != NULL && (!e->open || e->scope != s))
+	while (e != NULL && (!e->open || e->scope != s || e->owner != owner))
 		e = e->around;
 	if (e == NULL)
-		e = s->latest;
+		for (e = s->latest; e != NULL && e->owner != owner; e = e->older)
+			;
 	if (e != current) {
-		Py_INCREF(e);
+		Py_XINCREF(e);
 		Py_XDECREF(current);
 	}
 	return e;
@@ -197,7 +209,7 @@ static struct entry *entry_to_leave(struct scope *s)
  * more than all the rest here. */
 __attribute__((noinline)) static void exit_seen(struct scope *s)
 {
-	struct entry *e = entry_to_leave(s);
+	struct entry *e = entry_to_leave(s, NULL);
 
 	if (s->unseen > e->unseen) {
 		s->unseen--; /* entered later than that one, while nothing recorded */
@@ -219,6 +231,37 @@ static PyObject *scope_exit(PyObject *op, PyObject *const *args, Py_ssize_t n)
 	else if (s->unseen > 0)
 		s->unseen--;
 	Py_RETURN_NONE;
+}
+
+void isc_scope_range_enter(PyObject *owner)
+{
+	static PyObject *key;
+	PyObject *name;
+
+	if (!isc_rt_active() || main_kit == NULL)
+		return;
+	if (key == NULL)
+		key = PyUnicode_InternFromString("name");
+	name = key != NULL ? PyObject_GetAttr(owner, key) : NULL;
+	if (name == NULL)
+		PyErr_Clear();
+	else if (PyUnicode_Check(name))
+		enter_as(main_kit->ranges, isc_scope_name(name), owner);
+	Py_XDECREF(name);
+}
+
+void isc_scope_range_exit(PyObject *owner)
+{
+	struct entry *e;
+
+	if (main_kit == NULL || main_kit->ranges->latest == NULL)
+		return;
+	e = entry_to_leave(main_kit->ranges, owner);
+	if (e == NULL)
+		return;
+	isc_rt_span_exit(&e->span);
+	unlink_entry(e);
+	Py_DECREF(e);
 }
 
 /* Functions that stand for others are Python's business: they must be functions. */
@@ -249,10 +292,24 @@ static struct kit *kit_of(PyTypeObject *type)
 	return kit;
 }
 
+static struct scope *new_scope(PyTypeObject *type, struct kit *kit, PyObject *name)
+{
+	struct scope *s = PyObject_New(struct scope, type);
+
+	if (s == NULL)
+		return NULL;
+	Py_XINCREF(name);
+	s->name = name;
+	s->kit = kit;
+	s->latest = NULL;
+	s->unseen = 0;
+	s->id = 0;
+	return s;
+}
+
 static PyObject *make(PyTypeObject *type, PyObject *name)
 {
 	struct kit *kit = kit_of(type);
-	struct scope *s;
 
 	if (!PyUnicode_Check(name)) {
 		PyErr_Format(PyExc_TypeError, "the name of a scope must be a str, not %.100s", Py_TYPE(name)->tp_name);
@@ -262,16 +319,7 @@ static PyObject *make(PyTypeObject *type, PyObject *name)
 		PyErr_SetString(PyExc_RuntimeError, "the interpreter of this scope has ended");
 		return NULL;
 	}
-	s = PyObject_New(struct scope, type);
-	if (s == NULL)
-		return NULL;
-	Py_INCREF(name);
-	s->name = name;
-	s->kit = kit;
-	s->latest = NULL;
-	s->unseen = 0;
-	s->id = 0;
-	return (PyObject *)s;
+	return (PyObject *)new_scope(type, kit, name);
 }
 
 static PyObject *scope_new(PyTypeObject *type, PyObject *args, PyObject *names)
@@ -370,7 +418,10 @@ static void forget_kit(PyObject *capsule)
 
 	if (kit == NULL)
 		return;
+	if (kit == main_kit)
+		main_kit = NULL;
 	scope = atomic_exchange(&kit->scope, NULL);
+	Py_CLEAR(kit->ranges); /* its entries hold it */
 	Py_XDECREF(scope);
 }
 
@@ -386,7 +437,9 @@ static struct kit *new_kit(void)
 	scope = (PyTypeObject *)PyType_FromSpec(&scope_spec);
 	kit->entry = scope != NULL ? (PyTypeObject *)PyType_FromSpec(&entry_spec) : NULL;
 	kit->current = kit->entry != NULL ? PyContextVar_New("inferscope.scope", NULL) : NULL;
-	if (kit->current == NULL) {
+	kit->ranges = kit->current != NULL ? new_scope(scope, kit, NULL) : NULL;
+	if (kit->ranges == NULL) {
+		Py_XDECREF(kit->current);
 		Py_XDECREF(kit->entry);
 		Py_XDECREF(scope);
 		PyMem_RawFree(kit);
@@ -395,6 +448,8 @@ static struct kit *new_kit(void)
 	kit->entry->tp_new = NULL; /* only made here */
 	scope->tp_vectorcall = scope_vectorcall;
 	atomic_store(&kit->scope, scope);
+	if (PyInterpreterState_Get() == PyInterpreterState_Main())
+		main_kit = kit;
 	kit->next = atomic_load(&kits);
 	while (!atomic_compare_exchange_weak(&kits, &kit->next, kit))
 		;

@@ -30,6 +30,12 @@
  * the module is initialised.  -1: an exception is set. */
 int isc_scope_add(PyObject *module);
 
+/* A scope that another context manager stands for: entered with its attribute `name`,
+ * left by the same object, in whatever context.  For the main interpreter.  Leave no
+ * exception behind; nothing happens when no session records. */
+void isc_scope_range_enter(PyObject *owner);
+void isc_scope_range_exit(PyObject *owner);
+
 /* mark_event(name, metadata=None) and counter(name, value). */
 PyObject *isc_mark_event(PyObject *module, PyObject *const *args, Py_ssize_t n, PyObject *names);
 PyObject *isc_mark_counter(PyObject *module, PyObject *const *args, Py_ssize_t n, PyObject *names);

@@ -208,6 +208,12 @@ def numpy_python() -> str:
     return environment_python("numpy")
 
 
+@pytest.fixture(scope="session")
+def nvtx_python() -> str:
+    """A Python with the nvtx package and the headers of NVTX."""
+    return environment_python("nvtx")
+
+
 def pythons() -> list[str]:
     listed = [path for path in os.environ.get("INFERSCOPE_PYTHONS", "").split(os.pathsep) if path]
     if listed:

@@ -384,6 +384,22 @@ static void c_spawn(void)
 	show_spawn(posix_spawn(&pid, "/bin", NULL, NULL, with_name, variables), &pid);
 }
 
+static void c_getenv(void)
+{
+	const char *home;
+
+	setenv("TARGETS_HOOKS", "set", 1);
+	home = getenv("TARGETS_HOOKS");
+	say(" %s", home != NULL ? home : "-");
+	unsetenv("TARGETS_HOOKS");
+	say(" %d %d", getenv("TARGETS_HOOKS") == NULL, getenv("") == NULL);
+	/* The one that has an answer in a session: who set it himself gets his. */
+	setenv("NVTX_INJECTION64_PATH", "/mine.so", 1);
+	say(" %s", getenv("NVTX_INJECTION64_PATH"));
+	unsetenv("NVTX_INJECTION64_PATH");
+	say(" %d", getenv("NVTX_INJECTION64_PAT") == NULL);
+}
+
 int main(int argc, char **argv)
 {
 	static const hook_case cases[] = {
@@ -426,6 +442,7 @@ int main(int argc, char **argv)
 		{"fexecve", c_fexecve, NULL},
 		{"posix_spawn", c_spawn, NULL},
 		{"posix_spawnp", c_spawn, NULL},
+		{"getenv", c_getenv, NULL},
 	};
 
 	return hook_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));

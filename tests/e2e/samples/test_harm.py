@@ -140,7 +140,7 @@ def test_frames_that_come_and_go_are_walked(inferscope: Any, python: str, tmp_pa
     run = run_python(inferscope, python, tmp_path, code, rate="10000", timeout=400, more=("--no-python",))
     assert run.stdout == "whole\n"
     taken = [s for s in samples(run) if s.frames or "fault" in s.flags]
-    known = {"work", "generate", "fail", "__init__", "__del__", "made", "<module>"}
+    known = {"work", "generate", "fail", "Dies", "__init__", "__del__", "made", "<module>"}
     file = str(tmp_path / "program.py")
     assert len(taken) > 3000
     assert sum("fault" in s.flags for s in taken) < len(taken) / 100
