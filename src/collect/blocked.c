@@ -1,8 +1,8 @@
 /*
  * blocked.c - waits become records.
  *
- * A wait is told by itself when it was longer than BRIEF and the budget allows for
- * it, with the Python stack that led to it.  Otherwise it is added to a sum of its
+ * A wait is told by itself when it was LONG, or longer than BRIEF and the budget allows
+ * for it, with the Python stack that led to it.  Otherwise it is added to a sum of its
  * thread and call, which becomes a record every millisecond of waiting: the time in
  * a state stays exact whatever else is left out.
  */
@@ -102,19 +102,15 @@ static bool affordable(uint64_t now, uint64_t waited)
 	return isc_budget_left() > 0;
 }
 
-bool isc_blocked_tell(enum isc_wait_call call, uint64_t begin)
+/* Only where the last one was long, so not often: not a question of the budget. */
+void isc_blocked_tell(enum isc_wait_call call, uint64_t begin)
 {
 	int error = errno;
-	bool told = affordable(begin, 0);
+	uint32_t stack = isc_sample_here(0, NULL);
 
-	if (told) {
-		uint32_t stack = isc_sample_here(0, NULL);
-
-		isc_write1(begin, ISC_RECORD_WORD(stack, ISC_KIND_WAIT_ENTER, call));
-		isc_budget_take((int64_t)(isc_ticks() - begin));
-	}
+	isc_write1(begin, ISC_RECORD_WORD(stack, ISC_KIND_WAIT_ENTER, call));
+	isc_budget_take((int64_t)(isc_ticks() - begin));
 	errno = error;
-	return told;
 }
 
 void isc_blocked_spent(enum isc_wait_call call, uint64_t begin, uintptr_t object, uint32_t holder)
@@ -126,7 +122,9 @@ void isc_blocked_spent(enum isc_wait_call call, uint64_t begin, uintptr_t object
 
 	if (t != NULL && ((ISC_BLOCKED_SURE ^ t->unlike) >> call & 1) != (ticks >= LONG))
 		t->unlike ^= 1u << call;
-	detail = ticks >= BRIEF && affordable(now, ticks);
+	/* Long ones cannot be many: they are kept whatever the budget says, for what they waited for
+	 * shows in the stack. */
+	detail = ticks >= LONG || (ticks >= BRIEF && affordable(now, ticks));
 	if (!detail && (begin & 1) == 0) {
 		add_brief(call, now, ticks);
 	} else {

@@ -38,8 +38,8 @@ static inline bool isc_blocked_wanted(void)
 	       atomic_load_explicit(&control->phase, memory_order_relaxed) == ISC_PHASE_COLLECTING;
 }
 
-/* Says that a wait begins, for one that may not end; true: it was said, so its end is too. */
-bool isc_blocked_tell(enum isc_wait_call call, uint64_t begin);
+/* Says that a wait begins, for one that may not end. */
+void isc_blocked_tell(enum isc_wait_call call, uint64_t begin);
 
 /* It has ended.  object: what was waited for, or 0; holder: tid of who had it, or 0. */
 void isc_blocked_spent(enum isc_wait_call call, uint64_t begin, uintptr_t object, uint32_t holder);
@@ -74,8 +74,10 @@ static inline uint64_t isc_blocked_enter(enum isc_wait_call call)
 	if (!isc_blocked_wanted())
 		return 0;
 	begin = isc_ticks() & ~1ull;
-	if (isc_blocked_lasts(call) && isc_blocked_tell(call, begin))
+	if (isc_blocked_lasts(call)) {
+		isc_blocked_tell(call, begin);
 		begin |= 1;
+	}
 	return begin;
 }
 
