@@ -175,6 +175,23 @@ static void leave(reading *r, lane *l, const isc_event *ev)
 		span->flags |= ISC_PIECE_RAISED;
 }
 
+/* A signal handler wrote it, perhaps in a stream of its own: it says itself which task it is of. */
+static bool add_sample(reading *r, const lane *l, const isc_event *ev)
+{
+	isc_sample body;
+	isc_piece *span;
+
+	if (ev->extra_len < sizeof(body))
+		return true;
+	span = add(r, ev, l);
+	if (span == NULL)
+		return false;
+	memcpy(&body, ev->extra, sizeof(body));
+	span->task = body.task;
+	span->arg = ev->arg;
+	return true;
+}
+
 static bool take(reading *r, lane *l, const isc_event *ev)
 {
 	switch (ev->kind) {
@@ -193,6 +210,8 @@ static bool take(reading *r, lane *l, const isc_event *ev)
 	case ISC_KIND_SPAN_EXIT:
 	case ISC_KIND_COUNTER:
 		return add(r, ev, l) != NULL;
+	case ISC_KIND_SAMPLE:
+		return add_sample(r, l, ev);
 	case ISC_KIND_GOVERNED:
 		r->out->skipped += ev->arg == ISC_GOVERNED_OFF;
 		return true;

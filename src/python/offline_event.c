@@ -59,10 +59,10 @@ bool isc_event_maker_init(isc_event_maker *m, const isc_trace *trace)
 {
 	PyObject *json = PyImport_ImportModule("json");
 
-	*m = (isc_event_maker){.trace = trace, .names = PyDict_New()};
+	*m = (isc_event_maker){.trace = trace, .names = PyDict_New(), .stacks = PyDict_New()};
 	m->loads = json != NULL ? PyObject_GetAttrString(json, "loads") : NULL;
 	Py_XDECREF(json);
-	if (m->names != NULL && m->loads != NULL)
+	if (m->names != NULL && m->loads != NULL && m->stacks != NULL)
 		return true;
 	isc_event_maker_fini(m);
 	return false;
@@ -72,6 +72,7 @@ void isc_event_maker_fini(isc_event_maker *m)
 {
 	Py_CLEAR(m->names);
 	Py_CLEAR(m->loads);
+	Py_CLEAR(m->stacks);
 }
 
 static PyObject *none(void)
@@ -154,6 +155,18 @@ static PyObject *metadata_of_call(const isc_piece *span)
 	return dict;
 }
 
+/* The CPU time that it stands for: what is to be summed, for steps differ in length. */
+static PyObject *metadata_of_sample(const isc_piece *piece, const char *extra, uint32_t extra_len)
+{
+	isc_sample body;
+
+	if (extra_len < sizeof(body))
+		return none();
+	memcpy(&body, extra, sizeof(body));
+	return Py_BuildValue("{sI sK}", "steps", (unsigned)piece->arg, "cpu_ns",
+			     (unsigned long long)piece->arg * body.period_ns);
+}
+
 static const char *type_of(uint8_t kind)
 {
 	switch (kind) {
@@ -167,6 +180,8 @@ static const char *type_of(uint8_t kind)
 		return "scope_exit";
 	case ISC_KIND_COUNTER:
 		return "counter";
+	case ISC_KIND_SAMPLE:
+		return "cpu_sample";
 	default:
 		return "cpu_call";
 	}
@@ -186,6 +201,8 @@ static PyObject *metadata_of(const isc_event_maker *m, const isc_excerpt *spans,
 	case ISC_KIND_SCOPE_ENTER:
 	case ISC_KIND_SCOPE_EXIT:
 		return metadata_of_mark(m, extra, span->extra_len);
+	case ISC_KIND_SAMPLE:
+		return metadata_of_sample(span, extra, span->extra_len);
 	default:
 		return metadata_of_call(span);
 	}
@@ -202,10 +219,12 @@ static PyObject *task_of(isc_event_maker *m, const isc_piece *span)
 	return task;
 }
 
-PyObject *isc_event_make(isc_event_maker *m, const isc_excerpt *spans, const isc_piece *span)
+static PyObject *make(isc_event_maker *m, const isc_excerpt *spans, const isc_piece *span)
 {
 	bool python = span->kind == ISC_KIND_CALL_ENTER || span->kind == ISC_KIND_CALL_RESUME;
-	PyObject *about = description(m, span->process, span->id, python ? CODE : NAME);
+	/* A sample has the name of its newest frame, which is found with the others. */
+	PyObject *about =
+		description(m, span->process, span->kind != ISC_KIND_SAMPLE ? span->id : 0, python ? CODE : NAME);
 	const isc_trace_process *p = isc_trace_process_find(m->trace, span->process);
 	const isc_trace_thread *t = isc_trace_thread_find(m->trace, span->thread);
 	PyObject *cpu, *task, *metadata;
@@ -223,4 +242,13 @@ PyObject *isc_event_make(isc_event_maker *m, const isc_excerpt *spans, const isc
 			     "thread_id", t != NULL ? t->tid : 0, "process_id", p != NULL ? p->pid : 0, "cpu_id", cpu,
 			     "file", PyTuple_GetItem(about, 1), "line", PyTuple_GetItem(about, 2), "task", task,
 			     "metadata", metadata);
+}
+
+PyObject *isc_event_make(isc_event_maker *m, const isc_excerpt *spans, const isc_piece *span)
+{
+	PyObject *event = make(m, spans, span);
+
+	if (event != NULL && span->kind == ISC_KIND_SAMPLE && !isc_event_add_sample(m, spans, span, event))
+		Py_CLEAR(event);
+	return event;
 }

@@ -123,6 +123,16 @@ static void one_process_or_one_thread_can_be_asked_for(void **state)
 	check(TWO, CUT(.pid = 300), "");
 }
 
+static void samples_are_moments(void **state)
+{
+	(void)state;
+	check(META ONE_THREAD "t1 1ms call_enter f a.py 1\n"
+			      "t1 2ms sample 3 5ms \"f a.py 1 2\"\n"
+			      "t1 4ms call_exit f a.py 1\n"
+			      "end 10ms status=0\n",
+	      CUT(.pid = 0), "16 1..4 t1 0\n32 2..2 t1 0 extra\n");
+}
+
 static void losses_inside_are_counted(void **state)
 {
 	(void)state;
@@ -151,6 +161,7 @@ int main(void)
 		cmocka_unit_test(an_end_closes_what_lies_above_it),
 		cmocka_unit_test(resumes_and_yields_are_told),
 		cmocka_unit_test(one_process_or_one_thread_can_be_asked_for),
+		cmocka_unit_test(samples_are_moments),
 		cmocka_unit_test(losses_inside_are_counted),
 		cmocka_unit_test(more_than_are_to_be_kept_go_oldest_first),
 	};
