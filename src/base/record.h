@@ -108,14 +108,18 @@ typedef struct isc_sample {
 _Static_assert(sizeof(isc_sample) == 16, "sample");
 
 enum isc_sample_flag {
-	ISC_SAMPLE_CUT = 1u << 0,	/* the root side is missing */
-	ISC_SAMPLE_EDGE = 1u << 1,	/* the newest frame was being made or left, and is left out */
-	ISC_SAMPLE_FAULT = 1u << 2,	/* the walk met memory that it could not read */
-	ISC_SAMPLE_NO_PYTHON = 1u << 3, /* the thread has no Python on it */
-	ISC_SAMPLE_OTHER = 1u << 4,	/* no room for another stack */
-	ISC_SAMPLE_PASSED = 1u << 5,	/* frames that are no code objects were passed over */
-	ISC_SAMPLE_BLIND = 1u << 6,	/* Python frames cannot be read in this process */
-	ISC_SAMPLE_GONE = 1u << 7	/* the thread ended before the signal came */
+	ISC_SAMPLE_CUT = 1u << 0,	 /* the root side is missing */
+	ISC_SAMPLE_EDGE = 1u << 1,	 /* the newest frame was being made or left, and is left out */
+	ISC_SAMPLE_FAULT = 1u << 2,	 /* the walk met memory that it could not read */
+	ISC_SAMPLE_NO_PYTHON = 1u << 3,	 /* the thread has no Python on it */
+	ISC_SAMPLE_OTHER = 1u << 4,	 /* no room for another stack */
+	ISC_SAMPLE_PASSED = 1u << 5,	 /* frames that are no code objects were passed over */
+	ISC_SAMPLE_BLIND = 1u << 6,	 /* Python frames cannot be read in this process */
+	ISC_SAMPLE_GONE = 1u << 7,	 /* the thread ended before the signal came */
+	ISC_SAMPLE_NATIVE_CUT = 1u << 8, /* native frames on the root side are missing */
+	ISC_SAMPLE_GUESSED = 1u << 9,	 /* some native frames were found by a scan of the stack */
+	ISC_SAMPLE_UNPLACED = 1u << 10,	 /* Python frames on the root side, with no native ones between them */
+	ISC_SAMPLE_SWITCHED = 1u << 11	 /* the C stack goes on in another greenlet: left out */
 };
 
 enum isc_sample_rate {
@@ -187,6 +191,8 @@ enum isc_def_type {
 	ISC_DEF_CODE = 2,   /* isc_def_code, then the name and the file */
 	ISC_DEF_STACK = 3,  /* isc_def_stack */
 	ISC_DEF_LINES = 4,  /* isc_def_lines, then the table */
+	ISC_DEF_NATIVE = 5, /* isc_def_native: what a stack has instead of code in a native frame */
+	ISC_DEF_MODULE = 6, /* isc_def_module, then the build id and the path */
 	/* up to 8 are of samples */
 	ISC_DEF_PYTHON = 9 /* the interpreter of this process: its version, a NUL, the path of its program */
 };
@@ -194,11 +200,37 @@ enum isc_def_type {
 /* A Python frame and, through its parents, those that called it. */
 typedef struct isc_def_stack {
 	uint32_t parent; /* 0: this is the root */
-	uint32_t code;	 /* 0: "?" */
-	uint32_t offset; /* of its instruction, in bytes; ISC_STACK_NOT_BEGUN: before the first */
+	uint32_t code;	 /* 0: "?"; of a native frame an isc_def_native */
+	uint32_t offset; /* of its instruction, in bytes; ISC_STACK_NOT_BEGUN: before the first; native: 0 */
 	uint32_t lines;	 /* 0: not known */
 } isc_def_stack;
 #define ISC_STACK_NOT_BEGUN UINT32_MAX
+
+/* A place in native code.  Its name is what the recorder defines under ISC_DEF_NAMED of its id. */
+typedef struct isc_def_native {
+	uint32_t module; /* 0: in none, and the offset is an address, without its lowest 12 bits */
+	uint32_t flags;	 /* enum isc_native_place */
+	uint64_t offset; /* in the module as it lies in its file: an address less the load bias */
+} isc_def_native;
+_Static_assert(sizeof(isc_def_native) == 16, "native");
+
+enum isc_native_place {
+	ISC_PLACE_GUESSED = 1u << 0, /* found by a scan of the stack */
+	ISC_PLACE_CALLER = 1u << 1,  /* behind an instruction that calls; else the beginning of a function */
+	ISC_PLACE_INSIDE = 1u << 2   /* where it was met, as the beginning is not known */
+};
+
+/* A definition of the recorder: the name of a place, as an isc_def_code with ISC_CODE_NATIVE in its flags. */
+#define ISC_DEF_NAMED (1u << 31)
+#define ISC_CODE_NATIVE (1u << 31)
+
+/* A file that is mapped as code. */
+typedef struct isc_def_module {
+	uint64_t bias, start, end;
+	uint32_t build_len; /* 0: it has no build id */
+	uint32_t path_len;
+} isc_def_module;
+_Static_assert(sizeof(isc_def_module) == 32, "module");
 
 /* The line table of a code object, cut where ISC_DEF_MAX ends. */
 typedef struct isc_def_lines {

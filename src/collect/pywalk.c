@@ -10,6 +10,7 @@
  * before it says. */
 #define SHIM_REACH 4096u /* from an activation to its last frame, both in one C frame */
 #define OFFSET_MAX (1u << 28)
+#define UNKEPT_MAX 16384u /* frames past those that are kept, on the way to the last one */
 
 bool isc_reach_carefully(isc_reach *r, uintptr_t at, void *to, size_t len)
 {
@@ -77,7 +78,17 @@ struct walk {
 	isc_python_frame *frames;
 	int max, n;
 	uint32_t flags;
+	isc_activations *activations;
 };
+
+/* All frames since the last one belong to the activation around this address. */
+static inline void end_activation(struct walk *w, uintptr_t anchor)
+{
+	isc_activations *a = w->activations;
+
+	if (a != NULL && a->n < (int)ISC_STACK_FRAMES_MAX)
+		a->at[a->n++] = (isc_python_activation){anchor, (uint32_t)w->n, 0};
+}
 
 static inline void keep(struct walk *w, uintptr_t frame)
 {
@@ -93,6 +104,22 @@ static inline void keep(struct walk *w, uintptr_t frame)
 	w->frames[w->n].code = code;
 	w->frames[w->n].offset = offset_of(w->l, w->r, frame, code);
 	w->n++;
+}
+
+/* Frames are not kept any more, but where on the C stack they are is still asked for. */
+static void end_unkept(struct walk *w, uintptr_t frame, uintptr_t activation)
+{
+	const isc_python_layout *l = w->l;
+
+	if (w->activations == NULL)
+		return;
+	for (uint32_t steps = 0; steps < UNKEPT_MAX && plausible(frame); steps++) {
+		if (is_marked(l, w->r, frame)) {
+			end_activation(w, l->chain != ISC_PYTHON_ENTRIES ? frame : activation);
+			return;
+		}
+		frame = word(w->r, frame + l->frame_previous);
+	}
 }
 
 /*
@@ -111,6 +138,7 @@ static bool keep_activation(struct walk *w, uintptr_t *frame, uintptr_t activati
 
 		if (w->n == w->max) {
 			w->flags |= ISC_SAMPLE_CUT;
+			end_unkept(w, f, activation);
 			*frame = 0;
 			return true;
 		}
@@ -125,8 +153,13 @@ static bool keep_activation(struct walk *w, uintptr_t *frame, uintptr_t activati
 			keep(w, f);
 		if (last && activation != 0) {
 			*frame = word(w->r, f + l->frame_previous);
-			return *frame == end && (!shims || f - activation + SHIM_REACH < 2 * SHIM_REACH);
+			if (*frame != end || (shims && f - activation + SHIM_REACH >= 2 * SHIM_REACH))
+				return false;
+			end_activation(w, shims ? f : activation);
+			return true;
 		}
+		if (last && shims)
+			end_activation(w, f);
 		f = word(w->r, f + l->frame_previous);
 	}
 	*frame = 0;
@@ -163,6 +196,34 @@ static void walk_activations(struct walk *w, uintptr_t ts)
 	}
 }
 
+/* 3.10: an activation for each frame, which does not say whose it is: they are counted from the
+ * root, as on entry there is one more and on exit one less. */
+static void walk_counted(struct walk *w, uintptr_t ts)
+{
+	const isc_python_layout *l = w->l;
+	isc_activations *list = w->activations;
+	uintptr_t a, root = ts + l->ts_root;
+	int more;
+
+	if (list == NULL || l->ts_activation == ISC_PYTHON_NONE)
+		return;
+	a = word(w->r, ts + l->ts_activation);
+	while (a != root && plausible(a) && list->n < (int)ISC_STACK_FRAMES_MAX) {
+		list->at[list->n++].anchor = a;
+		a = word(w->r, a + l->activation_previous);
+	}
+	more = list->n - w->n;
+	if (a != root || more < -1 || more > 1) {
+		list->n = 0;
+		return;
+	}
+	for (int i = 0; i < list->n; i++) {
+		int end = i + 1 - more;
+
+		list->at[i].end = (uint32_t)(end > 0 ? end : 0);
+	}
+}
+
 /* 3.9 and 3.10. */
 static void walk_objects(struct walk *w, uintptr_t ts)
 {
@@ -176,13 +237,17 @@ static void walk_objects(struct walk *w, uintptr_t ts)
 		keep(w, f);
 		f = word(w->r, f + w->l->frame_previous);
 	}
+	walk_counted(w, ts);
 }
 
-int isc_pywalk(const isc_python_layout *l, isc_reach *r, isc_python_frame *frames, int max, uint32_t *flags)
+int isc_pywalk(const isc_python_layout *l, isc_reach *r, isc_python_frame *frames, int max,
+	       isc_activations *activations, uint32_t *flags)
 {
-	struct walk w = {.l = l, .r = r, .frames = frames, .max = max};
+	struct walk w = {.l = l, .r = r, .frames = frames, .max = max, .activations = activations};
 	uintptr_t ts = (uintptr_t)l->thread_state(), frame;
 
+	if (activations != NULL)
+		activations->n = 0;
 	if (ts == 0)
 		return -1;
 	switch (l->chain) {
@@ -197,6 +262,8 @@ int isc_pywalk(const isc_python_layout *l, isc_reach *r, isc_python_frame *frame
 		frame = word(r, ts + l->ts_frame);
 		if (!keep_activation(&w, &frame, 0, 0)) {
 			w.n = 0;
+			if (activations != NULL)
+				activations->n = 0;
 			w.flags |= ISC_SAMPLE_FAULT;
 		}
 	}

@@ -34,9 +34,16 @@ static inline bool isc_reach_bytes(isc_reach *r, uintptr_t at, void *to, size_t 
 	return true;
 }
 
+/* The calls of the interpreter that the frames belong to, newest first, as far as they are known. */
+typedef struct isc_activations {
+	int n;
+	isc_python_activation at[ISC_STACK_FRAMES_MAX];
+} isc_activations;
+
 /* The frames of this thread, newest first; how many, -1 when it has no thread
- * state.  Adds to flags, of enum isc_sample_flag. */
-int isc_pywalk(const isc_python_layout *l, isc_reach *r, isc_python_frame *frames, int max, uint32_t *flags);
+ * state.  Adds to flags, of enum isc_sample_flag.  activations may be NULL. */
+int isc_pywalk(const isc_python_layout *l, isc_reach *r, isc_python_frame *frames, int max,
+	       isc_activations *activations, uint32_t *flags);
 
 /* Tells a code object from others that had its address before; 0: this is none. */
 uint64_t isc_pywalk_key(const isc_python_layout *l, isc_reach *r, uintptr_t code);

@@ -101,6 +101,8 @@ static isc_sampled *take(uint32_t tid)
 		t->adopted = t->busy = t->holds = t->held = t->paused = false;
 		t->known = 0;
 		atomic_store_explicit(&t->last_stack, 0, memory_order_relaxed);
+		t->stack_low = t->stack_high = 0;
+		t->looks = 0;
 		t->fault.armed = 0;
 		t->random = isc_ticks() * 0x9e3779b97f4a7c15ull | 1;
 		return t;
@@ -471,6 +473,7 @@ static void forked(void)
 	uint32_t n = atomic_load(&most);
 
 	isc_fault_forked();
+	isc_sample_native_forked();
 	isc_sample_signal_forked();
 	for (uint32_t i = 0; i < n; i++) {
 		isc_sampled *t = atomic_load(&threads[i]);
@@ -514,6 +517,7 @@ void isc_image_arrived(uint16_t birth)
 		if (!isc_sample_signal_begin(is_hooked))
 			return;
 		isc_fault_begin(is_hooked);
+		isc_sample_native_begin(control->flags);
 		atomic_store_explicit(&on, true, memory_order_release);
 	}
 	begin_self();

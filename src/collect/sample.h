@@ -3,10 +3,12 @@
  *
  *	sample.c		which threads there are, and their timers
  *	sample_handler.c	what happens at a step
+ *	sample_native.c		native frames, and one stack of both
  *	sample_rate.c		how long a step is, inside the budget
  *	sample_signal.c		the signal, shared with the program
  *	sample_stack.c		stacks and code objects, each defined once
  *	fault.c, pywalk.c	reading the interpreter's memory
+ *	unwind.c, cfi.c		and the C stack
  *
  * There is no thread of ours: os.fork() warns of threads.  A handler arms its own
  * next signal, finds threads that nobody told of, and shortens or lengthens the step.
@@ -21,11 +23,21 @@
 
 #include "base/record.h"
 #include "collect/fault.h"
+#include "collect/pywalk.h"
+#include "collect/unwind.h"
 #include "runtime/python.h"
 
 #define ISC_SAMPLED_MAX 4096u	       /* threads, as many as can write */
 #define ISC_SAMPLE_STACK (32u << 10)   /* alternate stack of a thread that has none */
 #define ISC_SAMPLE_SCRATCH (32u << 10) /* a definition in the making */
+
+/* A frame of a whole stack. */
+typedef struct isc_merged {
+	uint64_t key;	 /* tells what it is from others that had its address */
+	uintptr_t code;	 /* code object, or the address of a native place */
+	uint32_t offset; /* of the instruction in a code object; enum isc_native_place */
+	int32_t module;	 /* of a native place, in the walk; -1: Python, -2: a native place in no module */
+} isc_merged;
 
 /* One thread.  Mapped when it is first needed and used again, never given back. */
 typedef struct isc_sampled {
@@ -54,6 +66,12 @@ typedef struct isc_sampled {
 	uint32_t known_id[ISC_STACK_FRAMES_MAX];
 	isc_python_frame frames[ISC_STACK_FRAMES_MAX];
 	uint64_t key[ISC_STACK_FRAMES_MAX];
+	isc_activations activations;
+	uintptr_t anchors[ISC_STACK_FRAMES_MAX];
+	uintptr_t stack_low, stack_high; /* the mapping that it was last seen on */
+	uint32_t looks;
+	isc_unwind unwind;
+	isc_merged merged[ISC_STACK_FRAMES_MAX]; /* newest first */
 	char scratch[ISC_SAMPLE_SCRATCH];
 	_Alignas(4096) char fence[4096]; /* below the stack, not to be touched */
 	char stack[ISC_SAMPLE_STACK];
@@ -133,8 +151,21 @@ void isc_sample_signal_pass(int number, siginfo_t *info, void *context);
 
 /* ---- sample_stack.c ----------------------------------------------------- */
 
-/* The id of a stack of n frames, newest first, in t->frames, whose keys are in
- * t->key; 0: there is no room.  careful as in isc_reach. */
+/* The id of a stack of n frames in t->merged; 0: there is no room.  careful as in isc_reach. */
 uint32_t isc_sample_stack(isc_sampled *t, const isc_python_layout *l, int n, bool careful);
+
+/* ---- sample_native.c ---------------------------------------------------- */
+
+/* Which native frames are wanted: flags of the session.  Not signal-safe. */
+void isc_sample_native_begin(uint32_t flags);
+void isc_sample_native_python(const isc_python_layout *l);
+void isc_sample_native_forked(void);
+
+/* Fills t->merged from the Python frames in t->frames and t->activations and from the C
+ * stack; how many frames it has. */
+int isc_sample_merge(isc_sampled *t, const void *context, int python, bool careful, uint32_t *flags);
+
+/* The definition of a native place; 0: there is no room. */
+uint32_t isc_sample_place(isc_sampled *t, const isc_merged *frame, bool careful);
 
 #endif

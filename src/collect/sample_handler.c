@@ -37,6 +37,7 @@ void isc_rt_python(const isc_python_layout *layout)
 	if (isc_sample_layout() != NULL)
 		return; /* the same interpreter, again */
 	python_copy = *layout;
+	isc_sample_native_python(layout);
 	atomic_store_explicit(&python, &python_copy, memory_order_release);
 }
 
@@ -69,7 +70,7 @@ static int walk(isc_sampled *t, const isc_python_layout *l, bool careful, uint32
 		int count;
 
 		isc_fault_arm(&t->fault);
-		count = isc_pywalk(l, &r, t->frames, (int)ISC_STACK_FRAMES_MAX, &f);
+		count = isc_pywalk(l, &r, t->frames, (int)ISC_STACK_FRAMES_MAX, &t->activations, &f);
 		for (int i = 0; i < count; i++)
 			t->key[i] = isc_pywalk_key(l, &r, t->frames[i].code);
 		isc_fault_disarm(&t->fault);
@@ -84,30 +85,35 @@ static int walk(isc_sampled *t, const isc_python_layout *l, bool careful, uint32
 	return (found & ISC_SAMPLE_FAULT) ? 0 : n;
 }
 
-static uint32_t stack_now(isc_sampled *t, uint32_t *flags)
+static uint32_t stack_now(isc_sampled *t, const ucontext_t *context, uint32_t *flags)
 {
 	const isc_python_layout *l = isc_sample_layout();
 	bool careful;
 	uint32_t id;
-	int n;
+	int n = 0;
 
+	careful = !isc_fault_caught();
+	t->activations.n = 0;
 	if (l == NULL) {
 		*flags |= ISC_SAMPLE_BLIND;
-		return 0;
+	} else {
+		n = walk(t, l, careful, flags);
+		if (n <= 0) {
+			*flags |= n < 0 || *flags == 0 ? ISC_SAMPLE_NO_PYTHON : 0;
+			t->activations.n = 0;
+			n = 0;
+		}
 	}
-	careful = !isc_fault_caught();
-	n = walk(t, l, careful, flags);
-	if (n <= 0) {
-		*flags |= n < 0 || *flags == 0 ? ISC_SAMPLE_NO_PYTHON : 0;
+	n = isc_sample_merge(t, context, n, careful, flags);
+	if (n == 0)
 		return 0;
-	}
 	id = isc_sample_stack(t, l, n, careful);
 	if (id == 0)
 		*flags |= ISC_SAMPLE_OTHER;
 	return id;
 }
 
-static void sample(isc_sampled *t, uint64_t ticks, uint32_t steps)
+static void sample(isc_sampled *t, const ucontext_t *context, uint64_t ticks, uint32_t steps)
 {
 	struct {
 		isc_record head;
@@ -115,7 +121,7 @@ static void sample(isc_sampled *t, uint64_t ticks, uint32_t steps)
 	} record = {.head = {.ticks = ticks, .kind = ISC_KIND_SAMPLE, .slots = 2, .arg = (uint16_t)steps}};
 
 	record.body.period_ns = t->period_ns;
-	record.head.id = stack_now(t, &record.body.flags);
+	record.head.id = stack_now(t, context, &record.body.flags);
 	if (record.head.id != 0)
 		atomic_store_explicit(&t->last_stack, record.head.id, memory_order_relaxed);
 	record.body.task = isc_producer_self != NULL ? isc_producer_self->task : 0;
@@ -154,7 +160,7 @@ static void settle(isc_sampled *t, ucontext_t *context)
 }
 
 /* Apart from its caller: this is what needs a stack. */
-__attribute__((noinline)) static void step(isc_sampled *t, uint64_t ticks)
+__attribute__((noinline)) static void step(isc_sampled *t, const ucontext_t *context, uint64_t ticks)
 {
 	uint64_t now = isc_sample_cpu_ns(), ran = (int64_t)now > t->base_ns ? (uint64_t)((int64_t)now - t->base_ns) : 0;
 	uint64_t steps = (ran + t->period_ns / 2) / t->period_ns;
@@ -168,7 +174,7 @@ __attribute__((noinline)) static void step(isc_sampled *t, uint64_t ticks)
 	}
 	steps = steps < UINT16_MAX ? steps : UINT16_MAX;
 	if (steps > 0)
-		sample(t, ticks, (uint32_t)steps);
+		sample(t, context, ticks, (uint32_t)steps);
 	t->base_ns += (int64_t)(steps * t->period_ns);
 	isc_sample_search();
 	isc_sample_spent(isc_ticks(), isc_ticks() - ticks, steps * t->period_ns);
@@ -202,7 +208,7 @@ void isc_sample_handle(int number, siginfo_t *info, void *context)
 		} else if (!t->busy) {
 			t->busy = true;
 			if (has_room(t, context))
-				step(t, ticks);
+				step(t, context, ticks);
 			else
 				put_off(t);
 			t->busy = false;
@@ -302,7 +308,7 @@ int isc_rt_python_walk(const isc_python_layout *layout, isc_python_frame *frames
 	aside_begin(&a);
 	if (sigsetjmp(a.fault->escape, 0) == 0) {
 		isc_fault_arm(a.fault);
-		n = isc_pywalk(layout, &a.reach, frames, max, &flags);
+		n = isc_pywalk(layout, &a.reach, frames, max, NULL, &flags);
 		isc_fault_disarm(a.fault);
 		if (a.reach.failed || flags != 0)
 			n = -1;

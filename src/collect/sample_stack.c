@@ -75,7 +75,8 @@ static uint64_t define_code(isc_sampled *t, const isc_python_layout *l, uintptr_
 
 static uint64_t code_of(isc_sampled *t, const isc_python_layout *l, int at, bool careful)
 {
-	uint64_t key = t->key[at], ids, was;
+	const isc_merged *frame = &t->merged[at];
+	uint64_t key = frame->key, ids, was;
 	uint32_t home = (uint32_t)(hash(key, 1) & (CODES - 1));
 	entry *mine = NULL;
 
@@ -93,7 +94,10 @@ static uint64_t code_of(isc_sampled *t, const isc_python_layout *l, int at, bool
 	ids = mine != NULL ? atomic_load_explicit(&mine->value, memory_order_acquire) : 0;
 	if (ids != 0)
 		return ids;
-	ids = define_code(t, l, t->frames[at].code, careful);
+	if (frame->module != -1)
+		ids = (uint64_t)isc_sample_place(t, frame, careful) << 32;
+	else
+		ids = define_code(t, l, frame->code, careful);
 	if (ids != 0 && mine != NULL)
 		atomic_store_explicit(&mine->value, ids, memory_order_release);
 	return ids;
@@ -149,20 +153,20 @@ uint32_t isc_sample_stack(isc_sampled *t, const isc_python_layout *l, int n, boo
 	int i = 0;
 
 	/* Most of a stack is that of the sample before. */
-	while (i < n && i < t->known && t->known_key[i] == t->key[n - 1 - i] &&
-	       t->known_offset[i] == t->frames[n - 1 - i].offset)
+	while (i < n && i < t->known && t->known_key[i] == t->merged[n - 1 - i].key &&
+	       t->known_offset[i] == t->merged[n - 1 - i].offset)
 		id = t->known_id[i++];
 	t->known = i;
 	for (; i < n; i++) {
-		int at = n - 1 - i;
-		uint64_t ids = code_of(t, l, at, careful);
+		const isc_merged *frame = &t->merged[n - 1 - i];
+		uint64_t ids = code_of(t, l, n - 1 - i, careful);
 
 		/* No room, now: a frame without a name would stay without one for as long as it lives. */
-		id = ids != 0 ? node_of(id, ids, t->frames[at].offset) : 0;
+		id = ids != 0 ? node_of(id, ids, frame->module == -1 ? frame->offset : 0) : 0;
 		if (id == 0)
 			return 0;
-		t->known_key[i] = t->key[at];
-		t->known_offset[i] = t->frames[at].offset;
+		t->known_key[i] = frame->key;
+		t->known_offset[i] = frame->offset;
 		t->known_id[i] = id;
 		t->known = i + 1;
 	}

@@ -72,7 +72,7 @@ static void fill_code(isc_python_layout *l)
 
 static void fill_frames(isc_python_layout *l)
 {
-	l->ts_root = l->activation_frame = l->activation_previous = ISC_PYTHON_NONE;
+	l->ts_root = l->ts_activation = l->activation_frame = l->activation_previous = ISC_PYTHON_NONE;
 	l->frame_mark = l->frame_mark_value = ISC_PYTHON_NONE;
 #if PY_VERSION_HEX >= 0x030d0000
 	l->chain = ISC_PYTHON_CURRENT;
@@ -93,6 +93,11 @@ static void fill_frames(isc_python_layout *l)
 	l->frame_previous = offsetof(PyFrameObject, f_back);
 	l->frame_instruction = offsetof(PyFrameObject, f_lasti);
 	l->unit = PY_VERSION_HEX >= 0x030a0000 ? 2 : 1;
+#endif
+#if PY_VERSION_HEX >= 0x030a0000 && PY_VERSION_HEX < 0x030b0000
+	l->ts_activation = offsetof(PyThreadState, cframe);
+	l->ts_root = offsetof(PyThreadState, root_cframe);
+	l->activation_previous = offsetof(CFrame, previous);
 #endif
 #if PY_VERSION_HEX >= 0x030c0000
 	l->frame_mark = offsetof(_PyInterpreterFrame, owner);
@@ -172,6 +177,8 @@ void isc_layout_begin(void)
 	l.object_type = offsetof(PyObject, ob_type);
 	l.object_size = offsetof(PyVarObject, ob_size);
 	l.bytes_data = offsetof(PyBytesObject, ob_sval);
+	l.own = (const void *)(uintptr_t)isc_layout_begin;
+	l.eval = (const void *)(uintptr_t)_PyEval_EvalFrameDefault;
 	fill_text(&l);
 	fill_code(&l);
 	fill_frames(&l);

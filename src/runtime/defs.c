@@ -37,7 +37,7 @@ static uint64_t reserve(isc_defs *d, uint64_t base, uint16_t type, uint32_t n)
 		uint64_t head = 0;
 
 		if (at + need > atomic_load_explicit(&d->backed, memory_order_acquire) ||
-		    (base + at) / 16 > UINT32_MAX) {
+		    (base + at) / 16 >= ISC_DEF_NAMED) {
 			atomic_fetch_add_explicit(&d->lost, 1, memory_order_relaxed);
 			return 0;
 		}

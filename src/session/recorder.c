@@ -18,6 +18,7 @@
 #include "session/drain.h"
 #include "session/facts.h"
 #include "session/follow.h"
+#include "session/namer.h"
 #include "session/sink.h"
 #include "session/switches.h"
 #include "trace/writer.h"
@@ -27,6 +28,8 @@
 /* A reader of the growing file, and a dead recorder, miss at most this much. */
 #define FLUSH_EVERY_NS (NS_PER_S / 4)
 #define POLLFDS 512
+#define NAMES_TURN_NS 3000000u
+#define NAMES_LAST_NS (3 * NS_PER_S)
 
 struct isc_recorder {
 	const isc_settings *settings;
@@ -44,6 +47,7 @@ struct isc_recorder {
 	isc_switches *switches; /* NULL: refused */
 	isc_drain *drain;
 	isc_sink sink;
+	isc_namer *namer;
 	isc_drain_cycle cycle;
 	isc_trace_end end;
 	bool write_failed; /* said once */
@@ -99,6 +103,10 @@ static uint32_t flags_of(const isc_settings *s, bool agent, bool scratch)
 		flags |= ISC_CONTROL_WAITS;
 	if (s->sample)
 		flags |= ISC_CONTROL_SAMPLE;
+	if (s->native == ISC_NATIVE_ON)
+		flags |= ISC_CONTROL_NATIVE;
+	if (s->native == ISC_NATIVE_LEAF)
+		flags |= ISC_CONTROL_NATIVE_LEAF;
 	return flags;
 }
 
@@ -169,6 +177,7 @@ isc_status isc_recorder_new(const isc_recorder_options *options, isc_recorder **
 	r->sink.clock_source = r->clock_source;
 	isc_sink_clock(&r->sink, pair);
 	r->sink.writer = r->writer;
+	r->sink.namer = r->namer = s->sample && s->native != ISC_NATIVE_OFF ? isc_namer_new() : NULL;
 	isc_sink_begin(&r->sink, NULL);
 	*out = r;
 	return ISC_OK;
@@ -260,6 +269,17 @@ static void forget(isc_recorder *r)
 	atomic_fetch_add(&control->forgotten, 1);
 }
 
+/* Small turns while the program runs; at the end all of it, within reason. */
+static void name_places(isc_recorder *r, bool last)
+{
+	uint64_t until = isc_clock_mono_ns() + (last ? NAMES_LAST_NS : NAMES_TURN_NS);
+	bool left;
+	isc_error err;
+
+	if (r->namer != NULL)
+		check_write(r, isc_namer_work(r->namer, r->writer, until, &left, &err), &err);
+}
+
 static void collect(isc_recorder *r, bool last)
 {
 	/* Read before anything is drained. */
@@ -274,6 +294,7 @@ static void collect(isc_recorder *r, bool last)
 	isc_follow_poll(r->follow, now);
 	check_write(r, last ? isc_drain_finish(r->drain, &err) : isc_drain_run(r->drain, &r->cycle, &err), &err);
 	isc_follow_flush(r->follow);
+	name_places(r, last);
 	check_write(r, r->sink.failed, &r->sink.err);
 	if (now >= r->next_clock_ns || last || flush) {
 		isc_clock_pair pair = isc_clock_read_pair(r->clock_source);
@@ -361,6 +382,7 @@ static void release(isc_recorder *r)
 	isc_switches_close(r->switches);
 	isc_follow_free(r->follow);
 	isc_sink_fini(&r->sink);
+	isc_namer_free(r->namer);
 	if (r->bell >= 0)
 		close(r->bell);
 	free(r);

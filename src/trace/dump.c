@@ -133,6 +133,15 @@ static void dump_definitions(struct dump *d)
 			isc_dump_stack(d, e->process, e->id);
 			isc_dump_finish(d);
 			continue;
+		} else if (e->type == ISC_DEF_NATIVE || e->type == ISC_DEF_MODULE) {
+			isc_buffer_format(&d->line, "define p%u %u %s ", e->process, e->id,
+					  e->type == ISC_DEF_NATIVE ? "place" : "module");
+			if (e->type == ISC_DEF_NATIVE)
+				isc_dump_native(d, e->process, e->id);
+			else
+				isc_dump_module(d, e->data, e->len);
+			isc_dump_finish(d);
+			continue;
 		} else
 			isc_buffer_format(&d->line, "define p%u %u type%u ", e->process, e->id, e->type);
 		if (e->type == ISC_DEF_CODE)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "trace/native.h"
 #include "trace/opened.h"
 #include "trace/stack.h"
 
@@ -58,6 +59,37 @@ void isc_dump_code(struct dump *d, const void *data, uint32_t len)
 	add_code_at(d, data, len, NULL);
 }
 
+bool isc_dump_native(struct dump *d, uint32_t process, uint32_t id)
+{
+	isc_native_name n;
+
+	if (!isc_native_find(d->trace, process, id, &n))
+		return false;
+	isc_buffer_text(&d->line, n.flags & ISC_PLACE_GUESSED ? "guessed " : "native ");
+	isc_dump_quoted(d, n.name, n.name_len);
+	isc_buffer_text(&d->line, " ");
+	isc_dump_quoted(d, n.line != 0 ? n.file : n.module, n.line != 0 ? n.file_len : n.module_len);
+	isc_buffer_format(&d->line, ":%u", n.line);
+	return true;
+}
+
+void isc_dump_module(struct dump *d, const void *data, uint32_t len)
+{
+	const char *text = (const char *)data + sizeof(isc_def_module);
+	isc_def_module m;
+
+	if (len < sizeof(m))
+		return;
+	memcpy(&m, data, sizeof(m));
+	len -= (uint32_t)sizeof(m);
+	m.build_len = m.build_len < len ? m.build_len : len;
+	m.path_len = m.path_len < len - m.build_len ? m.path_len : len - m.build_len;
+	isc_dump_quoted(d, text + m.build_len, m.path_len);
+	isc_buffer_format(&d->line, " bias 0x%" PRIx64 " build ", m.bias);
+	for (uint32_t i = 0; i < m.build_len; i++)
+		isc_buffer_format(&d->line, "%02x", (unsigned char)text[i]);
+}
+
 /* Root first, "name" "file":line; ... */
 void isc_dump_stack(struct dump *d, uint32_t process, uint32_t id)
 {
@@ -67,9 +99,12 @@ void isc_dump_stack(struct dump *d, uint32_t process, uint32_t id)
 	isc_buffer_text(&d->line, " stack");
 	for (int i = 0; i < n; i++) {
 		uint32_t len = 0;
-		const void *code = isc_trace_define(d->trace, process, frames[i].code, ISC_DEF_CODE, &len);
+		const void *code;
 
 		isc_buffer_text(&d->line, i > 0 ? "; " : " ");
+		if (isc_dump_native(d, process, frames[i].code))
+			continue;
+		code = isc_trace_define(d->trace, process, frames[i].code, ISC_DEF_CODE, &len);
 		add_code_at(d, code, len, &frames[i].line);
 	}
 	if (n == 0)
@@ -78,7 +113,8 @@ void isc_dump_stack(struct dump *d, uint32_t process, uint32_t id)
 
 void isc_dump_sample_flags(struct dump *d, uint32_t flags)
 {
-	static const char *const words[] = {"cut", "edge", "fault", "no_python", "other", "passed", "blind", "gone"};
+	static const char *const words[] = {"cut",   "edge", "fault",	   "no_python", "other",    "passed",
+					    "blind", "gone", "native_cut", "guessed",	"unplaced", "switched"};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (flags >> i & 1)

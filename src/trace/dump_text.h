@@ -4,6 +4,7 @@
 #ifndef ISC_TRACE_DUMP_TEXT_H
 #define ISC_TRACE_DUMP_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,6 +22,9 @@ struct dump {
 void isc_dump_finish(struct dump *d); /* the line is whole: prints it */
 void isc_dump_quoted(struct dump *d, const char *text, size_t len);
 void isc_dump_code(struct dump *d, const void *data, uint32_t len);
+/* native "name" "file":line, or the module and 0; false: this is no place in native code. */
+bool isc_dump_native(struct dump *d, uint32_t process, uint32_t id);
+void isc_dump_module(struct dump *d, const void *data, uint32_t len); /* "path" bias 0x... build ... */
 void isc_dump_stack(struct dump *d, uint32_t process, uint32_t id);
 void isc_dump_sample_flags(struct dump *d, uint32_t flags);
 void isc_dump_name(struct dump *d, uint32_t process, uint32_t id);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/lines.h"
+#include "trace/native.h"
 
 bool isc_trace_code(const isc_trace *tr, uint32_t process, uint32_t code, isc_frame *out)
 {
@@ -23,6 +24,24 @@ bool isc_trace_code(const isc_trace *tr, uint32_t process, uint32_t code, isc_fr
 	return true;
 }
 
+static bool use_native(const isc_trace *tr, uint32_t process, uint32_t place, isc_frame *out)
+{
+	isc_native_name n;
+
+	if (!isc_native_find(tr, process, place, &n))
+		return false;
+	out->kind = ISC_FRAME_NATIVE;
+	/* What no function covers goes by the library: a name of every address would be a function each. */
+	if (n.name == n.fallback)
+		out->name = n.module_len > 0 ? (isc_frame_text){n.module, n.module_len} : (isc_frame_text){"?", 1};
+	else
+		out->name = (isc_frame_text){n.name, n.name_len};
+	out->file = (isc_frame_text){n.file, n.file_len};
+	out->module = (isc_frame_text){n.module, n.module_len};
+	out->line = n.line;
+	return true;
+}
+
 bool isc_trace_frame(const isc_trace *tr, uint32_t process, uint32_t id, isc_frame *out)
 {
 	uint16_t type = 0;
@@ -40,9 +59,10 @@ bool isc_trace_frame(const isc_trace *tr, uint32_t process, uint32_t id, isc_fra
 		out->code = frame.code;
 		out->lines = frame.lines;
 		out->offset = frame.offset;
-		isc_trace_code(tr, process, frame.code, out);
+		if (!isc_trace_code(tr, process, frame.code, out))
+			use_native(tr, process, frame.code, out);
 	} else if (type != ISC_DEF_STRING && type != ISC_DEF_CODE && type != ISC_DEF_LINES && type != ISC_DEF_PYTHON &&
-		   len >= sizeof(out->parent)) {
+		   type != ISC_DEF_NATIVE && type != ISC_DEF_MODULE && len >= sizeof(out->parent)) {
 		/* Every frame begins with its parent, those of later versions too. */
 		memcpy(&out->parent, data, sizeof(out->parent));
 	}

@@ -302,7 +302,7 @@ const void *isc_trace_define_any(const isc_trace *tr, uint32_t process, uint32_t
 			return d->data;
 		}
 		p = isc_state_process(&tr->state, process);
-		if (p == NULL || id >= p->defs_base_id)
+		if (p == NULL || (id & ~ISC_DEF_NAMED) >= p->defs_base_id)
 			return NULL;
 		p = isc_state_process_of_gen(&tr->state, p->defs_parent_gen);
 		if (p == NULL || p->process == process)

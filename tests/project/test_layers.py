@@ -19,7 +19,8 @@ ALLOWED = {
     "report": {"analyze", "trace", "base"},
     "runtime": {"base"},
     "collect": {"runtime", "base"},
-    "session": {"runtime/layout.h", "trace", "base"},
+    "symbol": {"base"},
+    "session": {"runtime/layout.h", "symbol", "trace", "base"},
     "cli": {"session", "analyze", "report", "trace", "base"},
     "python": {"runtime", "base"},
 }

@@ -124,7 +124,7 @@ static int walk(enum isc_python_chain chain, isc_python_frame *found, int max, u
 	isc_reach r = {0};
 
 	*flags = 0;
-	return isc_pywalk(&l, &r, found, max, flags);
+	return isc_pywalk(&l, &r, found, max, NULL, flags);
 }
 
 static void frames_come_newest_first_with_their_offsets(void **unused)
@@ -294,11 +294,11 @@ static void a_careful_reader_survives_what_is_not_there(void **unused)
 
 	(void)unused;
 	thread.newest = &a;
-	assert_int_equal(isc_pywalk(&l, &r, found, 8, &flags), 0);
+	assert_int_equal(isc_pywalk(&l, &r, found, 8, NULL, &flags), 0);
 	assert_true(r.failed);
 	a = frame_of(&codes[0], NULL, 0);
 	r.failed = false;
-	assert_int_equal(isc_pywalk(&l, &r, found, 8, &flags), 1);
+	assert_int_equal(isc_pywalk(&l, &r, found, 8, NULL, &flags), 1);
 	assert_false(r.failed);
 	munmap(gone, 4096);
 }
