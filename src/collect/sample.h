@@ -162,7 +162,7 @@ void isc_sample_native_python(const isc_python_layout *l);
 void isc_sample_native_forked(void);
 
 /* Fills t->merged from the Python frames in t->frames and t->activations and from the C
- * stack; how many frames it has. */
+ * stack; how many frames it has.  Without a context: the Python frames alone. */
 int isc_sample_merge(isc_sampled *t, const void *context, int python, bool careful, uint32_t *flags);
 
 /* The definition of a native place; 0: there is no room. */

@@ -255,7 +255,9 @@ uint32_t isc_sample_here(uintptr_t gil_cond, isc_wait *wait)
 		return 0;
 	/* A program that blocks SIGSEGV would die of ours. */
 	careful = (mask & ~rest) != 0 || !isc_fault_caught();
+	t->activations.n = 0;
 	n = walk(t, l, careful, &flags);
+	n = n > 0 ? isc_sample_merge(t, NULL, n, careful, &flags) : 0;
 	if (n > 0)
 		id = isc_sample_stack(t, l, n, careful);
 	if (wait != NULL && gil_cond != 0) {
