@@ -179,6 +179,31 @@ def test_D4_lines_are_right_to_the_line(inferscope: Any, python: str, tmp_path: 
     assert sum(line.samples for line in report.lines) + report.samples.other_line_samples <= report.samples.count
 
 
+NATIVE = """
+import time, zlib
+def pack(data):
+    return zlib.compress(data, 9)
+def loop(ms):
+    end = time.thread_time_ns() + ms * 1_000_000
+    data = bytes(range(256)) * 400
+    while time.thread_time_ns() < end: pack(data)
+loop(500)
+"""
+
+
+def test_D4_native_code_is_below_the_line_that_called_it(inferscope: Any, python: str, tmp_path: Path) -> None:
+    report = run_program(inferscope, tmp_path, NATIVE, "--native", "leaf", "--python", python).report
+    hottest = report.lines[0]
+    assert (hottest.line, hottest.function) == (4, "pack")
+    assert hottest.self_us == pytest.approx(500_000, rel=0.15)
+    assert hottest.native_us > 0.9 * hottest.self_us
+    # It is the time of the Python function too, and once in the time of its caller.
+    assert function(report, "pack").native_us == pytest.approx(hottest.native_us, rel=0.01)
+    assert function(report, "loop").cpu_total_us == pytest.approx(500_000, rel=0.15)
+    *_, caller, newest = report.stacks[0].frames
+    assert (caller.kind, caller.name, newest.kind) == ("python", "pack", "native")
+
+
 def test_a_part_of_the_run_has_its_own_samples(inferscope: Any, stage: Path, tmp_path: Path) -> None:
     code = SPIN + (
         "import inferscope\n"
