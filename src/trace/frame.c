@@ -24,6 +24,16 @@ bool isc_trace_code(const isc_trace *tr, uint32_t process, uint32_t code, isc_fr
 	return true;
 }
 
+/* Of a path; "?" when there is none. */
+static isc_frame_text last_part(const char *path, uint32_t len)
+{
+	uint32_t from = 0;
+
+	for (uint32_t i = 0; i < len; i++)
+		from = path[i] == '/' ? i + 1 : from;
+	return len > from ? (isc_frame_text){path + from, len - from} : (isc_frame_text){"?", 1};
+}
+
 static bool use_native(const isc_trace *tr, uint32_t process, uint32_t place, isc_frame *out)
 {
 	isc_native_name n;
@@ -33,7 +43,7 @@ static bool use_native(const isc_trace *tr, uint32_t process, uint32_t place, is
 	out->kind = ISC_FRAME_NATIVE;
 	/* What no function covers goes by the library: a name of every address would be a function each. */
 	if (n.name == n.fallback)
-		out->name = n.module_len > 0 ? (isc_frame_text){n.module, n.module_len} : (isc_frame_text){"?", 1};
+		out->name = last_part(n.module, n.module_len);
 	else
 		out->name = (isc_frame_text){n.name, n.name_len};
 	out->file = (isc_frame_text){n.file, n.file_len};

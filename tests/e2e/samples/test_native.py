@@ -143,6 +143,20 @@ def test_a_program_without_python_has_native_stacks(inferscope: Any, target: Cal
     assert min(shares.values()) > total / 5, shares
 
 
+@pytest.mark.parametrize("mode", ["leaf", "on"])
+def test_H9_stacks_that_change_all_the_time_are_walked(
+    inferscope: Any, python: str, target: Callable[[str], str], count: Any, mode: str
+) -> None:
+    """Threads, generators, exceptions, cycles, libraries that come and go, callbacks, tasks."""
+    run = traced(inferscope, mode, "--no-python", "--python", python, target("restless.py"), str(count(3, 60)))
+    assert run.stdout.startswith("done callbacks cycles exceptions generators libraries")
+    found = stacks(run)
+    total = sum(samples for samples, _, _ in found)
+    odd = sum(samples for samples, flags, _ in found if flags & {"fault", "unplaced", "native_cut", "switched"})
+    assert total > 300
+    assert odd < total / 50, odd
+
+
 def test_rules_are_those_that_readelf_reads(inferscope: Any, python: str) -> None:
     """Every row of .eh_frame of libc and of libpython."""
     tool = next((Path(inferscope.path).parents[4]).glob("tests/unit/cfi_rules"), None)
