@@ -148,10 +148,10 @@ def test_D4_recursion_generators_and_threads(inferscope: Any, python: str, tmp_p
     for name, ms in (("down", 400), ("generate", 400), ("through", 400), ("in_thread", 1200), ("busy", 2000)):
         assert function(report, name).cpu_total_us == pytest.approx(ms * 1000, rel=0.1), name
     assert function(report, "down").cpu_self_us < 20_000
-    hottest = report.stacks[0]
-    assert hottest.frames[-1].name.endswith("spin_until")
-    assert [f.name.rpartition(".")[2] for f in hottest.frames][-3:-1] == ["in_thread", "busy"]
-    assert all(f.kind == "python" for f in hottest.frames if f.file == str(tmp_path / "program.py"))
+    # What the clock itself takes is native code below.
+    hottest = [f for f in report.stacks[0].frames if f.kind == "python"]
+    assert [f.name.rpartition(".")[2] for f in hottest][-3:] == ["in_thread", "busy", "spin_until"]
+    assert hottest[-1].file == str(tmp_path / "program.py")
 
 
 LINES = """
