@@ -83,6 +83,8 @@ static isc_status build(isc_build *b, isc_error *err)
 	if (st == ISC_OK)
 		st = isc_build_processes(b, err);
 	if (st == ISC_OK)
+		isc_build_settle(b);
+	if (st == ISC_OK)
 		st = isc_build_threads(b, err);
 	if (st == ISC_OK)
 		st = isc_build_scopes(b, err);

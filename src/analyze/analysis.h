@@ -22,6 +22,38 @@ typedef struct isc_text {
 	size_t len;
 } isc_text;
 
+/* What a thread does, one at a time, in the order of reports. */
+enum isc_state {
+	ISC_STATE_PYTHON,
+	ISC_STATE_NATIVE,
+	ISC_STATE_SPIN,
+	ISC_STATE_GIL_WAIT,
+	ISC_STATE_LOCK_WAIT,
+	ISC_STATE_IO_WAIT,
+	ISC_STATE_SLEEP,
+	ISC_STATE_IDLE,
+	ISC_STATE_SYSCALL,
+	ISC_STATE_GC,
+	ISC_STATE_PAGE_FAULT,
+	ISC_STATE_GPU_WAIT,
+	ISC_STATE_RUN_QUEUE,
+	ISC_STATE_THROTTLED,
+	ISC_STATE_OTHER,
+	ISC_STATES
+};
+
+/* How it was seen. */
+enum isc_source {
+	ISC_SOURCE_NONE, /* not at all */
+	ISC_SOURCE_AGENT,
+	ISC_SOURCE_SWITCHES,
+	ISC_SOURCE_SAMPLED,
+	ISC_SOURCE_ESTIMATED
+};
+
+const char *isc_state_name(enum isc_state state);
+const char *isc_source_name(enum isc_source source); /* NULL: ISC_SOURCE_NONE */
+
 typedef struct isc_analysis_process {
 	uint32_t pid;
 	uint32_t ppid;	/* 0: not known */
@@ -53,6 +85,10 @@ typedef struct isc_analysis_thread {
 	double waiting_us;   /* negative: not known */
 	double unwatched_us; /* no switch told what it did; negative: not known */
 	bool estimated;	     /* these four: from the scheduler's counts, read now and then */
+	/* Adds up to wall_us; negative: not known, and part of ISC_STATE_OTHER. */
+	double state_us[ISC_STATES];
+	uint8_t source[ISC_STATES]; /* enum isc_source */
+	double scope_us;	    /* in scopes; inner ones may count twice */
 	uint64_t switches;
 	uint64_t events;
 	uint64_t samples;
@@ -60,6 +96,15 @@ typedef struct isc_analysis_thread {
 	double sampled_python_us; /* of it, in the interpreter or code that it runs */
 	double sampled_native_us; /* in native code; the rest is not known */
 } isc_analysis_thread;
+
+/* Where the time of one thread went: the one that the program is judged by. */
+typedef struct isc_analysis_breakdown {
+	bool known;
+	uint32_t tid, pid;
+	isc_text name;
+	double pct[ISC_STATES];	    /* negative: not known */
+	uint8_t source[ISC_STATES]; /* enum isc_source */
+} isc_analysis_breakdown;
 
 typedef struct isc_analysis_bin {
 	double from_us, to_us; /* durations from, and below */
@@ -195,6 +240,9 @@ typedef struct isc_analysis {
 	size_t process_count;
 	isc_analysis_thread *threads;
 	size_t thread_count;
+	isc_analysis_breakdown breakdown;
+	bool waits_seen;    /* the program tells of its waits */
+	uint64_t gc_unseen; /* collections of garbage that were not told of */
 	isc_analysis_scope *scopes;
 	size_t scope_count;
 	isc_analysis_mark *marks;

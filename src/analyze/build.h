@@ -22,7 +22,9 @@ typedef struct isc_facts { /* the session's own words, from the trace's meta */
 	double recorder_cpu_us, recorder_cpu_pct, measured_pct, switch_cost_pct;
 	uint64_t roster_lost, attach_failed, switches_lost;
 	bool session_on_disk;
-	uint64_t switches; /* stored */
+	bool waits;	     /* the program was asked to tell of its waits */
+	double throttled_us; /* its group had used up its share; negative: not known */
+	uint64_t switches;   /* stored */
 	isc_text follow;
 	isc_text version;
 } isc_facts;
@@ -65,7 +67,9 @@ isc_status isc_build_facts(isc_build *b, isc_error *err);
 isc_status isc_build_window(isc_build *b, isc_error *err); /* ISC_ERR_INVALID too */
 isc_status isc_build_totals(isc_build *b, isc_error *err); /* ISC_ERR_INVALID: no such scope */
 isc_status isc_build_processes(isc_build *b, isc_error *err);
+void isc_build_settle(isc_build *b); /* calls and waits that are open end */
 isc_status isc_build_threads(isc_build *b, isc_error *err);
+void isc_build_breakdown(isc_build *b);
 isc_status isc_build_scopes(isc_build *b, isc_error *err);
 isc_status isc_build_functions(isc_build *b, isc_error *err);
 isc_status isc_build_samples(isc_build *b, isc_error *err); /* after the functions */

@@ -123,6 +123,8 @@ static bool take_all(isc_build *b, yyjson_val *root)
 	f->attach_failed = count_of(root, "attach_failed");
 	f->switches = count_of(root, "switches");
 	f->switches_lost = count_of(root, "switches_lost");
+	f->waits = yyjson_is_true(yyjson_obj_get(root, "waits"));
+	f->throttled_us = number_of(root, "throttled_us");
 	f->session_on_disk = yyjson_is_true(yyjson_obj_get(root, "session_on_disk"));
 	f->perf_known = yyjson_is_str(perf);
 	f->perf_ok = yyjson_equals_str(perf, "ok");
@@ -145,7 +147,7 @@ isc_status isc_build_facts(isc_build *b, isc_error *err)
 	bool ok;
 
 	b->facts.wall_us = b->facts.recorder_cpu_us = b->facts.recorder_cpu_pct = -1;
-	b->facts.measured_pct = b->facts.switch_cost_pct = -1;
+	b->facts.measured_pct = b->facts.switch_cost_pct = b->facts.throttled_us = -1;
 	b->a->budget_pct = -1;
 	if (meta == NULL || len == 0)
 		return ISC_OK;

@@ -62,6 +62,7 @@ static size_t put(isc_build *b, const struct identity *id)
 	return n;
 }
 
+/* The name that was given to a file instead of its own. */
 static isc_text called(const isc_build *b, isc_text file)
 {
 	for (size_t i = 0; b->options != NULL && i < b->options->file_count; i++) {

@@ -200,6 +200,11 @@ static uint64_t end_of_lane(void *self, uint32_t process, uint32_t thread, uint8
 	return last + (uint64_t)((double)(end_ns - last_ns) / 1e3 / b->us_per_tick);
 }
 
+void isc_build_settle(isc_build *b)
+{
+	isc_totals_settle(b->totals, end_of_lane, b);
+}
+
 /* What the functions of a build are sorted by at the very end. */
 static int by_self(const void *x, const void *y)
 {
@@ -224,7 +229,6 @@ isc_status isc_build_functions(isc_build *b, isc_error *err)
 	isc_analysis *a = b->a;
 	bool ok;
 
-	isc_totals_settle(b->totals, end_of_lane, b);
 	ok = gather(b, &g);
 	for (size_t i = 0; ok && i < a->function_count; i++) {
 		isc_analysis_function *f = &a->functions[i];

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/names.h"
+#include "analyze/states.h"
 #include "analyze/tracks.h"
 
 #define THREAD_MAIN 1u
@@ -62,6 +63,7 @@ static bool add_thread(isc_build *b, struct tracks *s, const isc_trace_thread *t
 		t->main = is_main;
 		track->start_ns = thread->start_ns;
 		track->end_ns = end_ns;
+		track->process = process;
 	}
 	if (of_main != NULL)
 		*of_main = rank + 1;
@@ -304,6 +306,8 @@ static bool fill(isc_build *b, struct tracks *s)
 		take_times(b, s, i);
 	take_events(b, s);
 	take_samples(b, s);
+	if (!isc_states_fill(b, s->track, &s->by_index))
+		return false;
 	a->switches_seen = s->any;
 	for (size_t i = 0; i < s->gaps.count; i++)
 		b->gap_ns += (uint64_t)(isc_build_inside_us(b, s->gaps.gap[i].begin_ns, s->gaps.gap[i].end_ns) * 1e3);
@@ -314,6 +318,7 @@ static bool fill(isc_build *b, struct tracks *s)
 	}
 	a->thread_count = kept;
 	qsort(a->threads, a->thread_count, sizeof(*a->threads), by_weight);
+	isc_build_breakdown(b);
 	return true;
 }
 

@@ -23,8 +23,9 @@ enum isc_track_state {
 typedef struct isc_track {
 	uint64_t start_ns, end_ns; /* of the thread */
 	bool end_known;
-	bool fresh; /* it began under our eyes: runnable from the start */
-	int state;  /* enum isc_track_state */
+	size_t process; /* rank in a->processes, or SIZE_MAX */
+	bool fresh;	/* it began under our eyes: runnable from the start */
+	int state;	/* enum isc_track_state */
 	uint64_t since_ns;
 	size_t gaps;			  /* that were there at the last switch */
 	uint64_t in_ns[ISC_TRACK_STATES]; /* inside the window */

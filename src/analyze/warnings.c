@@ -334,21 +334,38 @@ static void about_parts(isc_build *b)
 		     isc_units_time(&u, b->a->wall_us));
 	if (b->a->samples.count > 0)
 		warn(b, NOTE, "no_syscalls", NULL,
-		     "no waits or system calls were recorded: verdict, suggestions, breakdown, slow_because and "
-		     "syscalls are empty%s",
+		     "no system calls were recorded: verdict, suggestions, slow_because and syscalls are empty%s",
 		     b->calls_seen ? "" : ", and no calls: functions are those that samples met");
 	else if (b->calls_seen)
 		warn(b, NOTE, "no_samples", NULL,
-		     "no samples or system calls were recorded: verdict, suggestions, breakdown, slow_because, lines, "
+		     "no samples or system calls were recorded: verdict, suggestions, slow_because, lines, "
 		     "stacks and syscalls are empty");
 	else
 		warn(b, NOTE, "no_calls",
 		     "mark the parts of interest as scopes (inferscope/mark.h): their times are exact",
-		     "no calls, samples or system calls were recorded: verdict, suggestions, breakdown, slow_because, "
+		     "no calls, samples or system calls were recorded: verdict, suggestions, slow_because, "
 		     "functions, lines, "
 		     "stacks and syscalls are empty");
-	warn(b, NOTE, "no_memory", NULL, "memory was not recorded: memory and numa are empty");
-	warn(b, NOTE, "no_gpu", NULL, "GPU activity was not recorded: gpus, kernels, copies and clock.sync are empty");
+	warn(b, NOTE, "no_memory", NULL, "memory was not recorded: memory and numa are empty, page_fault is not known");
+	warn(b, NOTE, "no_gpu", NULL,
+	     "GPU activity was not recorded: gpus, kernels, copies and clock.sync are empty, gpu_wait is not known");
+}
+
+static void about_waits(isc_build *b)
+{
+	isc_units n;
+
+	if (!b->facts.waits)
+		warn(b, NOTE, "no_waits", "run without --no-agent and --no-syscalls",
+		     "what threads waited for was not recorded: that time is in the state other, and gil_wait, "
+		     "lock_wait, "
+		     "io_wait, sleep, idle, syscall and spin are not known");
+	if (b->a->gc_unseen > 0)
+		warn(b, NOTE, "unseen_collections", NULL,
+		     "the program took our entry out of gc.callbacks: %s collections of garbage were not timed, and "
+		     "count "
+		     "as what they interrupted",
+		     isc_units_count(&n, b->a->gc_unseen));
 }
 
 static void grave_first(isc_analysis *a)
@@ -373,6 +390,7 @@ isc_status isc_build_warnings(isc_build *b, isc_error *err)
 	about_switches(b);
 	about_scopes(b);
 	about_calls(b);
+	about_waits(b);
 	about_samples(b);
 	about_parts(b);
 	if (b->arena->failed)

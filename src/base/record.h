@@ -43,7 +43,11 @@ enum isc_kind {
 	ISC_KIND_MISSED = 23,	   /* the stack is nearly used up; arg 1: calls are missed from now on; 0: no more */
 	ISC_KIND_BURST = 24,	   /* calls were counted; arg: isc_burst_flag; behind it: isc_burst, isc_burst_calls */
 	ISC_KIND_SAMPLE = 32,	   /* id: stack; arg: steps it stands for; behind it: isc_sample */
-	ISC_KIND_SAMPLE_RATE = 33  /* id: ns of a step from now on, in this process; arg: enum isc_sample_rate */
+	ISC_KIND_SAMPLE_RATE = 33, /* id: ns of a step from now on, in this process; arg: enum isc_sample_rate */
+	ISC_KIND_WAIT_ENTER = 48,  /* id: stack; arg: enum isc_wait_call; a wait begins that may be long */
+	ISC_KIND_WAIT_EXIT = 49,   /* id: stack; arg: enum isc_wait_call; behind it: isc_wait.  Needs no enter */
+	ISC_KIND_WAIT_BRIEF = 50,  /* arg: enum isc_wait_call; behind it: isc_wait_brief.  Waits told as a sum */
+	ISC_KIND_GC = 51	   /* arg: generation; behind it: isc_gc.  A collection has ended */
 };
 
 /*
@@ -124,6 +128,57 @@ enum isc_sample_rate {
 	ISC_SAMPLE_RATE_ENDED = 2,    /* the program needs the signal */
 	ISC_SAMPLE_RATE_REFUSED = 3   /* some threads cannot be sampled: they get no timer */
 };
+
+/* What a thread was in when it waited.  What that means is for the analysis to say. */
+enum isc_wait_call {
+	ISC_WAIT_GIL = 1,
+	ISC_WAIT_MUTEX = 2,
+	ISC_WAIT_RWLOCK = 3,
+	ISC_WAIT_SEM = 4,
+	ISC_WAIT_COND = 5,
+	ISC_WAIT_BARRIER = 6,
+	ISC_WAIT_JOIN = 7,
+	ISC_WAIT_READ = 8,
+	ISC_WAIT_WRITE = 9,
+	ISC_WAIT_RECV = 10,
+	ISC_WAIT_SEND = 11,
+	ISC_WAIT_CONNECT = 12,
+	ISC_WAIT_ACCEPT = 13,
+	ISC_WAIT_SYNC = 14, /* fsync */
+	ISC_WAIT_POLL = 15,
+	ISC_WAIT_SELECT = 16,
+	ISC_WAIT_EPOLL = 17,
+	ISC_WAIT_SLEEP = 18,
+	ISC_WAIT_SIGNAL = 19, /* pause, sigwait */
+	ISC_WAIT_CHILD = 20,
+	ISC_WAIT_YIELD = 21, /* the time between yields that follow each other */
+	ISC_WAIT_CALLS = 22,
+	ISC_WAIT_GC = 22 /* in totals only */
+};
+
+/* Behind the end of a wait. */
+typedef struct isc_wait {
+	uint64_t ticks;	       /* how long it took */
+	uint32_t holder;       /* tid of the thread that had what was waited for; 0: not known */
+	uint32_t holder_stack; /* where that was when it was last seen; 0: not known */
+} isc_wait;
+_Static_assert(sizeof(isc_wait) == 16, "wait");
+
+/* Waits since the last such record of the thread and call: too short to be told each, or
+ * while the budget was used up. */
+typedef struct isc_wait_brief {
+	uint64_t ticks;
+	uint64_t count;
+} isc_wait_brief;
+_Static_assert(sizeof(isc_wait_brief) == 16, "brief waits");
+
+/* Behind a collection. */
+typedef struct isc_gc {
+	uint64_t ticks;	    /* how long it took */
+	uint32_t collected; /* objects */
+	uint32_t unseen;    /* collections since the last one that were not told of */
+} isc_gc;
+_Static_assert(sizeof(isc_gc) == 16, "collection");
 
 #define ISC_STACK_FRAMES_MAX 512u /* deeper ones are cut */
 

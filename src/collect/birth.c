@@ -10,10 +10,12 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "collect/blocked.h"
 #include "collect/sample.h"
 
 static void leave(void *place)
 {
+	isc_blocked_flush();
 	isc_sample_leave(place);
 }
 

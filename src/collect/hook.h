@@ -68,6 +68,7 @@
 	HOOK(LOCK, CODE, pthread_barrier_wait, NULL) \
 	HOOK(LOCK, CODE, pthread_join, NULL) \
 	HOOK(LOCK, ERRNO, sem_wait, NULL) \
+	HOOK(LOCK, ERRNO, sem_trywait, NULL) \
 	HOOK(LOCK, ERRNO, sem_timedwait, NULL) \
 	HOOK(LOCK, ERRNO, sem_clockwait, NULL) \
 	HOOK(TRANSFER, ERRNO, open, NULL) \

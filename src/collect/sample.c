@@ -100,6 +100,7 @@ static isc_sampled *take(uint32_t tid)
 		t->timer = t->perf = -1;
 		t->adopted = t->busy = t->holds = t->held = t->paused = false;
 		t->known = 0;
+		atomic_store_explicit(&t->last_stack, 0, memory_order_relaxed);
 		t->stack_low = t->stack_high = 0;
 		t->looks = 0;
 		t->fault.armed = 0;
@@ -117,6 +118,13 @@ static isc_sampled *find(uint32_t tid, uint32_t n)
 			return atomic_load_explicit(&threads[i], memory_order_acquire);
 	}
 	return NULL;
+}
+
+uint32_t isc_sample_last_stack(uint32_t tid)
+{
+	const isc_sampled *t = find(tid, atomic_load_explicit(&most, memory_order_acquire));
+
+	return t != NULL ? atomic_load_explicit(&t->last_stack, memory_order_relaxed) : 0;
 }
 
 /* ---- timers ------------------------------------------------------------ */

@@ -42,12 +42,13 @@ typedef struct isc_merged {
 /* One thread.  Mapped when it is first needed and used again, never given back. */
 typedef struct isc_sampled {
 	uint32_t index;
-	int32_t timer;	    /* of the kernel; -1: none */
-	int32_t perf;	    /* descriptor; -1: none */
-	uint64_t due_ns;    /* CPU time at which the next signal is due */
-	int64_t base_ns;    /* CPU time up to here is accounted for; half a step before it began, at first */
-	uint32_t period_ns; /* of the step that is under way */
-	uint32_t seen;	    /* in which search of threads */
+	int32_t timer;		     /* of the kernel; -1: none */
+	int32_t perf;		     /* descriptor; -1: none */
+	uint64_t due_ns;	     /* CPU time at which the next signal is due */
+	int64_t base_ns;	     /* CPU time up to here is accounted for; half a step before it began, at first */
+	uint32_t period_ns;	     /* of the step that is under way */
+	uint32_t seen;		     /* in which search of threads */
+	_Atomic uint32_t last_stack; /* of the last sample that had one */
 	uint64_t random;
 	bool adopted; /* not begun through pthread_create(): nobody will say that it ends */
 	bool busy;
@@ -100,6 +101,9 @@ void isc_sample_leave(isc_sampled *t);
 /* The thread that a signal of a timer or of perf is for; NULL: it is not ours. */
 isc_sampled *isc_sample_of(const siginfo_t *info);
 
+/* The last stack of another thread of this process; 0: not known. */
+uint32_t isc_sample_last_stack(uint32_t tid);
+
 /* Arms the next signal, so many ns of CPU time after base_ns; now: CPU time now. */
 void isc_sample_arm(isc_sampled *t, uint64_t after_ns, uint64_t now_ns);
 
@@ -121,6 +125,10 @@ uint64_t isc_sample_cpu_ns(void);
 void isc_sample_end(isc_sampled *t);
 
 void isc_sample_handle(int number, siginfo_t *info, void *context);
+
+/* The Python stack of the calling thread, outside of the handler; 0: not known.  With
+ * the condition variable of the global lock, also who has that.  Changes errno. */
+uint32_t isc_sample_here(uintptr_t gil_cond, isc_wait *wait);
 const isc_python_layout *isc_sample_layout(void);
 
 /* ---- sample_rate.c ------------------------------------------------------ */
@@ -154,7 +162,7 @@ void isc_sample_native_python(const isc_python_layout *l);
 void isc_sample_native_forked(void);
 
 /* Fills t->merged from the Python frames in t->frames and t->activations and from the C
- * stack; how many frames it has. */
+ * stack; how many frames it has.  Without a context: the Python frames alone. */
 int isc_sample_merge(isc_sampled *t, const void *context, int python, bool careful, uint32_t *flags);
 
 /* The definition of a native place; 0: there is no room. */

@@ -6,6 +6,7 @@
  * late takes nothing away.
  */
 #include <errno.h>
+#include <signal.h>
 #include <sys/auxv.h>
 #include <ucontext.h>
 
@@ -121,6 +122,8 @@ static void sample(isc_sampled *t, const ucontext_t *context, uint64_t ticks, ui
 
 	record.body.period_ns = t->period_ns;
 	record.head.id = stack_now(t, context, &record.body.flags);
+	if (record.head.id != 0)
+		atomic_store_explicit(&t->last_stack, record.head.id, memory_order_relaxed);
 	record.body.task = isc_producer_self != NULL ? isc_producer_self->task : 0;
 	isc_write((const isc_record *)&record, 2);
 }
@@ -212,6 +215,58 @@ void isc_sample_handle(int number, siginfo_t *info, void *context)
 		}
 	}
 	errno = error;
+}
+
+/* Who has the lock: its thread state may be gone, and is read like a stack. */
+static uint32_t gil_holder(isc_sampled *t, const isc_python_layout *l, uintptr_t cond, bool careful)
+{
+	isc_reach r = {.careful = careful, .pid = careful ? isc_kernel_pid() : 0};
+	volatile uintptr_t tid = 0;
+
+	if (l->ts_native == ISC_PYTHON_NONE || cond - l->runtime_from >= l->runtime_size)
+		return 0;
+	if (sigsetjmp(t->fault.escape, 0) == 0) {
+		uintptr_t state = 0, id = 0;
+
+		isc_fault_arm(&t->fault);
+		if (isc_reach_bytes(&r, cond - l->gil_cond + l->gil_holder, &state, sizeof(state)) && state >= 4096)
+			isc_reach_bytes(&r, state + l->ts_native, &id, sizeof(id));
+		isc_fault_disarm(&t->fault);
+		tid = id;
+	}
+	return r.failed || tid > INT32_MAX ? 0 : (uint32_t)tid;
+}
+
+uint32_t isc_sample_here(uintptr_t gil_cond, isc_wait *wait)
+{
+	const isc_python_layout *l = isc_sample_layout();
+	isc_sampled *t = isc_sampled_self;
+	/* Nothing may come in between but the faults that the walk itself may meet. */
+	uint64_t rest = ~(1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1)), mask;
+	uint32_t flags = 0, id = 0;
+	bool careful;
+	int n;
+
+	if (wait != NULL && wait->holder != 0)
+		wait->holder_stack = isc_sample_last_stack(wait->holder);
+	if (l == NULL || t == NULL || t->busy || !isc_sample_on())
+		return 0;
+	if (syscall(SYS_rt_sigprocmask, SIG_BLOCK, &rest, &mask, sizeof(mask)) != 0)
+		return 0;
+	/* A program that blocks SIGSEGV would die of ours. */
+	careful = (mask & ~rest) != 0 || !isc_fault_caught();
+	t->activations.n = 0;
+	n = walk(t, l, careful, &flags);
+	n = n > 0 ? isc_sample_merge(t, NULL, n, careful, &flags) : 0;
+	if (n > 0)
+		id = isc_sample_stack(t, l, n, careful);
+	if (wait != NULL && gil_cond != 0) {
+		wait->holder = gil_holder(t, l, gil_cond, careful);
+		if (wait->holder != 0)
+			wait->holder_stack = isc_sample_last_stack(wait->holder);
+	}
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
+	return id;
 }
 
 /* ---- for _core --------------------------------------------------------- */

@@ -309,7 +309,7 @@ int isc_sample_merge(isc_sampled *t, const void *context, int python, bool caref
 	bool all = true;
 
 	t->unwind.n = 0;
-	if (mode == 0) {
+	if (mode == 0 || context == NULL) {
 		add_python(&m, python);
 		return m.n;
 	}

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <sys/signalfd.h>
 
+#include "collect/blocked.h"
 #include "collect/fault.h"
 #include "collect/sample_signal.h"
 
@@ -114,7 +115,7 @@ ISC_HOOK int pthread_sigmask(int how, const sigset_t *__restrict set, sigset_t *
 
 ISC_HOOK int sigsuspend(const sigset_t *mask)
 {
-	return ISC_REAL(sigsuspend)(mask);
+	ISC_BLOCKED(ISC_WAIT_SIGNAL, int, ISC_REAL(sigsuspend)(mask));
 }
 
 ISC_HOOK int sigwait(const sigset_t *__restrict set, int *__restrict number)
@@ -123,7 +124,7 @@ ISC_HOOK int sigwait(const sigset_t *__restrict set, int *__restrict number)
 
 	if (isc_sample_signal_fetch(set, &without))
 		set = &without;
-	return ISC_REAL(sigwait)(set, number);
+	ISC_BLOCKED(ISC_WAIT_SIGNAL, int, ISC_REAL(sigwait)(set, number));
 }
 
 ISC_HOOK int sigwaitinfo(const sigset_t *__restrict set, siginfo_t *__restrict info)
@@ -132,7 +133,7 @@ ISC_HOOK int sigwaitinfo(const sigset_t *__restrict set, siginfo_t *__restrict i
 
 	if (isc_sample_signal_fetch(set, &without))
 		set = &without;
-	return ISC_REAL(sigwaitinfo)(set, info);
+	ISC_BLOCKED(ISC_WAIT_SIGNAL, int, ISC_REAL(sigwaitinfo)(set, info));
 }
 
 ISC_HOOK int sigtimedwait(const sigset_t *__restrict set, siginfo_t *__restrict info,
@@ -142,7 +143,7 @@ ISC_HOOK int sigtimedwait(const sigset_t *__restrict set, siginfo_t *__restrict 
 
 	if (isc_sample_signal_fetch(set, &without))
 		set = &without;
-	return ISC_REAL(sigtimedwait)(set, info, timeout);
+	ISC_BLOCKED(ISC_WAIT_SIGNAL, int, ISC_REAL(sigtimedwait)(set, info, timeout));
 }
 
 ISC_HOOK int signalfd(int fd, const sigset_t *mask, int flags)

@@ -10,6 +10,8 @@
 #else
 #include <frameobject.h>
 #endif
+#include <internal/pycore_gil.h>
+#include <internal/pycore_runtime.h>
 #undef Py_BUILD_CORE
 
 #pragma weak isc_rt_python
@@ -112,6 +114,20 @@ static void fill_frames(isc_python_layout *l)
 #endif
 }
 
+/* Where the global lock is, and who has it. */
+static void fill_lock(isc_python_layout *l)
+{
+	l->runtime_from = (uintptr_t)&_PyRuntime;
+	l->runtime_size = sizeof(_PyRuntime);
+	l->gil_cond = offsetof(struct _gil_runtime_state, cond);
+	l->gil_holder = offsetof(struct _gil_runtime_state, last_holder);
+#if PY_VERSION_HEX >= 0x030b0000
+	l->ts_native = offsetof(PyThreadState, native_thread_id);
+#else
+	l->ts_native = ISC_PYTHON_NONE;
+#endif
+}
+
 /* The frames that lead here, as the interpreter tells them and as samples would read them. */
 static bool agrees(const isc_python_layout *l)
 {
@@ -154,7 +170,7 @@ void isc_layout_begin(void)
 	isc_python_layout l = {.size = sizeof(l), .version = PY_VERSION_HEX >> 16, .thread_state = thread_state};
 	PyObject *type, *value, *traceback;
 
-	if (control == NULL || (control->flags & ISC_CONTROL_SAMPLE) == 0)
+	if (control == NULL || (control->flags & (ISC_CONTROL_SAMPLE | ISC_CONTROL_WAITS)) == 0)
 		return;
 	/* What was compiled against another minor version would not have been loaded; one
 	 * with other options may have been, so a stack that is known is read first. */
@@ -166,6 +182,7 @@ void isc_layout_begin(void)
 	fill_text(&l);
 	fill_code(&l);
 	fill_frames(&l);
+	fill_lock(&l);
 	PyErr_Fetch(&type, &value, &traceback);
 	if (agrees(&l))
 		isc_rt_python(&l);

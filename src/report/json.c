@@ -13,10 +13,6 @@
 
 /* Every state of a breakdown, in the order in which they win over each other
  * when several hold. */
-static const char *const states[] = {"python",	   "native",   "spin",	    "gil_wait",	 "lock_wait",
-				     "io_wait",	   "sleep",    "idle",	    "syscall",	 "gc",
-				     "page_fault", "gpu_wait", "run_queue", "throttled", "other"};
-
 typedef yyjson_mut_val val;
 
 /* The document, and whether any piece of it found no memory. */
@@ -172,6 +168,24 @@ static void put_verdict(struct json *j, val *root, const isc_analysis *a)
 	list_in(j, root, "suggestions");
 }
 
+static void put_breakdown(struct json *j, val *root, const isc_analysis_breakdown *breakdown)
+{
+	val *o, *sources;
+
+	if (!breakdown->known) {
+		put_null(j, root, "breakdown");
+		return;
+	}
+	o = object_in(j, root, "breakdown");
+	for (int s = 0; s < ISC_STATES; s++)
+		put_us(j, o, isc_state_name((enum isc_state)s), breakdown->pct[s]);
+	sources = object_in(j, o, "sources");
+	for (int s = 0; s < ISC_STATES; s++)
+		put_words(j, sources, isc_state_name((enum isc_state)s),
+			  isc_source_name((enum isc_source)breakdown->source[s]));
+	put_count(j, o, "thread_id", breakdown->tid);
+}
+
 static void put_window(struct json *j, val *root, const isc_analysis *a)
 {
 	val *o = object_in(j, root, "window");
@@ -179,7 +193,7 @@ static void put_window(struct json *j, val *root, const isc_analysis *a)
 	put_us(j, o, "from_us", a->from_us);
 	put_us(j, o, "to_us", a->to_us);
 	put_words(j, o, "why", a->why);
-	put_null(j, root, "breakdown");
+	put_breakdown(j, root, &a->breakdown);
 	list_in(j, root, "gpus");
 }
 
@@ -397,8 +411,8 @@ static void put_threads(struct json *j, val *root, const isc_analysis *a)
 		put_us(j, o, "on_cpu_us", t->on_cpu_us);
 		put_us(j, o, "waiting_us", t->waiting_us);
 		put_us(j, o, "unwatched_us", t->unwatched_us);
-		for (size_t s = 0; s < sizeof(states) / sizeof(states[0]); s++)
-			put_us(j, o, states[s], strcmp(states[s], "run_queue") == 0 ? t->run_queue_us : -1);
+		for (int s = 0; s < ISC_STATES; s++)
+			put_us(j, o, isc_state_name((enum isc_state)s), t->state_us[s]);
 		put(j, o, "estimated", yyjson_mut_bool(j->doc, t->estimated));
 		put_count(j, o, "switches", t->switches);
 		put_count(j, o, "events", t->events);

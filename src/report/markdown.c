@@ -18,6 +18,7 @@
 #define NAME_MAX_LEN 100u /* of a name in a table */
 #define ROWS_MAX 25u	  /* of a table */
 #define TOP_MAX 3u	  /* functions that the headline names */
+#define SHARE_SHOWN 0.05  /* percent: below, it would be shown as nothing */
 
 static void add_name(isc_buffer *out, const isc_text *name)
 {
@@ -257,10 +258,55 @@ static void write_processes(const isc_analysis *a, isc_buffer *out)
 
 /* ---- where the time went ---- */
 
+static void write_breakdown(const isc_analysis *a, isc_buffer *out)
+{
+	static const char *const titles[] = {"state", ">share", "seen by", NULL};
+	const isc_analysis_breakdown *w = &a->breakdown;
+	isc_grid t;
+
+	if (!w->known)
+		return;
+	isc_grid_init(&t, titles);
+	isc_buffer_text(out, "\n## Where the time went\n\n");
+	isc_buffer_format(out, "Of thread %u", w->tid);
+	if (w->name.len > 0) {
+		isc_buffer_text(out, ", ");
+		add_name(out, &w->name);
+	}
+	isc_buffer_text(out, ". It is always in one of these; what has no line was not seen to happen.\n\n");
+	for (int s = 0; s < ISC_STATES; s++) {
+		const char *source = isc_source_name((enum isc_source)w->source[s]);
+
+		if (source == NULL || w->pct[s] < SHARE_SHOWN)
+			continue;
+		isc_grid_cell(&t, isc_state_name((enum isc_state)s));
+		add_share(&t, w->pct[s], 100);
+		isc_grid_cell(&t, source);
+	}
+	end_table(&t, out, 0, 0);
+}
+
+/* The state that a thread was in for most of its time. */
+static void add_main_state(isc_grid *t, const isc_analysis_thread *th)
+{
+	isc_units u;
+	int most = ISC_STATE_OTHER;
+
+	for (int s = 0; s < ISC_STATES; s++) {
+		if (th->state_us[s] > th->state_us[most])
+			most = s;
+	}
+	if (th->wall_us > 0 && th->state_us[most] > 0)
+		isc_buffer_format(&t->text, "%s %s", isc_state_name((enum isc_state)most),
+				  isc_units_percent(&u, th->state_us[most] / th->wall_us * 100));
+	isc_grid_end(t);
+}
+
 static void write_threads(const isc_analysis *a, isc_buffer *out)
 {
-	static const char *const titles[] = {">process",   ">thread",  "name",	     ">wall",	  ">on CPU", ">share",
-					     ">run queue", ">waiting", ">unwatched", ">switches", ">events", NULL};
+	static const char *const titles[] = {">process",  ">thread",	"name",	    ">wall",  ">on CPU",
+					     ">share",	  ">run queue", ">waiting", "mostly", ">unwatched",
+					     ">switches", ">events",	NULL};
 	size_t shown = 0, minor = 0;
 	isc_grid t;
 
@@ -287,6 +333,7 @@ static void write_threads(const isc_analysis *a, isc_buffer *out)
 		add_share(&t, th->on_cpu_us, th->wall_us);
 		add_time(&t, th->run_queue_us);
 		add_time(&t, th->waiting_us);
+		add_main_state(&t, th);
 		add_time(&t, th->unwatched_us);
 		add_count(&t, th->switches);
 		add_count(&t, th->events);
@@ -516,6 +563,7 @@ void isc_markdown_write(const isc_analysis *a, isc_buffer *out)
 {
 	write_headline(a, out);
 	write_facts(a, out);
+	write_breakdown(a, out);
 	write_scopes(a, out);
 	isc_hot_spots_write(a, out);
 	write_functions(a, out);

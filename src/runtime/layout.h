@@ -21,7 +21,7 @@
 
 /* Raised with every change of this file, of record.h or of an exported
  * function: parts of two installs that meet in one program stay inert. */
-#define ISC_RT_ABI 9u
+#define ISC_RT_ABI 10u
 
 #define ISC_SESSION_VARIABLE "INFERSCOPE_SESSION" /* the session folder's path */
 
@@ -47,6 +47,7 @@ enum isc_control_flag {
 	ISC_CONTROL_C_CALLS = 1u << 5,	     /* and calls of C functions */
 	ISC_CONTROL_SCRATCH = 1u << 6,	     /* the trace is nobody's: it goes with the session */
 	ISC_CONTROL_SAMPLE = 1u << 7,	     /* stacks are sampled */
+	ISC_CONTROL_WAITS = 1u << 8,	     /* the hooks tell how long calls wait */
 	ISC_CONTROL_NATIVE = 1u << 12,	     /* with all their native frames */
 	ISC_CONTROL_NATIVE_LEAF = 1u << 13   /* with the newest frame alone, where that is a native one */
 };

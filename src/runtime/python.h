@@ -27,14 +27,19 @@ typedef struct isc_python_layout {
 	uint32_t unit;		     /* bytes of what a frame counts its instructions in; 0: it has a pointer to one */
 	void *(*thread_state)(void); /* of the calling thread, or NULL; callable in a handler */
 	const void *code_type;
-	const void *eval; /* the function that runs frames */
-	const void *own;  /* some function of ours around it: its module is not shown */
+	const void *eval;	/* the function that runs frames */
+	const void *own;	/* some function of ours around it: its module is not shown */
+	uintptr_t runtime_from; /* the interpreter's own state: its lock lies in it */
+	uintptr_t runtime_size;
 
 	uint16_t object_type;
 	uint16_t object_size;	/* of variable-sized ones */
 	uint16_t ts_frame;	/* the newest frame, or the newest activation */
 	uint16_t ts_root;	/* the activation that stands for none, inside the thread state */
 	uint16_t ts_activation; /* the newest activation, where frames do not lead to it */
+	uint16_t ts_native;	/* the thread's tid */
+	uint16_t gil_cond;	/* in the global lock: what is waited for, and the thread state */
+	uint16_t gil_holder;	/* that has it or had it last */
 	uint16_t activation_frame;
 	uint16_t activation_previous;
 

@@ -92,6 +92,7 @@ void isc_facts_first(isc_buffer *out, const isc_settings *settings, char *const 
 		yyjson_mut_obj_add_null(doc, root, "budget_pct");
 	yyjson_mut_obj_add_str(doc, root, "follow", follow[settings->follow]);
 	yyjson_mut_obj_add_bool(doc, root, "agent", settings->agent);
+	yyjson_mut_obj_add_bool(doc, root, "waits", settings->agent && settings->syscalls);
 	yyjson_mut_obj_add_real(doc, root, "delay_s", settings->delay_s);
 	yyjson_mut_obj_add_real(doc, root, "duration_s", settings->duration_s);
 	render(out, doc);

@@ -99,6 +99,8 @@ static uint32_t flags_of(const isc_settings *s, bool agent, bool scratch)
 		flags |= ISC_CONTROL_ALL_FRAMES;
 	if (s->c_calls)
 		flags |= ISC_CONTROL_C_CALLS;
+	if (agent && s->syscalls)
+		flags |= ISC_CONTROL_WAITS;
 	if (s->sample)
 		flags |= ISC_CONTROL_SAMPLE;
 	if (s->native == ISC_NATIVE_ON)

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "trace/meta.h"
 #include "trace/dump_text.h"
+#include "trace/kinds.h"
 #include "trace/opened.h"
 
 static bool in_window(const struct dump *d, uint64_t ns)
@@ -153,28 +154,10 @@ static void dump_definitions(struct dump *d)
 
 static void add_kind(struct dump *d, unsigned kind)
 {
-	static const char *const names[] = {[ISC_KIND_INSTANT] = "instant",
-					    [ISC_KIND_SCOPE_ENTER] = "scope_enter",
-					    [ISC_KIND_SCOPE_EXIT] = "scope_exit",
-					    [ISC_KIND_COUNTER] = "counter",
-					    [ISC_KIND_THREAD_NAME] = "thread_name",
-					    [ISC_KIND_CPU] = "cpu",
-					    [ISC_KIND_SPAN_ENTER] = "scope_enter",
-					    [ISC_KIND_SPAN_EXIT] = "scope_exit",
-					    [ISC_KIND_CALL_ENTER] = "call_enter",
-					    [ISC_KIND_CALL_RESUME] = "call_resume",
-					    [ISC_KIND_CALL_EXIT] = "call_exit",
-					    [ISC_KIND_C_ENTER] = "c_enter",
-					    [ISC_KIND_C_EXIT] = "c_exit",
-					    [ISC_KIND_TASK] = "task",
-					    [ISC_KIND_GOVERNED] = "governed",
-					    [ISC_KIND_MISSED] = "missed",
-					    [ISC_KIND_BURST] = "burst",
-					    [ISC_KIND_SAMPLE] = "sample",
-					    [ISC_KIND_SAMPLE_RATE] = "sample_rate"};
+	const char *name = isc_kind_name(kind);
 
-	if (kind < sizeof(names) / sizeof(names[0]) && names[kind] != NULL)
-		isc_buffer_format(&d->line, " %s", names[kind]);
+	if (name != NULL)
+		isc_buffer_format(&d->line, " %s", name);
 	else
 		isc_buffer_format(&d->line, " kind%u", kind);
 }
@@ -190,6 +173,10 @@ static void add_id(struct dump *d, const isc_event *ev)
 	case ISC_KIND_MISSED:
 	case ISC_KIND_BURST:
 	case ISC_KIND_SAMPLE:
+	case ISC_KIND_WAIT_ENTER:
+	case ISC_KIND_WAIT_EXIT:
+	case ISC_KIND_WAIT_BRIEF:
+	case ISC_KIND_GC:
 		return;
 	case ISC_KIND_SAMPLE_RATE:
 		isc_buffer_format(&d->line, " period_ns %u", ev->id);
@@ -286,6 +273,10 @@ static void add_extra(struct dump *d, const isc_event *ev)
 		isc_buffer_format(&d->line, " %.17g", value);
 		return;
 	}
+	if (ev->kind >= ISC_KIND_WAIT_ENTER && ev->kind <= ISC_KIND_GC) {
+		isc_dump_wait(d, ev);
+		return;
+	}
 	if (ev->kind == ISC_KIND_SAMPLE && ev->extra_len >= sizeof(isc_sample)) {
 		add_sample(d, ev);
 		return;
@@ -307,6 +298,11 @@ static void add_extra(struct dump *d, const isc_event *ev)
 		isc_buffer_format(&d->line, "%02x", ((const uint8_t *)ev->extra)[i]);
 }
 
+static bool is_wait(unsigned kind)
+{
+	return kind >= ISC_KIND_WAIT_ENTER && kind <= ISC_KIND_WAIT_BRIEF;
+}
+
 static void dump_event(struct dump *d, const isc_event *ev)
 {
 	isc_dump_time(d, ev->time_ns);
@@ -314,7 +310,7 @@ static void dump_event(struct dump *d, const isc_event *ev)
 			  ev->number);
 	add_kind(d, ev->kind);
 	add_id(d, ev);
-	if (ev->arg != 0 || ev->kind == ISC_KIND_CPU)
+	if ((ev->arg != 0 && !is_wait(ev->kind)) || ev->kind == ISC_KIND_CPU)
 		isc_buffer_format(&d->line, " arg %u", ev->arg);
 	add_extra(d, ev);
 	isc_dump_finish(d);
@@ -435,6 +431,7 @@ static bool dump_totals(struct dump *d, isc_error *err)
 	}
 	dump_functions(d, totals);
 	dump_stacks(d, totals);
+	isc_dump_waits(d, totals);
 	isc_buffer_format(&d->line, "total events %" PRIu64, isc_totals_events(totals));
 	isc_dump_finish(d);
 	isc_totals_free(totals);

@@ -30,4 +30,8 @@ void isc_dump_sample_flags(struct dump *d, uint32_t flags);
 void isc_dump_name(struct dump *d, uint32_t process, uint32_t id);
 void isc_dump_time(struct dump *d, uint64_t ns); /* seconds since the start, to the nanosecond */
 
+/* dump_waits.c: what a wait or a collection says, and the totals of them. */
+void isc_dump_wait(struct dump *d, const isc_event *ev);
+void isc_dump_waits(struct dump *d, const isc_totals *totals);
+
 #endif

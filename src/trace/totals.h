@@ -59,7 +59,8 @@ typedef struct isc_total_thread {
 	uint64_t events;
 	uint64_t first_ticks;
 	uint64_t last_ticks;
-	uint32_t name; /* definition id of what it called itself last; 0: nothing */
+	uint32_t name;	      /* definition id of what it called itself last; 0: nothing */
+	uint64_t scope_ticks; /* in scopes that were left on it; spans inside others count too */
 } isc_total_thread;
 
 /* What counting costs is known about: at least, likely and at most. */
@@ -131,6 +132,21 @@ typedef struct isc_total_stack {
 	uint64_t cpu_ns;
 } isc_total_stack;
 
+/* Waits of one thread in one call from one stack, and its collections of garbage. */
+typedef struct isc_total_wait {
+	uint32_t process;
+	uint32_t thread;
+	uint32_t call;	/* enum isc_wait_call */
+	uint32_t stack; /* definition id; 0: not known */
+	uint64_t count;
+	uint64_t ticks;
+	uint64_t max_ticks;
+	uint64_t brief_ticks;  /* of these: in waits that were told as a sum */
+	uint64_t unseen;       /* collections that were not told of */
+	uint32_t holder;       /* tid that the longest waited for; 0: not known */
+	uint32_t holder_stack; /* 0: not known */
+} isc_total_wait;
+
 isc_status isc_totals_new(isc_totals **out, isc_error *err);
 void isc_totals_free(isc_totals *t);
 
@@ -151,8 +167,12 @@ void isc_totals_close_calls(isc_totals *t, uint32_t process, uint32_t thread, ui
 isc_status isc_totals_recall(isc_totals *t, uint32_t process, uint32_t thread, uint8_t stream, const isc_record *first,
 			     const void *extra, uint32_t extra_len, isc_error *err);
 
+/* A wait began before what is fed, and goes on. */
+isc_status isc_totals_open_wait(isc_totals *t, uint32_t process, uint32_t thread, uint8_t stream, uint32_t call,
+				uint32_t stack, uint64_t ticks, isc_error *err);
+
 /*
- * Nothing more will be fed: calls that are open end now.  When that is, end()
+ * Nothing more will be fed: calls and waits that are open end now.  When that is, end()
  * says for each thread and stream, which was last heard of at `last`; NULL: then.
  */
 typedef uint64_t isc_totals_end(void *self, uint32_t process, uint32_t thread, uint8_t stream, uint64_t last);
@@ -166,6 +186,7 @@ const isc_total_mark *isc_totals_mark_at(isc_totals *t, size_t i);
 const isc_total_counter *isc_totals_counter_at(isc_totals *t, size_t i);
 const isc_total_thread *isc_totals_thread_at(isc_totals *t, size_t i);
 const isc_total_stack *isc_totals_stack_at(const isc_totals *t, size_t i);
+const isc_total_wait *isc_totals_wait_at(const isc_totals *t, size_t i);
 
 uint64_t isc_totals_events(const isc_totals *t); /* fed in all */
 uint64_t isc_totals_folded(const isc_totals *t); /* names, threads, buckets and scopes past the bound */

@@ -498,11 +498,15 @@ void isc_totals_settle(isc_totals *t, isc_totals_end *end, void *self)
 		uint64_t at = lane->last;
 		isc_total_calls *p;
 
+		if (lane->calls == NULL && lane->wait_call == 0)
+			continue;
+		if (end != NULL)
+			at = end(self, lane->process, lane->thread, lane->stream, lane->last);
+		/* Without memory it goes untold, like one that was never entered. */
+		(void)isc_totals_wait_close(t, lane, at);
 		if (lane->calls == NULL)
 			continue;
 		p = &t->processes[lane->calls->process].calls;
-		if (end != NULL)
-			at = end(self, lane->process, lane->thread, lane->stream, lane->last);
 		close_all(t, lane, at);
 		p->last_ticks = at > p->last_ticks ? at : p->last_ticks;
 	}

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "trace/kinds.h"
 #include "trace/writer.h"
 
 #define START_NS 1000000000ull
@@ -343,6 +344,26 @@ static isc_status add_switch(struct maker *m, uint64_t time_ns, uint32_t thread,
 	return isc_writer_switches(m->writer, &sw, 1, m->err);
 }
 
+/* Waits and collections: call or generation, how long, a number, frames from the root on. */
+static isc_status fill_wait(struct maker *m, uint32_t process, isc_record *slot)
+{
+	uint32_t number = m->words > 5 ? (uint32_t)strtoul(m->word[5].at, NULL, 10) : 0;
+	/* All three have ticks first; then a count of 64 bits, a thread, or in the last 32 what was not seen. */
+	isc_wait wait = {START_NS, slot->kind == ISC_KIND_GC ? 0 : number, slot->kind == ISC_KIND_GC ? number : 0};
+	isc_status st = ISC_OK;
+
+	slot->arg = (uint16_t)strtoul(m->word[3].at, NULL, 10);
+	for (unsigned call = 1; call < ISC_WAIT_CALLS; call++)
+		slot->arg = is(&m->word[3], isc_wait_name(call)) ? (uint16_t)call : slot->arg;
+	if (slot->kind != ISC_KIND_WAIT_ENTER && (m->words < 5 || !parse_time(m->word[4].at, &wait.ticks)))
+		return bad(m, "how long?");
+	wait.ticks -= START_NS;
+	memcpy(&slot[1], &wait, sizeof(wait));
+	for (size_t i = slot->kind == ISC_KIND_WAIT_ENTER ? 4 : 6; i < m->words && st == ISC_OK; i++)
+		slot->id = define_frame(m, process, slot->id, &m->word[i], &st);
+	return st;
+}
+
 /* FLAGS BEGIN_NS END_NS COST CALLS [CALLS_OF_IT NAME FILE LINE]; its slots. */
 static uint32_t put_burst(struct maker *m, uint32_t process, isc_record *slot, isc_status *st)
 {
@@ -390,6 +411,9 @@ static isc_status add_event(struct maker *m, uint32_t thread, uint64_t time_ns, 
 	} else if (kind == ISC_KIND_SAMPLE) {
 		st = fill_sample(m, t->process, slot);
 		run.slots = 2;
+	} else if (kind >= ISC_KIND_WAIT_ENTER && kind <= ISC_KIND_GC) {
+		st = fill_wait(m, t->process, slot);
+		run.slots = kind == ISC_KIND_WAIT_ENTER ? 1 : 2;
 	} else {
 		slot[0].id = define(m, t->process, &m->word[3], &st);
 	}
@@ -432,22 +456,8 @@ static isc_status add_thread_line(struct maker *m)
 	static const struct {
 		const char *word;
 		int event, change;
-	} kinds[] = {{"scope_enter", ISC_KIND_SCOPE_ENTER, 0},
-		     {"scope_exit", ISC_KIND_SCOPE_EXIT, 0},
-		     {"span_enter", ISC_KIND_SPAN_ENTER, 0},
+	} kinds[] = {{"span_enter", ISC_KIND_SPAN_ENTER, 0},
 		     {"span_exit", ISC_KIND_SPAN_EXIT, 0},
-		     {"instant", ISC_KIND_INSTANT, 0},
-		     {"counter", ISC_KIND_COUNTER, 0},
-		     {"call_enter", ISC_KIND_CALL_ENTER, 0},
-		     {"call_resume", ISC_KIND_CALL_RESUME, 0},
-		     {"call_exit", ISC_KIND_CALL_EXIT, 0},
-		     {"c_enter", ISC_KIND_C_ENTER, 0},
-		     {"c_exit", ISC_KIND_C_EXIT, 0},
-		     {"task", ISC_KIND_TASK, 0},
-		     {"governed", ISC_KIND_GOVERNED, 0},
-		     {"missed", ISC_KIND_MISSED, 0},
-		     {"burst", ISC_KIND_BURST, 0},
-		     {"sample", ISC_KIND_SAMPLE, 0},
 		     {"in", 0, ISC_SWITCH_IN},
 		     {"out", 0, ISC_SWITCH_OUT},
 		     {"preempt", 0, ISC_SWITCH_OUT_PREEMPT}};
@@ -470,6 +480,10 @@ static isc_status add_thread_line(struct maker *m)
 		if (is(&m->word[2], kinds[i].word))
 			return kinds[i].event ? add_event(m, index, ns, kinds[i].event)
 					      : add_switch(m, ns, index, kinds[i].change);
+	}
+	for (int kind = 1; kind <= ISC_KIND_GC; kind++) {
+		if (isc_kind_name((unsigned)kind) != NULL && is(&m->word[2], isc_kind_name((unsigned)kind)))
+			return add_event(m, index, ns, kind);
 	}
 	return bad(m, "an unknown event");
 }

@@ -146,6 +146,43 @@ static void files_that_claim_too_much_are_refused(void **state)
 	assert_int_equal(read_as("", 0), ISC_ERR_CORRUPT);
 }
 
+static void a_name_outside_of_the_names_is_no_symbol(void **state)
+{
+	struct {
+		Elf64_Ehdr head;
+		Elf64_Shdr section[3];
+		Elf64_Sym symbol[2];
+		char names[8];
+	} f = {.names = "\0one"};
+	isc_elf_symbol s;
+	isc_elf *e = NULL;
+	int fd;
+
+	(void)state;
+	memcpy(f.head.e_ident, ELFMAG, SELFMAG);
+	f.head.e_ident[EI_CLASS] = ELFCLASS64;
+	f.head.e_ident[EI_DATA] = ELFDATA2LSB;
+	f.head.e_shoff = offsetof(__typeof__(f), section);
+	f.head.e_shentsize = sizeof(Elf64_Shdr);
+	f.head.e_shnum = 3;
+	f.section[1] = (Elf64_Shdr){.sh_type = SHT_SYMTAB,
+				    .sh_link = 2,
+				    .sh_entsize = sizeof(Elf64_Sym),
+				    .sh_offset = offsetof(__typeof__(f), symbol),
+				    .sh_size = sizeof(f.symbol)};
+	f.section[2] = (Elf64_Shdr){
+		.sh_type = SHT_STRTAB, .sh_offset = offsetof(__typeof__(f), names), .sh_size = sizeof(f.names)};
+	f.symbol[0] = (Elf64_Sym){1, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 1, 0x100, 16};
+	f.symbol[1] = (Elf64_Sym){UINT32_MAX, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 1, 0x200, 16};
+	fd = file_with(&f, sizeof(f));
+	assert_int_equal(isc_elf_open_fd(fd, &e, NULL), ISC_OK);
+	assert_true(isc_elf_find(e, 0x10f, &s));
+	assert_string_equal(s.name, "one");
+	assert_false(isc_elf_find(e, 0x200, &s));
+	isc_elf_close(e);
+	close(fd);
+}
+
 static void what_is_no_file_is_refused(void **state)
 {
 	isc_error err = {0};
@@ -210,6 +247,7 @@ int main(void)
 		cmocka_unit_test(a_function_is_found_by_every_address_in_it),
 		cmocka_unit_test(ten_thousand_addresses_are_quick),
 		cmocka_unit_test(files_that_claim_too_much_are_refused),
+		cmocka_unit_test(a_name_outside_of_the_names_is_no_symbol),
 		cmocka_unit_test(what_is_no_file_is_refused),
 		cmocka_unit_test(names_of_c_and_rust_are_plain),
 		cmocka_unit_test(lines_come_from_debug_information),

@@ -331,6 +331,8 @@ static void unknown_is_null_and_never_a_number(void **state)
 	(void)state;
 	fill(&m, "name", 4);
 	m.thread.on_cpu_us = m.thread.run_queue_us = m.thread.waiting_us = m.thread.unwatched_us = -1;
+	for (int i = 0; i < ISC_STATES; i++)
+		m.thread.state_us[i] = -1;
 	m.scope.p50_us = m.a.measured_pct = -1;
 	m.counter.max = (double)INFINITY;
 	m.a.exit_known = false;
