@@ -79,7 +79,9 @@ def test_D4_known_shares_are_in_the_report(inferscope: Any, python: str, tmp_pat
 
 
 def test_functions_that_are_not_traced_are_sampled(inferscope: Any, python: str, tmp_path: Path) -> None:
-    run = run_program(inferscope, tmp_path, SHARES, "--no-python", "--python", python, arguments=("60",))
+    run = run_program(
+        inferscope, tmp_path, SHARES, "--budget", "off", "--no-python", "--python", python, arguments=("60",)
+    )
     f = function(run.report, "heavy")
     assert (f.source, f.calls, f.resumes) == ("sampled", None, None)
     assert f.by_samples and f.estimated
@@ -143,7 +145,7 @@ for t in threads: t.join()
 
 
 def test_D4_recursion_generators_and_threads(inferscope: Any, python: str, tmp_path: Path) -> None:
-    report = run_program(inferscope, tmp_path, SHAPES, "--no-python", "--python", python).report
+    report = run_program(inferscope, tmp_path, SHAPES, "--budget", "off", "--no-python", "--python", python).report
     # Ten calls inside each other are one; three threads are three times the CPU time.
     for name, ms in (("down", 400), ("generate", 400), ("through", 400), ("in_thread", 1200), ("busy", 2000)):
         assert function(report, name).cpu_total_us == pytest.approx(ms * 1000, rel=0.1), name
@@ -169,7 +171,7 @@ work(600)
 
 
 def test_D4_lines_are_right_to_the_line(inferscope: Any, python: str, tmp_path: Path) -> None:
-    report = run_program(inferscope, tmp_path, LINES, "--python", python).report
+    report = run_program(inferscope, tmp_path, LINES, "--budget", "off", "--python", python).report
     program = str(tmp_path / "program.py")
     lines = {line.line: line for line in report.lines if line.file == program and line.function.endswith("work")}
     assert set(lines) <= set(range(4, 11))
@@ -192,7 +194,7 @@ loop(500)
 
 
 def test_D4_native_code_is_below_the_line_that_called_it(inferscope: Any, python: str, tmp_path: Path) -> None:
-    report = run_program(inferscope, tmp_path, NATIVE, "--native", "leaf", "--python", python).report
+    report = run_program(inferscope, tmp_path, NATIVE, "--budget", "off", "--native", "leaf", "--python", python).report
     hottest = report.lines[0]
     assert (hottest.line, hottest.function) == (4, "pack")
     assert hottest.self_us == pytest.approx(500_000, rel=0.15)
