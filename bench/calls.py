@@ -1,7 +1,8 @@
-"""What tracing adds to a Python call, in nanoseconds, beside cProfile and VizTracer.
+"""What tracing adds to a Python call, in nanoseconds: the floor, ours, cProfile, VizTracer.
 
-calls.py COMMAND [--rounds N] PYTHON...: every Python in turn, all ways interleaved, quickest of many chunks.
-VizTracer is measured where the Python has it.
+calls.py COMMAND [--rounds N] [--floor FOLDER] PYTHON...: every Python in turn, all ways interleaved, quickest of
+many chunks.  The floor are hooks that do nothing, and hooks that read the clock twice a call (floor.c, built into
+build/bench).  VizTracer is measured where the Python has it.
 """
 
 from __future__ import annotations
@@ -13,8 +14,15 @@ import sys
 import tempfile
 from pathlib import Path
 
+FLOOR = Path(__file__).resolve().parent.parent / "build" / "bench"
 WORK = """
 import json, sys, time
+
+floor = sys.argv[2:]
+if floor:
+    sys.path.insert(0, floor[0])
+    import floor as hooks
+    hooks.start(floor[1] == "clocks")
 
 def leaf(): pass
 
@@ -49,7 +57,7 @@ with open(sys.argv[1], "w") as out:
 
 def measure(command: list[str], work: Path, out: Path, options: list[str]) -> dict[str, float] | None:
     out.unlink(missing_ok=True)
-    full = [*command, *options, str(work), str(out)]
+    full = [*command, str(work), str(out), *options]
     done = subprocess.run(full, capture_output=True, timeout=120, check=False, cwd=out.parent)
     if done.returncode or not out.exists():
         return None
@@ -61,6 +69,7 @@ def main() -> int:
     parser.add_argument("command")
     parser.add_argument("pythons", nargs="+")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--floor", default=str(FLOOR), help="where floor.*.so is (build/bench)")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         work, out = Path(folder) / "work.py", Path(folder) / "out.json"
@@ -70,6 +79,8 @@ def main() -> int:
             trace = ["--quiet", "--force", "--no-report", "--trace", f"{folder}/t.isc", "--python", python]
             ways: dict[str, tuple[list[str], list[str]]] = {
                 "plain": ([python], []),
+                "hooks that do nothing": ([python], [asked.floor, "empty"]),
+                "and read two clocks": ([python], [asked.floor, "clocks"]),
                 "inferscope": ([asked.command, "run", *trace, "--budget", "off"], []),
                 "inferscope --budget 5": ([asked.command, "run", *trace], []),
                 "cProfile": ([python, "-m", "cProfile", "-o", f"{folder}/p"], []),
@@ -83,7 +94,11 @@ def main() -> int:
                         old = best.setdefault(way, took)
                         best[way] = {key: min(old[key], took[key]) for key in took}
             version = subprocess.run([python, "-V"], capture_output=True, text=True, check=True).stdout.split()[1]
-            for way, took in best.items():
+            for way in ways:
+                if way not in best:
+                    print(f"{version:8} {way:22} is not here", flush=True)
+                    continue
+                took = best[way]
                 base = {key: 0.0 for key in took} if way == "plain" else best["plain"]
                 figures = " ".join(f"{took[key] - base[key]:8.1f}" for key in ("leaf", "fib", "object"))
                 print(f"{version:8} {way:22} {figures}", flush=True)

@@ -5,7 +5,7 @@
 /* Where every callback that is still on its way finds that all is over. */
 static const isc_control nobody = {.phase = ISC_PHASE_DONE};
 
-isc_calls isc_calls_self = {.control = &nobody};
+isc_calls isc_calls_self = {.control = &nobody, .ticket = ISC_TICKET_NOBODYS};
 
 static enum { NEW, READY, UNFIT } state;
 static bool for_session; /* the session wants calls */
@@ -37,6 +37,8 @@ static bool switch_on(PyObject *module, const isc_control *control, const isc_ca
 	isc_calls_self.round++;
 	PyErr_Fetch(&type, &value, &traceback);
 	good = prepare(module) && isc_hook_on();
+	isc_calls_self.ticket =
+		good && isc_calls_self.tsc && isc_hook_is_usual() ? isc_calls_self.round : ISC_TICKET_NOBODYS;
 	if (good)
 		isc_governor_begin(first, wish->budget_pct);
 	else

@@ -41,6 +41,7 @@
 
 #define ISC_LIKELY(x) __builtin_expect(!!(x), 1)
 #define ISC_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define ISC_OWN __attribute__((visibility("hidden"))) /* reached without asking the loader where it is */
 
 typedef struct isc_calls {
 	const isc_control *control; /* the session's while calls are traced, else one that is over */
@@ -49,7 +50,10 @@ typedef struct isc_calls {
 	bool c_calls;
 	Py_ssize_t extra; /* our index in co_extra */
 	uint32_t round;	  /* times that tracing was switched on, from 1 */
+	uint32_t ticket;  /* what code has whose calls go the short way: the round, or nobody's */
 } isc_calls;
+
+#define ISC_TICKET_NOBODYS UINT32_MAX
 
 /* How calls are to be traced. */
 typedef struct isc_calls_wish {
@@ -58,7 +62,7 @@ typedef struct isc_calls_wish {
 	double budget_pct; /* negative: any */
 } isc_calls_wish;
 
-extern isc_calls isc_calls_self;
+ISC_OWN extern isc_calls isc_calls_self;
 
 /* Begins to trace what the session asks for; once per process. */
 void isc_calls_begin(PyObject *module);
@@ -79,6 +83,19 @@ bool isc_hook_begin(void);
 bool isc_hook_on(void);
 void isc_hook_off(void);
 
+/* And is there nothing that would keep all calls from the short way? */
+bool isc_hook_is_usual(void);
+
+/* Where the clock is known to be the counter. */
+static inline uint64_t isc_calls_tsc(void)
+{
+#ifdef __x86_64__
+	return __builtin_ia32_rdtsc();
+#else
+	return isc_rt_ticks();
+#endif
+}
+
 static inline uint64_t isc_calls_ticks(void)
 {
 #ifdef __x86_64__
@@ -88,14 +105,20 @@ static inline uint64_t isc_calls_ticks(void)
 	return isc_rt_ticks();
 }
 
+/* Is the session not paused?  Enough for who then meets a producer of this very process. */
+static inline bool isc_calls_wanted(void)
+{
+	return ISC_LIKELY(atomic_load_explicit(&isc_calls_self.control->phase, memory_order_relaxed) ==
+			  ISC_PHASE_COLLECTING);
+}
+
 /* Are events wanted now?  A fork child that is not sure of itself says no until
  * the runtime has looked. */
 static inline bool isc_calls_live(void)
 {
 	return ISC_LIKELY(atomic_load_explicit(&isc_wiped_page->following, memory_order_relaxed) ==
 			  ISC_FOLLOWING_YES) &&
-	       ISC_LIKELY(atomic_load_explicit(&isc_calls_self.control->phase, memory_order_relaxed) ==
-			  ISC_PHASE_COLLECTING);
+	       isc_calls_wanted();
 }
 
 /* Will they never be again, here? */

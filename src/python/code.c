@@ -155,7 +155,7 @@ void isc_code_review(isc_code *entry)
 	if (entry->state == ISC_CODE_GOVERNED)
 		isc_governor_forget(entry);
 	PyErr_Fetch(&type, &value, &traceback);
-	entry->state = is_skipped(entry->code) ? ISC_CODE_SKIPPED : ISC_CODE_TRACED;
+	isc_code_set_state(entry, is_skipped(entry->code) ? ISC_CODE_SKIPPED : ISC_CODE_TRACED);
 	PyErr_Restore(type, value, traceback);
 	entry->round = isc_calls_self.round;
 	isc_window_forget(entry);
@@ -174,7 +174,7 @@ isc_code *isc_code_see(PyCodeObject *code)
 		return NULL;
 	PyErr_Fetch(&type, &value, &traceback);
 	entry->code = code;
-	entry->state = is_skipped(code) ? ISC_CODE_SKIPPED : ISC_CODE_TRACED;
+	isc_code_set_state(entry, is_skipped(code) ? ISC_CODE_SKIPPED : ISC_CODE_TRACED);
 	entry->round = isc_calls_self.round;
 	if (SET_EXTRA((PyObject *)code, isc_calls_self.extra, entry) < 0) {
 		PyErr_Clear();

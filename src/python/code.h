@@ -25,6 +25,7 @@ typedef struct isc_code {
 	uint32_t calls;		       /* in this window */
 	uint64_t self_ticks;	       /* while the governor watches */
 	uint32_t round;		       /* of tracing in which it was looked at last */
+	uint32_t ticket;	       /* isc_calls_self.ticket: traced, defined, and nothing else to look at */
 	struct isc_code *next;	       /* in the list of free or of governed entries */
 	struct isc_code *next_touched; /* in that of those that were called in this window */
 } isc_code;
@@ -67,6 +68,24 @@ static inline isc_code *isc_code_of(PyCodeObject *code)
 static inline bool isc_code_is_traced(const isc_code *entry)
 {
 	return entry->state == ISC_CODE_TRACED && entry->round == isc_calls_self.round;
+}
+
+static inline void isc_code_set_state(isc_code *entry, enum isc_code_state state)
+{
+	entry->state = (uint8_t)state;
+	entry->ticket = 0;
+}
+
+/* Its calls may go the short way, if tracing it is as simple as that. */
+static inline void isc_code_give_ticket(isc_code *entry, int unusual_flags)
+{
+	if (isc_code_is_traced(entry) && entry->id != 0 && (entry->code->co_flags & unusual_flags) == 0)
+		entry->ticket = isc_calls_self.round;
+}
+
+static inline bool isc_code_has_ticket(const isc_code *entry)
+{
+	return ISC_LIKELY(entry != NULL) && ISC_LIKELY(entry->ticket == isc_calls_self.ticket);
 }
 
 static inline uint32_t isc_code_id(isc_code *entry)

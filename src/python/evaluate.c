@@ -101,7 +101,8 @@ static bool wanted(void)
 	return atomic_load(&isc_window_mode) != ISC_WINDOW_OFF;
 }
 
-static PyObject *evaluate(PyThreadState *ts, isc_frame *f, int thrown)
+/* All that may come with a call. */
+static __attribute__((noinline)) PyObject *evaluate_with_care(PyThreadState *ts, isc_frame *f, int thrown)
 {
 	isc_code *entry;
 	PyObject *result;
@@ -128,6 +129,7 @@ static PyObject *evaluate(PyThreadState *ts, isc_frame *f, int thrown)
 		isc_native_watch(ts);
 	/* Kept here: the code object may be gone when its frame returns. */
 	id = isc_code_id(entry);
+	isc_code_give_ticket(entry, ISC_CODE_GENERATORS);
 	if (ISC_UNLIKELY(f->f_code->co_flags & ISC_CODE_GENERATORS))
 		return evaluate_generator(ts, f, thrown, id);
 	ticks = isc_calls_ticks();
@@ -137,6 +139,40 @@ static PyObject *evaluate(PyThreadState *ts, isc_frame *f, int thrown)
 	ticks = isc_calls_ticks();
 	isc_calls_write(ticks, id, ISC_KIND_CALL_EXIT, result != NULL ? ISC_CALL_RETURNED : ISC_CALL_RAISED);
 	isc_governor_count(ticks);
+	return result;
+}
+
+static __attribute__((noinline, cold)) PyObject *leave_with_care(PyObject *result, uint64_t ticks, uint64_t word)
+{
+	isc_write1(ticks, word);
+	isc_governor_count(ticks);
+	return result;
+}
+
+/* The short way: what is not simple is left to others before anything has happened, so that
+ * nothing but the id has to be kept over the call. */
+static PyObject *evaluate(PyThreadState *ts, isc_frame *f, int thrown)
+{
+	const isc_code *entry = isc_code_get(f->f_code);
+	PyObject *result;
+	uint64_t ticks, word;
+	uint32_t id;
+
+	if (!isc_code_has_ticket(entry) ||
+	    ISC_UNLIKELY(atomic_load_explicit(&isc_window_mode, memory_order_relaxed) != ISC_WINDOW_TRACED) ||
+	    ISC_UNLIKELY((uintptr_t)__builtin_frame_address(0) < isc_pointer_floor) || !isc_calls_wanted() ||
+	    ISC_UNLIKELY(isc_governor_self.countdown <= 1))
+		return evaluate_with_care(ts, f, thrown);
+	id = entry->id;
+	if (!isc_write1_usual(isc_calls_tsc(), ISC_RECORD_WORD(id, ISC_KIND_CALL_ENTER, 0)))
+		return evaluate_with_care(ts, f, thrown);
+	isc_governor_self.countdown--;
+	result = _PyEval_EvalFrameDefault(ts, f, thrown);
+	ticks = isc_calls_tsc();
+	word = ISC_RECORD_WORD(id, ISC_KIND_CALL_EXIT, result != NULL ? ISC_CALL_RETURNED : ISC_CALL_RAISED);
+	if (ISC_UNLIKELY(isc_governor_self.countdown <= 1) || !isc_write1_usual(ticks, word))
+		return leave_with_care(result, ticks, word);
+	isc_governor_self.countdown--;
 	return result;
 }
 
@@ -211,6 +247,11 @@ bool isc_hook_on(void)
 		return false;
 	isc_pointer_put();
 	return true;
+}
+
+bool isc_hook_is_usual(void)
+{
+	return !isc_calls_self.c_calls && isc_pointer_self.previous == _PyEval_EvalFrameDefault;
 }
 
 void isc_hook_off(void)

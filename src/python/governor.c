@@ -84,7 +84,7 @@ static isc_code *see(PyObject *function, enum isc_code_state state)
 		entry = isc_code_see((PyCodeObject *)PyFunction_GET_CODE(function));
 	if (entry != NULL) {
 		entry->id = UINT32_MAX; /* never written to the trace */
-		entry->state = (uint8_t)state;
+		isc_code_set_state(entry, state);
 	}
 	return entry;
 }

@@ -27,7 +27,7 @@ typedef struct isc_governor {
 	uint64_t looked; /* ticks at the last look */
 } isc_governor;
 
-extern isc_governor isc_governor_self;
+ISC_OWN extern isc_governor isc_governor_self;
 
 /* The Python functions to measure with.  Before the hooks: what a call costs without. */
 bool isc_governor_prepare(void);
@@ -47,6 +47,12 @@ static inline void isc_governor_count(uint64_t ticks)
 {
 	if (ISC_UNLIKELY(--isc_governor_self.countdown <= 0))
 		isc_governor_look(ticks);
+}
+
+/* Nothing to do with the next event but to count it? */
+static inline bool isc_governor_is_quiet(void)
+{
+	return ISC_LIKELY(isc_governor_self.countdown > 1) && ISC_LIKELY(!isc_governor_self.watching);
 }
 
 /* By the mechanism, after each look; may be called in any callback. */

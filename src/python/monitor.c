@@ -120,7 +120,7 @@ void isc_hook_arm(isc_code *entry)
 
 void isc_hook_count(isc_code *entry)
 {
-	entry->state = ISC_CODE_GOVERNED;
+	isc_code_set_state(entry, ISC_CODE_GOVERNED);
 	set_events_of(entry->code, no_events);
 }
 
@@ -172,7 +172,7 @@ void isc_hook_resume(uint64_t ticks)
 
 static inline PyObject *nothing(void)
 {
-	return Py_NewRef(Py_None);
+	return Py_None; /* it is immortal */
 }
 
 static inline PyObject *no_more(void)
@@ -213,13 +213,11 @@ static __attribute__((noinline, cold)) isc_code *first_start(PyCodeObject *code,
 	return entry;
 }
 
-static PyObject *on_start(PyObject *self, PyObject *const *args, size_t n, PyObject *names)
+/* All that may come with a start. */
+static __attribute__((noinline)) PyObject *start_with_care(PyCodeObject *code, isc_code *entry)
 {
-	PyCodeObject *code = (PyCodeObject *)args[0];
-	isc_code *entry = entry_of(args[0]);
 	uint64_t ticks;
 
-	(void)self, (void)n, (void)names;
 	if (ISC_UNLIKELY(entry == NULL || !isc_code_is_traced(entry))) {
 		entry = first_start(code, entry);
 		if (entry == NULL)
@@ -238,7 +236,21 @@ static PyObject *on_start(PyObject *self, PyObject *const *args, size_t n, PyObj
 		watch_enter(entry, ticks);
 	}
 	isc_calls_write(ticks, isc_code_id(entry), ISC_KIND_CALL_ENTER, 0);
+	isc_code_give_ticket(entry, CO_COROUTINE);
 	isc_governor_count(ticks);
+	return nothing();
+}
+
+/* The short way: what is not simple is left to others before anything has happened. */
+static PyObject *on_start(PyObject *self, PyObject *const *args, size_t n, PyObject *names)
+{
+	isc_code *entry = entry_of(args[0]);
+
+	(void)self, (void)n, (void)names;
+	if (!isc_code_has_ticket(entry) || !isc_governor_is_quiet() || !isc_calls_wanted() ||
+	    !isc_write1_usual(isc_calls_tsc(), ISC_RECORD_WORD(entry->id, ISC_KIND_CALL_ENTER, 0)))
+		return start_with_care((PyCodeObject *)args[0], entry);
+	isc_governor_self.countdown--;
 	return nothing();
 }
 
@@ -286,9 +298,8 @@ static PyObject *on_throw(PyObject *self, PyObject *const *args, size_t n, PyObj
 }
 
 /* Never DISABLE: for some of these events that is an error in the program. */
-static inline PyObject *on_exit_by(PyCodeObject *code, uint32_t arg)
+static PyObject *on_exit_by(PyCodeObject *code, uint32_t arg, uint64_t ticks)
 {
-	uint64_t ticks = isc_calls_ticks();
 	isc_code *entry = entry_of((PyObject *)code);
 
 	if (ISC_UNLIKELY(entry == NULL || !isc_code_is_traced(entry)) || ISC_UNLIKELY(!isc_calls_live()))
@@ -302,22 +313,34 @@ static inline PyObject *on_exit_by(PyCodeObject *code, uint32_t arg)
 	return nothing();
 }
 
+static __attribute__((noinline)) PyObject *exit_with_care(PyObject *code, uint32_t arg, uint64_t ticks)
+{
+	return local_result(on_exit_by((PyCodeObject *)code, arg, ticks));
+}
+
 static PyObject *on_return(PyObject *self, PyObject *const *args, size_t n, PyObject *names)
 {
+	uint64_t ticks = isc_calls_ticks();
+	const isc_code *entry = entry_of(args[0]);
+
 	(void)self, (void)n, (void)names;
-	return local_result(on_exit_by((PyCodeObject *)args[0], ISC_CALL_RETURNED));
+	if (!isc_code_has_ticket(entry) || !isc_governor_is_quiet() || !isc_calls_wanted() ||
+	    !isc_write1_usual(ticks, ISC_RECORD_WORD(entry->id, ISC_KIND_CALL_EXIT, ISC_CALL_RETURNED)))
+		return exit_with_care(args[0], ISC_CALL_RETURNED, ticks);
+	isc_governor_self.countdown--;
+	return nothing();
 }
 
 static PyObject *on_yield(PyObject *self, PyObject *const *args, size_t n, PyObject *names)
 {
 	(void)self, (void)n, (void)names;
-	return local_result(on_exit_by((PyCodeObject *)args[0], ISC_CALL_YIELDED));
+	return exit_with_care(args[0], ISC_CALL_YIELDED, isc_calls_ticks());
 }
 
 static PyObject *on_unwind(PyObject *self, PyObject *const *args, size_t n, PyObject *names)
 {
 	(void)self, (void)n, (void)names;
-	return on_exit_by((PyCodeObject *)args[0], ISC_CALL_RAISED);
+	return on_exit_by((PyCodeObject *)args[0], ISC_CALL_RAISED, isc_calls_ticks());
 }
 
 /* ---- C functions ------------------------------------------------------ */
@@ -492,7 +515,7 @@ static void ungovern(void)
 		if (isc_calls_live())
 			isc_calls_write(ticks, isc_code_id(entry), ISC_KIND_GOVERNED, ISC_GOVERNED_TRACED);
 		isc_governor_forget(entry);
-		entry->state = ISC_CODE_SKIPPED; /* until it starts again */
+		isc_code_set_state(entry, ISC_CODE_SKIPPED); /* until it starts again */
 	}
 }
 
@@ -514,6 +537,11 @@ bool isc_hook_on(void)
 		Py_XDECREF(done);
 	}
 	all_frames = isc_calls_self.all_frames;
+	return true;
+}
+
+bool isc_hook_is_usual(void)
+{
 	return true;
 }
 

@@ -6,7 +6,7 @@
 #define FLOOR_BYTES (128u << 10)
 
 isc_pointer isc_pointer_self;
-__thread uintptr_t isc_pointer_floor;
+__thread uintptr_t isc_pointer_floor = UINTPTR_MAX;
 
 /* The interpreter's own pointer, changed by CAS: the helper thread has no GIL. */
 static _Atomic(_PyFrameEvalFunction) *pointer;

@@ -36,7 +36,7 @@ typedef struct isc_pointer {
 	uint32_t holders; /* frames that ask for ours to be away */
 } isc_pointer;
 
-extern isc_pointer isc_pointer_self;
+ISC_OWN extern isc_pointer isc_pointer_self;
 
 /* Where is it?  What is put there is this.  False: not where the headers say. */
 bool isc_pointer_find(_PyFrameEvalFunction ours);
@@ -46,16 +46,16 @@ void isc_pointer_put(void);
 void isc_pointer_take(void);
 
 /* Below the floor of this thread's stack?  Then the frame is evaluated here, without ours. */
-extern __thread uintptr_t isc_pointer_floor;
+ISC_OWN extern __thread uintptr_t isc_pointer_floor; /* UINTPTR_MAX: not yet known */
 uintptr_t isc_pointer_find_floor(void);
 PyObject *isc_pointer_step_aside(PyThreadState *ts, isc_frame *f, int thrown, bool (*put_back)(void));
 
 static inline bool isc_pointer_near_floor(void)
 {
-	uintptr_t limit = isc_pointer_floor;
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 
-	return ISC_UNLIKELY((uintptr_t)__builtin_frame_address(0) <
-			    (ISC_LIKELY(limit != 0) ? limit : isc_pointer_find_floor()));
+	return ISC_UNLIKELY(here < isc_pointer_floor) &&
+	       (isc_pointer_floor != UINTPTR_MAX || here < isc_pointer_find_floor());
 }
 
 /* Another function may be below ours; the default one is called directly. */

@@ -22,7 +22,7 @@
 
 enum isc_window_mode { ISC_WINDOW_TRACED, ISC_WINDOW_COUNTING, ISC_WINDOW_OFF };
 
-extern _Atomic uint32_t isc_window_mode;
+ISC_OWN extern _Atomic uint32_t isc_window_mode;
 
 /* What one window costs, in ticks: switching, and its calls. */
 uint64_t isc_window_cost(void);

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "report/grid.h"
+#include "report/minor.h"
 #include "report/words.h"
 
 #define COMMAND_MAX 200u  /* characters of a command line */
@@ -63,6 +64,25 @@ static void end_table(isc_grid *t, isc_buffer *out, size_t shown, size_t all)
 	isc_grid_fini(t);
 	if (all > shown)
 		isc_buffer_format(out, "\n... and %s more, in the JSON report.\n", isc_units_count(&u, all - shown));
+}
+
+/* The same, where some are left out for being minor. */
+static void end_folded(isc_grid *t, isc_buffer *out, size_t shown, size_t minor, size_t all)
+{
+	isc_units u, v;
+
+	if (minor == 0) {
+		end_table(t, out, shown, all);
+		return;
+	}
+	end_table(t, out, 0, 0);
+	if (all > shown + minor)
+		isc_buffer_format(out,
+				  "\n... and %s more, in the JSON report, and %s short ones that were not traced.\n",
+				  isc_units_count(&u, all - shown - minor), isc_units_count(&v, minor));
+	else
+		isc_buffer_format(out, "\n... and %s short ones that were not traced, in the JSON report.\n",
+				  isc_units_count(&v, minor));
 }
 
 static size_t rows(size_t count)
@@ -181,13 +201,19 @@ static void write_processes(const isc_analysis *a, isc_buffer *out)
 {
 	static const char *const titles[] = {">process", ">parent", "command", ">wall",
 					     "end",	 "traced",  ">events", NULL};
+	size_t shown = 0, minor = 0;
 	isc_grid t;
 
 	isc_grid_init(&t, titles);
 	isc_buffer_text(out, "\n## Processes\n\n");
-	for (size_t i = 0; i < rows(a->process_count); i++) {
+	for (size_t i = 0; i < a->process_count; i++) {
 		const isc_analysis_process *p = &a->processes[i];
+		bool small = isc_minor_process(a, p);
 
+		minor += small;
+		if (small || shown == ROWS_MAX)
+			continue;
+		shown++;
 		isc_buffer_format(&t.text, "%u", p->pid);
 		isc_grid_end(&t);
 		isc_buffer_format(&t.text, p->ppid != 0 ? "%u" : "?", p->ppid);
@@ -205,7 +231,7 @@ static void write_processes(const isc_analysis *a, isc_buffer *out)
 		isc_grid_cell(&t, p->traced ? "yes" : p->failed ? "failed" : "no");
 		add_count(&t, p->events);
 	}
-	end_table(&t, out, rows(a->process_count), a->process_count);
+	end_folded(&t, out, shown, minor, a->process_count);
 }
 
 /* ---- where the time went ---- */
@@ -214,15 +240,21 @@ static void write_threads(const isc_analysis *a, isc_buffer *out)
 {
 	static const char *const titles[] = {">process",   ">thread",  "name",	     ">wall",	  ">on CPU", ">share",
 					     ">run queue", ">waiting", ">unwatched", ">switches", ">events", NULL};
+	size_t shown = 0, minor = 0;
 	isc_grid t;
 
 	isc_grid_init(&t, titles);
 	isc_buffer_text(out, "\n## Threads\n\n"
 			     "Run queue is the time in which a thread was ready and had no CPU; waiting is asleep or "
 			     "blocked.\n\n");
-	for (size_t i = 0; i < rows(a->thread_count); i++) {
+	for (size_t i = 0; i < a->thread_count; i++) {
 		const isc_analysis_thread *th = &a->threads[i];
+		bool small = isc_minor_thread(a, th);
 
+		minor += small;
+		if (small || shown == ROWS_MAX)
+			continue;
+		shown++;
 		isc_buffer_format(&t.text, "%u", th->pid);
 		isc_grid_end(&t);
 		isc_buffer_format(&t.text, "%u", th->tid);
@@ -238,7 +270,7 @@ static void write_threads(const isc_analysis *a, isc_buffer *out)
 		add_count(&t, th->switches);
 		add_count(&t, th->events);
 	}
-	end_table(&t, out, rows(a->thread_count), a->thread_count);
+	end_folded(&t, out, shown, minor, a->thread_count);
 }
 
 static void write_scopes(const isc_analysis *a, isc_buffer *out)
@@ -297,6 +329,15 @@ static void add_note(isc_grid *t, const isc_analysis_function *f, bool estimated
 	isc_grid_end(t);
 }
 
+/* A count that is not exact says so itself. */
+static void add_calls(isc_grid *t, const isc_analysis_function *f)
+{
+	isc_units u;
+
+	isc_buffer_text(&t->text, f->governed ? "about " : "");
+	isc_grid_cell(t, isc_units_count(&u, f->calls));
+}
+
 static void write_functions(const isc_analysis *a, isc_buffer *out)
 {
 	static const char *const titles[] = {"function", ">self", ">share", ">total", ">calls", "where", NULL, NULL};
@@ -324,7 +365,7 @@ static void write_functions(const isc_analysis *a, isc_buffer *out)
 		add_time(&t, f->self_us);
 		add_share(&t, f->self_us, a->to_us - a->from_us);
 		add_time(&t, f->total_us);
-		add_count(&t, f->calls);
+		add_calls(&t, f);
 		if (f->file.len > 0)
 			add_words(&t.text, f, isc_words_place);
 		isc_grid_end(&t);

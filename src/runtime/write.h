@@ -144,6 +144,38 @@ static inline void isc_write1(uint64_t ticks, uint64_t word)
 	atomic_store_explicit(&s->busy, 0, memory_order_relaxed);
 }
 
+/*
+ * The usual case of isc_write1() alone, without a call: false when this is not it,
+ * and nothing has happened.
+ */
+static inline bool isc_write1_usual(uint64_t ticks, uint64_t word)
+{
+	isc_producer *t = isc_producer_self;
+	isc_stream *s;
+	isc_block *block;
+	uint64_t commit, *to;
+
+	if (!isc_producer_ready(t))
+		return false;
+	s = &t->stream[0];
+	atomic_store_explicit(&s->busy, (uintptr_t)__builtin_frame_address(0), memory_order_relaxed);
+	atomic_signal_fence(memory_order_seq_cst);
+	commit = s->commit;
+	if (__builtin_expect((uint32_t)commit >= s->limit, 0)) {
+		atomic_store_explicit(&s->busy, 0, memory_order_relaxed);
+		return false;
+	}
+	block = s->block;
+	to = (uint64_t *)(void *)&block->record[(uint32_t)commit];
+	to[0] = ticks;
+	to[1] = word;
+	if (isc_stream_publish(t, s, block, commit + ISC_COMMIT_ONE(1))) {
+		atomic_signal_fence(memory_order_seq_cst);
+		atomic_store_explicit(&s->busy, 0, memory_order_relaxed);
+	}
+	return true;
+}
+
 /* n slots; record[0].slots == n. */
 static inline void isc_write(const isc_record *record, uint32_t n)
 {
