@@ -100,7 +100,8 @@ enum isc_def_type {
 	ISC_DEF_STRING = 1, /* UTF-8 or whatever the program had; no NUL at the end */
 	ISC_DEF_CODE = 2,   /* isc_def_code, then the name and the file */
 	/* 3 to 8 are of samples */
-	ISC_DEF_PYTHON = 9 /* the interpreter of this process: its version, a NUL, the path of its program */
+	ISC_DEF_PYTHON = 9,	    /* the interpreter of this process: its version, a NUL, the path of its program */
+	ISC_DEF_SUBINTERPRETER = 10 /* one more interpreter in this process, whose calls are not traced: its number */
 };
 
 /* A Python code object, as far as it fits into ISC_DEF_MAX. */

@@ -196,6 +196,8 @@ static void dump_definitions(struct dump *d)
 			isc_buffer_format(&d->line, "define p%u %u code ", e->process, e->id);
 		else if (e->type == ISC_DEF_PYTHON)
 			isc_buffer_format(&d->line, "define p%u %u python ", e->process, e->id);
+		else if (e->type == ISC_DEF_SUBINTERPRETER)
+			isc_buffer_format(&d->line, "define p%u %u subinterpreter ", e->process, e->id);
 		else
 			isc_buffer_format(&d->line, "define p%u %u type%u ", e->process, e->id, e->type);
 		if (e->type == ISC_DEF_CODE)
