@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 
+import pythons
 from kit import Kit
 from sample import median
 from table import Row
@@ -71,34 +71,29 @@ BESIDE = {
 
 
 def rows(kit: Kit) -> Iterator[Row]:
+    for version, python in sorted(pythons.find().items(), key=lambda found: [int(n) for n in found[0].split(".")]):
+        yield from rows_of(kit, str(python), f"Python {version}")
+
+
+def rows_of(kit: Kit, python: str, version: str) -> Iterator[Row]:
     work = kit.scratch / "scopes.py"
     work.write_text(WORK)
     package = next((kit.build / "stage").glob("**/inferscope/__init__.py")).parents[1]
     env = {"PYTHONPATH": str(package)}
+    run = [str(kit.command), "run", "--quiet", "--no-report", "--trace", str(kit.trace), "--python", python]
     off: list[dict[str, float]] = []
     on: list[dict[str, float]] = []
-    for _ in range(25 if kit.long else 9):  # in turn, so that both meet the same machine
-        off.append(json.loads(kit.run([sys.executable, str(work)], env).out))
-        line = [
-            str(kit.command),
-            "run",
-            "--quiet",
-            "--no-report",
-            "--trace",
-            str(kit.trace),
-            "--python",
-            sys.executable,
-        ]
-        on.append(json.loads(kit.run([*line, str(work)], env).out))
-    version = f"Python {sys.version_info[0]}.{sys.version_info[1]}"
+    for _ in range(15 if kit.long else 5):  # in turn, so that both meet the same machine
+        off.append(json.loads(kit.run([python, str(work)], env).out))
+        on.append(json.loads(kit.run([*run, str(work)], env).out))
 
     def of(runs: list[dict[str, float]], name: str) -> list[float]:
         return [run[name] for run in runs]
 
     yield Row("a scope, nothing records", median(of(off, "scope")), "ns", limit=100, note=version)
-    yield Row("the same, made for each with", median(of(off, "fresh")), "ns")
+    yield Row("the same, made for each with", median(of(off, "fresh")), "ns", limit=100)
     yield Row("a scope, recorded", median(of(on, "scope")), "ns", limit=400)
-    yield Row("the same, made for each with", median(of(on, "fresh")), "ns")
+    yield Row("the same, made for each with", median(of(on, "fresh")), "ns", limit=400)
     yield Row("mark_event, nothing records", median(of(off, "mark")), "ns")
     yield Row("mark_event, recorded", median(of(on, "mark")), "ns")
     yield Row("counter, nothing records", median(of(off, "counter")), "ns")

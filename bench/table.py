@@ -12,10 +12,10 @@ MET, MISSED, UNCLEAR, SAID = "met", "MISSED", "unclear", ""
 
 @dataclass(frozen=True)
 class Row:
-    """limit: what is allowed at most; None: no budget, the figure is only said."""
+    """limit: what is allowed at most; None: no budget, the figure is only said.  found: None was not measured."""
 
     what: str
-    found: Interval
+    found: Interval | None
     unit: str
     limit: float | None = None
     digits: int = 1
@@ -30,7 +30,7 @@ class Row:
         >>> Row("x", Interval(4.0, 3.0, 5.0, 9), "ns", limit=2.5).verdict
         'MISSED'
         """
-        if self.limit is None:
+        if self.limit is None or self.found is None:
             return SAID
         if self.found.low > self.limit:
             return MISSED
@@ -45,12 +45,22 @@ class Row:
 
     @property
     def measured(self) -> str:
+        if self.found is None:
+            return ""
         spread = f" [{self.number(self.found.low)}, {self.number(self.found.high)}]" if self.found.n > 1 else ""
         return f"{self.number(self.found.value)}{spread}"
 
     @property
     def cells(self) -> tuple[str, ...]:
-        return (self.what, self.target, self.measured, self.unit, str(self.found.n), self.verdict, self.note)
+        return (
+            self.what,
+            self.target,
+            self.measured,
+            self.unit,
+            str(self.found.n if self.found else 0),
+            self.verdict,
+            self.note,
+        )
 
 
 HEADS = ("what", "target", "measured", "unit", "runs", "verdict", "")

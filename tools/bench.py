@@ -27,6 +27,7 @@ AREAS = {
     "scopes": "scopes of a Python program",
     "start": "before main and after the end",
     "overhead": "while the program runs",
+    "budget": "with the budget that is the default",
     "storm": "more events than a program should send",
     "file": "the trace file",
 }

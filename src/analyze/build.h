@@ -56,6 +56,7 @@ typedef struct isc_build {
 	uint64_t gap_ns;	/* switches not watched */
 	uint64_t folded;	/* what the totals had no room for, one by one */
 	uint64_t unmatched_calls;
+	uint64_t subinterpreters;
 	bool too_short;	    /* the recorder's own start and end outweigh the run */
 	bool calls_seen;    /* in the whole run */
 	uint64_t accounted; /* events that the accounts call stored */

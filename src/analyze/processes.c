@@ -165,6 +165,7 @@ static bool find_python(isc_build *b)
 	for (size_t i = 0; (data = isc_trace_define_at(b->trace, i, &process, &type, &len)) != NULL; i++) {
 		bool root = b->root != SIZE_MAX && isc_build_process_rank(b, process) == b->root;
 
+		b->subinterpreters += type == ISC_DEF_SUBINTERPRETER;
 		if (type != ISC_DEF_PYTHON || (best != NULL && !root))
 			continue;
 		best = data;

@@ -292,6 +292,10 @@ static void about_calls(isc_build *b)
 		     "times that a stack was nearly used up: %s; calls there were not traced, their time is their "
 		     "caller's",
 		     isc_units_count(&n, a->skipped));
+	if (b->calls_seen && b->subinterpreters > 0)
+		warn(b, NOTE, "subinterpreters", "run that code in the main interpreter, or in a process of its own",
+		     "subinterpreters: %s; only calls of the main interpreter are traced",
+		     isc_units_count(&n, b->subinterpreters));
 	if (b->unmatched_calls > 0)
 		warn(b, NOTE, "unmatched_calls", NULL,
 		     "calls whose beginning was lost: %s; they are not in the figures",

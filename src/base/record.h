@@ -194,7 +194,8 @@ enum isc_def_type {
 	ISC_DEF_NATIVE = 5, /* isc_def_native: what a stack has instead of code in a native frame */
 	ISC_DEF_MODULE = 6, /* isc_def_module, then the build id and the path */
 	/* up to 8 are of samples */
-	ISC_DEF_PYTHON = 9 /* the interpreter of this process: its version, a NUL, the path of its program */
+	ISC_DEF_PYTHON = 9,	    /* the interpreter of this process: its version, a NUL, the path of its program */
+	ISC_DEF_SUBINTERPRETER = 10 /* one more interpreter in this process, whose calls are not traced: its number */
 };
 
 /* A Python frame and, through its parents, those that called it. */

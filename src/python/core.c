@@ -35,6 +35,7 @@ static PyObject *core_attach(PyObject *module, PyObject *folder)
 			isc_rt_is_python();
 			isc_interpreter_look();
 			isc_interpreter_tell();
+			isc_interpreter_tell_of_another();
 			isc_layout_begin();
 			isc_calls_begin(module);
 			isc_range_begin();

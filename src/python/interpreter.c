@@ -4,6 +4,7 @@
 #include <Python.h>
 #include <limits.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "runtime/runtime.h"
@@ -16,6 +17,7 @@
 static char text[VERSION_MAX + PATH_MAX]; /* "3.11.7", NUL, the path */
 static size_t text_len;
 static atomic_bool told;
+static _Atomic int64_t last_number; /* of a subinterpreter that was told of */
 
 /* sys.executable, which a program may set to anything. */
 static void look_at_program(void)
@@ -52,4 +54,20 @@ void isc_interpreter_tell(void)
 		return;
 	if (isc_rt_define(ISC_DEF_PYTHON, text, text_len) != 0)
 		atomic_store_explicit(&told, true, memory_order_relaxed);
+}
+
+/* Subinterpreters may have a GIL each.  Numbers only grow, so each one is told of once. */
+void isc_interpreter_tell_of_another(void)
+{
+	PyInterpreterState *self = PyInterpreterState_Get();
+	int64_t number = PyInterpreterState_GetID(self), last = atomic_load(&last_number);
+	char name[24];
+
+	if (self == PyInterpreterState_Main())
+		return;
+	do {
+		if (number <= last)
+			return;
+	} while (!atomic_compare_exchange_weak(&last_number, &last, number));
+	isc_rt_define(ISC_DEF_SUBINTERPRETER, name, (size_t)snprintf(name, sizeof(name), "%lld", (long long)number));
 }

@@ -9,4 +9,7 @@ void isc_interpreter_look(void);
  * again when there is something to define; a load once it is done. */
 void isc_interpreter_tell(void);
 
+/* Not the main one?  Its calls are not traced, and the session is told that it is there. */
+void isc_interpreter_tell_of_another(void);
+
 #endif

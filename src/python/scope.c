@@ -1,5 +1,7 @@
 #include "python/scope.h"
 
+#include "python/bound.h"
+
 #include <stdatomic.h>
 #include <stddef.h>
 #include <structmember.h>
@@ -12,6 +14,7 @@ struct kit {
 	PyTypeObject *entry;
 	PyObject *current;    /* ContextVar: the innermost entry */
 	struct scope *ranges; /* stands for all that are not of a scope() */
+	isc_bound_kit methods;
 	struct kit *next;
 };
 
@@ -174,11 +177,13 @@ __attribute__((noinline)) static void enter_seen(struct scope *s)
 		s->unseen++;
 }
 
-static PyObject *scope_enter(PyObject *op, PyObject *unused)
+static PyObject *scope_enter(PyObject *op, PyObject *const *args, Py_ssize_t n)
 {
 	struct scope *s = (struct scope *)op;
 
-	(void)unused;
+	(void)args;
+	if (n > 0)
+		return PyErr_Format(PyExc_TypeError, "__enter__() takes no arguments (%zd given)", n);
 	if (isc_rt_active())
 		enter_seen(s);
 	else
@@ -380,12 +385,8 @@ PyDoc_STRVAR(scope_doc, "scope(name)\n--\n\n"
 			"It nests, may be used again and in many tasks and threads at once, never swallows an\n"
 			"exception, and costs next to nothing when no session records.");
 
-static PyMethodDef scope_methods[] = {
-	{"__enter__", scope_enter, METH_NOARGS, PyDoc_STR("Enter the scope; returns it.")},
-	{"__exit__", (PyCFunction)(void (*)(void))scope_exit, METH_FASTCALL,
-	 PyDoc_STR("Leave the scope; never swallows an exception.")},
-	{NULL, NULL, 0, NULL},
-};
+static const char enter_doc[] = "Enter the scope; returns it.";
+static const char exit_doc[] = "Leave the scope; never swallows an exception.";
 
 static PyMemberDef scope_members[] = {
 	{"name", T_OBJECT, offsetof(struct scope, name), READONLY, PyDoc_STR("What it is called.")},
@@ -393,10 +394,13 @@ static PyMemberDef scope_members[] = {
 };
 
 static PyType_Slot scope_slots[] = {
-	{Py_tp_dealloc, scope_dealloc}, {Py_tp_repr, scope_repr},
-	{Py_tp_call, scope_call},	{Py_tp_new, scope_new},
-	{Py_tp_methods, scope_methods}, {Py_tp_members, scope_members},
-	{Py_tp_doc, (void *)scope_doc}, {0, NULL},
+	{Py_tp_dealloc, scope_dealloc},
+	{Py_tp_repr, scope_repr},
+	{Py_tp_call, scope_call},
+	{Py_tp_new, scope_new},
+	{Py_tp_members, scope_members},
+	{Py_tp_doc, (void *)scope_doc},
+	{0, NULL},
 };
 
 static PyType_Spec scope_spec = {
@@ -422,6 +426,7 @@ static void forget_kit(PyObject *capsule)
 		main_kit = NULL;
 	scope = atomic_exchange(&kit->scope, NULL);
 	Py_CLEAR(kit->ranges); /* its entries hold it */
+	isc_bound_fini(&kit->methods);
 	Py_XDECREF(scope);
 }
 
@@ -438,10 +443,14 @@ static struct kit *new_kit(void)
 	kit->entry = scope != NULL ? (PyTypeObject *)PyType_FromSpec(&entry_spec) : NULL;
 	kit->current = kit->entry != NULL ? PyContextVar_New("inferscope.scope", NULL) : NULL;
 	kit->ranges = kit->current != NULL ? new_scope(scope, kit, NULL) : NULL;
-	if (kit->ranges == NULL) {
+	if (kit->ranges == NULL || isc_bound_init(&kit->methods) < 0 ||
+	    isc_bound_add(&kit->methods, scope, "__enter__", enter_doc, scope_enter) < 0 ||
+	    isc_bound_add(&kit->methods, scope, "__exit__", exit_doc, scope_exit) < 0) {
+		Py_XDECREF(kit->ranges);
 		Py_XDECREF(kit->current);
 		Py_XDECREF(kit->entry);
 		Py_XDECREF(scope);
+		isc_bound_fini(&kit->methods);
 		PyMem_RawFree(kit);
 		return NULL;
 	}

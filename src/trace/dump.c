@@ -128,6 +128,8 @@ static void dump_definitions(struct dump *d)
 			isc_buffer_format(&d->line, "define p%u %u code ", e->process, e->id);
 		else if (e->type == ISC_DEF_PYTHON)
 			isc_buffer_format(&d->line, "define p%u %u python ", e->process, e->id);
+		else if (e->type == ISC_DEF_SUBINTERPRETER)
+			isc_buffer_format(&d->line, "define p%u %u subinterpreter ", e->process, e->id);
 		else if (e->type == ISC_DEF_STACK && e->len >= sizeof(isc_def_stack)) {
 			isc_buffer_format(&d->line, "define p%u %u", e->process, e->id);
 			isc_dump_stack(d, e->process, e->id);

@@ -560,6 +560,23 @@ const isc_total_function *isc_totals_function_at(const isc_totals *t, size_t i)
 	return i < t->function_count ? &t->functions[i] : NULL;
 }
 
+isc_totals_cost isc_totals_calls_cost(const isc_totals *t)
+{
+	isc_totals_cost all = {0};
+
+	for (size_t i = 0; i < t->function_count; i++) {
+		const isc_total_function *f = &t->functions[i];
+		const uint64_t *at = isc_hashmap_find(&t->by_process, f->process);
+		double cost = at != NULL ? t->processes[*at].calls.cost / 16.0 : 0;
+
+		if (cost <= 0)
+			continue;
+		all.ns += cost * ((double)f->calls + (double)f->window_calls);
+		all.events += 2 * f->calls;
+	}
+	return all;
+}
+
 const isc_total_calls *isc_totals_calls_at(const isc_totals *t, size_t i)
 {
 	return i < t->process_count ? &t->processes[i].calls : NULL;

@@ -181,6 +181,14 @@ void isc_totals_settle(isc_totals *t, isc_totals_end *end, void *self);
 /* By rank, NULL past the end; borrowed until the next feed. */
 const isc_total_function *isc_totals_function_at(const isc_totals *t, size_t i);
 const isc_total_calls *isc_totals_calls_at(const isc_totals *t, size_t i);
+
+/* What tracing and counting calls took in the programs, as far as they say what one costs, and
+ * how many events that covers. */
+typedef struct isc_totals_cost {
+	double ns;
+	uint64_t events;
+} isc_totals_cost;
+isc_totals_cost isc_totals_calls_cost(const isc_totals *t);
 const isc_total_scope *isc_totals_scope_at(isc_totals *t, size_t i);
 const isc_total_mark *isc_totals_mark_at(isc_totals *t, size_t i);
 const isc_total_counter *isc_totals_counter_at(isc_totals *t, size_t i);

@@ -489,9 +489,13 @@ isc_status isc_writer_flush(isc_writer *w, isc_error *err)
 
 void isc_writer_stats_get(const isc_writer *w, isc_writer_stats *out)
 {
+	isc_totals_cost cost = isc_totals_calls_cost(w->totals);
+
 	*out = w->stats;
 	out->file_bytes = w->space.file_bytes;
 	out->chunks = w->space.chunks;
+	out->call_events = cost.events;
+	out->call_ns = cost.ns;
 }
 
 isc_status isc_writer_close(isc_writer *w, const isc_trace_end *end, isc_error *err)

@@ -85,6 +85,8 @@ typedef struct isc_writer_stats {
 	uint64_t refused_definitions; /* no room for them under the limit, or an error */
 	uint64_t refused_records;     /* likewise processes, threads and accounts */
 	uint64_t chunks;
+	uint64_t call_events; /* of Python calls, as far as their cost is known */
+	double call_ns;	      /* what those took in the program */
 } isc_writer_stats;
 void isc_writer_stats_get(const isc_writer *w, isc_writer_stats *out);
 

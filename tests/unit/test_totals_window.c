@@ -43,6 +43,21 @@ static void calls_go_in_a_straight_line_from_one_window_to_the_next(void **state
 	isc_totals_free(t);
 }
 
+static void what_calls_cost_is_what_the_program_measured(void **state)
+{
+	isc_totals *t = fresh();
+
+	(void)state;
+	window(t, 10, ISC_BURST_SEEN, 2, 400);
+	assert_int_equal(isc_totals_calls_cost(t).events, 0);
+	feed_on(t, 1, 0, 0, ISC_KIND_GOVERNED, 50 * 16, ISC_GOVERNED_COST);
+	feed_on(t, 1, 0, 1, ISC_KIND_CALL_ENTER, 2, 0);
+	feed_on(t, 1, 0, 2, ISC_KIND_CALL_EXIT, 2, 0);
+	assert_close(isc_totals_calls_cost(t).ns, 401 * 50);
+	assert_int_equal(isc_totals_calls_cost(t).events, 2);
+	isc_totals_free(t);
+}
+
 static void nothing_lies_between_where_all_was_seen(void **state)
 {
 	isc_totals *t = fresh();
@@ -145,6 +160,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(calls_go_in_a_straight_line_from_one_window_to_the_next),
 		cmocka_unit_test(nothing_lies_between_where_all_was_seen),
+		cmocka_unit_test(what_calls_cost_is_what_the_program_measured),
 		cmocka_unit_test(one_that_a_window_does_not_have_was_not_called_in_it),
 		cmocka_unit_test(one_that_is_new_to_windows_had_its_rate_before),
 		cmocka_unit_test(what_was_counted_while_cold_has_no_rate),

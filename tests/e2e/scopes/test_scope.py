@@ -57,6 +57,42 @@ print(scope(name="x").name)
     assert done.stdout.count("TypeError") == 4
 
 
+def test_the_methods_are_methods(traced: Any, python: str) -> None:
+    """They are of a type of our own, which `with` finds cheap."""
+    done = traced(
+        """
+import contextlib
+from inferscope import scope
+s = scope("s")
+with contextlib.ExitStack() as stack:  # finds them in the class
+    entered = [stack.enter_context(scope(f"stacked {n}")) for n in range(20)]
+    print(len(entered))
+print(scope.__enter__(s) is s, scope.__exit__(s, None, None, None))
+enter, leave = s.__enter__, s.__exit__
+print(enter() is s, enter.__self__ is s, leave(None, None, None), leave())
+print(enter.__name__, leave.__name__, enter.__doc__, scope.__exit__.__doc__, enter, scope.__enter__)
+print(isinstance(s, contextlib.AbstractContextManager), "__enter__" in dir(s))
+for wrong in (
+    lambda: enter(1), lambda: enter(x=1), lambda: leave(x=1), lambda: scope.__enter__(), lambda: scope.__enter__(3),
+    lambda: scope.__dict__["__enter__"].__get__(3, int), lambda: type(enter)(), lambda: type(scope.__enter__)(),
+):
+    try:
+        print("no error", wrong())
+    except TypeError as error:
+        print(type(error).__name__)
+held = [scope(str(n)).__enter__ for n in range(100)]
+print(sum(bound().name == str(n) for n, bound in enumerate(held)))
+del held
+with scope("after"):
+    pass
+""",
+        python,
+    )
+    assert done.stdout.count("TypeError") == 8 and "no error" not in done.stdout
+    assert done.scopes.one("after").left_s is not None
+    assert all(s.left_s is not None for s in done.scopes if s.name.startswith("stacked"))
+
+
 def test_tasks_know_their_scope_and_not_each_others(traced: Any, python: str) -> None:
     found = traced(
         """
