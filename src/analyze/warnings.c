@@ -346,7 +346,8 @@ static void about_parts(isc_build *b)
 		     "no calls, samples or system calls were recorded: verdict, suggestions, slow_because, "
 		     "functions, lines, "
 		     "stacks and syscalls are empty");
-	warn(b, NOTE, "no_memory", NULL, "memory was not recorded: memory and numa are empty, page_fault is not known");
+	warn(b, NOTE, "no_memory", NULL,
+	     "memory was not recorded: memory and numa are empty; page_fault, gc and throttled are not told of yet");
 	warn(b, NOTE, "no_gpu", NULL,
 	     "GPU activity was not recorded: gpus, kernels, copies and clock.sync are empty, gpu_wait is not known");
 }
