@@ -15,6 +15,9 @@
 
 #include "collect/blocked.h"
 
+/* Before glibc 2.34 another library has it; a program without that library has no semaphore either. */
+extern __typeof__(sem_getvalue) sem_getvalue __attribute__((weak, visibility("default")));
+
 /* What glibc keeps in its locks is part of its interface to programs: they are compiled
  * with it.  Elsewhere every lock may be taken. */
 #ifdef __GLIBC__
@@ -140,7 +143,7 @@ static bool sem_taken(sem_t *sem)
 {
 	int value = 0;
 
-	return isc_blocked_wanted() && sem_getvalue(sem, &value) == 0 && value <= 0;
+	return isc_blocked_wanted() && sem_getvalue != NULL && sem_getvalue(sem, &value) == 0 && value <= 0;
 }
 
 /* Semaphores have no owner: who took one last is noted. */

@@ -49,9 +49,9 @@ static const struct collector {
 	bool built;
 } collectors[] = {
 	{"Python calls", true},	      {"scopes, marks and counters", true},
-	{"context switches", true},   {"stack samples", false},
-	{"allocations", false},	      {"system calls", false},
-	{"waiting for locks", false}, {"garbage collection", false},
+	{"context switches", true},   {"stack samples", true},
+	{"allocations", false},	      {"system calls", true},
+	{"waiting for locks", true}, {"garbage collection", false},
 	{"GPU work", false},
 };
 
