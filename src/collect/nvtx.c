@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "inferscope/mark.h"
 #include "runtime/runtime.h"
 #include "runtime/write.h"
 
@@ -261,6 +262,8 @@ int InitializeInjectionNvtx2(const void *(*table)(uint32_t id))
 
 	if (callbacks == NULL || callbacks->size < sizeof(*callbacks) || callbacks->module == NULL || !is_wanted())
 		return 0;
+	/* Makes the pool: threads that begin together would lose their first ranges to it. */
+	(void)isc_rt_mark_api(ISC_MARK_API_VERSION);
 	version = table(ISC_NVTX_TABLE_VERSION);
 	if (version != NULL && version->size >= sizeof(*version) && version->tool_version != NULL)
 		version->tool_version(3);

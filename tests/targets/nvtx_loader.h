@@ -6,6 +6,7 @@
 #ifndef TARGETS_NVTX_LOADER_H
 #define TARGETS_NVTX_LOADER_H
 
+#include <pthread.h>
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -74,15 +75,12 @@ static const void *get_table(uint32_t id)
 	return id == 1 ? (const void *)&callbacks : id == 3 ? (const void *)&version : NULL;
 }
 
-static void nvtx_load(void)
+static void nvtx_load_now(void)
 {
-	static int loaded;
 	int (*init)(const void *(*)(uint32_t)) = NULL;
 	const char *path;
 	void *tool;
 
-	if (loaded++ != 0)
-		return;
 	for (int i = 1; i < 16; i++) {
 		core_places[i] = &core[i];
 		core2_places[i] = &core2[i];
@@ -93,6 +91,14 @@ static void nvtx_load(void)
 		init = (int (*)(const void *(*)(uint32_t)))dlsym(tool, "InitializeInjectionNvtx2");
 	if (init != NULL && init(get_table) == 0)
 		dlclose(tool);
+}
+
+/* The first thread loads the tool; others wait for it, as with the real one. */
+static void nvtx_load(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, nvtx_load_now);
 }
 
 #define NVTX(table, place, type, absent, ...) \

@@ -65,8 +65,11 @@ static void note_serial(void)
 		me->serial = t->slots[t->slot].serial;
 		me->gen = t->gen;
 	}
-	if (me == &own)
+	if (me == &own) {
+		/* Signals go on to come: what a handler wrote after the copy would count as produced alone. */
+		me = NULL;
 		memcpy(shown, &own, sizeof(own));
+	}
 }
 
 /* The child writes, and then returns into whatever the signal interrupted. */

@@ -97,7 +97,7 @@ def test_the_truth_lies_inside_the_bound(inferscope: Any, tmp_path: Path, python
         assert entry["at_least"] <= calls <= entry["at_most"], (name, calls, entry)
         assert entry["at_least"] <= entry["calls"] <= entry["at_most"]
         # On a machine that does nothing else it is less than 2.
-        assert entry["at_most"] < 6 * calls, (name, calls, entry)
+        assert entry["at_most"] < 16 * calls, (name, calls, entry)
 
 
 def test_what_cannot_be_counted_has_no_bound(inferscope: Any, tmp_path: Path, python: str) -> None:
@@ -134,7 +134,7 @@ os.waitpid(pid, 0)
     found = json.loads((tmp_path / "report.json").read_text())["overhead"]["governed"]
     said = [e for e in found if e["name"].endswith("leaf")]
     assert len(said) == 2
-    assert any(e["at_least"] <= truth <= e["at_most"] < 6 * truth for e in said), (truth, said)
+    assert any(e["at_least"] <= truth <= e["at_most"] < 16 * truth for e in said), (truth, said)
 
 
 def test_windows_are_in_the_trace(inferscope: Any, tmp_path: Path, python: str) -> None:
