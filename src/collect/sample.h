@@ -44,6 +44,7 @@ typedef struct isc_sampled {
 	uint32_t index;
 	int32_t timer;		     /* of the kernel; -1: none */
 	int32_t perf;		     /* descriptor; -1: none */
+	uint64_t perf_id;	     /* by which it is known again */
 	uint64_t due_ns;	     /* CPU time at which the next signal is due */
 	int64_t base_ns;	     /* CPU time up to here is accounted for; half a step before it began, at first */
 	uint32_t period_ns;	     /* of the step that is under way */
@@ -137,8 +138,8 @@ void isc_sample_rate_begin(uint32_t rate_hz, double budget_pct);
 uint32_t isc_sample_period_ns(void);
 uint32_t isc_sample_asked_ns(void);
 
-/* A sample took so many ticks, and the thread ran for so long since the last one. */
-void isc_sample_spent(uint64_t now, uint64_t ticks, uint64_t ran_ns);
+/* A sample took so many ticks, of which so much CPU time, and the thread ran for so long since the last one. */
+void isc_sample_spent(uint64_t now, uint64_t ticks, uint64_t cpu_ns, uint64_t ran_ns);
 
 /* ---- sample_signal.c ---------------------------------------------------- */
 

@@ -177,7 +177,7 @@ __attribute__((noinline)) static void step(isc_sampled *t, const ucontext_t *con
 		sample(t, context, ticks, (uint32_t)steps);
 	t->base_ns += (int64_t)(steps * t->period_ns);
 	isc_sample_search();
-	isc_sample_spent(isc_ticks(), isc_ticks() - ticks, steps * t->period_ns);
+	isc_sample_spent(isc_ticks(), isc_ticks() - ticks, isc_sample_cpu_ns() - now, steps * t->period_ns);
 	t->period_ns = isc_sample_period_ns();
 	/* Somewhere in the next step: the middle of it on average. */
 	isc_sample_arm(t, t->period_ns / 2 + random_next(t) % t->period_ns, now);
@@ -199,8 +199,8 @@ void isc_sample_handle(int number, siginfo_t *info, void *context)
 
 	if (t == NULL) {
 		isc_sample_signal_pass(number, info, context);
-	} else if (atomic_load_explicit(ISC_SAMPLED_TID(t), memory_order_relaxed) == isc_kernel_tid() &&
-		   isc_sample_on()) {
+	} else if (isc_sample_on() &&
+		   atomic_load_explicit(ISC_SAMPLED_TID(t), memory_order_relaxed) == isc_kernel_tid()) {
 		if (isc_sampled_self == NULL)
 			settle(t, context);
 		if (isc_sampled_self != t) {

@@ -69,7 +69,7 @@ static void change(uint32_t from, uint32_t to, uint64_t now)
 					to == asked_ns ? ISC_SAMPLE_RATE_ASKED : ISC_SAMPLE_RATE_GOVERNED));
 }
 
-void isc_sample_spent(uint64_t now, uint64_t ticks, uint64_t ran_ns)
+void isc_sample_spent(uint64_t now, uint64_t ticks, uint64_t cpu_ns, uint64_t ran_ns)
 {
 	uint64_t changed = atomic_load_explicit(&changed_ticks, memory_order_relaxed), cost;
 	uint32_t period = isc_sample_period_ns();
@@ -79,6 +79,9 @@ void isc_sample_spent(uint64_t now, uint64_t ticks, uint64_t ran_ns)
 	if (share < 0)
 		return;
 	per_ns = ticks_per_ns(now);
+	/* Signals come when the kernel's own tick does, and there it may run somebody else: that costs nothing. */
+	if (ticks > (uint64_t)((double)cpu_ns * per_ns))
+		ticks = (uint64_t)((double)cpu_ns * per_ns);
 	ticks += (uint64_t)(DELIVERY_NS * per_ns);
 	cost = atomic_load_explicit(&cost_ticks, memory_order_relaxed);
 	cost = cost == 0 ? ticks : cost - cost / 8 + ticks / 8;
