@@ -45,6 +45,17 @@ static void write_brief(enum isc_wait_call call, uint64_t now, uint64_t ticks, u
 	isc_write((const isc_record *)&record, 2);
 }
 
+static void spend(uint64_t ticks)
+{
+	isc_budget_take((int64_t)ticks);
+	isc_sample_cost_add(ticks);
+}
+
+static void spend_once(uint64_t ticks)
+{
+	spend(ticks < COST_MOST ? ticks : COST_MOST);
+}
+
 static void add_brief(enum isc_wait_call call, uint64_t now, uint64_t ticks)
 {
 	isc_producer *t = producer();
@@ -61,7 +72,7 @@ static void add_brief(enum isc_wait_call call, uint64_t now, uint64_t ticks)
 		isc_wait_brief told = *sum;
 
 		*sum = (isc_wait_brief){0, 0};
-		isc_budget_take((int64_t)(told.count * BRIEF_COST));
+		spend(told.count * BRIEF_COST);
 		write_brief(call, now, told.ticks, told.count);
 	}
 }
@@ -103,11 +114,6 @@ static bool affordable(uint64_t now, uint64_t waited)
 	return isc_budget_left() > 0;
 }
 
-static void pay(uint64_t ticks)
-{
-	isc_budget_take((int64_t)(ticks < COST_MOST ? ticks : COST_MOST));
-}
-
 /* Only where the last one was long, so not often: not a question of the budget. */
 void isc_blocked_tell(enum isc_wait_call call, uint64_t begin)
 {
@@ -115,7 +121,7 @@ void isc_blocked_tell(enum isc_wait_call call, uint64_t begin)
 	uint32_t stack = isc_sample_here(0, NULL);
 
 	isc_write1(begin, ISC_RECORD_WORD(stack, ISC_KIND_WAIT_ENTER, call));
-	pay(isc_ticks() - begin);
+	spend_once(isc_ticks() - begin);
 	errno = error;
 }
 
@@ -143,7 +149,7 @@ void isc_blocked_spent(enum isc_wait_call call, uint64_t begin, uintptr_t object
 		if (detail)
 			record.head.id = isc_sample_here(call == ISC_WAIT_GIL ? object : 0, &record.body);
 		isc_write((const isc_record *)&record, 2);
-		pay(isc_ticks() - now);
+		spend_once(isc_ticks() - now);
 	}
 	errno = error;
 }

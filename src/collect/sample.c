@@ -158,12 +158,16 @@ static int open_event(uint32_t tid, uint32_t period_ns)
 	return (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, (unsigned long)PERF_FLAG_FD_CLOEXEC);
 }
 
-/* A program may close all descriptors, and then that number is one of its own. */
-static bool has_perf(const isc_sampled *t)
+uint64_t isc_sample_perf_id(int fd)
 {
 	uint64_t id = 0;
 
-	return t->perf >= 0 && syscall(SYS_ioctl, t->perf, PERF_EVENT_IOC_ID, &id) == 0 && id == t->perf_id;
+	return syscall(SYS_ioctl, fd, PERF_EVENT_IOC_ID, &id) == 0 ? id : 0;
+}
+
+static bool has_perf(const isc_sampled *t)
+{
+	return t->perf >= 0 && isc_sample_perf_id(t->perf) == t->perf_id;
 }
 
 static void close_perf(isc_sampled *t)
@@ -193,7 +197,7 @@ static bool open_perf(isc_sampled *t, uint32_t tid)
 	}
 	if (syscall(SYS_fcntl, fd, F_SETFL, O_ASYNC | O_NONBLOCK) != 0 ||
 	    syscall(SYS_fcntl, fd, F_SETSIG, SIGURG) != 0 || syscall(SYS_fcntl, fd, F_SETOWN_EX, &owner) != 0 ||
-	    syscall(SYS_ioctl, fd, PERF_EVENT_IOC_ID, &t->perf_id) != 0) {
+	    (t->perf_id = isc_sample_perf_id(fd)) == 0) {
 		isc_kernel_close(fd);
 		return false;
 	}
@@ -207,6 +211,7 @@ static void close_sources(isc_sampled *t)
 		syscall(SYS_timer_delete, t->timer);
 	t->timer = -1;
 	close_perf(t);
+	isc_sample_count_end(t);
 }
 
 void isc_sample_arm(isc_sampled *t, uint64_t after_ns, uint64_t now_ns)
@@ -275,6 +280,7 @@ static void begin_thread(isc_sampled *t, uint32_t tid)
 		tell_once();
 		return;
 	}
+	isc_sample_count_begin(t, tid);
 	/* The first signal then comes anywhere in the first step, and short threads get their share. */
 	t->base_ns = (int64_t)now - period / 2;
 	t->period_ns = period;
@@ -501,8 +507,10 @@ static void forked(void)
 		if (t == NULL)
 			continue;
 		t->timer = -1;
-		if (isc_sample_on())
+		if (isc_sample_on()) {
 			close_perf(t);
+			isc_sample_count_end(t);
+		}
 		if (t != isc_sampled_self)
 			atomic_store(ISC_SAMPLED_TID(t), 0);
 	}

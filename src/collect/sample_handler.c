@@ -118,14 +118,18 @@ static void sample(isc_sampled *t, const ucontext_t *context, uint64_t ticks, ui
 	struct {
 		isc_record head;
 		isc_sample body;
+		isc_sample_counts counts;
 	} record = {.head = {.ticks = ticks, .kind = ISC_KIND_SAMPLE, .slots = 2, .arg = (uint16_t)steps}};
 
+	if (isc_sample_count(t, &record.counts))
+		record.head.slots = 4;
 	record.body.period_ns = t->period_ns;
+	record.body.cost_ns = isc_sample_cost_take();
 	record.head.id = stack_now(t, context, &record.body.flags);
 	if (record.head.id != 0)
 		atomic_store_explicit(&t->last_stack, record.head.id, memory_order_relaxed);
 	record.body.task = isc_producer_self != NULL ? isc_producer_self->task : 0;
-	isc_write((const isc_record *)&record, 2);
+	isc_write((const isc_record *)&record, record.head.slots);
 }
 
 void isc_sample_end(isc_sampled *t)
@@ -177,7 +181,7 @@ __attribute__((noinline)) static void step(isc_sampled *t, const ucontext_t *con
 		sample(t, context, ticks, (uint32_t)steps);
 	t->base_ns += (int64_t)(steps * t->period_ns);
 	isc_sample_search();
-	isc_sample_spent(isc_ticks(), isc_ticks() - ticks, isc_sample_cpu_ns() - now, steps * t->period_ns);
+	isc_sample_spent(isc_ticks(), isc_ticks() - ticks, now, steps * t->period_ns);
 	t->period_ns = isc_sample_period_ns();
 	/* Somewhere in the next step: the middle of it on average. */
 	isc_sample_arm(t, t->period_ns / 2 + random_next(t) % t->period_ns, now);

@@ -55,7 +55,7 @@ static const struct collector {
 	{"allocations", false},
 	{"system calls", false},
 	{"waits", true},
-	{"garbage collection", false},
+	{"garbage collection", true},
 	{"GPU work", false},
 };
 
