@@ -10,6 +10,9 @@
 
 #include "runtime/profile.h"
 
+#pragma weak isc_rt_profile_thread
+#pragma weak isc_rt_profile_hooked
+
 #define NAME "pthread_create"
 
 #if defined(__x86_64__)
@@ -63,13 +66,16 @@ static bool read_tables(const struct dl_phdr_info *info, struct tables *t)
 	return t->symbols != NULL && t->names != NULL;
 }
 
-/* Was the page made read-only when the module had been relocated? */
-static bool is_closed(const struct dl_phdr_info *info, uintptr_t at)
+/* Was the page made read-only when the module had been relocated?  The last one was not if other data
+ * begin in it. */
+static bool is_closed(const struct dl_phdr_info *info, uintptr_t at, uintptr_t page)
 {
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *h = &info->dlpi_phdr[i];
 
-		if (h->p_type == PT_GNU_RELRO && at - (info->dlpi_addr + h->p_vaddr) < h->p_memsz)
+		uintptr_t from = info->dlpi_addr + h->p_vaddr;
+
+		if (h->p_type == PT_GNU_RELRO && at >= from && at < ((from + h->p_memsz) & ~(page - 1)))
 			return true;
 	}
 	return false;
@@ -80,7 +86,7 @@ static bool point(const struct dl_phdr_info *info, uintptr_t at)
 {
 	uintptr_t mine = (uintptr_t)isc_rt_profile_thread, size = (uintptr_t)sysconf(_SC_PAGESIZE);
 	void *page = (void *)(at & ~(size - 1));
-	bool closed = is_closed(info, at);
+	bool closed = is_closed(info, at, size);
 
 	if (__atomic_load_n((uintptr_t *)at, __ATOMIC_RELAXED) == mine)
 		return false;

@@ -14,6 +14,12 @@
 #include "runtime/profile.h"
 #include "runtime/runtime.h"
 
+/* The runtime of another installation may be in the process, and lack them. */
+#pragma weak isc_rt_profile_start
+#pragma weak isc_rt_profile_stop
+#pragma weak isc_rt_profile_forked
+#pragma weak isc_rt_profile
+
 #define INTERVAL_US 1000u
 #define INTERVAL_LEAST_US 100u
 #define INTERVAL_MOST_US 1000000u
@@ -35,6 +41,16 @@ static void forked(void)
 static void watch_forks(void)
 {
 	pthread_atfork(NULL, NULL, forked);
+}
+
+static bool fits(void)
+{
+	return isc_rt_abi() == ISC_RT_ABI;
+}
+
+static const isc_profile *profile_now(void)
+{
+	return fits() ? isc_rt_profile() : NULL;
 }
 
 static int result(int error)
@@ -74,7 +90,7 @@ int profiler_start_opts(const profiler_options *options)
 
 	if (error != 0)
 		return result(error);
-	if (isc_rt_abi() != ISC_RT_ABI)
+	if (!fits())
 		return result(EPROTO);
 	pthread_once(&once, watch_forks);
 	pthread_mutex_lock(&lock);
@@ -93,6 +109,8 @@ int profiler_stop(void)
 {
 	int error;
 
+	if (!fits())
+		return 0;
 	pthread_mutex_lock(&lock);
 	error = isc_rt_profile_stop();
 	pthread_mutex_unlock(&lock);
@@ -112,7 +130,7 @@ static int errno_of(isc_status status, const isc_error *err)
 
 static int save(const char *path, void (*write)(isc_buffer *out, const isc_profile_model *m))
 {
-	const isc_profile *p = isc_rt_profile();
+	const isc_profile *p = profile_now();
 	isc_profile_model m;
 	isc_buffer out = {0};
 	isc_error err = {0};
@@ -170,10 +188,12 @@ static const char *note_of(const isc_profile *p)
 const profiler_state *profiler_get_state(void)
 {
 	static _Thread_local profiler_state state;
-	const isc_profile *p = isc_rt_profile();
+	const isc_profile *p = profile_now();
 	uint64_t step;
 
-	state = (profiler_state){.size = sizeof(state), .note = "nothing was profiled yet"};
+	state = (profiler_state){.size = sizeof(state),
+				 .note = fits() ? "nothing was profiled yet"
+						: "another version of InferScope is in this process"};
 	if (p == NULL)
 		return &state;
 	step = p->interval_ns != 0 ? p->interval_ns : 1;
