@@ -319,7 +319,10 @@ int isc_rt_profile_start(const isc_profile_options *options)
 	p->max_frames = options->max_frames;
 	p->native = options->native;
 	p->counter = options->counter;
-	p->count_error = options->counter == ISC_PROFILE_NO_COUNTER ? ECANCELED : 0;
+	/* Threads of a session have their timers already, and no counters. */
+	p->count_error = options->counter == ISC_PROFILE_NO_COUNTER ? ECANCELED
+			 : isc_sample_for_session()		    ? EALREADY
+								    : 0;
 	open_memory(p);
 	p->start_ns = now_ns();
 	atomic_store_explicit(&profile, p, memory_order_release);
@@ -335,9 +338,6 @@ int isc_rt_profile_start(const isc_profile_options *options)
 	if (shared_ns != 0) {
 		p->shared = 1;
 		p->interval_ns = shared_ns;
-		/* Threads have their timers already, and no counters. */
-		if (p->count_error == 0)
-			p->count_error = EALREADY;
 	}
 	return 0;
 }

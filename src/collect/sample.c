@@ -337,6 +337,7 @@ void isc_sample_enter(isc_sampled *t)
 	isc_guard guard;
 
 	isc_guard_enter(&guard);
+	isc_sample_inside(true);
 	/* Found by a search meanwhile: that place has its timer, and goes when the thread has gone. */
 	if (isc_sampled_self != NULL) {
 		isc_sample_cancel(t);
@@ -347,6 +348,7 @@ void isc_sample_enter(isc_sampled *t)
 		if (isc_sample_on())
 			begin_thread(t, tid);
 	}
+	isc_sample_inside(false);
 	isc_guard_leave(&guard);
 }
 
@@ -363,8 +365,10 @@ void isc_sample_leave(isc_sampled *t)
 	if (isc_sampled_self != t)
 		return;
 	isc_guard_enter(&guard);
+	isc_sample_inside(true);
 	isc_sample_end(t);
 	close_sources(t);
+	isc_sample_inside(false);
 	take_alternate_stack(t);
 	isc_sampled_self = NULL;
 	atomic_store_explicit(ISC_SAMPLED_TID(t), 0, memory_order_release);

@@ -1,7 +1,7 @@
 /*
  * sample_use.c - who wants samples: a session, the profiler of this process, or both.
  *
- * Whoever comes first sets the steps; the other one shares them.  A session stays
+ * A profile inside a session shares the session's steps.  A session stays
  * for good.  A profile ends, and then nothing of it is left: no timer, no
  * descriptor, and where the program had no handler for the signal, none of ours.
  */
@@ -70,11 +70,19 @@ bool isc_sample_quiet(void)
 /* Do the program's calls come to us?  Not when we were loaded by the package alone. */
 static bool hooked(void)
 {
-	void *found = dlsym(RTLD_DEFAULT, "sigaction");
+	static _Atomic uint32_t known; /* 1: no, 2: yes.  Looked up once: not in fork children */
+	void *found;
 	Dl_info theirs, ours;
 
-	return found != NULL && dladdr(found, &theirs) != 0 && dladdr((void *)hooked, &ours) != 0 &&
-	       theirs.dli_fbase == ours.dli_fbase;
+	if (atomic_load(&known) == 0) {
+		found = dlsym(RTLD_DEFAULT, "sigaction");
+		atomic_store(&known, found != NULL && dladdr(found, &theirs) != 0 &&
+						     dladdr((void *)hooked, &ours) != 0 &&
+						     theirs.dli_fbase == ours.dli_fbase
+					     ? 2
+					     : 1);
+	}
+	return atomic_load(&known) == 2;
 }
 
 bool isc_rt_profile_hooked(void)
@@ -109,9 +117,9 @@ void isc_image_arrived(uint16_t birth)
 	if (!isc_sample_for_session()) {
 		if (birth == ISC_BIRTH_FORK)
 			return; /* a child of one that was not sampled: looking up symbols is not for here */
+		isc_sample_rate_begin(1000000000u / control->rate_hz, control->budget_pct);
 		if (atomic_load(&users) == 0) {
 			is_hooked = hooked();
-			isc_sample_rate_begin(1000000000u / control->rate_hz, control->budget_pct);
 			if (!isc_sample_signal_begin(is_hooked))
 				return;
 			isc_fault_begin(is_hooked);
@@ -133,6 +141,19 @@ void isc_sample_give_way(void)
 
 /* ---- profiles ------------------------------------------------------------ */
 
+/* A session that wants no more samples leaves its timers unarmed. */
+static void leave_session(void)
+{
+	const isc_control *control = isc_rt_control();
+
+	if (!isc_sample_for_session() || control == NULL ||
+	    atomic_load_explicit(&control->phase, memory_order_relaxed) != ISC_PHASE_DONE)
+		return;
+	atomic_fetch_and(&users, ~(uint32_t)USER_SESSION);
+	isc_sample_quiet();
+	isc_sample_end_known();
+}
+
 static uint32_t native_flags(uint32_t native)
 {
 	return native == ISC_PROFILE_NATIVE_ALL	   ? ISC_CONTROL_NATIVE
@@ -147,6 +168,7 @@ int isc_sample_profile_begin(const isc_profile_options *options, uint32_t *share
 
 	if (atomic_load(&ended))
 		return EBUSY;
+	leave_session();
 	if (isc_sample_for_session()) {
 		*shared_ns = isc_sample_asked_ns();
 		return 0;

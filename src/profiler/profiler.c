@@ -29,18 +29,43 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+/* Nobody forks while we hold the loader's lock: the child would have it for ever. */
+static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER;
+static bool forked_since; /* this process is a child: what its parent found is enough */
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&looking);
+}
+
+static void after_fork(void)
+{
+	pthread_mutex_unlock(&looking);
+}
+
 /* Also a child whose parent held the lock in another thread. */
 static void forked(void)
 {
 	pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
 
-	lock = fresh;
+	lock = looking = fresh;
+	forked_since = true;
 	isc_rt_profile_forked();
 }
 
 static void watch_forks(void)
 {
-	pthread_atfork(NULL, NULL, forked);
+	pthread_atfork(before_fork, after_fork, forked);
+}
+
+/* Another thread of the parent may have had the loader's lock: a child does not ask for it. */
+static void watch_births(void)
+{
+	if (forked_since)
+		return;
+	pthread_mutex_lock(&looking);
+	isc_births_watch();
+	pthread_mutex_unlock(&looking);
 }
 
 static bool fits(void)
@@ -93,8 +118,8 @@ int profiler_start_opts(const profiler_options *options)
 	if (!fits())
 		return result(EPROTO);
 	pthread_once(&once, watch_forks);
+	watch_births();
 	pthread_mutex_lock(&lock);
-	isc_births_watch();
 	error = isc_rt_profile_start(&wanted);
 	pthread_mutex_unlock(&lock);
 	return result(error);

@@ -11,6 +11,7 @@
  *	profiled many FOLDER		more stacks than there is room for
  *	profiled counter FOLDER		perf's clock in the place of instructions
  *	profiled memory FOLDER		a function that takes memory
+ *	profiled race N FOLDER		starts, stops and writes while threads come and go and children are made
  */
 #include <dirent.h>
 #include <errno.h>
@@ -421,6 +422,72 @@ static void memory(const char *folder)
 	tell();
 }
 
+static volatile int racing = 1;
+
+static void *short_spin(void *unused)
+{
+	(void)unused;
+	spin(300000);
+	return NULL;
+}
+
+static void *make_threads(void *unused)
+{
+	pthread_t thread[4];
+
+	while (racing) {
+		for (int i = 0; i < 4; i++) {
+			if (pthread_create(&thread[i], NULL, short_spin, NULL) != 0)
+				die("thread");
+		}
+		for (int i = 0; i < 4; i++)
+			pthread_join(thread[i], NULL);
+	}
+	return unused;
+}
+
+static void *make_children(void *failed)
+{
+	while (racing) {
+		int status = 0;
+		pid_t child = fork();
+
+		if (child == 0) {
+			if (profiler_get_state()->running)
+				_exit(1);
+			spin(200000);
+			_exit(profiler_start() != 0 || profiler_stop() != 0 ? 2 : 0);
+		}
+		waitpid(child, &status, 0);
+		*(int *)failed += status != 0;
+	}
+	return NULL;
+}
+
+static void race(int n, const char *folder)
+{
+	pthread_t threads, children;
+	int failed = 0;
+
+	pthread_create(&threads, NULL, make_threads, NULL);
+	pthread_create(&children, NULL, make_children, &failed);
+	for (int i = 0; i < n; i++) {
+		start();
+		spin(500000);
+		if (i % 20 == 0)
+			write_to(folder);
+		stop();
+	}
+	racing = 0;
+	pthread_join(threads, NULL);
+	pthread_join(children, NULL);
+	start();
+	spin(50000000);
+	stop();
+	write_to(folder);
+	printf("{\"failed\":%d,\"samples\":%lu}\n", failed, profiler_get_state()->samples);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "", *folder = argc > 2 ? argv[2] : ".";
@@ -445,6 +512,8 @@ int main(int argc, char **argv)
 		counter(folder);
 	else if (strcmp(what, "memory") == 0)
 		memory(folder);
+	else if (strcmp(what, "race") == 0)
+		race(atoi(argv[2]), argv[3]);
 	else
 		return 2;
 	return 0;

@@ -110,6 +110,15 @@ def test_threads_that_live_for_a_moment_have_their_time(profiled: Profiled, tmp_
     assert sum("moment" in str(stack["frames"]) for stack in profile["stacks"]) > 500
 
 
+def test_starts_and_stops_race_with_threads_and_children(
+    profiled: Profiled, tmp_path: Path, count: Callable[[int, int], int]
+) -> None:
+    found = json.loads(profiled("race", count(200, 3000), tmp_path, timeout=300))
+    assert found["failed"] == 0
+    assert found["samples"] == pytest.approx(50, abs=6)
+    profile_in(tmp_path)
+
+
 def test_H9_a_deep_stack_is_cut_at_128_frames_and_says_so(profiled: Profiled, tmp_path: Path) -> None:
     profiled("deep", tmp_path)
     top = profile_in(tmp_path)["stacks"][0]
