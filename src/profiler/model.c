@@ -285,7 +285,8 @@ static bool add_stack(struct build *b, const isc_profile_stack *s)
 		return false;
 	*ns += atomic_load(&s->ns);
 	line->counted += atomic_load(&s->counted);
-	line->memory += atomic_load(&s->memory);
+	/* Without a sign: a damaged one may be anything. */
+	line->memory = (int64_t)((uint64_t)line->memory + (uint64_t)atomic_load(&s->memory));
 	return true;
 }
 

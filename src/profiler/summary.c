@@ -227,7 +227,7 @@ static void put_threads(isc_buffer *out, const isc_profile_model *m)
 static void put_head(isc_buffer *out, const isc_profile_model *m)
 {
 	const char *why = isc_profile_why_no_count(m->count_error), *why_no_memory;
-	int64_t memory = 0;
+	uint64_t memory = 0; /* as in the model */
 	isc_units a, b, c;
 
 	isc_buffer_format(out, "CPU profile: %s samples, one per %s of CPU time, in %s\n",
@@ -244,11 +244,11 @@ static void put_head(isc_buffer *out, const isc_profile_model *m)
 		isc_buffer_format(out, "Instructions are not counted: %s\n", why);
 	why_no_memory = isc_profile_why_no_memory(m->memory_error);
 	for (size_t i = 0; i < m->stacks; i++)
-		memory += m->stack[i].memory;
+		memory += (uint64_t)m->stack[i].memory;
 	if (why_no_memory != NULL)
 		isc_buffer_format(out, "Changes of memory are not known: %s\n", why_no_memory);
 	else
-		isc_buffer_format(out, "Memory in use changed by %+" PRId64 " bytes\n", memory);
+		isc_buffer_format(out, "Memory in use changed by %+" PRId64 " bytes\n", (int64_t)memory);
 }
 
 void isc_profile_summary(isc_buffer *out, const isc_profile_model *m)

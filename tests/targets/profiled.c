@@ -410,6 +410,8 @@ static NOINLINE void take_memory(void)
 		sink += (uint64_t)memory[i];
 	}
 	sink += (uint64_t)(uintptr_t)memory;
+	/* The next sample says what was taken. */
+	spin(5000000);
 }
 
 static void memory(const char *folder)

@@ -154,7 +154,7 @@ def test_counters_belong_to_the_stacks_they_were_counted_in(profiled: Profiled, 
 def test_memory_belongs_to_who_took_it(profiled: Profiled, tmp_path: Path) -> None:
     profiled("memory", tmp_path)
     taken = sum(s["memory_delta"] for s in profile_in(tmp_path)["stacks"] if "take_memory" in str(s["frames"]))
-    assert 150 << 20 < taken < 270 << 20
+    assert 220 << 20 < taken < 270 << 20
 
 
 def test_a_session_and_a_profile_share_the_steps(
@@ -181,4 +181,4 @@ def test_names_of_cpp_are_as_they_were_written(linked: Callable[[str], str], tmp
     done = subprocess.run([linked("profiled.cc"), str(path)], capture_output=True, text=True, timeout=60, check=True)
     assert int(done.stdout) == pytest.approx(400, rel=0.05)
     symbols = [frame["symbol"] for stack in profile_in(tmp_path)["stacks"] for frame in stack["frames"]]
-    assert any(symbol.startswith("model::layer<unsigned long>::forward(") for symbol in symbols), symbols
+    assert any(symbol.startswith("model::layer<unsigned long>::forward") for symbol in symbols), symbols
