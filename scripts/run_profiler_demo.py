@@ -68,7 +68,7 @@ def draw(folded: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--output", default="profiles", help="folder for the files (default: profiles)")
-    parser.add_argument("--requests", type=int, default=200)
+    parser.add_argument("--requests", type=int, default=2000)
     options = parser.parse_args()
     for name, work in (("alone", answer), ("threads", answer_in_threads)):
         print(f"== {name}")

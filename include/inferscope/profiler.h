@@ -58,7 +58,7 @@ typedef struct profiler_state {
 	uint32_t refused_threads; /* threads that could not be sampled */
 	uint64_t other;		  /* samples under "(other)": there was no room for their stacks */
 	uint64_t unknown;	  /* samples under "(unknown)": no stack could be read */
-	uint64_t spent_us;	  /* in handlers, all threads together; 0: a session has another clock */
+	uint64_t spent_us;	  /* CPU time in handlers, all threads together */
 	const char *instructions; /* NULL: they are counted; else why not */
 	const char *memory;	  /* NULL: changes of memory are known; else why not */
 	const char *note;	  /* NULL, or why samples may be missing */

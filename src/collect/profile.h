@@ -22,7 +22,7 @@ void isc_profile_add(isc_sampled *t, const isc_python_layout *l, int frames, uin
 /* Time of a thread that ends, without a stack. */
 void isc_profile_add_unknown(isc_sampled *t, uint64_t ns);
 
-/* A sample took so long. */
+/* A sample took so much CPU time. */
 void isc_profile_spent(uint64_t ns);
 
 /* A thread is sampled from now on, or gets no timer. */

@@ -183,8 +183,8 @@ __attribute__((noinline)) static void step(isc_sampled *t, const ucontext_t *con
 		sample(t, context, ticks, (uint32_t)steps);
 	t->base_ns += (int64_t)(steps * t->period_ns);
 	isc_sample_search(isc_profile_on() ? SEARCH_SOON_NS : SEARCH_NS);
-	if (isc_image_self.clock_source == ISC_CLOCK_MONOTONIC)
-		isc_profile_spent(isc_ticks() - ticks);
+	if (isc_profile_on())
+		isc_profile_spent(isc_sample_cpu_ns() - now);
 	isc_sample_spent(isc_ticks(), isc_ticks() - ticks, steps * t->period_ns);
 	t->period_ns = isc_sample_period_ns();
 	/* Somewhere in the next step: the middle of it on average. */

@@ -77,7 +77,7 @@ typedef struct isc_profile {
 	_Atomic uint64_t other_ns;    /* of it: for want of room */
 	_Atomic uint64_t unknown_ns;  /* of it: no stack could be read */
 	_Atomic uint64_t unplaced_ns; /* of it: not even the thread has an entry */
-	_Atomic uint64_t spent_ns;    /* time in handlers */
+	_Atomic uint64_t spent_ns;    /* CPU time in handlers */
 	_Atomic uint64_t rss;	      /* bytes, at the last sample */
 	_Atomic uint32_t stacks, nodes, frames, places, texts, text_used;
 	_Atomic uint32_t taken; /* 1: the program has put another handler in the place of ours */

@@ -322,7 +322,7 @@ def test_the_demo_runs(site: Path, tmp_path: Path, clean: dict[str, str], python
     for name in ("alone", "threads"):
         for end in ("json", "txt", "folded"):
             assert (tmp_path / "demo" / f"{name}.{end}").stat().st_size > 0
-    assert "tokenize" in done.stdout and "samples, one per 1 ms" in done.stdout
+    assert "score" in done.stdout and "samples, one per 1 ms" in done.stdout
     threads = {s["thread_id"] for s in json.loads((tmp_path / "demo" / "threads.json").read_text())["stacks"]}
     assert len(threads) >= 4
 
