@@ -44,6 +44,12 @@ static void write_brief(enum isc_wait_call call, uint64_t now, uint64_t ticks, u
 	isc_write((const isc_record *)&record, 2);
 }
 
+static void spend(uint64_t ticks)
+{
+	isc_budget_take((int64_t)ticks);
+	isc_sample_cost_add(ticks);
+}
+
 static void add_brief(enum isc_wait_call call, uint64_t now, uint64_t ticks)
 {
 	isc_producer *t = producer();
@@ -60,7 +66,7 @@ static void add_brief(enum isc_wait_call call, uint64_t now, uint64_t ticks)
 		isc_wait_brief told = *sum;
 
 		*sum = (isc_wait_brief){0, 0};
-		isc_budget_take((int64_t)(told.count * BRIEF_COST));
+		spend(told.count * BRIEF_COST);
 		write_brief(call, now, told.ticks, told.count);
 	}
 }
@@ -109,7 +115,7 @@ void isc_blocked_tell(enum isc_wait_call call, uint64_t begin)
 	uint32_t stack = isc_sample_here(0, NULL);
 
 	isc_write1(begin, ISC_RECORD_WORD(stack, ISC_KIND_WAIT_ENTER, call));
-	isc_budget_take((int64_t)(isc_ticks() - begin));
+	spend(isc_ticks() - begin);
 	errno = error;
 }
 
@@ -137,7 +143,7 @@ void isc_blocked_spent(enum isc_wait_call call, uint64_t begin, uintptr_t object
 		if (detail)
 			record.head.id = isc_sample_here(call == ISC_WAIT_GIL ? object : 0, &record.body);
 		isc_write((const isc_record *)&record, 2);
-		isc_budget_take((int64_t)(isc_ticks() - now));
+		spend(isc_ticks() - now);
 	}
 	errno = error;
 }

@@ -12,6 +12,7 @@
 #include "collect/pywalk.h"
 #include "runtime/kernel.h"
 #include "runtime/profile.h"
+#include "runtime/runtime.h"
 
 #define HIGH_DESCRIPTOR 200 /* out of the way of those that programs count on */
 
@@ -188,7 +189,8 @@ static uint32_t node_of(isc_profile *p, isc_sampled *t, const isc_python_layout 
 	return node;
 }
 
-void isc_profile_add(isc_sampled *t, const isc_python_layout *l, int frames, uint64_t ns, bool careful)
+void isc_profile_add(isc_sampled *t, const isc_python_layout *l, int frames, uint64_t ns, uint64_t instructions,
+		     bool careful)
 {
 	isc_profile *p = atomic_load_explicit(&profile, memory_order_acquire);
 	isc_profile_sample sample = {.ns = ns};
@@ -197,14 +199,14 @@ void isc_profile_add(isc_sampled *t, const isc_python_layout *l, int frames, uin
 		return;
 	sample.tid = atomic_load_explicit(ISC_SAMPLED_TID(t), memory_order_relaxed);
 	sample.memory = memory_change(p);
-	sample.counted = counted_since(p, t);
+	sample.counted = instructions != ISC_COUNT_UNKNOWN ? instructions : counted_since(p, t);
 	sample.node = node_of(p, t, l, frames, careful);
 	isc_profile_count(p, &sample);
 }
 
 void isc_profile_add_unknown(isc_sampled *t, uint64_t ns)
 {
-	isc_profile_add(t, NULL, 0, ns, false);
+	isc_profile_add(t, NULL, 0, ns, ISC_COUNT_UNKNOWN, false);
 }
 
 void isc_profile_spent(uint64_t ns)
@@ -224,7 +226,8 @@ void isc_profile_thread(isc_sampled *t, uint32_t tid, bool refused)
 		return;
 	if (refused)
 		atomic_fetch_add_explicit(&p->refused, 1, memory_order_relaxed);
-	if (refused || t->counter >= 0 || atomic_load_explicit(&p->count_error, memory_order_relaxed) != 0)
+	if (refused || t->counter >= 0 || isc_sample_for_session() ||
+	    atomic_load_explicit(&p->count_error, memory_order_relaxed) != 0)
 		return;
 	fd = isc_counter_open(p->counter, tid);
 	if (fd < 0) {
@@ -291,6 +294,16 @@ static void close_memory(void)
 	statm = -1;
 }
 
+/* Threads of a session have their timers already, and the session's counters or none. */
+static int why_no_counter(void)
+{
+	const isc_control *control = isc_rt_control();
+
+	if (!isc_sample_for_session())
+		return 0;
+	return control != NULL && (control->flags & ISC_CONTROL_COUNTS) != 0 ? 0 : EALREADY;
+}
+
 /* A child of a raw clone is told nothing. */
 static void leave_parent(void)
 {
@@ -319,10 +332,7 @@ int isc_rt_profile_start(const isc_profile_options *options)
 	p->max_frames = options->max_frames;
 	p->native = options->native;
 	p->counter = options->counter;
-	/* Threads of a session have their timers already, and no counters. */
-	p->count_error = options->counter == ISC_PROFILE_NO_COUNTER ? ECANCELED
-			 : isc_sample_for_session()		    ? EALREADY
-								    : 0;
+	p->count_error = options->counter == ISC_PROFILE_NO_COUNTER ? ECANCELED : why_no_counter();
 	open_memory(p);
 	p->start_ns = now_ns();
 	atomic_store_explicit(&profile, p, memory_order_release);

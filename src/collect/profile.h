@@ -16,8 +16,10 @@
 /* Are samples counted now?  One load. */
 bool isc_profile_on(void);
 
-/* A sample whose frames are in t->merged, newest first.  In the handler alone. */
-void isc_profile_add(isc_sampled *t, const isc_python_layout *l, int frames, uint64_t ns, bool careful);
+/* A sample whose frames are in t->merged, newest first, with what its session has counted or
+ * ISC_COUNT_UNKNOWN.  In the handler alone. */
+void isc_profile_add(isc_sampled *t, const isc_python_layout *l, int frames, uint64_t ns, uint64_t instructions,
+		     bool careful);
 
 /* Time of a thread that ends, without a stack. */
 void isc_profile_add_unknown(isc_sampled *t, uint64_t ns);

@@ -194,6 +194,7 @@ static void close_sources(isc_sampled *t)
 		isc_kernel_close(perf);
 	if (counter >= 0)
 		isc_kernel_close(counter);
+	isc_sample_count_end(t);
 }
 
 void isc_sample_arm(isc_sampled *t, uint64_t after_ns, uint64_t now_ns)
@@ -267,6 +268,7 @@ static void begin_thread(isc_sampled *t, uint32_t tid)
 		return;
 	}
 	isc_profile_thread(t, tid, false);
+	isc_sample_count_begin(t, tid);
 	/* The first signal then comes anywhere in the first step, and short threads get their share. */
 	t->base_ns = (int64_t)now - period / 2;
 	t->period_ns = period;

@@ -113,22 +113,28 @@ static void sample(isc_sampled *t, const ucontext_t *context, uint64_t ticks, ui
 	struct {
 		isc_record head;
 		isc_sample body;
+		isc_sample_counts counts;
 	} record = {.head = {.ticks = ticks, .kind = ISC_KIND_SAMPLE, .slots = 2, .arg = (uint16_t)steps}};
 	const isc_python_layout *l = isc_sample_layout();
 	bool careful = !isc_fault_caught();
+	bool session = isc_sample_for_session() && isc_rt_active();
 	int n = frames_now(t, l, context, careful, &record.body.flags);
 
-	isc_profile_add(t, l, n, (uint64_t)steps * t->period_ns, careful);
-	if (!isc_sample_for_session() || !isc_rt_active())
+	if (session && isc_sample_count(t, &record.counts))
+		record.head.slots = 4;
+	isc_profile_add(t, l, n, (uint64_t)steps * t->period_ns,
+			session ? record.counts.instructions : ISC_COUNT_UNKNOWN, careful);
+	if (!session)
 		return;
 	record.body.period_ns = t->period_ns;
+	record.body.cost_ns = isc_sample_cost_take();
 	record.head.id = n > 0 ? isc_sample_stack(t, l, n, careful) : 0;
 	if (n > 0 && record.head.id == 0)
 		record.body.flags |= ISC_SAMPLE_OTHER;
 	if (record.head.id != 0)
 		atomic_store_explicit(&t->last_stack, record.head.id, memory_order_relaxed);
 	record.body.task = isc_producer_self != NULL ? isc_producer_self->task : 0;
-	isc_write((const isc_record *)&record, 2);
+	isc_write((const isc_record *)&record, record.head.slots);
 }
 
 void isc_sample_end(isc_sampled *t)
@@ -185,7 +191,8 @@ __attribute__((noinline)) static void step(isc_sampled *t, const ucontext_t *con
 	isc_sample_search(isc_profile_on() ? SEARCH_SOON_NS : SEARCH_NS);
 	if (isc_profile_on())
 		isc_profile_spent(isc_sample_cpu_ns() - now);
-	isc_sample_spent(isc_ticks(), isc_ticks() - ticks, steps * t->period_ns);
+	if (isc_sample_for_session())
+		isc_sample_spent(isc_ticks(), isc_ticks() - ticks, now, steps * t->period_ns);
 	t->period_ns = isc_sample_period_ns();
 	/* Somewhere in the next step: the middle of it on average. */
 	isc_sample_arm(t, t->period_ns / 2 + random_next(t) % t->period_ns, now);
