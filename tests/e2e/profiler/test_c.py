@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+ROOT = Path(__file__).resolve().parents[3]
 Profiled = Callable[..., str]
 Shares = Callable[[dict[str, Any], set[str]], dict[str, float]]
 EMPTY = {"interval_us", "total_samples", "elapsed_us", "stacks"}
@@ -174,6 +176,15 @@ def test_a_profile_under_run_without_samples_has_its_own_steps(profiled: Profile
     run = (str(stage / "bin/inferscope"), "run", "--no-report", "--quiet", "--trace", str(tmp_path / "x.isc"), "--")
     state = json.loads(profiled("shares", 1, tmp_path, under=run))
     assert not state["shared"] and state["samples"] == pytest.approx(2000, rel=0.02)
+
+
+def test_where_perf_is_refused_all_the_time_is_still_there(profiled: Profiled, tmp_path: Path, shares: Shares) -> None:
+    """As in a container: timers that tick with the kernel, so a sample stands for several steps."""
+    sandbox = Path(os.environ.get("INFERSCOPE_BUILD", ROOT / "build")).resolve() / "tests/unit/sandbox"
+    state = json.loads(profiled("shares", 2, tmp_path, under=(str(sandbox), "--deny", "process_vm_readv", "--")))
+    assert state["samples"] == pytest.approx(4000, rel=0.02) and state["signals"] < 4000
+    assert state["instructions"] and "not permitted" in state["instructions"]
+    assert shares(profile_in(tmp_path), {"seventy", "thirty"})["seventy"] == pytest.approx(70, abs=6)
 
 
 def test_names_of_cpp_are_as_they_were_written(linked: Callable[[str], str], tmp_path: Path) -> None:
