@@ -107,6 +107,34 @@ void isc_fault_begin(bool hooked)
 		kernel_action(number_of[i], &mine, &theirs[i]);
 }
 
+void isc_fault_end(void)
+{
+	struct sigaction now;
+	bool out = true;
+	isc_guard guard;
+
+	if (!atomic_load(&begun))
+		return;
+	isc_guard_enter(&guard);
+	while (!try_lock())
+		isc_kernel_yield();
+	for (int i = 0; i < FAULTS; i++) {
+		if (kernel_action(number_of[i], NULL, &now) != 0)
+			out = false;
+		else if (is_ours(&now))
+			kernel_action(number_of[i], &theirs[i], NULL);
+		else
+			out = out && aside[i] && now.sa_handler == theirs[i].sa_handler;
+	}
+	/* One that was put over ours calls ours when it is done: next time ours must not go over it. */
+	if (out) {
+		aside[SEGV] = aside[BUS] = false;
+		atomic_store(&begun, false);
+	}
+	unlock();
+	isc_guard_leave(&guard);
+}
+
 bool isc_fault_caught(void)
 {
 	struct sigaction mine = ours(), now;

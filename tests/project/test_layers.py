@@ -20,6 +20,7 @@ ALLOWED = {
     "runtime": {"base"},
     "collect": {"runtime", "base"},
     "symbol": {"base"},
+    "profiler": {"runtime", "symbol", "base"},
     "session": {"runtime/layout.h", "symbol", "trace", "base"},
     "cli": {"session", "analyze", "report", "trace", "base"},
     "python": {"runtime", "base"},
