@@ -3,6 +3,7 @@
 #include "collect/fault.h"
 
 #include <string.h>
+#include <ucontext.h>
 
 #include "collect/sample.h"
 #include "runtime/image.h"
@@ -83,16 +84,24 @@ static void step_aside(int number, siginfo_t *info)
 	isc_guard_leave(&guard);
 }
 
+/* A handler of the program's must not find a stack that the program did not give it: at the end of its own
+ * it is not called, and the program ends.  The next sample gives ours back. */
+static void take_stack_back(const isc_sampled *t, ucontext_t *context)
+{
+	if (t != NULL && context->uc_stack.ss_sp == t->stack)
+		context->uc_stack = (stack_t){.ss_flags = SS_DISABLE};
+}
+
 static void on_fault(int number, siginfo_t *info, void *context)
 {
 	isc_sampled *t = isc_sampled_self;
 
-	(void)context;
 	if (t != NULL && t->fault.armed && repeats(number, info) &&
 	    atomic_load_explicit(ISC_SAMPLED_TID(t), memory_order_relaxed) == isc_kernel_tid()) {
 		t->fault.armed = 0;
 		siglongjmp(t->fault.escape, 1);
 	}
+	take_stack_back(t, context);
 	step_aside(number, info);
 }
 

@@ -147,12 +147,13 @@ void isc_sample_end(isc_sampled *t)
 	isc_write((const isc_record *)&record, 2);
 }
 
-/* The thread was met by a search, or the program took its alternate stack away: sigreturn
- * installs what stands in the context, and would undo a call to sigaltstack(). */
+/* The thread was met by a search, or its alternate stack was taken away, by the program or for a fault of
+ * its own: sigreturn installs what stands in the context, and would undo a call to sigaltstack(). */
 static void settle(isc_sampled *t, ucontext_t *context)
 {
-	isc_sampled_self = t;
-	if ((context->uc_stack.ss_flags & SS_DISABLE) == 0)
+	if (isc_sampled_self == NULL)
+		isc_sampled_self = t;
+	if (isc_sampled_self != t || (context->uc_stack.ss_flags & SS_DISABLE) == 0)
 		return;
 	context->uc_stack.ss_sp = t->stack;
 	context->uc_stack.ss_size = sizeof(t->stack);
@@ -201,8 +202,7 @@ void isc_sample_handle(int number, siginfo_t *info, void *context)
 		isc_sample_signal_pass(number, info, context);
 	} else if (atomic_load_explicit(ISC_SAMPLED_TID(t), memory_order_relaxed) == isc_kernel_tid() &&
 		   isc_sample_on()) {
-		if (isc_sampled_self == NULL)
-			settle(t, context);
+		settle(t, context);
 		if (isc_sampled_self != t) {
 			isc_sample_drop(t);
 		} else if (!t->busy) {

@@ -214,6 +214,12 @@ def nvtx_python() -> str:
     return environment_python("nvtx")
 
 
+@pytest.fixture(scope="session")
+def greenlet_python() -> str:
+    """A Python with greenlet."""
+    return environment_python("greenlet")
+
+
 def pythons() -> list[str]:
     listed = [path for path in os.environ.get("INFERSCOPE_PYTHONS", "").split(os.pathsep) if path]
     if listed:
