@@ -137,8 +137,9 @@ void isc_sample_rate_begin(uint32_t rate_hz, double budget_pct);
 uint32_t isc_sample_period_ns(void);
 uint32_t isc_sample_asked_ns(void);
 
-/* A sample took so many ticks, and the thread ran for so long since the last one. */
-void isc_sample_spent(uint64_t now, uint64_t ticks, uint64_t ran_ns);
+/* A sample took so many ticks, from there on on the thread's CPU clock, and the thread ran for so long since the
+ * last one. */
+void isc_sample_spent(uint64_t now, uint64_t ticks, uint64_t begin_ns, uint64_t ran_ns);
 
 /* ---- sample_signal.c ---------------------------------------------------- */
 

@@ -178,7 +178,7 @@ __attribute__((noinline)) static void step(isc_sampled *t, const ucontext_t *con
 		sample(t, context, ticks, (uint32_t)steps);
 	t->base_ns += (int64_t)(steps * t->period_ns);
 	isc_sample_search();
-	isc_sample_spent(isc_ticks(), isc_ticks() - ticks, steps * t->period_ns);
+	isc_sample_spent(isc_ticks(), isc_ticks() - ticks, now, steps * t->period_ns);
 	t->period_ns = isc_sample_period_ns();
 	/* Somewhere in the next step: the middle of it on average. */
 	isc_sample_arm(t, t->period_ns / 2 + random_next(t) % t->period_ns, now);

@@ -17,6 +17,7 @@
 #define DELIVERY_NS 5000.0    /* of a signal, there and back: what no handler can see */
 #define CHANGE_NS 100000000.0 /* between two changes of the step */
 #define BUCKET_NS 50e6	      /* as in tracing of calls */
+#define LOST_NS 50e3	      /* longer ones are looked at: was it a handler without a CPU? */
 #define LOOKED_NS 20e6	      /* who fills the bucket often, did so in this time */
 
 static uint32_t asked_ns = 5000000;
@@ -69,7 +70,19 @@ static void change(uint32_t from, uint32_t to, uint64_t now)
 					to == asked_ns ? ISC_SAMPLE_RATE_ASKED : ISC_SAMPLE_RATE_GOVERNED));
 }
 
-void isc_sample_spent(uint64_t now, uint64_t ticks, uint64_t ran_ns)
+/* What a handler took, which had its thread's CPU clock there when it began.  Where other threads had the CPU
+ * in between, that is not ours: on a busy machine it would look as if samples cost milliseconds. */
+static uint64_t without_waits(uint64_t ticks, uint64_t begin_ns, double per_ns)
+{
+	double used;
+
+	if ((double)ticks < LOST_NS * per_ns)
+		return ticks;
+	used = (double)(isc_sample_cpu_ns() - begin_ns) * per_ns;
+	return used < (double)ticks ? (uint64_t)used : ticks;
+}
+
+void isc_sample_spent(uint64_t now, uint64_t ticks, uint64_t begin_ns, uint64_t ran_ns)
 {
 	uint64_t changed = atomic_load_explicit(&changed_ticks, memory_order_relaxed), cost;
 	uint32_t period = isc_sample_period_ns();
@@ -79,7 +92,7 @@ void isc_sample_spent(uint64_t now, uint64_t ticks, uint64_t ran_ns)
 	if (share < 0)
 		return;
 	per_ns = ticks_per_ns(now);
-	ticks += (uint64_t)(DELIVERY_NS * per_ns);
+	ticks = without_waits(ticks, begin_ns, per_ns) + (uint64_t)(DELIVERY_NS * per_ns);
 	cost = atomic_load_explicit(&cost_ticks, memory_order_relaxed);
 	cost = cost == 0 ? ticks : cost - cost / 8 + ticks / 8;
 	atomic_store_explicit(&cost_ticks, cost, memory_order_relaxed);

@@ -60,6 +60,7 @@ def totals(run: Any) -> Counter[str]:
     return found
 
 
+THREAD = re.compile(r"^thread t(\d+) p\d+ tid (\d+) ")
 NATIVE = re.compile(rf"(native |guessed |){TEXT} {TEXT}:(\d+)")
 
 
@@ -73,14 +74,18 @@ class Stack:
 
 
 def native_stacks(run: Any) -> list[Stack]:
-    """Every stack in the totals with its native frames."""
+    """Every stack in the totals with its native frames; threads by their numbers in the system."""
     found = []
+    tids: dict[str, int] = {}
     for line in run.dump():
+        told = THREAD.match(line)
+        if told:
+            tids[told.group(1)] = int(told.group(2))
         got = TOTAL.match(line)
         if got:
             _, thread, count, _, cpu_ns, flags, stack = got.groups()
             frames = [(kind.strip(), name, file, int(no)) for kind, name, file, no in NATIVE.findall(stack)]
-            found.append(Stack(int(thread), int(count), int(cpu_ns), set(flags.split()), frames))
+            found.append(Stack(tids.get(thread, 0), int(count), int(cpu_ns), set(flags.split()), frames))
     return found
 
 

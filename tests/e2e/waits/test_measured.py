@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -186,11 +185,12 @@ def test_time_without_the_gil_is_what_the_program_measured(inferscope: Any, pyth
 
 
 FILES = """
+data = bytes(1 << 20)
 def writer():
     named("waiter")
     with open(sys.argv[0] + ".data", "wb", buffering=0) as file:
         for _ in range(40):
-            file.write(bytes(1 << 20))
+            timed("io_wait", file.write, data)
             timed("io_wait", os.fsync, file.fileno())
 threads(writer)
 """
@@ -202,9 +202,7 @@ def test_waiting_for_a_disk_is_what_the_program_measured(inferscope: Any, python
     if mine < 50_000:
         pytest.skip("this disk makes nobody wait")
     # Some of it is the kernel at work for the thread, on a CPU.
-    waited = thread.io_wait + (thread.syscall or 0) + (thread.native or 0)
-    assert thread.io_wait <= 1.05 * mine + SLACK_US, thread
-    assert waited >= 0.95 * mine - SLACK_US, (thread, mine)
+    assert thread.io_wait + (thread.syscall or 0) == pytest.approx(mine, rel=WITHIN, abs=SLACK_US), thread
 
 
 HELD = """
@@ -235,9 +233,9 @@ def test_the_holder_of_a_lock_is_named_with_its_stack(inferscope: Any, python: s
     waits = [
         line
         for line in run.dump()
-        if re.search(rf" t{told['waiter']} .*wait_exit sem", line) and f" holder {told['holder']} " in line
+        if "wait_exit sem" in line and '"waiter"' in line and f" holder {told['holder']} " in line
     ]
-    assert len(waits) >= 2, run.dump()
+    assert len(waits) >= 2, run.dump()[-100:]
     assert any('"inside_the_lock"' in line.partition(" holder ")[2] for line in waits), waits
 
 
