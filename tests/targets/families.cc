@@ -97,7 +97,9 @@ __attribute__((noinline)) int qsort_way(int n)
 
 __attribute__((noinline)) int recursive_way(int n)
 {
-	return n % 25 == 0 ? leaf(n) : recursive_way(n + 1) + 1;
+	volatile int below = n % 25 == 0 ? leaf(n) : recursive_way(n + 1); // not the last thing it does
+
+	return below + 1;
 }
 
 template <typename Way> __attribute__((noinline)) static void spend(Way way)

@@ -82,23 +82,20 @@ def test_D4_every_step_is_accounted_for(inferscope: Any, python: str, tmp_path: 
 
 # Work in pieces of all lengths, with waits between them, in threads of which some live for one piece only.
 PIECES = """
-import json, sys, threading, time
-told = []
+import sys, threading, time
 def piece(ms):
     end = time.thread_time_ns() + int(ms * 1_000_000)
     while time.thread_time_ns() < end:
         for _ in range(20): pass
 def work(pieces):
-    begin = time.thread_time_ns()
     for n in range(pieces):
         piece(1 + n * 7 % 13 / 2)
         time.sleep(0.001)
-    told.append(time.thread_time_ns() - begin)
 for _ in range(int(sys.argv[1])):
     threads = [threading.Thread(target=work, args=(n,)) for n in (40, 25, 1, 2, 3)]
     for t in threads: t.start()
     for t in threads: t.join()
-print(sum(told))
+print(time.process_time_ns())
 """
 
 
@@ -114,13 +111,13 @@ def test_D4_ticks_are_accounted_for_in_threads_that_come_and_go(
     )
     assert run.returncode == 0, run.stderr
     truth, taken = int(run.stdout), samples(run)
-    found = sum(s.cpu_ns for s in taken if s.names(program)[:1] == ["work"] or "gone" in s.flags)
-    # A thread that ends between two ticks is right on average: half a step of each, either way.
+    # A thread that ends between two ticks is right on average: half a step of each, either way.  What the
+    # interpreter does at its end comes after the truth was told.
     threads, step = 5 * rounds, 1e9 / int(rate)
-    assert found == pytest.approx(truth, rel=0.01, abs=2 * step * threads**0.5)
-    if rate in ("1000", "10000"):
-        # Not many for one: different moments, not the same ones with more weight.
-        assert len(taken) > 0.5 * truth / step or rate == "10000"
+    found, slack = sum(s.cpu_ns for s in taken), 2 * step * threads**0.5
+    assert truth * 0.99 - slack < found < truth * 1.01 + slack + 30_000_000
+    # Different moments, not the same ones with more weight; above 1 kHz a signal takes its time.
+    assert len(taken) > truth / step * (0.1 if rate == "10000" else 0.5)
 
 
 def test_totals_hold_the_same_time_as_the_samples(inferscope: Any, tmp_path: Path) -> None:
