@@ -183,6 +183,13 @@ print("now", flush=True)
     assert ("most recent call first" in run.stderr) == enabled
 
 
+def test_H3_a_fault_finds_the_stack_that_the_program_gave_it(inferscope: Any, target: Callable[[str], str]) -> None:
+    run = same(inferscope, target("unstacked.c"), more=ALL)
+    assert "thread: faults 40, on its own stack 40" in run.stdout
+    # Ours is back after each.
+    assert len(samples(run)) > 15
+
+
 OVERFLOW = """
 import ctypes, faulthandler, sys, threading
 if {enabled}: faulthandler.enable(all_threads=False)
