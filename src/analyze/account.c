@@ -66,17 +66,28 @@ static void settle_told(struct settling *s, const isc_account *a)
 	}
 }
 
+/* Loops that yield are told by the agent, and seen in samples with those that do not: the larger one is all. */
+static void settle_spinning(struct settling *s, const isc_account *a)
+{
+	static const int ran[] = {ON_CPU, UNWATCHED, PARTS};
+	double all = a->python + a->native + a->spin, told = a->told[ISC_STATE_SPIN] * fitting(a), seen = 0;
+
+	if (a->sampled && a->spin > 0)
+		seen = a->switches ? s->left[ON_CPU] * a->spin / all : a->spin;
+	if (a->agent || (a->sampled && a->placed)) {
+		know(s, ISC_STATE_SPIN, !a->agent || seen > told ? ISC_SOURCE_SAMPLED : ISC_SOURCE_AGENT);
+		take(s, ISC_STATE_SPIN, fmax(told, seen), ran);
+	}
+}
+
 /* What ran, by its samples. */
 static void settle_running(struct settling *s, const isc_account *a)
 {
-	static const int runs[] = {ON_CPU, PARTS}, ran[] = {ON_CPU, UNWATCHED, PARTS};
-	double seen = a->python + a->native, running = s->left[ON_CPU];
+	static const int runs[] = {ON_CPU, PARTS};
+	double seen = a->python + a->native, running;
 
-	if (a->agent) {
-		know(s, ISC_STATE_SPIN, ISC_SOURCE_AGENT);
-		take(s, ISC_STATE_SPIN, a->told[ISC_STATE_SPIN] * fitting(a), ran);
-		running = s->left[ON_CPU];
-	}
+	settle_spinning(s, a);
+	running = s->left[ON_CPU];
 	if (a->sampled) {
 		know(s, ISC_STATE_PYTHON, ISC_SOURCE_SAMPLED);
 		know(s, ISC_STATE_NATIVE, ISC_SOURCE_SAMPLED);

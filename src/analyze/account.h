@@ -22,7 +22,9 @@ typedef struct isc_account {
 	bool throttling;	 /* and time that the group had used up its share */
 	double told[ISC_STATES]; /* of waits, collections, throttling, spinning */
 	bool sampled;		 /* the thread's program is sampled */
+	bool placed;		 /* and its samples say in which native function they are */
 	double python, native;	 /* CPU time by samples */
+	double spin;		 /* of what waits for others on its CPU, in neither of them */
 	bool traced;		 /* without samples: Python calls are traced on it */
 } isc_account;
 

@@ -119,6 +119,7 @@ typedef struct isc_analysis_scope {
 	uint64_t open;	    /* never left */
 	uint64_t unmatched; /* left, but the entering was lost */
 	double total_us, mean_us, p50_us, p90_us, p99_us, max_us;
+	double p40_us, p60_us;	/* the scopes between them are the median ones */
 	isc_analysis_bin *bins; /* by duration, empty ones left out */
 	size_t bin_count;
 } isc_analysis_scope;
@@ -183,7 +184,11 @@ typedef struct isc_analysis_stack {
 	size_t frame_count;
 	uint32_t pid; /* 0: not known */
 	uint64_t samples;
-	double us; /* CPU time */
+	double us;		   /* CPU time */
+	double us_median, us_slow; /* in a scope of the middle, and in a slow one, on average; negative: not known */
+	bool counted;		   /* the next two are known, of all its samples or nearly all */
+	double instructions, cycles;
+	double memory_bytes; /* by which the most memory of the process grew in it */
 } isc_analysis_stack;
 
 /* A place in the tree of who called whom, functions that only lead to one other folded
@@ -205,6 +210,9 @@ typedef struct isc_analysis_samples {
 	double unknown_us;  /* whose stack is not known */
 	size_t stacks;	    /* different ones */
 	size_t lines;	    /* different ones */
+	isc_text scope;	    /* whose median and slow ones are told apart; empty: none */
+	uint64_t median_scopes, slow_scopes;
+	uint64_t counted; /* that have counts of the processor */
 	uint64_t other_line_samples;
 	double other_lines_us; /* of lines that are not listed */
 } isc_analysis_samples;
@@ -259,6 +267,8 @@ typedef struct isc_analysis {
 	size_t stack_count;
 	isc_analysis_path *paths;
 	size_t path_count;
+
+	double minor_faults, major_faults; /* of the program and the children it waited for; negative: not known */
 
 	double budget_pct; /* negative: off or not known */
 	bool budget_known;

@@ -18,11 +18,14 @@ typedef struct isc_facts { /* the session's own words, from the trace's meta */
 	bool broken; /* there, but not JSON, or not an object */
 	bool perf_known, perf_ok;
 	isc_text perf, perf_remedy;
+	bool counters_known, counters_ok, counters_stand_in;
+	isc_text counters, counters_remedy;
 	double wall_us; /* negative: not said; so are all below */
 	double recorder_cpu_us, recorder_cpu_pct, measured_pct, switch_cost_pct;
 	uint64_t roster_lost, attach_failed, switches_lost;
 	bool session_on_disk;
 	bool waits;	     /* the program was asked to tell of its waits */
+	isc_text throttle;   /* why that is not known */
 	double throttled_us; /* its group had used up its share; negative: not known */
 	uint64_t switches;   /* stored */
 	isc_text follow;
@@ -47,6 +50,7 @@ typedef struct isc_build {
 
 	isc_totals *totals; /* of the window, or of everything */
 	double us_per_tick; /* of totals; 0: not known */
+	double tick_us;	    /* of events, likewise */
 
 	isc_function_table table;
 	isc_hashmap entry_of; /* process index -> rank in a->processes + 1 */

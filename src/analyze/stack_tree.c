@@ -174,12 +174,25 @@ bool isc_stack_tree_add(isc_stack_tree *t, isc_build *b, const isc_total_stack *
 		return false;
 	t->node[n].samples = sum(t->node[n].samples, s->samples);
 	t->node[n].self_us += us;
+	t->node[n].counted = sum(t->node[n].counted, s->counted);
+	t->node[n].instructions += (double)s->instructions;
+	t->node[n].cycles += (double)s->cycles;
+	t->node[n].grown += (double)s->grown;
+	b->a->samples.counted = sum(b->a->samples.counted, s->counted);
 	b->a->samples.count = sum(b->a->samples.count, s->samples);
 	b->a->samples.steps = sum(b->a->samples.steps, s->steps);
 	b->a->samples.us += us;
 	if (!t->node[n].known)
 		b->a->samples.unknown_us += us;
 	return true;
+}
+
+uint32_t isc_stack_tree_find(const isc_stack_tree *t, uint32_t process, uint32_t stack)
+{
+	const uint64_t *known =
+		stack != 0 ? isc_hashmap_find(&t->by_definition, isc_hashmap_key(process, stack)) : NULL;
+
+	return known != NULL ? (uint32_t)*known : 0;
 }
 
 void isc_stack_tree_sum(isc_stack_tree *t)

@@ -20,6 +20,10 @@ typedef struct isc_tree_node {
 	bool known;	 /* false: what is here is "?" and the like */
 	uint64_t samples;
 	double self_us;
+	double median_us, slow_us; /* of self_us, in scopes of these kinds */
+	uint64_t counted;	   /* samples with the next two */
+	double instructions, cycles;
+	double grown;
 	double total_us;	/* with all below; after isc_stack_tree_sum() */
 	uint64_t total_samples; /* likewise */
 } isc_tree_node;
@@ -48,6 +52,9 @@ void isc_stack_tree_fini(isc_stack_tree *t);
 /* Adds samples of one stack; false: no memory. */
 bool isc_stack_tree_add(isc_stack_tree *t, isc_build *b, const isc_total_stack *s);
 
+/* The node of a stack that was added; 0: there is none. */
+uint32_t isc_stack_tree_find(const isc_stack_tree *t, uint32_t process, uint32_t stack);
+
 /* Nothing more is added: sums up. */
 void isc_stack_tree_sum(isc_stack_tree *t);
 
@@ -61,6 +68,9 @@ static inline bool isc_tree_is_frame(const isc_tree_node *n)
 
 /* What a report shows of a frame. */
 isc_analysis_frame isc_stack_tree_frame(const isc_stack_tree *t, const isc_build *b, size_t node);
+
+/* Fills in median_us and slow_us, from the events; false: no memory. */
+bool isc_build_slow_scopes(isc_build *b, isc_stack_tree *t);
 
 /* Sorted lists of the analysis, from the tree; false: no memory. */
 bool isc_build_lines(isc_build *b, const isc_stack_tree *t);

@@ -1,6 +1,7 @@
 #include "analyze/states.h"
 
 #include "analyze/account.h"
+#include "analyze/spin.h"
 #include "analyze/waits.h"
 #include "trace/frame.h"
 
@@ -33,7 +34,7 @@ const char *isc_source_name(enum isc_source source)
 
 /* What is known of a process as a whole. */
 struct told {
-	bool sampled, collections;
+	bool sampled, placed, collections;
 };
 
 static size_t rank_of(const isc_hashmap *by_index, uint32_t thread)
@@ -58,7 +59,7 @@ static void take_waits(isc_build *b, const isc_hashmap *by_index, isc_account *a
 			told[process].collections = true;
 		if (rank == SIZE_MAX)
 			continue;
-		state = isc_waits_of(b, w);
+		state = isc_waits_of(b->trace, w);
 		account[rank].told[state] += us > 0 ? us : 0;
 		if ((TRANSFERS >> w->call & 1) != 0 && brief < (double)w->count * BRIEF_US)
 			state = ISC_STATE_SYSCALL;
@@ -78,11 +79,15 @@ static void take_samples(isc_build *b, const isc_hashmap *by_index, isc_account 
 					    : isc_trace_frame(b->trace, s->process, s->stack, &frame) &&
 						      frame.kind == ISC_FRAME_NATIVE;
 
-		if (process != SIZE_MAX)
+		if (process != SIZE_MAX) {
 			told[process].sampled = true;
+			told[process].placed |= frame.kind == ISC_FRAME_NATIVE;
+		}
 		if (rank == SIZE_MAX)
 			continue;
-		if (native)
+		if (isc_spin_is(&frame))
+			account[rank].spin += (double)s->cpu_ns / 1e3;
+		else if (native)
 			account[rank].native += (double)s->cpu_ns / 1e3;
 		else
 			account[rank].python += (double)s->cpu_ns / 1e3;
@@ -119,6 +124,7 @@ static void settle(const isc_build *b, const isc_track *track, const struct told
 		account->agent = b->facts.waits && p->traced && b->us_per_tick > 0;
 		account->collections = told[process].collections && b->us_per_tick > 0;
 		account->sampled = told[process].sampled;
+		account->placed = told[process].placed;
 		account->traced = p->python && b->calls_seen;
 	}
 	/* One figure for the whole group: at most what the thread was ready and had no CPU. */

@@ -102,10 +102,10 @@ enum isc_state isc_waits_state(uint32_t call, const isc_waits_frame *frames, siz
 	return plain[call];
 }
 
-static void take_code(const isc_build *b, uint32_t process, uint32_t id, isc_waits_frame *frame)
+static void take_code(const isc_trace *trace, uint32_t process, uint32_t id, isc_waits_frame *frame)
 {
 	uint32_t len = 0;
-	const char *data = isc_trace_define(b->trace, process, id, ISC_DEF_CODE, &len);
+	const char *data = isc_trace_define(trace, process, id, ISC_DEF_CODE, &len);
 	isc_def_code code;
 
 	*frame = (isc_waits_frame){0};
@@ -120,15 +120,15 @@ static void take_code(const isc_build *b, uint32_t process, uint32_t id, isc_wai
 	frame->file = (isc_text){data + code.name_len, code.file_len};
 }
 
-enum isc_state isc_waits_of(const isc_build *b, const isc_total_wait *w)
+enum isc_state isc_waits_of(const isc_trace *trace, const isc_total_wait *w)
 {
-	const isc_trace_thread *thread = isc_trace_thread_find(b->trace, w->thread);
+	const isc_trace_thread *thread = isc_trace_thread_find(trace, w->thread);
 	isc_stack_frame stack[ISC_STACK_FRAMES_MAX];
 	isc_waits_frame frames[FRAMES];
-	int n = w->stack != 0 ? isc_trace_stack(b->trace, w->process, w->stack, stack, (int)ISC_STACK_FRAMES_MAX) : 0;
+	int n = w->stack != 0 ? isc_trace_stack(trace, w->process, w->stack, stack, (int)ISC_STACK_FRAMES_MAX) : 0;
 	size_t near = 0;
 
 	for (; near < FRAMES && (int)near < n; near++)
-		take_code(b, w->process, stack[n - 1 - (int)near].code, &frames[near]);
+		take_code(trace, w->process, stack[n - 1 - (int)near].code, &frames[near]);
 	return isc_waits_state(w->call, frames, near, w->holder, thread != NULL ? thread->tid : 0);
 }

@@ -5,7 +5,7 @@
 #ifndef ISC_ANALYZE_WAITS_H
 #define ISC_ANALYZE_WAITS_H
 
-#include "analyze/build.h"
+#include "analyze/analysis.h"
 
 /* One function of a stack; file and name are raw. */
 typedef struct isc_waits_frame {
@@ -20,6 +20,6 @@ typedef struct isc_waits_frame {
 enum isc_state isc_waits_state(uint32_t call, const isc_waits_frame *frames, size_t n, uint32_t holder, uint32_t self);
 
 /* The same for a row of totals. */
-enum isc_state isc_waits_of(const isc_build *b, const isc_total_wait *w);
+enum isc_state isc_waits_of(const isc_trace *trace, const isc_total_wait *w);
 
 #endif

@@ -19,6 +19,7 @@
 #define DOCTOR "inferscope doctor says what is missing here and how to get it"
 
 /* Of the sampled time so much may be without a stack before it is said. */
+#define NO_WORD "the trace does not say why"
 #define UNKNOWN_SHARE 0.05
 
 enum { NOTE = 0, GRAVE = 1 };
@@ -319,9 +320,19 @@ static void about_samples(isc_build *b)
 		     "%s of the sampled CPU time (%s) has no stack that is known: threads without Python, or stacks "
 		     "that could not be read",
 		     isc_units_percent(&pct, s->unknown_us / s->us * 100), isc_units_time(&n, s->unknown_us));
-	warn(b, NOTE, "no_counters", NULL,
-	     "hardware counters and slow scopes were not looked at: instructions, us_median and us_slow of stacks "
-	     "are empty");
+	if (b->facts.counters_stand_in)
+		warn(b, GRAVE, "no_counters", "run without INFERSCOPE_TEST_COUNTERS",
+		     "instructions and cycles of stacks are none: other events stand for them, as tests asked for");
+	else if (s->counted == 0)
+		warn(b, NOTE, "no_counters", b->facts.counters_remedy.len > 0 ? b->facts.counters_remedy.at : NULL,
+		     "instructions were not counted: %.*s",
+		     b->facts.counters_known && !b->facts.counters_ok ? (int)b->facts.counters.len
+								      : (int)strlen(NO_WORD),
+		     b->facts.counters_known && !b->facts.counters_ok ? b->facts.counters.at : NO_WORD);
+	if (s->scope.len == 0)
+		warn(b, NOTE, "no_slow_scopes", "mark what repeats, a request or a step, as a scope",
+		     "no scope was entered 20 times and took different times: us_median and us_slow of stacks are "
+		     "empty");
 }
 
 static void about_parts(isc_build *b)
@@ -351,7 +362,16 @@ static void about_parts(isc_build *b)
 		     "functions, lines, "
 		     "stacks and syscalls are empty");
 	warn(b, NOTE, "no_memory", NULL,
-	     "memory was not recorded: memory and numa are empty; page_fault, gc and throttled are not told of yet");
+	     "memory was not recorded: memory has the counts of page faults alone, and numa is empty; how long faults "
+	     "took is not known: it is part of what they interrupted");
+	if (b->facts.throttled_us < 0)
+		warn(b, NOTE, "no_throttling", NULL,
+		     "whether a limit of CPU time held the program up is not known%s%.*s",
+		     b->facts.throttle.len > 0 ? ": " : "", (int)b->facts.throttle.len,
+		     b->facts.throttle.len > 0 ? b->facts.throttle.at : "");
+	else if (b->cut)
+		warn(b, NOTE, "no_throttling", "look at the whole run",
+		     "whether a limit of CPU time held the program up is known of the whole run alone");
 	warn(b, NOTE, "no_gpu", NULL,
 	     "GPU activity was not recorded: gpus, kernels, copies and clock.sync are empty, gpu_wait is not known");
 }
@@ -367,9 +387,7 @@ static void about_waits(isc_build *b)
 		     "io_wait, sleep, idle, syscall and spin are not known");
 	if (b->a->gc_unseen > 0)
 		warn(b, NOTE, "unseen_collections", NULL,
-		     "the program took our entry out of gc.callbacks: %s collections of garbage were not timed, and "
-		     "count "
-		     "as what they interrupted",
+		     "%s collections of garbage were not timed, and count as what they interrupted",
 		     isc_units_count(&n, b->a->gc_unseen));
 }
 

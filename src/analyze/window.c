@@ -80,7 +80,7 @@ isc_status isc_build_window(isc_build *b, isc_error *err)
 		return st;
 	b->start_ns = isc_trace_header(b->trace)->start_ns;
 	b->end_ns = later(b->start_ns, b->end != NULL ? b->end->end_ns : last_known_ns(b));
-	b->us_per_tick = measure_tick(b);
+	b->us_per_tick = b->tick_us = measure_tick(b);
 	b->from_ns = b->start_ns;
 	b->to_ns = b->end_ns;
 	b->a->why = "the whole run";
@@ -224,7 +224,8 @@ static isc_status feed_one(isc_build *b, struct inside *in, const isc_event *ev,
 		}
 		st = isc_totals_feed(in->totals, ev->process, ev->thread, ev->stream, &first, extra, ev->extra_len,
 				     err);
-	} else if (st == ISC_OK && (ev->kind == ISC_KIND_GOVERNED || ev->kind == ISC_KIND_BURST)) {
+	} else if (st == ISC_OK && (ev->kind == ISC_KIND_GOVERNED || ev->kind == ISC_KIND_BURST ||
+				    (ev->kind == ISC_KIND_GC && ev->arg == ISC_GC_WATCHED))) {
 		first.ticks = ev->time_ns < b->from_ns ? b->from_ns : ev->time_ns < b->to_ns ? ev->time_ns : b->to_ns;
 		st = isc_totals_recall(in->totals, ev->process, ev->thread, ev->stream, &first, ev->extra,
 				       ev->extra_len, err);

@@ -42,7 +42,8 @@ enum isc_kind {
 	ISC_KIND_GOVERNED = 22,	   /* id: code, or 0 for all; arg: enum isc_governed */
 	ISC_KIND_MISSED = 23,	   /* the stack is nearly used up; arg 1: calls are missed from now on; 0: no more */
 	ISC_KIND_BURST = 24,	   /* calls were counted; arg: isc_burst_flag; behind it: isc_burst, isc_burst_calls */
-	ISC_KIND_SAMPLE = 32,	   /* id: stack; arg: steps it stands for; behind it: isc_sample */
+	ISC_KIND_SAMPLE =
+		32, /* id: stack; arg: steps it stands for; behind it: isc_sample, and maybe isc_sample_counts */
 	ISC_KIND_SAMPLE_RATE = 33, /* id: ns of a step from now on, in this process; arg: enum isc_sample_rate */
 	ISC_KIND_WAIT_ENTER = 48,  /* id: stack; arg: enum isc_wait_call; a wait begins that may be long */
 	ISC_KIND_WAIT_EXIT = 49,   /* id: stack; arg: enum isc_wait_call; behind it: isc_wait.  Needs no enter */
@@ -103,9 +104,19 @@ typedef struct isc_sample {
 	uint32_t period_ns; /* CPU time of one step */
 	uint32_t flags;	    /* enum isc_sample_flag */
 	uint32_t task;	    /* name of the asyncio task; 0: none, or not known */
-	uint32_t zero;
+	uint32_t cost_ns;   /* CPU time of the process that samples took since the last that said so */
 } isc_sample;
 _Static_assert(sizeof(isc_sample) == 16, "sample");
+
+/* Behind that, where there is something to tell. */
+typedef struct isc_sample_counts {
+	uint64_t instructions; /* of the thread, since its last sample; ISC_COUNT_UNKNOWN: not counted */
+	uint64_t cycles;       /* likewise */
+	uint64_t grown;	       /* bytes by which the most memory of the process grew, since its last sample */
+	uint64_t zero;
+} isc_sample_counts;
+_Static_assert(sizeof(isc_sample_counts) == 32, "counts of a sample");
+#define ISC_COUNT_UNKNOWN UINT64_MAX
 
 enum isc_sample_flag {
 	ISC_SAMPLE_CUT = 1u << 0,	 /* the root side is missing */
@@ -179,6 +190,7 @@ typedef struct isc_gc {
 	uint32_t unseen;    /* collections since the last one that were not told of */
 } isc_gc;
 _Static_assert(sizeof(isc_gc) == 16, "collection");
+#define ISC_GC_WATCHED UINT16_MAX /* as the generation: none has ended, they are told of from now on */
 
 #define ISC_STACK_FRAMES_MAX 512u /* deeper ones are cut */
 

@@ -45,6 +45,12 @@ static void write_brief(enum isc_wait_call call, uint64_t now, uint64_t ticks, u
 	isc_write((const isc_record *)&record, 2);
 }
 
+static void spend(uint64_t ticks)
+{
+	isc_budget_take((int64_t)ticks);
+	isc_sample_cost_add(ticks);
+}
+
 static void add_brief(enum isc_wait_call call, uint64_t now, uint64_t ticks)
 {
 	isc_producer *t = producer();
@@ -61,7 +67,7 @@ static void add_brief(enum isc_wait_call call, uint64_t now, uint64_t ticks)
 		isc_wait_brief told = *sum;
 
 		*sum = (isc_wait_brief){0, 0};
-		isc_budget_take((int64_t)(told.count * BRIEF_COST));
+		spend(told.count * BRIEF_COST);
 		write_brief(call, now, told.ticks, told.count);
 	}
 }
@@ -107,7 +113,7 @@ static void take_cost(uint64_t begin)
 {
 	uint64_t ticks = isc_ticks() - begin;
 
-	isc_budget_take((int64_t)(ticks < COST_MOST ? ticks : COST_MOST));
+	spend(ticks < COST_MOST ? ticks : COST_MOST);
 }
 
 /* Only where the last one was long, so not often: not a question of the budget. */

@@ -192,6 +192,7 @@ static void close_sources(isc_sampled *t)
 	if (t->perf >= 0)
 		isc_kernel_close(t->perf);
 	t->timer = t->perf = -1;
+	isc_sample_count_end(t);
 }
 
 void isc_sample_arm(isc_sampled *t, uint64_t after_ns, uint64_t now_ns)
@@ -260,6 +261,7 @@ static void begin_thread(isc_sampled *t, uint32_t tid)
 		tell_once();
 		return;
 	}
+	isc_sample_count_begin(t, tid);
 	/* The first signal then comes anywhere in the first step, and short threads get their share. */
 	t->base_ns = (int64_t)now - period / 2;
 	t->period_ns = period;
@@ -484,6 +486,7 @@ static void forked(void)
 		if (t->perf >= 0)
 			isc_kernel_close(t->perf);
 		t->perf = -1;
+		isc_sample_count_end(t);
 		if (t != isc_sampled_self)
 			atomic_store(ISC_SAMPLED_TID(t), 0);
 	}

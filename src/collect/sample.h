@@ -4,6 +4,7 @@
  *	sample.c		which threads there are, and their timers
  *	sample_handler.c	what happens at a step
  *	sample_native.c		native frames, and one stack of both
+ *	sample_count.c		what the processor counts between samples
  *	sample_rate.c		how long a step is, inside the budget
  *	sample_signal.c		the signal, shared with the program
  *	sample_stack.c		stacks and code objects, each defined once
@@ -131,15 +132,27 @@ void isc_sample_handle(int number, siginfo_t *info, void *context);
 uint32_t isc_sample_here(uintptr_t gil_cond, isc_wait *wait);
 const isc_python_layout *isc_sample_layout(void);
 
+/* ---- sample_count.c ----------------------------------------------------- */
+
+/* What perf counts on a thread, if the session wants that; from any thread. */
+void isc_sample_count_begin(const isc_sampled *t, uint32_t tid);
+void isc_sample_count_end(const isc_sampled *t);
+
+/* Since the last time; false: there is nothing to tell. */
+bool isc_sample_count(const isc_sampled *t, isc_sample_counts *out);
+
 /* ---- sample_rate.c ------------------------------------------------------ */
 
 void isc_sample_rate_begin(uint32_t rate_hz, double budget_pct);
 uint32_t isc_sample_period_ns(void);
 uint32_t isc_sample_asked_ns(void);
 
-/* A sample took so many ticks, from there on on the thread's CPU clock, and the thread ran for so long since the
- * last one. */
-void isc_sample_spent(uint64_t now, uint64_t ticks, uint64_t begin_ns, uint64_t ran_ns);
+/* A sample took so many ticks, since this CPU time of its thread, which ran for so long since the last one. */
+void isc_sample_spent(uint64_t now, uint64_t ticks, uint64_t from_cpu_ns, uint64_t ran_ns);
+
+/* What is spent, and told of with the next sample. */
+void isc_sample_cost_add(uint64_t ticks);
+uint32_t isc_sample_cost_take(void); /* in ns */
 
 /* ---- sample_signal.c ---------------------------------------------------- */
 

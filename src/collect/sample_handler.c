@@ -118,14 +118,18 @@ static void sample(isc_sampled *t, const ucontext_t *context, uint64_t ticks, ui
 	struct {
 		isc_record head;
 		isc_sample body;
+		isc_sample_counts counts;
 	} record = {.head = {.ticks = ticks, .kind = ISC_KIND_SAMPLE, .slots = 2, .arg = (uint16_t)steps}};
 
+	if (isc_sample_count(t, &record.counts))
+		record.head.slots = 4;
 	record.body.period_ns = t->period_ns;
+	record.body.cost_ns = isc_sample_cost_take();
 	record.head.id = stack_now(t, context, &record.body.flags);
 	if (record.head.id != 0)
 		atomic_store_explicit(&t->last_stack, record.head.id, memory_order_relaxed);
 	record.body.task = isc_producer_self != NULL ? isc_producer_self->task : 0;
-	isc_write((const isc_record *)&record, 2);
+	isc_write((const isc_record *)&record, record.head.slots);
 }
 
 void isc_sample_end(isc_sampled *t)

@@ -25,7 +25,8 @@ static _Atomic uint32_t period_ns = 5000000;
 static double share; /* of the time; negative: no budget */
 static uint64_t begun_ticks, begun_ns;
 static _Atomic uint64_t changed_ticks;
-static _Atomic uint64_t cost_ticks; /* of a sample, lately */
+static _Atomic uint64_t cost_ticks;   /* of a sample, lately */
+static _Atomic uint64_t untold_ticks; /* spent since the last sample that told */
 
 uint32_t isc_sample_period_ns(void)
 {
@@ -70,6 +71,19 @@ static void change(uint32_t from, uint32_t to, uint64_t now)
 					to == asked_ns ? ISC_SAMPLE_RATE_ASKED : ISC_SAMPLE_RATE_GOVERNED));
 }
 
+void isc_sample_cost_add(uint64_t ticks)
+{
+	atomic_fetch_add_explicit(&untold_ticks, ticks, memory_order_relaxed);
+}
+
+uint32_t isc_sample_cost_take(void)
+{
+	uint64_t now = isc_ticks();
+	double ns = (double)atomic_exchange_explicit(&untold_ticks, 0, memory_order_relaxed) / ticks_per_ns(now);
+
+	return ns < (double)UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
+}
+
 /* What a handler took, which had its thread's CPU clock there when it began.  Where other threads had the CPU
  * in between, that is not ours: on a busy machine it would look as if samples cost milliseconds. */
 static uint64_t without_waits(uint64_t ticks, uint64_t begin_ns, double per_ns)
@@ -89,13 +103,14 @@ void isc_sample_spent(uint64_t now, uint64_t ticks, uint64_t begin_ns, uint64_t 
 	double per_ns, most;
 	int64_t left;
 
-	if (share < 0)
-		return;
 	per_ns = ticks_per_ns(now);
 	ticks = without_waits(ticks, begin_ns, per_ns) + (uint64_t)(DELIVERY_NS * per_ns);
+	isc_sample_cost_add(ticks);
 	cost = atomic_load_explicit(&cost_ticks, memory_order_relaxed);
 	cost = cost == 0 ? ticks : cost - cost / 8 + ticks / 8;
 	atomic_store_explicit(&cost_ticks, cost, memory_order_relaxed);
+	if (share < 0)
+		return;
 	most = BUCKET_NS * per_ns * share;
 	if (atomic_load_explicit(&isc_budget_self.most, memory_order_relaxed) == 0)
 		isc_budget_set((int64_t)most);

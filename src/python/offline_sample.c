@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "analyze/spin.h"
 #include "python/offline.h"
 #include "trace/frame.h"
 
@@ -71,12 +72,15 @@ static PyObject *stack_of(isc_event_maker *m, uint32_t process, uint32_t id)
 }
 
 /* The state of a thread that runs follows from its newest frame. */
-static PyObject *state_of(const isc_excerpt *spans, const isc_piece *span, PyObject *newest)
+static PyObject *state_of(const isc_event_maker *m, const isc_excerpt *spans, const isc_piece *span, PyObject *newest)
 {
 	PyObject *kind = newest != NULL ? PyDict_GetItemString(newest, "kind") : NULL;
 	uint32_t unknown = ISC_SAMPLE_FAULT | ISC_SAMPLE_BLIND | ISC_SAMPLE_OTHER;
 	isc_sample body = {0};
+	isc_frame frame;
 
+	if (isc_trace_frame(m->trace, span->process, span->id, &frame) && isc_spin_is(&frame))
+		return PyUnicode_FromString("spin");
 	if (kind != NULL) {
 		Py_INCREF(kind);
 		return kind;
@@ -85,6 +89,19 @@ static PyObject *state_of(const isc_excerpt *spans, const isc_piece *span, PyObj
 		memcpy(&body, spans->extra.data + span->extra, sizeof(body));
 	if (body.flags & ISC_SAMPLE_NO_PYTHON && !(body.flags & unknown))
 		return PyUnicode_FromString("native");
+	Py_INCREF(Py_None);
+	return Py_None;
+}
+
+static PyObject *instructions_of(const isc_excerpt *spans, const isc_piece *span)
+{
+	isc_sample_counts counts;
+
+	if (span->extra_len >= sizeof(isc_sample) + sizeof(counts)) {
+		memcpy(&counts, spans->extra.data + span->extra + sizeof(isc_sample), sizeof(counts));
+		if (counts.instructions != ISC_COUNT_UNKNOWN)
+			return PyLong_FromUnsignedLongLong(counts.instructions);
+	}
 	Py_INCREF(Py_None);
 	return Py_None;
 }
@@ -98,17 +115,19 @@ static bool take_over(PyObject *event, PyObject *frame, const char *key)
 
 bool isc_event_add_sample(isc_event_maker *m, const isc_excerpt *spans, const isc_piece *span, PyObject *event)
 {
-	PyObject *stack = stack_of(m, span->process, span->id), *newest, *state;
+	PyObject *stack = stack_of(m, span->process, span->id), *newest, *state, *counted;
 	bool good;
 
 	if (stack == NULL)
 		return false;
 	newest = PyList_Size(stack) > 0 ? PyList_GetItem(stack, PyList_Size(stack) - 1) : NULL;
-	state = state_of(spans, span, newest);
-	good = state != NULL && PyDict_SetItemString(event, "stack", stack) == 0 &&
+	state = state_of(m, spans, span, newest);
+	counted = instructions_of(spans, span);
+	good = state != NULL && counted != NULL && PyDict_SetItemString(event, "stack", stack) == 0 &&
 	       PyDict_SetItemString(event, "state", state) == 0 &&
-	       PyDict_SetItemString(event, "instructions", Py_None) == 0 && take_over(event, newest, "name") &&
+	       PyDict_SetItemString(event, "instructions", counted) == 0 && take_over(event, newest, "name") &&
 	       take_over(event, newest, "file") && take_over(event, newest, "line");
 	Py_XDECREF(state);
+	Py_XDECREF(counted);
 	return good;
 }

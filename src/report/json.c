@@ -365,9 +365,13 @@ static void put_stacks(struct json *j, val *root, const isc_analysis *a)
 		put(j, o, "process_id", s->pid != 0 ? yyjson_mut_uint(j->doc, s->pid) : yyjson_mut_null(j->doc));
 		put_count(j, o, "samples", s->samples);
 		put_us(j, o, "us", s->us);
-		put_null(j, o, "us_median");
-		put_null(j, o, "us_slow");
-		put_null(j, o, "instructions");
+		put_us(j, o, "us_median", s->us_median);
+		put_us(j, o, "us_slow", s->us_slow);
+		put(j, o, "instructions",
+		    s->counted ? yyjson_mut_uint(j->doc, (uint64_t)s->instructions) : yyjson_mut_null(j->doc));
+		put(j, o, "cycles",
+		    s->counted ? yyjson_mut_uint(j->doc, (uint64_t)s->cycles) : yyjson_mut_null(j->doc));
+		put_count(j, o, "memory_bytes", (uint64_t)s->memory_bytes);
 	}
 }
 
@@ -383,16 +387,31 @@ static void put_samples(struct json *j, val *root, const isc_analysis *a)
 	put_us(j, o, "unknown_us", s->unknown_us);
 	put_count(j, o, "stacks", s->stacks);
 	put_count(j, o, "lines", s->lines);
+	if (s->scope.len > 0)
+		put_text(j, o, "scope", &s->scope);
+	else
+		put_null(j, o, "scope");
+	put_count(j, o, "median_scopes", s->median_scopes);
+	put_count(j, o, "slow_scopes", s->slow_scopes);
 	put_count(j, o, "other_line_samples", s->other_line_samples);
 	put_us(j, o, "other_lines_us", s->other_lines_us);
 }
 
-/* What no source of this version tells. */
-static void put_unseen(struct json *j, val *root)
+/* Faults are counted; what else there is to know of memory nobody tells yet. */
+static void put_memory(struct json *j, val *root, const isc_analysis *a)
 {
-	list_in(j, root, "syscalls");
-	put_null(j, root, "memory");
-	put_null(j, root, "numa");
+	val *o;
+
+	if (a->minor_faults < 0 || a->major_faults < 0) {
+		put_null(j, root, "memory");
+		return;
+	}
+	o = object_in(j, root, "memory");
+	put_null(j, o, "peak_rss_bytes");
+	list_in(j, o, "sites");
+	put_count(j, o, "minor_faults", (uint64_t)a->minor_faults);
+	put_count(j, o, "major_faults", (uint64_t)a->major_faults);
+	put_null(j, o, "swap_bytes");
 }
 
 static void put_threads(struct json *j, val *root, const isc_analysis *a)
@@ -470,7 +489,9 @@ static void write_all(struct json *j, const isc_analysis *a)
 	list_in(j, root, "copies");
 	put_stacks(j, root, a);
 	put_samples(j, root, a);
-	put_unseen(j, root);
+	list_in(j, root, "syscalls");
+	put_memory(j, root, a);
+	put_null(j, root, "numa");
 	put_threads(j, root, a);
 	put_overhead(j, root, a);
 	put_warnings(j, root, a);

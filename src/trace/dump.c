@@ -213,6 +213,7 @@ static void add_id(struct dump *d, const isc_event *ev)
 
 static void add_sample(struct dump *d, const isc_event *ev)
 {
+	isc_sample_counts counts;
 	isc_sample s;
 
 	memcpy(&s, ev->extra, sizeof(s));
@@ -223,6 +224,16 @@ static void add_sample(struct dump *d, const isc_event *ev)
 		isc_dump_name(d, ev->process, s.task);
 	}
 	isc_dump_stack(d, ev->process, ev->id);
+	if (s.cost_ns != 0)
+		isc_buffer_format(&d->line, " cost_ns %u", s.cost_ns);
+	if (ev->extra_len >= sizeof(s) + sizeof(counts)) {
+		memcpy(&counts, (const char *)ev->extra + sizeof(s), sizeof(counts));
+		if (counts.instructions != ISC_COUNT_UNKNOWN)
+			isc_buffer_format(&d->line, " instructions %" PRIu64 " cycles %" PRIu64, counts.instructions,
+					  counts.cycles);
+		if (counts.grown != 0)
+			isc_buffer_format(&d->line, " grown %" PRIu64, counts.grown);
+	}
 }
 
 static void add_burst(struct dump *d, const isc_event *ev)

@@ -436,6 +436,7 @@ static bool count_sample(isc_totals *t, uint32_t process, uint32_t name, const v
 static bool add_sample(isc_totals *t, const isc_totals_lane *lane, const isc_record *r, const void *extra,
 		       uint32_t extra_len)
 {
+	isc_sample_counts counts;
 	isc_total_stack *s;
 	isc_sample body;
 
@@ -450,6 +451,16 @@ static bool add_sample(isc_totals *t, const isc_totals_lane *lane, const isc_rec
 	s->samples++;
 	s->steps += r->arg;
 	s->cpu_ns += (uint64_t)r->arg * body.period_ns;
+	t->sample_ns += body.cost_ns;
+	if (extra_len >= sizeof(body) + sizeof(counts)) {
+		memcpy(&counts, (const char *)extra + sizeof(body), sizeof(counts));
+		s->grown += counts.grown;
+		if (counts.instructions != ISC_COUNT_UNKNOWN) {
+			s->counted++;
+			s->instructions += counts.instructions;
+			s->cycles += counts.cycles;
+		}
+	}
 	return true;
 }
 
@@ -558,23 +569,6 @@ const isc_total_wait *isc_totals_wait_at(const isc_totals *t, size_t i)
 const isc_total_function *isc_totals_function_at(const isc_totals *t, size_t i)
 {
 	return i < t->function_count ? &t->functions[i] : NULL;
-}
-
-isc_totals_cost isc_totals_calls_cost(const isc_totals *t)
-{
-	isc_totals_cost all = {0};
-
-	for (size_t i = 0; i < t->function_count; i++) {
-		const isc_total_function *f = &t->functions[i];
-		const uint64_t *at = isc_hashmap_find(&t->by_process, f->process);
-		double cost = at != NULL ? t->processes[*at].calls.cost / 16.0 : 0;
-
-		if (cost <= 0)
-			continue;
-		all.ns += cost * ((double)f->calls + (double)f->window_calls);
-		all.events += 2 * f->calls;
-	}
-	return all;
 }
 
 const isc_total_calls *isc_totals_calls_at(const isc_totals *t, size_t i)

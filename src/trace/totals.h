@@ -130,6 +130,9 @@ typedef struct isc_total_stack {
 	uint64_t samples;
 	uint64_t steps;
 	uint64_t cpu_ns;
+	uint64_t counted; /* samples that have the next two */
+	uint64_t instructions, cycles;
+	uint64_t grown; /* bytes of memory, at most */
 } isc_total_stack;
 
 /* Waits of one thread in one call from one stack, and its collections of garbage. */
@@ -187,6 +190,8 @@ const isc_total_calls *isc_totals_calls_at(const isc_totals *t, size_t i);
 typedef struct isc_totals_cost {
 	double ns;
 	uint64_t events;
+	double sample_ns;     /* what samples and waits took, as they say */
+	uint64_t collections; /* of garbage that were told of */
 } isc_totals_cost;
 isc_totals_cost isc_totals_calls_cost(const isc_totals *t);
 const isc_total_scope *isc_totals_scope_at(isc_totals *t, size_t i);

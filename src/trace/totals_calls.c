@@ -462,7 +462,9 @@ isc_status isc_totals_recall(isc_totals *t, uint32_t process, uint32_t thread, u
 	isc_totals_lane *lane = isc_totals_lane_of(t, process, thread, stream);
 	bool fed = lane != NULL && isc_totals_calls_of(t, lane) != NULL;
 
-	if (fed && first->kind == ISC_KIND_BURST)
+	if (fed && first->kind == ISC_KIND_GC)
+		fed = isc_totals_waits_feed(t, lane, first, extra, extra_len);
+	else if (fed && first->kind == ISC_KIND_BURST)
 		fed = isc_totals_window(t, lane, first, extra, extra_len, true);
 	else if (fed)
 		fed = isc_totals_calls_feed(t, lane, first, extra, extra_len);

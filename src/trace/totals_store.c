@@ -22,6 +22,7 @@ enum entry {
 	WAIT,
 	OPEN_WAIT,
 	IN_SCOPES,
+	COUNTS,
 	ENTRIES
 };
 
@@ -206,6 +207,10 @@ void isc_totals_write(const isc_totals *t, const isc_totals_cover *cover, isc_bu
 
 		begin_entry(&p, STACK);
 		FIELDS(&p, s->process, s->thread, s->stack, s->samples, s->steps, s->cpu_ns, s->flags);
+		if (s->counted == 0 && s->grown == 0)
+			continue;
+		begin_entry(&p, COUNTS);
+		FIELDS(&p, s->thread, s->stack, s->counted, s->instructions, s->cycles, s->grown);
 	}
 	for (size_t i = 0; i < t->wait_count; i++) {
 		const isc_total_wait *w = &t->waits[i];
@@ -466,7 +471,7 @@ static isc_status read_calls(isc_totals *t, struct reading *r)
 
 static isc_status read_stack(isc_totals *t, struct reading *r)
 {
-	isc_total_stack s, *e;
+	isc_total_stack s = {0}, *e;
 
 	if (!get_pair(r, &s.process, &s.thread) || !isc_varint_get32(&r->at, r->end, &s.stack) || !get(r, &s.samples) ||
 	    !get(r, &s.steps) || !get(r, &s.cpu_ns) || !isc_varint_get32(&r->at, r->end, &s.flags))
@@ -476,6 +481,24 @@ static isc_status read_stack(isc_totals *t, struct reading *r)
 		return ISC_ERR_NOMEM;
 	*e = s;
 	return ISC_OK;
+}
+
+/* Of a stack that was told of before. */
+static isc_status read_counts(isc_totals *t, struct reading *r)
+{
+	uint32_t thread, stack;
+	uint64_t *at;
+	isc_total_stack *s;
+
+	if (!get_pair(r, &thread, &stack))
+		return ISC_ERR_CORRUPT;
+	at = isc_hashmap_find(&t->by_stack, isc_hashmap_key(thread, stack));
+	if (at == NULL)
+		return ISC_ERR_CORRUPT;
+	s = &t->stacks[*at];
+	return get(r, &s->counted) && get(r, &s->instructions) && get(r, &s->cycles) && get(r, &s->grown)
+		       ? ISC_OK
+		       : ISC_ERR_CORRUPT;
 }
 
 static isc_status read_wait(isc_totals *t, struct reading *r)
@@ -530,11 +553,11 @@ bool isc_totals_read_cover(const uint8_t **at, const uint8_t *end, isc_totals_co
 isc_status isc_totals_read(isc_totals *t, const uint8_t *raw, size_t len)
 {
 	isc_status (*const readers[])(isc_totals *, struct reading *) = {
-		[SCOPE] = read_scope,	     [MARK] = read_mark,       [COUNTER] = read_counter,
-		[THREAD] = read_thread,	     [LANE] = read_lane,       [FACTS] = read_facts,
-		[FUNCTION] = read_function,  [PROCESS] = read_process, [CALLS] = read_calls,
-		[STACK] = read_stack,	     [WAIT] = read_wait,       [OPEN_WAIT] = read_open_wait,
-		[IN_SCOPES] = read_in_scopes};
+		[SCOPE] = read_scope,	      [MARK] = read_mark,	[COUNTER] = read_counter,
+		[THREAD] = read_thread,	      [LANE] = read_lane,	[FACTS] = read_facts,
+		[FUNCTION] = read_function,   [PROCESS] = read_process, [CALLS] = read_calls,
+		[STACK] = read_stack,	      [WAIT] = read_wait,	[OPEN_WAIT] = read_open_wait,
+		[IN_SCOPES] = read_in_scopes, [COUNTS] = read_counts};
 	struct reading r = {raw, raw + len};
 	isc_totals_cover cover;
 	isc_status st = ISC_OK;

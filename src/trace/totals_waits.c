@@ -73,7 +73,7 @@ bool isc_totals_waits_feed(isc_totals *t, isc_totals_lane *lane, const isc_recor
 	memcpy(&brief, extra, sizeof(brief));
 	memcpy(&gc, extra, sizeof(gc));
 	if (r->kind == ISC_KIND_GC)
-		return add(t, lane, ISC_WAIT_GC, 0, 1, gc.ticks, 0, NULL, gc.unseen);
+		return add(t, lane, ISC_WAIT_GC, 0, r->arg != ISC_GC_WATCHED, gc.ticks, 0, NULL, gc.unseen);
 	if (r->arg == 0 || r->arg >= ISC_WAIT_CALLS)
 		return true; /* of a later version */
 	if (r->kind == ISC_KIND_WAIT_BRIEF)

@@ -7,6 +7,7 @@
 
 #include "analysis_text.h"
 #include "analyze/account.h"
+#include "analyze/spin.h"
 #include "analyze/waits.h"
 #include "trace_text.h"
 
@@ -99,6 +100,87 @@ static void a_collection_counts_before_what_it_interrupts(void **state)
 	assert_int_equal(a->gc_unseen, 3);
 	assert_non_null(warning_of(a, "unseen_collections"));
 	isc_analysis_free(a);
+}
+
+/* None in the part that is looked at is not the same as nobody looking. */
+static void collections_are_known_to_be_none(void **state)
+{
+	isc_analysis_options part = {.from_us = 50e3};
+	isc_analysis *a = analysis_of(META ONE_THREAD "t1 1ms gc 65535 0ms\nend 100ms status=0\n");
+
+	(void)state;
+	check_us(thread_of(a, 100)->state_us[ISC_STATE_GC], 0);
+	isc_analysis_free(a);
+	a = analysis_with(META ONE_THREAD "t1 1ms gc 65535 0ms\nt1 60ms instant mark\nend 100ms status=0\n", &part);
+	check_us(thread_of(a, 100)->state_us[ISC_STATE_GC], 0);
+	isc_analysis_free(a);
+}
+
+/* By the name of its file, and of the function where it has one. */
+static void code_that_waits_on_its_cpu_is_known_by_name(void **state)
+{
+	static const struct {
+		const char *module, *name;
+		bool spins;
+	} cases[] = {
+		{"/usr/lib/libc.so.6", "sched_yield", true},
+		{"/usr/lib/libc.so.6", "memcpy", false},
+		{"/usr/lib/x86_64-linux-gnu/libgomp.so.1.0.0", "libgomp.so.1.0.0", true},
+		{"/site-packages/torch/lib/libgomp-a34b3233.so.1", "gomp_team_barrier_wait_end", true},
+		{"/usr/lib/libgomp.so.1", "GOMP_loop_dynamic_next", false},
+		{"/usr/lib/libgomp.so.1", "omp_get_wtime", false},
+		{"/opt/libiomp5.so", "__kmp_wait_template<kmp_flag_64>", true},
+		{"/opt/libiomp5.so", "__kmpc_for_static_init_8", false},
+		{"/opt/libiomp5.so", "libiomp5.so", false},
+		{"/opt/libomp.so", "__kmp_hyper_barrier_release", true},
+		{"/opt/my/libgomp/work.so", "work", false},
+		{"libopenblas.so", "blas_thread_server", true},
+		{"libopenblas.so", "dgemm_kernel_wait", false},
+		{"", "", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		isc_frame frame = {.kind = ISC_FRAME_NATIVE,
+				   .name = {cases[i].name, (uint32_t)strlen(cases[i].name)},
+				   .module = {cases[i].module, (uint32_t)strlen(cases[i].module)}};
+
+		if (isc_spin_is(&frame) != cases[i].spins)
+			fail_msg("%s of %s", cases[i].name, cases[i].module);
+		frame.kind = ISC_FRAME_PYTHON;
+		assert_false(isc_spin_is(&frame));
+	}
+}
+
+/* The agent's yields and the samples are about the same loops. */
+static void spinning_is_what_the_agent_or_samples_saw(void **state)
+{
+	isc_account account = {.wall = 100e3,
+			       .switches = true,
+			       .on_cpu = 80e3,
+			       .queue = 5e3,
+			       .blocked = 15e3,
+			       .sampled = true,
+			       .placed = true,
+			       .python = 10e3,
+			       .native = 10e3,
+			       .spin = 20e3};
+	isc_analysis_thread t;
+
+	(void)state;
+	isc_account_settle(&account, &t);
+	check_us(t.state_us[ISC_STATE_SPIN], 40e3);
+	check_us(t.state_us[ISC_STATE_PYTHON], 20e3);
+	assert_int_equal(t.source[ISC_STATE_SPIN], ISC_SOURCE_SAMPLED);
+	account.agent = true;
+	account.told[ISC_STATE_SPIN] = 60e3;
+	isc_account_settle(&account, &t);
+	check_us(t.state_us[ISC_STATE_SPIN], 60e3);
+	check_us(t.state_us[ISC_STATE_PYTHON], 10e3);
+	assert_int_equal(t.source[ISC_STATE_SPIN], ISC_SOURCE_AGENT);
+	account = (isc_account){.wall = 100, .sampled = true, .python = 10, .native = 10};
+	isc_account_settle(&account, &t);
+	assert_true(t.state_us[ISC_STATE_SPIN] < 0);
 }
 
 static void a_wait_that_never_ends_lasts_to_the_end_of_its_thread(void **state)
@@ -285,7 +367,9 @@ static void states_add_up_whatever_was_told(void **state)
 		account.throttling = draw(&seed) % 2;
 		account.sampled = draw(&seed) % 2;
 		account.traced = draw(&seed) % 2;
+		account.placed = draw(&seed) % 2;
 		account.python = DRAW(2e6);
+		account.spin = draw(&seed) % 2 ? 0 : DRAW(1e6);
 		account.native = DRAW(1e5);
 		for (int s = 0; s < ISC_STATES; s++)
 			account.told[s] = draw(&seed) % 3 ? 0 : DRAW(1e6);
@@ -363,6 +447,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(waits_take_the_time_in_which_a_thread_was_blocked),
 		cmocka_unit_test(a_collection_counts_before_what_it_interrupts),
+		cmocka_unit_test(collections_are_known_to_be_none),
+		cmocka_unit_test(code_that_waits_on_its_cpu_is_known_by_name),
+		cmocka_unit_test(spinning_is_what_the_agent_or_samples_saw),
 		cmocka_unit_test(a_wait_that_never_ends_lasts_to_the_end_of_its_thread),
 		cmocka_unit_test(a_thread_that_calls_has_left_its_wait),
 		cmocka_unit_test(the_end_of_a_wait_is_told_once),

@@ -153,9 +153,31 @@ static void more_than_are_to_be_kept_go_oldest_first(void **state)
 	assert_int_equal(counts.unmatched, 1);
 }
 
+/* Told when they have ended: 51 a collection, 49 a wait. */
+static void collections_and_waits_for_others_have_their_beginning(void **state)
+{
+	(void)state;
+	check(META ONE_THREAD "t1 1ms gc 65535 0ms\n"
+			      "t1 30ms gc 2 20ms\n"
+			      "t1 40ms wait_exit gil 5ms\n"
+			      "t1 50ms wait_exit mutex 4ms\n"
+			      "t1 60ms wait_exit sleep 3ms\n"
+			      "end 100ms status=0\n",
+	      CUT(0),
+	      "51 10..30 t1 0 extra\n"
+	      "49 35..40 t1 0 extra\n"
+	      "49 46..50 t1 0 extra\n");
+	/* One that began before the part is left out, as calls are. */
+	check(META ONE_THREAD "t1 30ms gc 2 20ms\n"
+			      "t1 40ms wait_exit gil 5ms\n"
+			      "end 100ms status=0\n",
+	      CUT(.from_ms = 20), "49 35..40 t1 0 extra\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(collections_and_waits_for_others_have_their_beginning),
 		cmocka_unit_test(calls_have_their_end_and_come_in_the_order_of_their_start),
 		cmocka_unit_test(what_began_before_is_left_out_and_what_goes_on_is_open),
 		cmocka_unit_test(an_end_closes_what_lies_above_it),

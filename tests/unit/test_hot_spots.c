@@ -23,6 +23,76 @@ static const isc_analysis_function *function_of(const isc_analysis *a, const cha
 	return NULL;
 }
 
+/* Twenty-five requests: two take ten times as long, and not where the others do. */
+static void slow_scopes_are_told_from_median_ones(void **state)
+{
+	char text[16384];
+	int len = snprintf(text, sizeof(text), "%s", META PROGRAM), at = 10;
+	isc_analysis *a;
+
+	(void)state;
+	for (int i = 0; i < 25; i++) {
+		bool slow = i % 10 == 5;
+		/* From 8 to 12 ms, and 100. */
+		int took = slow ? 100 : 8 + i % 5;
+
+		len += sprintf(text + len, "t1 %dms scope_enter request\n", at);
+		len += sprintf(text + len, "t1 %dms sample 1 5ms " MAIN "\"work /a/m.py 10 11\"\n", at + 2);
+		if (slow)
+			len += sprintf(text + len, "t1 %dms sample 1 50ms " MAIN "\"retry /a/m.py 20 21\"\n", at + 60);
+		/* Another thread, and what is between requests. */
+		len += sprintf(text + len, "t2 %dms sample 1 5ms " MAIN "\"other /a/m.py 30 31\"\n", at + 2);
+		len += sprintf(text + len, "t1 %dms scope_exit request\n", at + took);
+		len += sprintf(text + len, "t1 %dms sample 1 5ms " MAIN "\"other /a/m.py 30 31\"\n", at + took + 1);
+		at += took + 5;
+	}
+	sprintf(text + len, "end 10s status=0\n");
+	a = analysis_of(text);
+	assert_true(text_is(&a->samples.scope, "request"));
+	assert_true(a->samples.slow_scopes >= 2 && a->samples.median_scopes >= 4);
+	for (size_t i = 0; i < a->stack_count; i++) {
+		const isc_analysis_stack *s = &a->stacks[i];
+		const isc_text *name = &s->frames[s->frame_count - 1].name;
+		bool work = text_is(name, "work"), retry = text_is(name, "retry");
+
+		assert_near(s->us_median, work ? 5000 : 0);
+		assert_near(s->us_slow, work ? 5000 : retry ? 50e3 * 2 / (double)a->samples.slow_scopes : 0);
+	}
+	assert_null(warning_of(a, "no_slow_scopes"));
+	isc_analysis_free(a);
+	a = analysis_of(META PROGRAM "t1 6ms sample 3 5ms " MAIN "\nend 10s status=0\n");
+	assert_true(a->stacks[0].us_median < 0 && a->stacks[0].us_slow < 0 && !a->stacks[0].counted);
+	assert_non_null(warning_of(a, "no_slow_scopes"));
+	assert_non_null(warning_of(a, "no_counters"));
+	isc_analysis_free(a);
+}
+
+/* While a task waits, others have its thread. */
+static void samples_of_other_tasks_are_not_of_a_scope(void **state)
+{
+	char text[16384];
+	int len = snprintf(text, sizeof(text), "%s", META PROGRAM), at = 10;
+	isc_analysis *a;
+
+	(void)state;
+	for (int i = 1; i <= 25; i++) {
+		int took = i % 10 == 5 ? 100 : 8 + i % 5;
+
+		len += sprintf(text + len, "t1 %dms task Task-2\nt1 %dms span_enter request %d\n", at, at, i);
+		len += sprintf(text + len, "t1 %dms task none\nt1 %dms sample 1 5ms " MAIN "\n", at + 1, at + 2);
+		len += sprintf(text + len, "t1 %dms task Task-2\nt1 %dms span_exit request %d %dms\n", at + 3,
+			       at + took, i, took);
+		at += took + 5;
+	}
+	sprintf(text + len, "end 10s status=0\n");
+	a = analysis_of(text);
+	assert_true(text_is(&a->samples.scope, "request") && a->stack_count == 1);
+	assert_near(a->stacks[0].us, 125e3);
+	assert_near(a->stacks[0].us_median, 0);
+	assert_near(a->stacks[0].us_slow, 0);
+	isc_analysis_free(a);
+}
+
 static void time_is_steps_by_their_length_over_all_threads(void **state)
 {
 	isc_analysis *a = analysis_of(META PROGRAM "t1 1ms sample 1 5ms " MAIN "\"f /a/m.py 10 11\"\n"
@@ -430,6 +500,8 @@ static void what_retention_dropped_is_still_counted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(slow_scopes_are_told_from_median_ones),
+		cmocka_unit_test(samples_of_other_tasks_are_not_of_a_scope),
 		cmocka_unit_test(time_is_steps_by_their_length_over_all_threads),
 		cmocka_unit_test(recursion_counts_once_in_the_whole_time),
 		cmocka_unit_test(frames_of_an_unknown_kind_do_not_break_a_stack),

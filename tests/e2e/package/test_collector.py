@@ -334,3 +334,38 @@ def test_samples_are_events_with_their_stack(program: Program, python: str) -> N
     assert all(names == ["outer", "spin"] for names in said["names"])
     assert set(said["lines"]) <= set(range(said["first"], said["first"] + 3))
     assert 350 < said["cpu_ms"] < 450
+
+
+def test_collections_of_garbage_are_events_of_a_window(program: Program, python: str) -> None:
+    """And at stop the interpreter has the program's own list back."""
+    said = program(
+        python,
+        """
+        import gc
+        gc.disable()
+        def used():
+            # The module made anew shows the list that the interpreter uses (from 3.10 on).
+            shown = sys.modules.pop("gc")
+            import gc as fresh
+            sys.modules["gc"] = shown
+            return fresh.callbacks is shown.callbacks
+        b = inferscope.TraceBuffer(size_mb=8)
+        c = inferscope.CpuCollector(b)
+        gc.collect(0)
+        before = used()
+        c.start()
+        during = used()
+        gc.collect(2); gc.collect(1)
+        c.stop()
+        gc.collect(0)
+        pauses = [e for e in b.read_all() if e["event_type"] == "gc_pause"]
+        say(before=before, during=during, after=used(), first=pauses[0], callbacks=len(gc.callbacks),
+            generations=[e["metadata"]["generation"] for e in pauses], tid=threading.get_native_id())
+        """,
+    )
+    assert said["generations"] == [2, 1]
+    assert (said["first"]["name"], said["first"]["thread_id"]) == ("gc", said["tid"])
+    assert said["first"]["end_ns"] > said["first"]["start_ns"]
+    assert said["before"] and said["after"] and said["callbacks"] == 0
+    if not python.endswith("3.9"):
+        assert not said["during"]
