@@ -312,6 +312,7 @@ print("all")
 """
 
 
+@pytest.mark.integration
 def test_greenlets_are_sampled(inferscope: Any, greenlet_python: str, tmp_path: Path) -> None:
     run = run_python(inferscope, greenlet_python, tmp_path, SPIN + GREENLETS, more=ALL)
     program = tmp_path / "program.py"
