@@ -43,25 +43,29 @@ static void settle_told(struct settling *s, const isc_account *a)
 	/* CPU time first for what computes; blocked time for what waits. */
 	static const int computes[] = {ON_CPU, UNWATCHED, QUEUE, BLOCKED, PARTS};
 	static const int waits[] = {BLOCKED, UNWATCHED, ON_CPU, QUEUE, PARTS};
-	static const int queues[] = {QUEUE, UNWATCHED, BLOCKED, PARTS};
+	static const int queues[] = {QUEUE, UNWATCHED, BLOCKED, PARTS}, faults[] = {BLOCKED, PARTS};
 	/* In the order in which they count; null: nobody tells of them yet. */
 	static const struct {
 		enum isc_state state;
 		const int *from;
-	} order[] = {{ISC_STATE_GC, computes},	    {ISC_STATE_GIL_WAIT, waits},  {ISC_STATE_LOCK_WAIT, waits},
-		     {ISC_STATE_IO_WAIT, waits},    {ISC_STATE_SLEEP, waits},	  {ISC_STATE_IDLE, waits},
-		     {ISC_STATE_SYSCALL, computes}, {ISC_STATE_THROTTLED, queues}};
+	} order[] = {{ISC_STATE_GC, computes},	     {ISC_STATE_GIL_WAIT, waits},   {ISC_STATE_LOCK_WAIT, waits},
+		     {ISC_STATE_IO_WAIT, waits},     {ISC_STATE_SLEEP, waits},	    {ISC_STATE_IDLE, waits},
+		     {ISC_STATE_PAGE_FAULT, faults}, {ISC_STATE_SYSCALL, computes}, {ISC_STATE_THROTTLED, queues}};
 	double fit = fitting(a);
 
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
 		enum isc_state state = order[i].state;
-		bool known = state == ISC_STATE_GC	    ? a->collections
-			     : state == ISC_STATE_THROTTLED ? a->throttling
-							    : a->agent;
+		bool known = state == ISC_STATE_GC	     ? a->collections
+			     : state == ISC_STATE_THROTTLED  ? a->throttling
+			     : state == ISC_STATE_PAGE_FAULT ? a->faults
+							     : a->agent;
 
 		if (!known)
 			continue;
-		know(s, state, state == ISC_STATE_THROTTLED ? ISC_SOURCE_ESTIMATED : ISC_SOURCE_AGENT);
+		know(s, state,
+		     state == ISC_STATE_THROTTLED    ? ISC_SOURCE_ESTIMATED
+		     : state == ISC_STATE_PAGE_FAULT ? ISC_SOURCE_SWITCHES
+						     : ISC_SOURCE_AGENT);
 		take(s, state, a->told[state] * fit, order[i].from);
 	}
 }

@@ -24,6 +24,7 @@ typedef struct isc_facts { /* the session's own words, from the trace's meta */
 	double recorder_cpu_us, recorder_cpu_pct, measured_pct, switch_cost_pct;
 	uint64_t roster_lost, attach_failed, switches_lost;
 	bool session_on_disk;
+	bool faults;	     /* page faults that had to read were watched with the switches */
 	bool waits;	     /* the program was asked to tell of its waits */
 	isc_text throttle;   /* why that is not known */
 	double throttled_us; /* its group had used up its share; negative: not known */

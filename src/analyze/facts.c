@@ -124,6 +124,7 @@ static bool take_all(isc_build *b, yyjson_val *root)
 	f->attach_failed = count_of(root, "attach_failed");
 	f->switches = count_of(root, "switches");
 	f->switches_lost = count_of(root, "switches_lost");
+	f->faults = yyjson_is_true(yyjson_obj_get(root, "faults"));
 	f->waits = yyjson_is_true(yyjson_obj_get(root, "waits"));
 	f->throttled_us = number_of(root, "throttled_us");
 	b->a->minor_faults = number_of(root, "minor_faults");

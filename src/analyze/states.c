@@ -133,6 +133,10 @@ static void settle(const isc_build *b, const isc_track *track, const struct told
 		account->told[ISC_STATE_THROTTLED] =
 			b->facts.throttled_us < account->queue ? b->facts.throttled_us : account->queue;
 	}
+	if (b->facts.faults && account->switches && !account->estimated) {
+		account->faults = true;
+		account->told[ISC_STATE_PAGE_FAULT] = (double)track->fault_ns / 1e3;
+	}
 	isc_account_settle(account, t);
 }
 

@@ -128,6 +128,12 @@ static bool follow_switches(isc_build *b, struct tracks *s)
 				return false;
 			continue;
 		}
+		if (sw.kind == ISC_SWITCH_FAULT) {
+			track = track_at(s, sw.tid, sw.time_ns);
+			if (track != NULL)
+				isc_track_fault(track);
+			continue;
+		}
 		if (sw.kind < ISC_SWITCH_IN || sw.kind > ISC_SWITCH_OUT_PREEMPT)
 			continue;
 		if (!s->any)

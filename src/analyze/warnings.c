@@ -362,8 +362,10 @@ static void about_parts(isc_build *b)
 		     "functions, lines, "
 		     "stacks and syscalls are empty");
 	warn(b, NOTE, "no_memory", NULL,
-	     "memory was not recorded: memory has the counts of page faults alone, and numa is empty; how long faults "
-	     "took is not known: it is part of what they interrupted");
+	     "memory was not recorded: memory has the counts of page faults alone, and numa is empty%s",
+	     b->facts.faults ? ""
+			     : "; how long faults took is not known, as no switches were seen: it is part of what they "
+			       "interrupted");
 	if (b->facts.throttled_us < 0)
 		warn(b, NOTE, "no_throttling", NULL,
 		     "whether a limit of CPU time held the program up is not known%s%.*s",

@@ -106,6 +106,7 @@ void isc_facts_perf(isc_buffer *out, const isc_error *why_not)
 	yyjson_mut_doc *doc = new_object(&root);
 
 	yyjson_mut_obj_add_strcpy(doc, root, "perf", why_not == NULL ? "ok" : why_not->what);
+	yyjson_mut_obj_add_bool(doc, root, "faults", why_not == NULL);
 	if (why_not != NULL)
 		yyjson_mut_obj_add_strcpy(doc, root, "perf_remedy", why_not->hint);
 	render(out, doc);

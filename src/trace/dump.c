@@ -335,7 +335,8 @@ static void dump_switch(struct dump *d, const isc_trace_switch *sw)
 					    [ISC_SWITCH_OUT] = "out",
 					    [ISC_SWITCH_OUT_PREEMPT] = "preempted",
 					    [ISC_SWITCH_GAP_BEGIN] = "gap_begin",
-					    [ISC_SWITCH_GAP_END] = "gap_end"};
+					    [ISC_SWITCH_GAP_END] = "gap_end",
+					    [ISC_SWITCH_FAULT] = "fault"};
 
 	isc_dump_time(d, sw->time_ns);
 	isc_buffer_format(&d->line, " switch pid %u tid %u cpu %u ", sw->pid, sw->tid, sw->cpu);

@@ -460,7 +460,8 @@ static isc_status add_thread_line(struct maker *m)
 		     {"span_exit", ISC_KIND_SPAN_EXIT, 0},
 		     {"in", 0, ISC_SWITCH_IN},
 		     {"out", 0, ISC_SWITCH_OUT},
-		     {"preempt", 0, ISC_SWITCH_OUT_PREEMPT}};
+		     {"preempt", 0, ISC_SWITCH_OUT_PREEMPT},
+		     {"fault", 0, ISC_SWITCH_FAULT}};
 	unsigned index = index_of(m->word[0].at);
 	uint64_t ns;
 

@@ -27,7 +27,7 @@
  *					first: name, file, first line and line; "?": of an unknown kind
  *	t1 5ms sample 1 5ms flags=8	without a stack; enum isc_sample_flag
  *	t1 lose 5			five events that never arrived
- *	t1 100us in			switches: in, out, preempt
+ *	t1 100us in			switches: in, out, preempt, fault
  *	gap_begin 2ms
  *	end 9ms status=0		signal=9; without a status it is unknown
  *

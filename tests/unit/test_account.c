@@ -183,6 +183,34 @@ static void spinning_is_what_the_agent_or_samples_saw(void **state)
 	assert_true(t.state_us[ISC_STATE_SPIN] < 0);
 }
 
+/* It comes back from its wait and says what that was for; the one before was for something else. */
+static void the_wait_before_a_fault_was_for_memory(void **state)
+{
+	static const char watched[] =
+		"meta {\"argv\": [\"serve\"], \"perf\": \"ok\", \"faults\": true, \"waits\": true}\n";
+	char text[1024];
+	isc_analysis *a;
+
+	(void)state;
+	snprintf(text, sizeof(text), "%s%s", watched,
+		 ONE_THREAD "t1 10ms out\n"
+			    "t1 20ms in\n"
+			    "t1 30ms out\n"
+			    "t1 35ms in\n"
+			    "t1 36ms fault\n"
+			    "t1 37ms fault\n"
+			    "end 100ms status=0\n");
+	a = analysis_of(text);
+	check_us(thread_of(a, 100)->state_us[ISC_STATE_PAGE_FAULT], 5e3);
+	check_us(thread_of(a, 100)->state_us[ISC_STATE_OTHER], 95e3);
+	assert_int_equal(thread_of(a, 100)->source[ISC_STATE_PAGE_FAULT], ISC_SOURCE_SWITCHES);
+	isc_analysis_free(a);
+	/* Nobody watched. */
+	a = analysis_of(META ONE_THREAD "t1 10ms out\nt1 20ms in\nend 100ms status=0\n");
+	assert_true(thread_of(a, 100)->state_us[ISC_STATE_PAGE_FAULT] < 0);
+	isc_analysis_free(a);
+}
+
 static void a_wait_that_never_ends_lasts_to_the_end_of_its_thread(void **state)
 {
 	isc_analysis *a = analysis_of(META ONE_THREAD "t1 10ms wait_enter accept\n"
@@ -368,6 +396,7 @@ static void states_add_up_whatever_was_told(void **state)
 		account.sampled = draw(&seed) % 2;
 		account.traced = draw(&seed) % 2;
 		account.placed = draw(&seed) % 2;
+		account.faults = draw(&seed) % 2;
 		account.python = DRAW(2e6);
 		account.spin = draw(&seed) % 2 ? 0 : DRAW(1e6);
 		account.native = DRAW(1e5);
@@ -401,7 +430,10 @@ static void breakdowns_add_up_to_100_in_any_trace(void **state)
 
 			at[thread] += (unsigned)(draw(&seed) % 3);
 			now = at[thread];
-			switch (draw(&seed) % 8) {
+			switch (draw(&seed) % 9) {
+			case 8:
+				len += sprintf(text + len, "t%u %ums fault\n", thread, now);
+				break;
 			case 0:
 				len += sprintf(text + len, "t%u %ums in\n", thread, now);
 				break;
@@ -450,6 +482,7 @@ int main(void)
 		cmocka_unit_test(collections_are_known_to_be_none),
 		cmocka_unit_test(code_that_waits_on_its_cpu_is_known_by_name),
 		cmocka_unit_test(spinning_is_what_the_agent_or_samples_saw),
+		cmocka_unit_test(the_wait_before_a_fault_was_for_memory),
 		cmocka_unit_test(a_wait_that_never_ends_lasts_to_the_end_of_its_thread),
 		cmocka_unit_test(a_thread_that_calls_has_left_its_wait),
 		cmocka_unit_test(the_end_of_a_wait_is_told_once),
