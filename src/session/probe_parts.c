@@ -51,7 +51,7 @@ static const struct collector {
 	{"Python calls", true},	      {"scopes, marks and counters", true},
 	{"context switches", true},   {"stack samples", true},
 	{"allocations", false},	      {"system calls", true},
-	{"waiting for locks", true}, {"garbage collection", false},
+	{"waiting for locks", true}, {"garbage collection", true},
 	{"GPU work", false},
 };
 

@@ -30,6 +30,7 @@ LINES = [
     "trace file",
     "clock",
     "context switches",
+    "counters",
     "locked memory",
     "cgroup",
     "numa",
