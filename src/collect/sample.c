@@ -318,6 +318,7 @@ static void give_alternate_stack(isc_sampled *t)
 {
 	stack_t now, mine = {.ss_sp = t->stack, .ss_size = sizeof(t->stack)};
 
+	isc_fault_caught(); /* first: a handler of the program's must not find our stack */
 	if (syscall(SYS_sigaltstack, NULL, &now) == 0 && (now.ss_flags & SS_DISABLE) != 0)
 		syscall(SYS_sigaltstack, &mine, NULL);
 }
