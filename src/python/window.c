@@ -17,6 +17,7 @@
 #define SWITCH_NS 60e3
 /* A program that waits is traced again after so many times the CPU time of a pause. */
 #define PATIENCE 4u
+#define END_NAME "inferscope.window.end"
 
 #if PY_VERSION_HEX >= 0x030c0000
 #define AFTER ISC_WINDOW_OFF
@@ -341,22 +342,41 @@ static void go_on_alone(bool child)
 	}
 }
 
-static void at_exit(void)
+static void at_end(PyObject *capsule)
 {
-	span end = {.begin_ns = cpu_ns(), .flags = ISC_BURST_END};
+	span end = {.flags = ISC_BURST_END};
 
+	(void)capsule;
 	if (!used)
 		return;
-	end.end_ns = end.begin_ns;
+	end.begin_ns = end.end_ns = cpu_ns();
 	end.flags |= atomic_load(&isc_window_mode) == ISC_WINDOW_TRACED ? ISC_BURST_SEEN : 0;
 	write_span(&end, NULL);
+}
+
+/*
+ * The last moment with an interpreter is when its dictionary goes.  What Py_AtExit()
+ * calls comes later: on 3.10 daemon threads that wake up by then read what has been
+ * freed, and one system call of ours is enough for them to wake up in.
+ */
+static void watch_end(void)
+{
+	PyObject *dict = PyInterpreterState_GetDict(PyInterpreterState_Get()), *capsule;
+
+	if (dict == NULL || PyDict_GetItemString(dict, END_NAME) != NULL)
+		return;
+	capsule = PyCapsule_New(&used, END_NAME, NULL);
+	if (capsule == NULL || PyDict_SetItemString(dict, END_NAME, capsule) < 0 ||
+	    PyCapsule_SetDestructor(capsule, at_end) < 0)
+		PyErr_Clear();
+	Py_XDECREF(capsule);
 }
 
 void isc_window_begin(void)
 {
 	enough = CALLS_WARM;
 	isc_waker_begin(go_on_alone);
-	Py_AtExit(at_exit);
+	watch_end();
 }
 
 /* ---- a call ----------------------------------------------------------- */
