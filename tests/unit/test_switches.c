@@ -256,9 +256,9 @@ static void switches_equal_the_kernels_own_count(void **state)
 	long more = out_of(&got, told[0]) - told[1];
 	print_message("# second thread: kernel %ld, recorded %ld\n", told[1], told[1] + more);
 	assert_in_range(more + 1, 0, 4);
-	/* The main thread also switched while it waited and in its exec. */
+	/* The main thread also switched while it waited and in its exec; and on a busy machine at its end. */
 	more = told[3] - out_of(&got, told[2]);
-	assert_in_range(more + 3, 0, 40);
+	assert_in_range(more + 20, 0, 57);
 	isc_switches_close(s);
 	close(t.out);
 }
@@ -280,7 +280,9 @@ static void what_is_not_read_in_time_is_counted_exactly(void **state)
 	long all = 2 * (told[1] + told[3]);
 	print_message("# %ld records by the kernel's count: %lu stored, %lu lost\n", all, stats.switches, stats.lost);
 	assert_true(stats.lost > 0);
-	assert_in_range((long)(stats.switches + stats.lost) - all + 60, 0, 80);
+	/* Less: switches before its exec.  More: those after it read its count, which a busy machine makes many of, and
+	 * those of a thread that a sanitizer runs beside.  A record that is counted wrongly is wrong by thousands. */
+	assert_in_range((long)(stats.switches + stats.lost) - all + 60, 0, 260);
 	isc_switches_close(s);
 	close(t.out);
 }
