@@ -139,6 +139,18 @@ void isc_words_function(isc_buffer *out, const isc_analysis_function *f)
 	}
 }
 
+void isc_words_escaped(isc_buffer *out, const isc_analysis_function *f,
+		       void (*words)(isc_buffer *, const isc_analysis_function *),
+		       void (*escape)(isc_buffer *, const char *text, size_t len, size_t max), size_t max)
+{
+	isc_buffer raw = {0};
+
+	words(&raw, f);
+	out->failed |= raw.failed;
+	escape(out, raw.data, raw.len, max);
+	isc_buffer_fini(&raw);
+}
+
 static bool is_named(const isc_text *name, const char *last)
 {
 	size_t len = strlen(last);
