@@ -29,7 +29,7 @@ const isc_analysis_scope *isc_words_slowest(const isc_analysis *a);
 void isc_words_function(isc_buffer *out, const isc_analysis_function *f);
 
 /* "torch/nn/functional.py:17": the path inside site-packages, or from the folder of Python's own
- * library on, or its last two parts; without a file the library; nothing when there is none. */
+ * library on, or its last two parts; "(frozen runpy):7"; without a file the library; nothing when there is none. */
 void isc_words_place(isc_buffer *out, const isc_analysis_function *f);
 
 /* One of these two, escaped for a medium, of which isc_text_markdown() is one. */
