@@ -75,6 +75,7 @@ isc_status isc_export_run(isc_trace *trace, const isc_export_options *options, i
 	const isc_sink_class *class = formats[options->format].sink;
 	isc_export_out out = {.write = write, .self = self, .err = err};
 	const isc_trace_stats *stats;
+	isc_arena *arena;
 	isc_status st;
 	isc_sink *sink;
 	isc_cut cut;
@@ -83,11 +84,12 @@ isc_status isc_export_run(isc_trace *trace, const isc_export_options *options, i
 	st = isc_cut_make(&cut, trace, options, err);
 	if (st != ISC_OK)
 		return st;
-	sink = class->begin(trace, &out);
+	arena = isc_arena_new();
+	sink = arena != NULL ? class->begin(trace, &out) : NULL;
 	if (sink == NULL) {
 		st = isc_fail(err, ISC_ERR_NOMEM, "no memory");
 	} else {
-		st = isc_stream_run(trace, options, &cut, class, sink, result, err);
+		st = isc_stream_run(trace, options, &cut, class, sink, arena, result, err);
 		/* It frees itself; what it still writes of a failed export goes nowhere. */
 		if (st != ISC_OK)
 			out.status = st;
@@ -101,6 +103,7 @@ isc_status isc_export_run(isc_trace *trace, const isc_export_options *options, i
 	result->bytes = out.bytes;
 	result->damaged = stats->damaged_chunks > 0 || stats->truncated;
 	isc_buffer_fini(&out.text);
+	isc_arena_free(arena);
 	isc_cut_fini(&cut);
 	return st;
 }

@@ -449,7 +449,8 @@ static uint64_t count_events(const isc_trace *trace)
 }
 
 isc_status isc_stream_run(isc_trace *trace, const isc_export_options *options, const isc_cut *cut,
-			  const isc_sink_class *sink, isc_sink *self, isc_export_result *result, isc_error *err)
+			  const isc_sink_class *sink, isc_sink *self, isc_arena *arena, isc_export_result *result,
+			  isc_error *err)
 {
 	const isc_file_header *head = isc_trace_header(trace);
 	stream s = {.trace = trace,
@@ -457,14 +458,12 @@ isc_status isc_stream_run(isc_trace *trace, const isc_export_options *options, c
 		    .sink = sink,
 		    .self = self,
 		    .result = result,
-		    .arena = isc_arena_new(),
+		    .arena = arena,
 		    .start_ns = head->start_ns};
 	uint64_t done = 0, total = count_events(trace);
 	isc_status st = ISC_OK;
 	isc_event ev;
 
-	if (s.arena == NULL)
-		return isc_fail(err, ISC_ERR_NOMEM, "no memory");
 	s.ns_per_tick = (double)(isc_trace_ticks_to_ns(trace, head->start_ticks + (1ull << 31)) - head->start_ns) /
 			(double)(1ull << 31);
 	isc_scopes_init(&s.scopes, s.arena, s.ns_per_tick, tell_scope, &s);
@@ -482,7 +481,6 @@ isc_status isc_stream_run(isc_trace *trace, const isc_export_options *options, c
 	isc_scopes_fini(&s.scopes);
 	isc_hashmap_fini(&s.by_lane);
 	isc_hashmap_fini(&s.by_thread);
-	isc_arena_free(s.arena);
 	if (st == ISC_OK && (s.failed || self->failed))
 		st = isc_fail(err, ISC_ERR_NOMEM, "no memory for the export");
 	return st;
