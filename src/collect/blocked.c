@@ -19,8 +19,8 @@
 #define BRIEF (isc_image_self.clock_source == ISC_CLOCK_TSC ? 25000u : 10000u)
 #define LONG (isc_image_self.clock_source == ISC_CLOCK_TSC ? 2500000u : 1000000u)
 #define YIELDS (isc_image_self.clock_source == ISC_CLOCK_TSC ? 50000u : 20000u)
-#define COST_MOST (LONG / 10) /* of a wait that is told: what took longer had no CPU meanwhile */
 #define BRIEF_COST 80	      /* ticks that a summed wait takes */
+#define COST_MOST (LONG / 10) /* of a wait that is told; what took longer was interrupted */
 #define FILLED_LONG 20u	      /* times LONG: nobody has filled the bucket since */
 #define TAKERS 1024u	      /* places for locks; two that share one hide each other */
 #define TAKER_SHIFT 22u	      /* tids are below that: PID_MAX_LIMIT */
@@ -49,6 +49,11 @@ static void spend(uint64_t ticks)
 {
 	isc_budget_take((int64_t)ticks);
 	isc_sample_cost_add(ticks);
+}
+
+static void spend_once(uint64_t ticks)
+{
+	spend(ticks < COST_MOST ? ticks : COST_MOST);
 }
 
 static void add_brief(enum isc_wait_call call, uint64_t now, uint64_t ticks)
@@ -109,13 +114,6 @@ static bool affordable(uint64_t now, uint64_t waited)
 	return isc_budget_left() > 0;
 }
 
-static void take_cost(uint64_t begin)
-{
-	uint64_t ticks = isc_ticks() - begin;
-
-	spend(ticks < COST_MOST ? ticks : COST_MOST);
-}
-
 /* Only where the last one was long, so not often: not a question of the budget. */
 void isc_blocked_tell(enum isc_wait_call call, uint64_t begin)
 {
@@ -123,7 +121,7 @@ void isc_blocked_tell(enum isc_wait_call call, uint64_t begin)
 	uint32_t stack = isc_sample_here(0, NULL);
 
 	isc_write1(begin, ISC_RECORD_WORD(stack, ISC_KIND_WAIT_ENTER, call));
-	take_cost(begin);
+	spend_once(isc_ticks() - begin);
 	errno = error;
 }
 
@@ -151,7 +149,7 @@ void isc_blocked_spent(enum isc_wait_call call, uint64_t begin, uintptr_t object
 		if (detail)
 			record.head.id = isc_sample_here(call == ISC_WAIT_GIL ? object : 0, &record.body);
 		isc_write((const isc_record *)&record, 2);
-		take_cost(now);
+		spend_once(isc_ticks() - now);
 	}
 	errno = error;
 }
@@ -201,11 +199,26 @@ void isc_blocked_took(const void *object)
 		atomic_store_explicit(taker_of(object), (uintptr_t)object << TAKER_SHIFT | tid, memory_order_relaxed);
 }
 
+static bool is_of(uint64_t entry, const void *object)
+{
+	return entry >> TAKER_SHIFT == ((uintptr_t)object << TAKER_SHIFT) >> TAKER_SHIFT;
+}
+
 uint32_t isc_blocked_taker(const void *object)
+{
+	_Atomic uint64_t *place = taker_of(object);
+	uint64_t entry = atomic_load_explicit(place, memory_order_relaxed);
+	uint32_t tid = is_of(entry, object) ? (uint32_t)entry & ((1u << TAKER_SHIFT) - 1) : 0;
+
+	/* Whoever waits for what it took itself waits to be woken, and so do all that wait with it. */
+	if (tid != 0 && tid == self_tid())
+		atomic_store_explicit(place, (uintptr_t)object << TAKER_SHIFT, memory_order_relaxed);
+	return tid;
+}
+
+uint32_t isc_blocked_waker(const void *object, uint32_t holder)
 {
 	uint64_t entry = atomic_load_explicit(taker_of(object), memory_order_relaxed);
 
-	return entry >> TAKER_SHIFT == ((uintptr_t)object << TAKER_SHIFT) >> TAKER_SHIFT
-		       ? (uint32_t)entry & ((1u << TAKER_SHIFT) - 1)
-		       : 0;
+	return is_of(entry, object) && (entry & ((1u << TAKER_SHIFT) - 1)) == 0 ? self_tid() : holder;
 }

@@ -33,7 +33,7 @@ static inline bool isc_blocked_wanted(void)
 {
 	const isc_control *control = atomic_load_explicit(&isc_image_self.control, memory_order_acquire);
 
-	return control != NULL && (control->flags & ISC_CONTROL_WAITS) != 0 &&
+	return control != NULL && (isc_image_self.flags & ISC_CONTROL_WAITS) != 0 &&
 	       isc_image_following() == ISC_FOLLOWING_YES &&
 	       atomic_load_explicit(&control->phase, memory_order_relaxed) == ISC_PHASE_COLLECTING;
 }
@@ -56,6 +56,10 @@ bool isc_blocked_is_gil(const void *object);
 /* Who took a semaphore last: what Python's locks are made of has no owner. */
 void isc_blocked_took(const void *object);
 uint32_t isc_blocked_taker(const void *object);
+
+/* At the end of a wait for it: the thread itself, if somebody waited for what it had taken itself meanwhile.  Then
+ * it is no lock that somebody holds. */
+uint32_t isc_blocked_waker(const void *object, uint32_t holder);
 
 /* Does a wait in this call begin that is worth telling before it has ended?  What the
  * last one was like says what to expect. */

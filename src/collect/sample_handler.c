@@ -207,8 +207,8 @@ void isc_sample_handle(int number, siginfo_t *info, void *context)
 
 	if (t == NULL) {
 		isc_sample_signal_pass(number, info, context);
-	} else if (atomic_load_explicit(ISC_SAMPLED_TID(t), memory_order_relaxed) == isc_kernel_tid() &&
-		   isc_sample_on()) {
+	} else if (isc_sample_on() &&
+		   atomic_load_explicit(ISC_SAMPLED_TID(t), memory_order_relaxed) == isc_kernel_tid()) {
 		bool settled = settle(t, context);
 
 		if (isc_sampled_self != t) {
