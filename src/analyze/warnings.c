@@ -352,7 +352,7 @@ static void about_parts(isc_build *b)
 		     "no system calls were recorded: verdict, suggestions, slow_because and syscalls are empty%s",
 		     b->calls_seen ? "" : ", and no calls: functions are those that samples met");
 	else if (b->calls_seen)
-		warn(b, NOTE, "no_samples", "take samples with --sample",
+		warn(b, NOTE, "no_samples", "run without --no-sample",
 		     "no samples or system calls were recorded: verdict, suggestions, slow_because, lines, "
 		     "stacks and syscalls are empty");
 	else
@@ -383,7 +383,7 @@ static void about_waits(isc_build *b)
 	isc_units n;
 
 	if (!b->facts.waits)
-		warn(b, NOTE, "no_waits", "record them with --syscalls, and without --no-agent",
+		warn(b, NOTE, "no_waits", "run without --no-agent and --no-syscalls",
 		     "what threads waited for was not recorded: that time is in the state other, and gil_wait, "
 		     "lock_wait, "
 		     "io_wait, sleep, idle, syscall and spin are not known");

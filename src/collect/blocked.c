@@ -19,10 +19,11 @@
 #define BRIEF (isc_image_self.clock_source == ISC_CLOCK_TSC ? 25000u : 10000u)
 #define LONG (isc_image_self.clock_source == ISC_CLOCK_TSC ? 2500000u : 1000000u)
 #define YIELDS (isc_image_self.clock_source == ISC_CLOCK_TSC ? 50000u : 20000u)
-#define BRIEF_COST 80	/* ticks that a summed wait takes */
-#define FILLED_LONG 20u /* times LONG: nobody has filled the bucket since */
-#define TAKERS 1024u	/* places for locks; two that share one hide each other */
-#define TAKER_SHIFT 22u /* tids are below that: PID_MAX_LIMIT */
+#define BRIEF_COST 80	      /* ticks that a summed wait takes */
+#define COST_MOST (LONG / 10) /* of a wait that is told; what took longer was interrupted */
+#define FILLED_LONG 20u	      /* times LONG: nobody has filled the bucket since */
+#define TAKERS 1024u	      /* places for locks; two that share one hide each other */
+#define TAKER_SHIFT 22u	      /* tids are below that: PID_MAX_LIMIT */
 
 static _Atomic uint64_t takers[TAKERS];
 
@@ -48,6 +49,11 @@ static void spend(uint64_t ticks)
 {
 	isc_budget_take((int64_t)ticks);
 	isc_sample_cost_add(ticks);
+}
+
+static void spend_once(uint64_t ticks)
+{
+	spend(ticks < COST_MOST ? ticks : COST_MOST);
 }
 
 static void add_brief(enum isc_wait_call call, uint64_t now, uint64_t ticks)
@@ -115,7 +121,7 @@ void isc_blocked_tell(enum isc_wait_call call, uint64_t begin)
 	uint32_t stack = isc_sample_here(0, NULL);
 
 	isc_write1(begin, ISC_RECORD_WORD(stack, ISC_KIND_WAIT_ENTER, call));
-	spend(isc_ticks() - begin);
+	spend_once(isc_ticks() - begin);
 	errno = error;
 }
 
@@ -143,7 +149,7 @@ void isc_blocked_spent(enum isc_wait_call call, uint64_t begin, uintptr_t object
 		if (detail)
 			record.head.id = isc_sample_here(call == ISC_WAIT_GIL ? object : 0, &record.body);
 		isc_write((const isc_record *)&record, 2);
-		spend(isc_ticks() - now);
+		spend_once(isc_ticks() - now);
 	}
 	errno = error;
 }

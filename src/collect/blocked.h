@@ -33,7 +33,7 @@ static inline bool isc_blocked_wanted(void)
 {
 	const isc_control *control = atomic_load_explicit(&isc_image_self.control, memory_order_acquire);
 
-	return control != NULL && (control->flags & ISC_CONTROL_WAITS) != 0 &&
+	return control != NULL && (isc_image_self.flags & ISC_CONTROL_WAITS) != 0 &&
 	       isc_image_following() == ISC_FOLLOWING_YES &&
 	       atomic_load_explicit(&control->phase, memory_order_relaxed) == ISC_PHASE_COLLECTING;
 }

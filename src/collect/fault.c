@@ -193,3 +193,29 @@ bool isc_fault_action(int number, const struct sigaction *action, struct sigacti
 		*old = before;
 	return true;
 }
+
+uint32_t isc_fault_ignore(void)
+{
+	uint32_t ignored = 0;
+	struct sigaction now;
+
+	if (!atomic_load_explicit(&begun, memory_order_acquire))
+		return 0;
+	for (int i = 0; i < FAULTS; i++) {
+		struct sigaction wanted = theirs[i];
+
+		if (wanted.sa_handler == SIG_IGN && kernel_action(number_of[i], NULL, &now) == 0 && is_ours(&now) &&
+		    kernel_action(number_of[i], &wanted, NULL) == 0)
+			ignored |= 1u << i;
+	}
+	return ignored;
+}
+
+void isc_fault_catch(uint32_t ignored)
+{
+	struct sigaction mine = ours();
+
+	for (int i = 0; i < FAULTS; i++)
+		if (ignored & 1u << i)
+			kernel_action(number_of[i], &mine, NULL);
+}

@@ -20,6 +20,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 typedef struct isc_fault {
 	sigjmp_buf escape;
@@ -51,6 +52,11 @@ bool isc_fault_caught(void);
 
 /* sigaction() for SIGSEGV and SIGBUS once ours are in; false: not our business. */
 bool isc_fault_action(int number, const struct sigaction *action, struct sigaction *old, int *result);
+
+/* Another program is about to be started here: signals that the program ignores are ignored, and which those
+ * were; and caught again.  In a vfork child as well. */
+uint32_t isc_fault_ignore(void);
+void isc_fault_catch(uint32_t ignored);
 
 /* In a fork child: nobody holds the lock. */
 void isc_fault_forked(void);

@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <time.h>
@@ -164,7 +165,8 @@
 	HOOK(EXEC, ERRNO, fexecve, NULL) \
 	HOOK(EXEC, CODE, posix_spawn, "GLIBC_2.15") \
 	HOOK(EXEC, CODE, posix_spawnp, "GLIBC_2.15") \
-	HOOK(ENVIRONMENT, POINTER, getenv, NULL)
+	HOOK(ENVIRONMENT, POINTER, getenv, NULL) \
+	HOOK(RIGHTS, ERRNO, prctl, NULL)
 
 #define ISC_HOOK_ID_(group, fails, name, version) ISC_HOOK_##name,
 enum isc_hook_id { ISC_HOOKS(ISC_HOOK_ID_) ISC_HOOK_COUNT };

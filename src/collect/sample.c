@@ -151,6 +151,18 @@ static int open_event(uint32_t tid, uint32_t period_ns)
 	return (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, (unsigned long)PERF_FLAG_FD_CLOEXEC);
 }
 
+uint64_t isc_sample_perf_id(int fd)
+{
+	uint64_t id = 0;
+
+	return syscall(SYS_ioctl, fd, PERF_EVENT_IOC_ID, &id) == 0 ? id : 0;
+}
+
+static bool has_perf(const isc_sampled *t)
+{
+	return t->perf >= 0 && isc_sample_perf_id(t->perf) == t->perf_id;
+}
+
 static bool open_perf(isc_sampled *t, uint32_t tid)
 {
 	struct f_owner_ex owner = {F_OWNER_TID, (int)tid};
@@ -170,7 +182,8 @@ static bool open_perf(isc_sampled *t, uint32_t tid)
 		fd = high;
 	}
 	if (syscall(SYS_fcntl, fd, F_SETFL, O_ASYNC | O_NONBLOCK) != 0 ||
-	    syscall(SYS_fcntl, fd, F_SETSIG, SIGURG) != 0 || syscall(SYS_fcntl, fd, F_SETOWN_EX, &owner) != 0) {
+	    syscall(SYS_fcntl, fd, F_SETSIG, SIGURG) != 0 || syscall(SYS_fcntl, fd, F_SETOWN_EX, &owner) != 0 ||
+	    (t->perf_id = isc_sample_perf_id(fd)) == 0) {
 		isc_kernel_close(fd);
 		return false;
 	}
@@ -190,9 +203,9 @@ static void close_sources(isc_sampled *t)
 
 	if (timer >= 0)
 		syscall(SYS_timer_delete, timer);
-	if (perf >= 0)
+	if (perf >= 0 && isc_sample_perf_id(perf) == t->perf_id)
 		isc_kernel_close(perf);
-	if (counter >= 0)
+	if (counter >= 0 && isc_sample_perf_id(counter) == t->counter_id)
 		isc_kernel_close(counter);
 	isc_sample_count_end(t);
 }
@@ -207,7 +220,7 @@ void isc_sample_arm(isc_sampled *t, uint64_t after_ns, uint64_t now_ns)
 	if (t->perf >= 0) {
 		uint64_t wait = due > now_ns + AFTER_LEAST_NS ? due - now_ns : AFTER_LEAST_NS;
 
-		if (syscall(SYS_ioctl, t->perf, PERF_EVENT_IOC_PERIOD, &wait) == 0 &&
+		if (has_perf(t) && syscall(SYS_ioctl, t->perf, PERF_EVENT_IOC_PERIOD, &wait) == 0 &&
 		    syscall(SYS_ioctl, t->perf, PERF_EVENT_IOC_REFRESH, 1) == 0)
 			return;
 		/* The program closed it: by the timer from now on. */
@@ -238,7 +251,7 @@ void isc_sample_pause(isc_sampled *t, bool pause)
 	} else {
 		if (t->timer >= 0)
 			syscall(SYS_timer_settime, t->timer, 0, &never, NULL);
-		if (t->perf >= 0)
+		if (has_perf(t))
 			syscall(SYS_ioctl, t->perf, PERF_EVENT_IOC_DISABLE, 0);
 	}
 	isc_sample_inside(false);
@@ -366,6 +379,11 @@ void isc_sample_leave(isc_sampled *t)
 
 	if (isc_sampled_self != t)
 		return;
+	/* System calls may be forbidden by now, and nobody will need the place. */
+	if (!isc_sample_on()) {
+		isc_sampled_self = NULL;
+		return;
+	}
 	isc_guard_enter(&guard);
 	isc_sample_inside(true);
 	isc_sample_end(t);
@@ -517,7 +535,8 @@ void isc_sample_places_forked(void)
 		if (t == NULL)
 			continue;
 		t->timer = -1; /* not inherited; descriptors are */
-		close_sources(t);
+		if (isc_sample_on())
+			close_sources(t);
 		if (t != isc_sampled_self)
 			atomic_store(ISC_SAMPLED_TID(t), 0);
 	}

@@ -44,9 +44,11 @@ typedef struct isc_merged {
 /* One thread.  Mapped when it is first needed and used again, never given back. */
 typedef struct isc_sampled {
 	uint32_t index;
-	int32_t timer;		     /* of the kernel; -1: none */
-	int32_t perf;		     /* descriptor; -1: none */
-	int32_t counter;	     /* of a profile: descriptor; -1: none */
+	int32_t timer;	  /* of the kernel; -1: none */
+	int32_t perf;	  /* descriptor; -1: none */
+	uint64_t perf_id; /* by which it is known again */
+	int32_t counter;  /* of a profile: descriptor; -1: none */
+	uint64_t counter_id;
 	uint64_t counted;	     /* what it had at the last sample */
 	uint64_t due_ns;	     /* CPU time at which the next signal is due */
 	int64_t base_ns;	     /* CPU time up to here is accounted for; half a step before it began, at first */
@@ -126,6 +128,10 @@ isc_sampled *isc_sample_of(const siginfo_t *info);
 
 /* The last stack of another thread of this process; 0: not known. */
 uint32_t isc_sample_last_stack(uint32_t tid);
+
+/* What a perf event is known by; 0: it is none.  A program may close all descriptors, and then the number of
+ * one of ours is one of its own: to be asked before it is read or closed. */
+uint64_t isc_sample_perf_id(int fd);
 
 /* Arms the next signal, so many ns of CPU time after base_ns; now: CPU time now. */
 void isc_sample_arm(isc_sampled *t, uint64_t after_ns, uint64_t now_ns);

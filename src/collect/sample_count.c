@@ -18,6 +18,7 @@
 /* By the place of the thread; descriptors + 1, 0: none. */
 static struct counts {
 	_Atomic int first, second;
+	uint64_t first_id, second_id;
 	isc_sample_counts last;
 } counts[ISC_SAMPLED_MAX];
 
@@ -32,7 +33,7 @@ static uint64_t most_memory(void)
 	return syscall(SYS_getrusage, RUSAGE_THREAD, &u) == 0 ? (uint64_t)u.ru_maxrss : 0;
 }
 
-static int open_one(const isc_control *control, int which, uint32_t tid, int group)
+static int open_one(const isc_control *control, int which, uint32_t tid, int group, uint64_t *id)
 {
 	struct perf_event_attr attr = {.size = sizeof(attr),
 				       .type = control->count_type,
@@ -45,6 +46,7 @@ static int open_one(const isc_control *control, int which, uint32_t tid, int gro
 
 	if (fd < 0)
 		return -1;
+	*id = isc_sample_perf_id(fd);
 	high = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, DESCRIPTOR);
 	if (high < 0)
 		return fd;
@@ -65,8 +67,8 @@ void isc_sample_count_begin(const isc_sampled *t, uint32_t tid)
 	if (control == NULL || (control->flags & ISC_CONTROL_COUNTS) == 0)
 		return;
 	isc_sample_count_end(t);
-	first = open_one(control, 0, tid, -1);
-	second = first >= 0 ? open_one(control, 1, tid, first) : -1;
+	first = open_one(control, 0, tid, -1, &c->first_id);
+	second = first >= 0 ? open_one(control, 1, tid, first, &c->second_id) : -1;
 	if (second < 0 && first >= 0)
 		isc_kernel_close(first);
 	if (second >= 0) {
@@ -79,11 +81,13 @@ void isc_sample_count_begin(const isc_sampled *t, uint32_t tid)
 
 void isc_sample_count_end(const isc_sampled *t)
 {
-	int first = atomic_exchange(&counts[t->index].first, 0), second = atomic_exchange(&counts[t->index].second, 0);
+	struct counts *c = &counts[t->index];
+	int first = atomic_exchange(&c->first, 0), second = atomic_exchange(&c->second, 0);
 
-	if (first > 0)
+	/* Numbers may be the program's by now. */
+	if (first > 0 && isc_sample_perf_id(first - 1) == c->first_id)
 		isc_kernel_close(first - 1);
-	if (second > 0)
+	if (second > 0 && isc_sample_perf_id(second - 1) == c->second_id)
 		isc_kernel_close(second - 1);
 }
 
@@ -107,8 +111,9 @@ static bool read_group(struct counts *c, isc_sample_counts *out)
 
 	if (first == 0)
 		return false;
-	/* The program may have closed it, and opened something else there: that is not asked twice. */
-	if (syscall(SYS_read, first - 1, &group, sizeof(group)) != (long)sizeof(group) || group.events != 2) {
+	/* The program may have closed it, and opened something else there, from which nothing may be read. */
+	if (isc_sample_perf_id(first - 1) != c->first_id ||
+	    syscall(SYS_read, first - 1, &group, sizeof(group)) != (long)sizeof(group) || group.events != 2) {
 		atomic_store(&c->first, 0);
 		atomic_store(&c->second, 0);
 		return false;

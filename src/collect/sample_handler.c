@@ -221,7 +221,7 @@ void isc_sample_handle(int number, siginfo_t *info, void *context)
 		errno = error;
 		return;
 	}
-	if (atomic_load_explicit(ISC_SAMPLED_TID(t), memory_order_relaxed) == isc_kernel_tid() && isc_sample_on()) {
+	if (isc_sample_on() && atomic_load_explicit(ISC_SAMPLED_TID(t), memory_order_relaxed) == isc_kernel_tid()) {
 		if (isc_sampled_self == NULL)
 			settle(t, context);
 		if (isc_sampled_self != t) {

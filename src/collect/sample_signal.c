@@ -10,6 +10,7 @@
 #include "collect/hook.h"
 
 #include "collect/sample.h"
+#include "collect/fault.h"
 #include "collect/sample_signal.h"
 
 #include <string.h>
@@ -181,6 +182,15 @@ static bool is_full(const sigset_t *set)
 	return n >= FULL_SET;
 }
 
+static void give_held(isc_sampled *t)
+{
+	if (!t->held)
+		return;
+	t->held = false;
+	t->held_info.si_code = t->held_info.si_code < 0 ? t->held_info.si_code : SI_QUEUE;
+	syscall(SYS_rt_tgsigqueueinfo, isc_kernel_pid(), isc_kernel_tid(), SIGURG, &t->held_info);
+}
+
 int isc_sample_signal_mask(isc_sample_mask *real, int how, const sigset_t *set, sigset_t *old)
 {
 	isc_sampled *t = isc_sampled_self;
@@ -213,12 +223,84 @@ int isc_sample_signal_mask(isc_sample_mask *real, int how, const sigset_t *set, 
 	if (old != NULL && held)
 		sigaddset(old, SIGURG);
 	t->holds = holds;
-	if (!holds && t->held) {
-		t->held = false;
-		t->held_info.si_code = t->held_info.si_code < 0 ? t->held_info.si_code : SI_QUEUE;
-		syscall(SYS_rt_tgsigqueueinfo, isc_kernel_pid(), isc_kernel_tid(), SIGURG, &t->held_info);
-	}
+	if (!holds)
+		give_held(t);
 	return result;
+}
+
+bool isc_sample_signal_lend(const sigset_t *mask)
+{
+	const uint64_t urgent = 1ull << (SIGURG - 1);
+	isc_sampled *t = isc_sampled_self;
+
+	if (mask == NULL || t == NULL || !t->holds || sigismember(mask, SIGURG) == 1 || !isc_sample_on() ||
+	    atomic_load_explicit(ISC_SAMPLED_TID(t), memory_order_relaxed) != isc_kernel_tid())
+		return false;
+	/* Signals of ours that are under way arrive now, so that none ends the wait. */
+	isc_sample_pause(t, true);
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &urgent, NULL, sizeof(urgent));
+	t->holds = false;
+	give_held(t);
+	return true;
+}
+
+void isc_sample_signal_take_back(void)
+{
+	const uint64_t urgent = 1ull << (SIGURG - 1);
+	isc_sampled *t = isc_sampled_self;
+	int error = errno;
+
+	if (t == NULL)
+		return;
+	t->holds = true;
+	syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &urgent, NULL, sizeof(urgent));
+	isc_sample_pause(t, false);
+	errno = error;
+}
+
+isc_sample_handed isc_sample_signal_hand_over(bool in_place)
+{
+	const uint64_t urgent = 1ull << (SIGURG - 1);
+	const isc_sampled *t = isc_sampled_self;
+	isc_sample_handed handed = {false, false, 0};
+	int error = errno;
+
+	if (!isc_sample_on())
+		return handed;
+	handed.blocked =
+		t != NULL && t->holds && syscall(SYS_rt_sigprocmask, SIG_BLOCK, &urgent, NULL, sizeof(urgent)) == 0;
+	if (in_place) {
+		struct sigaction theirs = theirs_now();
+
+		handed.ignored = theirs.sa_handler == SIG_IGN && ISC_REAL(sigaction)(SIGURG, &theirs, NULL) == 0;
+		handed.faults = isc_fault_ignore();
+	}
+	errno = error;
+	return handed;
+}
+
+void isc_sample_signal_handed_back(isc_sample_handed handed)
+{
+	const uint64_t urgent = 1ull << (SIGURG - 1);
+	isc_sampled *t = isc_sampled_self;
+	int error = errno;
+
+	if (handed.faults != 0)
+		isc_fault_catch(handed.faults);
+	if (handed.ignored) {
+		struct sigaction theirs = theirs_now();
+
+		install(&theirs);
+		/* One of ours may have been ignored. */
+		if (t != NULL && !t->paused &&
+		    atomic_load_explicit(ISC_SAMPLED_TID(t), memory_order_relaxed) == isc_kernel_tid()) {
+			isc_sample_pause(t, true);
+			isc_sample_pause(t, false);
+		}
+	}
+	if (handed.blocked)
+		syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &urgent, NULL, sizeof(urgent));
+	errno = error;
 }
 
 bool isc_sample_signal_fetch(const sigset_t *set, sigset_t *without)

@@ -12,6 +12,7 @@
 
 #include "collect/pywalk.h"
 #include "collect/sample.h"
+#include "runtime/image.h"
 #include "runtime/kernel.h"
 #include "runtime/runtime.h"
 
@@ -92,6 +93,8 @@ static uint64_t code_of(isc_sampled *t, const isc_python_layout *l, int at, bool
 	ids = mine != NULL ? atomic_load_explicit(&mine->value, memory_order_acquire) : 0;
 	if (ids != 0)
 		return ids;
+	if (!isc_defs_roomy())
+		return 0;
 	if (frame->module != -1)
 		ids = (uint64_t)isc_sample_place(t, frame, careful) << 32;
 	else
@@ -125,7 +128,7 @@ static uint32_t node_of(uint32_t parent, uint64_t ids, uint32_t offset)
 		}
 		if (was != 0)
 			continue;
-		if (atomic_load_explicit(&node_count, memory_order_relaxed) >= NODES_MOST)
+		if (atomic_load_explicit(&node_count, memory_order_relaxed) >= NODES_MOST || !isc_defs_roomy())
 			return 0;
 		/* Defined first: an entry that is claimed and never filled would be a place lost. */
 		id = isc_rt_define(ISC_DEF_STACK, &def, sizeof(def));

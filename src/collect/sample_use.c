@@ -95,12 +95,12 @@ bool isc_rt_profile_hooked(void)
 /* A fork child has one thread and no timers, and does not go on with its parent's profile. */
 static void forked(void)
 {
+	isc_sample_places_forked();
 	atomic_fetch_and(&users, ~(uint32_t)USER_PROFILE);
 	atomic_store(&inside, 0);
 	isc_fault_forked();
 	isc_sample_native_forked();
 	isc_sample_signal_forked();
-	isc_sample_places_forked();
 	isc_profile_forked();
 }
 
@@ -134,6 +134,8 @@ void isc_sample_give_way(void)
 {
 	if (!isc_sample_on() || atomic_exchange(&ended, true))
 		return;
+	if (isc_sampled_self != NULL)
+		isc_sample_pause(isc_sampled_self, true);
 	if (isc_sample_for_session())
 		isc_write1(isc_ticks(),
 			   ISC_RECORD_WORD(isc_sample_period_ns(), ISC_KIND_SAMPLE_RATE, ISC_SAMPLE_RATE_ENDED));

@@ -115,7 +115,7 @@ ISC_HOOK int pthread_sigmask(int how, const sigset_t *__restrict set, sigset_t *
 
 ISC_HOOK int sigsuspend(const sigset_t *mask)
 {
-	ISC_BLOCKED(ISC_WAIT_SIGNAL, int, ISC_REAL(sigsuspend)(mask));
+	ISC_BLOCKED(ISC_WAIT_SIGNAL, int, ISC_MASKED(mask, ISC_REAL(sigsuspend)(mask)));
 }
 
 ISC_HOOK int sigwait(const sigset_t *__restrict set, int *__restrict number)

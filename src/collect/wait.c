@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "collect/blocked.h"
+#include "collect/sample_signal.h"
 
 /* Polling nothing is a way to sleep. */
 static enum isc_wait_call waits_for(nfds_t n)
@@ -32,7 +33,7 @@ ISC_HOOK int poll(struct pollfd *fds, nfds_t n, int timeout)
 
 ISC_HOOK int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask)
 {
-	ISC_BLOCKED(waits_for(n), int, ISC_REAL(ppoll)(fds, n, timeout, mask));
+	ISC_BLOCKED(waits_for(n), int, ISC_MASKED(mask, ISC_REAL(ppoll)(fds, n, timeout, mask)));
 }
 
 ISC_HOOK int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t room)
@@ -43,7 +44,7 @@ ISC_HOOK int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t room)
 ISC_HOOK int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask,
 			 size_t room)
 {
-	ISC_BLOCKED(waits_for(n), int, ISC_REAL(__ppoll_chk)(fds, n, timeout, mask, room));
+	ISC_BLOCKED(waits_for(n), int, ISC_MASKED(mask, ISC_REAL(__ppoll_chk)(fds, n, timeout, mask, room)));
 }
 
 ISC_HOOK int select(int n, fd_set *__restrict in, fd_set *__restrict out, fd_set *__restrict except,
@@ -56,7 +57,7 @@ ISC_HOOK int pselect(int n, fd_set *__restrict in, fd_set *__restrict out, fd_se
 		     const struct timespec *__restrict timeout, const sigset_t *__restrict mask)
 {
 	ISC_BLOCKED(n > 0 ? ISC_WAIT_SELECT : ISC_WAIT_SLEEP, int,
-		    ISC_REAL(pselect)(n, in, out, except, timeout, mask));
+		    ISC_MASKED(mask, ISC_REAL(pselect)(n, in, out, except, timeout, mask)));
 }
 
 ISC_HOOK int epoll_wait(int ep, struct epoll_event *events, int max, int timeout)
@@ -68,13 +69,13 @@ ISC_HOOK int epoll_wait(int ep, struct epoll_event *events, int max, int timeout
 
 ISC_HOOK int epoll_pwait(int ep, struct epoll_event *events, int max, int timeout, const sigset_t *mask)
 {
-	ISC_BLOCKED(ISC_WAIT_EPOLL, int, ISC_REAL(epoll_pwait)(ep, events, max, timeout, mask));
+	ISC_BLOCKED(ISC_WAIT_EPOLL, int, ISC_MASKED(mask, ISC_REAL(epoll_pwait)(ep, events, max, timeout, mask)));
 }
 
 ISC_HOOK int epoll_pwait2(int ep, struct epoll_event *events, int max, const struct timespec *timeout,
 			  const sigset_t *mask)
 {
-	ISC_BLOCKED(ISC_WAIT_EPOLL, int, ISC_REAL(epoll_pwait2)(ep, events, max, timeout, mask));
+	ISC_BLOCKED(ISC_WAIT_EPOLL, int, ISC_MASKED(mask, ISC_REAL(epoll_pwait2)(ep, events, max, timeout, mask)));
 }
 
 ISC_HOOK int nanosleep(const struct timespec *time, struct timespec *left)

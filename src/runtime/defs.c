@@ -79,6 +79,20 @@ uint32_t isc_rt_define(uint16_t type, const void *data, size_t len)
 	return (uint32_t)((base + at) / 16);
 }
 
+bool isc_defs_roomy(void)
+{
+	const isc_defs *d;
+	uint64_t backed;
+
+	if (!isc_image_open())
+		return false;
+	d = isc_image_self.defs;
+	if (d == NULL)
+		return false;
+	backed = atomic_load_explicit(&d->backed, memory_order_relaxed);
+	return atomic_load_explicit(&d->tail, memory_order_relaxed) < backed - backed / 4;
+}
+
 static uint64_t hash_of(const char *text, size_t len)
 {
 	uint64_t h = 0x9e3779b97f4a7c15ull ^ len;

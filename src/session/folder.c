@@ -25,7 +25,7 @@
 /* A child's pool: 324 KiB with its tables, 0.15 ms to make. */
 #define FIRST_BLOCKS 16u
 #define MAX_SLOTS 2048u
-#define FIRST_DEFS_BYTES (64u << 10)
+#define FIRST_DEFS_BYTES (256u << 10) /* a quarter in fork children; one import may need 100 KiB at once */
 #define MAX_DEFS_BYTES (64u << 20)
 #define MAX_BLOCKS ((64u << 20) / ISC_BLOCK_SIZE)
 

@@ -71,7 +71,7 @@ COLLECTORS = {
     "python_calls": "Python calls",
     "sample": "stack samples",
     "memory": "allocations",
-    "syscalls": "system calls",
+    "syscalls": "waits",
     "gpu": "GPU work",
 }
 

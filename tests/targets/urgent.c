@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/select.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -100,6 +101,47 @@ static void masks(void)
 	signal(SIGURG, SIG_DFL);
 }
 
+static void *send_later(void *thread)
+{
+	usleep(20000);
+	pthread_kill(*(pthread_t *)thread, SIGURG);
+	return NULL;
+}
+
+/* Calls that wait with another mask let in what was blocked before them, and what comes meanwhile; no more. */
+static void masks_of_waits(void)
+{
+	struct timespec no_time = {0, 0}, some = {5, 0};
+	pthread_t self = pthread_self(), sender;
+	sigset_t all, before, now;
+	int result;
+
+	signal(SIGURG, on_plain);
+	plain = 0;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	raise(SIGURG);
+	result = ppoll(NULL, 0, &no_time, &all);
+	printf("ppoll as before: %d, arrived %d\n", result, (int)plain);
+	sigsuspend(&before);
+	printf("sigsuspend: %s, arrived %d\n", strerror(errno), (int)plain);
+	pthread_create(&sender, NULL, send_later, &self);
+	spin(0.005);
+	result = ppoll(NULL, 0, &some, &before);
+	printf("ppoll: %d, arrived %d\n", result, (int)plain);
+	pthread_join(sender, NULL);
+	raise(SIGURG);
+	result = pselect(0, NULL, NULL, NULL, &some, &before);
+	printf("pselect: %d, arrived %d\n", result, (int)plain);
+	raise(SIGURG);
+	spin(0.05);
+	pthread_sigmask(SIG_BLOCK, NULL, &now);
+	printf("blocked again %d, arrived %d\n", sigismember(&now, SIGURG), (int)plain);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	printf("and unblocked: arrived %d\n", (int)plain);
+	signal(SIGURG, SIG_DFL);
+}
+
 /* Blocking calls after some work: H4. */
 static void waits(void)
 {
@@ -174,6 +216,7 @@ int main(void)
 {
 	handlers();
 	masks();
+	masks_of_waits();
 	waits();
 	fetches();
 	return 0;

@@ -45,6 +45,50 @@ def test_H3_a_program_keeps_its_faults(inferscope: Any, target: Callable[[str], 
     assert len(samples(run)) > 20
 
 
+@pytest.mark.parametrize("how", ["exec", "failed exec", "spawn"])
+def test_H1_what_is_blocked_or_ignored_is_handed_on(inferscope: Any, python: str, tmp_path: Path, how: str) -> None:
+    """A program that blocks all signals and ignores ours starts another one, which is not traced."""
+    code = (
+        SPIN
+        + f"""
+import os, signal
+how = {how!r}
+look = ["grep", "-E", "^Sig(Blk|Ign):", "/proc/self/status"]
+ours = (signal.SIGURG, signal.SIGBUS, signal.SIGSEGV)
+if how != "spawn":
+    for number in ours:
+        signal.signal(number, signal.SIG_IGN)
+signal.pthread_sigmask(signal.SIG_SETMASK, signal.valid_signals())
+spin(60)
+if how == "spawn":
+    os.waitpid(os.posix_spawn("/bin/grep", look, os.environ), 0)
+elif os.fork() == 0:
+    if how == "failed exec":
+        try:
+            os.execv("/nonexistent", ["x"])
+        except FileNotFoundError:
+            print([str(signal.getsignal(number)) for number in ours], flush=True)
+        spin(60)
+    os.execvp("grep", look)
+else:
+    os.wait()
+"""
+    )
+    run = run_python(inferscope, python, tmp_path, code, more=("--follow", "python"))
+    assert len(samples(run)) > 20
+
+
+@pytest.mark.parametrize("rate", ["200", "1000"])
+@pytest.mark.parametrize("how", ["strict", "filter"])
+def test_H1_a_program_that_confines_itself_works_on(
+    inferscope: Any, target: Callable[[str], str], how: str, rate: str
+) -> None:
+    """Where a system call of ours would end it, there is none."""
+    run = same(inferscope, target("confined.c"), how, rate=rate)
+    assert run.returncode == 3
+    assert len(samples(run)) > 2
+
+
 def test_H3_handlers_run_as_often_under_sampling(inferscope: Any, target: Callable[[str], str]) -> None:
     same(inferscope, target("handlers.c"))
 
