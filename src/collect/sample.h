@@ -58,6 +58,7 @@ typedef struct isc_sampled {
 	uint64_t random;
 	bool adopted; /* not begun through pthread_create(): nobody will say that it ends */
 	bool busy;
+	bool lent;   /* its alternate stack is ours */
 	bool paused; /* the program blocks SIGURG itself: no signal of ours is to stay pending */
 	bool holds;  /* the program believes that SIGURG is blocked */
 	bool held;   /* and one has come meanwhile: */
@@ -145,9 +146,10 @@ void isc_sample_search(uint64_t every_ns);
 /* The calling thread, which nobody made. */
 void isc_sample_begin_self(void);
 
-/* All threads that are known: they get timers, or lose them. */
+/* All threads that are known: they get timers, or lose them.  True: some still have an alternate
+ * stack of ours, which only they could give back. */
 void isc_sample_begin_known(void);
-void isc_sample_end_known(void);
+bool isc_sample_end_known(void);
 
 /* In a fork child: it has one thread and no timers. */
 void isc_sample_places_forked(void);

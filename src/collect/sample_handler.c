@@ -159,16 +159,21 @@ void isc_sample_end(isc_sampled *t)
 	isc_write((const isc_record *)&record, 2);
 }
 
-/* The thread was met by a search, or the program took its alternate stack away: sigreturn
- * installs what stands in the context, and would undo a call to sigaltstack(). */
-static void settle(isc_sampled *t, ucontext_t *context)
+/* The thread was met by a search, or its alternate stack was taken away, by the program or for a fault of
+ * its own: sigreturn installs what stands in the context, and would undo a call to sigaltstack().  False:
+ * this signal came without one. */
+static bool settle(isc_sampled *t, ucontext_t *context)
 {
-	isc_sampled_self = t;
-	if ((context->uc_stack.ss_flags & SS_DISABLE) == 0)
-		return;
+	if (isc_sampled_self == NULL)
+		isc_sampled_self = t;
+	if (isc_sampled_self != t || (context->uc_stack.ss_flags & SS_DISABLE) == 0)
+		return true;
+	isc_fault_caught(); /* first: a handler of the program's must not find our stack */
 	context->uc_stack.ss_sp = t->stack;
 	context->uc_stack.ss_size = sizeof(t->stack);
 	context->uc_stack.ss_flags = 0;
+	t->lent = true;
+	return false;
 }
 
 /* Apart from its caller: this is what needs a stack. */
@@ -222,13 +227,14 @@ void isc_sample_handle(int number, siginfo_t *info, void *context)
 		return;
 	}
 	if (isc_sample_on() && atomic_load_explicit(ISC_SAMPLED_TID(t), memory_order_relaxed) == isc_kernel_tid()) {
-		if (isc_sampled_self == NULL)
-			settle(t, context);
+		bool settled = settle(t, context);
+
 		if (isc_sampled_self != t) {
 			isc_sample_drop(t);
 		} else if (!t->busy) {
 			t->busy = true;
-			if (has_room(t, context))
+			/* Not on the thread's own, of which little may be left. */
+			if (settled && has_room(t, context))
 				step(t, context, ticks);
 			else
 				put_off(t);
