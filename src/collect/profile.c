@@ -18,6 +18,7 @@
 
 static _Atomic(isc_profile *) profile;
 static int statm = -1;
+static struct stat statm_is; /* by which it is known again */
 static uint64_t page_bytes = 4096;
 
 bool isc_profile_on(void)
@@ -124,7 +125,7 @@ static uint32_t native_frame(isc_profile *p, isc_sampled *t, const isc_merged *m
 /* Bytes of memory that the process has in use. */
 static bool read_rss(uint64_t *bytes)
 {
-	char text[64];
+	char text[128];
 	uint64_t pages = 0;
 	long n, i = 0;
 
@@ -135,6 +136,9 @@ static bool read_rss(uint64_t *bytes)
 		i++;
 	for (i++; i < n && text[i] >= '0' && text[i] <= '9'; i++)
 		pages = pages * 10 + (uint64_t)(text[i] - '0');
+	/* Numbers to the end of the line, or it is another file by now. */
+	if (pages == 0 || i >= n || text[i] != ' ' || text[n - 1] != '\n')
+		return false;
 	*bytes = pages * page_bytes;
 	return true;
 }
@@ -154,8 +158,8 @@ static uint64_t counted_since(isc_profile *p, isc_sampled *t)
 
 	if (t->counter < 0)
 		return 0;
-	if (!isc_counter_read(t->counter, &now)) {
-		/* The program closed it. */
+	/* The program may have closed it, and opened something else there. */
+	if (isc_sample_perf_id(t->counter) != t->counter_id || !isc_counter_read(t->counter, &now)) {
 		t->counter = -1;
 		atomic_store_explicit(&p->count_error, EBADF, memory_order_relaxed);
 		return 0;
@@ -237,6 +241,7 @@ void isc_profile_thread(isc_sampled *t, uint32_t tid, bool refused)
 		return;
 	}
 	t->counted = 0;
+	t->counter_id = isc_sample_perf_id(fd);
 	t->counter = fd;
 }
 
@@ -280,6 +285,7 @@ static void open_memory(isc_profile *p)
 		fd = high;
 	}
 	statm = fd;
+	isc_kernel_stat(fd, &statm_is);
 	page_bytes = (uint64_t)getauxval(AT_PAGESZ);
 	if (read_rss(&bytes))
 		atomic_store(&p->rss, bytes);
@@ -287,9 +293,13 @@ static void open_memory(isc_profile *p)
 		p->memory_error = EIO;
 }
 
+/* The program may have closed it, and opened something else there. */
 static void close_memory(void)
 {
-	if (statm >= 0)
+	struct stat now;
+
+	if (statm >= 0 && isc_kernel_stat(statm, &now) && now.st_dev == statm_is.st_dev &&
+	    now.st_ino == statm_is.st_ino)
 		isc_kernel_close(statm);
 	statm = -1;
 }

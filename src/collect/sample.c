@@ -91,7 +91,7 @@ static isc_sampled *take(uint32_t tid)
 		while (n < i + 1 && !atomic_compare_exchange_weak(&most, &n, i + 1))
 			;
 		t->timer = t->perf = t->counter = -1;
-		t->adopted = t->busy = t->holds = t->held = t->paused = false;
+		t->adopted = t->busy = t->lent = t->holds = t->held = t->paused = false;
 		t->known = 0;
 		atomic_store_explicit(&t->last_stack, 0, memory_order_relaxed);
 		t->stack_low = t->stack_high = 0;
@@ -203,10 +203,9 @@ static void close_sources(isc_sampled *t)
 
 	if (timer >= 0)
 		syscall(SYS_timer_delete, timer);
-	/* The program may have closed it, and opened a file of its own there. */
 	if (perf >= 0 && isc_sample_perf_id(perf) == t->perf_id)
 		isc_kernel_close(perf);
-	if (counter >= 0)
+	if (counter >= 0 && isc_sample_perf_id(counter) == t->counter_id)
 		isc_kernel_close(counter);
 	isc_sample_count_end(t);
 }
@@ -320,7 +319,7 @@ static void give_alternate_stack(isc_sampled *t)
 
 	isc_fault_caught(); /* first: a handler of the program's must not find our stack */
 	if (syscall(SYS_sigaltstack, NULL, &now) == 0 && (now.ss_flags & SS_DISABLE) != 0)
-		syscall(SYS_sigaltstack, &mine, NULL);
+		t->lent = syscall(SYS_sigaltstack, &mine, NULL) == 0;
 }
 
 static void take_alternate_stack(isc_sampled *t)
@@ -329,6 +328,7 @@ static void take_alternate_stack(isc_sampled *t)
 
 	if (syscall(SYS_sigaltstack, NULL, &now) == 0 && now.ss_sp == t->stack)
 		syscall(SYS_sigaltstack, &none, NULL);
+	t->lent = false;
 }
 
 isc_sampled *isc_sample_reserve(void *(*start)(void *), void *arg)
@@ -513,21 +513,26 @@ void isc_sample_begin_known(void)
 	}
 }
 
-void isc_sample_end_known(void)
+bool isc_sample_end_known(void)
 {
 	uint32_t n = atomic_load_explicit(&most, memory_order_acquire);
+	bool lent = false;
+
+	if (isc_sampled_self != NULL)
+		take_alternate_stack(isc_sampled_self);
 
 	for (uint32_t i = 0; i < n; i++) {
 		isc_sampled *t = atomic_load_explicit(&threads[i], memory_order_acquire);
 
-		if (t != NULL)
-			close_sources(t);
+		if (t == NULL)
+			continue;
+		close_sources(t);
+		lent = lent || (t->lent && atomic_load_explicit(&isc_sampled_tid[i], memory_order_relaxed) != 0);
 	}
-	if (isc_sampled_self != NULL)
-		take_alternate_stack(isc_sampled_self);
+	return lent;
 }
 
-void isc_sample_places_forked(bool on)
+void isc_sample_places_forked(void)
 {
 	uint32_t n = atomic_load(&most);
 
@@ -537,7 +542,7 @@ void isc_sample_places_forked(bool on)
 		if (t == NULL)
 			continue;
 		t->timer = -1; /* not inherited; descriptors are */
-		if (on)
+		if (isc_sample_on())
 			close_sources(t);
 		if (t != isc_sampled_self)
 			atomic_store(ISC_SAMPLED_TID(t), 0);

@@ -44,10 +44,11 @@ typedef struct isc_merged {
 /* One thread.  Mapped when it is first needed and used again, never given back. */
 typedef struct isc_sampled {
 	uint32_t index;
-	int32_t timer;		     /* of the kernel; -1: none */
-	int32_t perf;		     /* descriptor; -1: none */
-	uint64_t perf_id;	     /* by which it is known again */
-	int32_t counter;	     /* of a profile: descriptor; -1: none */
+	int32_t timer;	  /* of the kernel; -1: none */
+	int32_t perf;	  /* descriptor; -1: none */
+	uint64_t perf_id; /* by which it is known again */
+	int32_t counter;  /* of a profile: descriptor; -1: none */
+	uint64_t counter_id;
 	uint64_t counted;	     /* what it had at the last sample */
 	uint64_t due_ns;	     /* CPU time at which the next signal is due */
 	int64_t base_ns;	     /* CPU time up to here is accounted for; half a step before it began, at first */
@@ -57,6 +58,7 @@ typedef struct isc_sampled {
 	uint64_t random;
 	bool adopted; /* not begun through pthread_create(): nobody will say that it ends */
 	bool busy;
+	bool lent;   /* its alternate stack is ours */
 	bool paused; /* the program blocks SIGURG itself: no signal of ours is to stay pending */
 	bool holds;  /* the program believes that SIGURG is blocked */
 	bool held;   /* and one has come meanwhile: */
@@ -144,12 +146,13 @@ void isc_sample_search(uint64_t every_ns);
 /* The calling thread, which nobody made. */
 void isc_sample_begin_self(void);
 
-/* All threads that are known: they get timers, or lose them. */
+/* All threads that are known: they get timers, or lose them.  True: some still have an alternate
+ * stack of ours, which only they could give back. */
 void isc_sample_begin_known(void);
-void isc_sample_end_known(void);
+bool isc_sample_end_known(void);
 
 /* In a fork child: it has one thread and no timers. */
-void isc_sample_places_forked(bool on); /* on: closing what it inherited is allowed */
+void isc_sample_places_forked(void);
 
 /* A second place of the calling thread, found by a search while it began. */
 void isc_sample_drop(isc_sampled *t);

@@ -172,6 +172,7 @@ static bool settle(isc_sampled *t, ucontext_t *context)
 	context->uc_stack.ss_sp = t->stack;
 	context->uc_stack.ss_size = sizeof(t->stack);
 	context->uc_stack.ss_flags = 0;
+	t->lent = true;
 	return false;
 }
 

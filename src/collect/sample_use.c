@@ -95,14 +95,12 @@ bool isc_rt_profile_hooked(void)
 /* A fork child has one thread and no timers, and does not go on with its parent's profile. */
 static void forked(void)
 {
-	bool on = isc_sample_on();
-
+	isc_sample_places_forked();
 	atomic_fetch_and(&users, ~(uint32_t)USER_PROFILE);
 	atomic_store(&inside, 0);
 	isc_fault_forked();
 	isc_sample_native_forked();
 	isc_sample_signal_forked();
-	isc_sample_places_forked(on);
 	isc_profile_forked();
 }
 
@@ -201,8 +199,9 @@ bool isc_sample_profile_end(void)
 		return false;
 	}
 	isc_sample_quiet();
-	isc_sample_end_known();
-	isc_fault_end();
+	/* A handler of the program's must not find our stack: ours takes it back first. */
+	if (!isc_sample_end_known())
+		isc_fault_end();
 	return !isc_sample_signal_end();
 }
 

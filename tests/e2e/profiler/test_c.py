@@ -162,7 +162,7 @@ def test_memory_belongs_to_who_took_it(profiled: Profiled, tmp_path: Path) -> No
 def test_a_session_and_a_profile_share_the_steps(
     profiled: Profiled, stage: Path, tmp_path: Path, shares: Shares
 ) -> None:
-    run = (str(stage / "bin/inferscope"), "run", "--no-report", "--quiet", "--sample", "--native", "on", "--trace")
+    run = (str(stage / "bin/inferscope"), "run", "--no-report", "--quiet", "--native", "on", "--trace")
     state = json.loads(profiled("shares", 2, tmp_path, under=(*run, str(tmp_path / "x.isc"), "--")))
     assert state["shared"] and state["interval_us"] == 5000 and "session" in state["note"]
     assert shares(profile_in(tmp_path), {"seventy", "thirty"})["seventy"] == pytest.approx(70, abs=6)
@@ -173,8 +173,8 @@ def test_a_session_and_a_profile_share_the_steps(
 
 
 def test_a_profile_under_run_without_samples_has_its_own_steps(profiled: Profiled, stage: Path, tmp_path: Path) -> None:
-    run = (str(stage / "bin/inferscope"), "run", "--no-report", "--quiet", "--trace", str(tmp_path / "x.isc"), "--")
-    state = json.loads(profiled("shares", 1, tmp_path, under=run))
+    run = (str(stage / "bin/inferscope"), "run", "--no-report", "--quiet", "--no-sample", "--trace")
+    state = json.loads(profiled("shares", 1, tmp_path, under=(*run, str(tmp_path / "x.isc"), "--")))
     assert not state["shared"] and state["samples"] == pytest.approx(2000, rel=0.02)
 
 
