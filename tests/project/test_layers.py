@@ -17,12 +17,13 @@ ALLOWED = {
     "trace": {"base"},
     "analyze": {"trace", "base"},
     "report": {"analyze", "trace", "base"},
+    "export": {"trace", "base"},
     "runtime": {"base"},
     "collect": {"runtime", "base"},
     "symbol": {"base"},
     "profiler": {"runtime", "symbol", "base"},
     "session": {"runtime/layout.h", "symbol", "trace", "base"},
-    "cli": {"session", "analyze", "report", "trace", "base"},
+    "cli": {"session", "analyze", "report", "export", "trace", "base"},
     "python": {"runtime", "base"},
 }
 # inferscope._offline is another library than _core: it reads, and has nothing of the runtime.
