@@ -45,9 +45,10 @@ for which, number in ((signal.ITIMER_PROF, signal.SIGPROF), (signal.ITIMER_VIRTU
     spin(300)
     used = time.process_time() - begin
     signal.setitimer(which, 0)
-    # By the CPU clock one every 10 ms, or a tick of the kernel later; by the other one each time it gets a CPU.
+    # By the CPU clock one every 10 ms, or a tick of the kernel later, of which ITIMER_VIRTUAL leaves the kernel's
+    # part out; by the other one each time it gets a CPU.
     real = which == signal.ITIMER_REAL
-    print(number, count[number] >= (5 if real else 15), real or count[number] <= used / 0.01 + 2)
+    print(number, count[number] >= (15 if which == signal.ITIMER_PROF else 5), real or count[number] <= used / 0.01 + 2)
     print(signal.getsignal(number) is on, signal.getitimer(which))
 print(signal.getsignal(signal.SIGURG), signal.getsignal(signal.SIGSEGV))
 """
