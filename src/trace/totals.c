@@ -9,7 +9,8 @@
 /* A leave looks this far down for its enter: deeper than any stack that did not
  * lose leaves, and short enough for one that lost thousands. */
 #define SEARCH_MAX 1024u
-#define OPEN_MAX 65536u /* of one lane: above, the oldest was lost long ago */
+#define COLD_TICKS 5000u /* without a record: the caches are full of other things by then */
+#define OPEN_MAX 65536u	 /* of one lane: above, the oldest was lost long ago */
 
 enum { SCOPES, MARKS, COUNTERS, FUNCTIONS };
 
@@ -491,6 +492,8 @@ bool isc_totals_lane_feed(isc_totals *t, isc_totals_lane *lane, const isc_record
 	if (first->kind >= ISC_KIND_CALL_ENTER && first->kind <= ISC_KIND_BURST) {
 		bool fed = isc_totals_calls_feed(t, lane, first, extra, extra_len);
 
+		if (first->kind <= ISC_KIND_CALL_RESUME && lane->last != 0 && first->ticks > lane->last + COLD_TICKS)
+			t->cold_calls++;
 		lane->last = first->ticks;
 		return fed;
 	}

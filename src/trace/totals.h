@@ -190,6 +190,7 @@ const isc_total_calls *isc_totals_calls_at(const isc_totals *t, size_t i);
 typedef struct isc_totals_cost {
 	double ns;
 	uint64_t events;
+	uint64_t cold;	      /* calls that came after other work, and found nothing of ours in the caches */
 	double sample_ns;     /* what samples and waits took, as they say */
 	uint64_t collections; /* of garbage that were told of */
 } isc_totals_cost;

@@ -122,7 +122,8 @@ struct isc_totals {
 	isc_total_counter *counters;
 	isc_total_function *functions;
 	isc_total_thread *threads;
-	uint64_t sample_ns; /* that samples say they took; of what was fed */
+	uint64_t sample_ns;  /* that samples say they took; of what was fed */
+	uint64_t cold_calls; /* that came after other work; of what was fed */
 	isc_total_stack *stacks;
 	isc_total_wait *waits;
 	struct isc_totals_process *processes;

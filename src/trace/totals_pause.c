@@ -122,7 +122,7 @@ bool isc_totals_govern(isc_totals *t, isc_totals_lane *lane, const isc_record *r
 
 isc_totals_cost isc_totals_calls_cost(const isc_totals *t)
 {
-	isc_totals_cost all = {.sample_ns = (double)t->sample_ns};
+	isc_totals_cost all = {.sample_ns = (double)t->sample_ns, .cold = t->cold_calls};
 
 	for (size_t i = 0; i < t->function_count; i++) {
 		const isc_total_function *f = &t->functions[i];

@@ -55,6 +55,12 @@ static void what_calls_cost_is_what_the_program_measured(void **state)
 	feed_on(t, 1, 0, 2, ISC_KIND_CALL_EXIT, 2, 0);
 	assert_close(isc_totals_calls_cost(t).ns, 401 * 50);
 	assert_int_equal(isc_totals_calls_cost(t).events, 2);
+	assert_int_equal(isc_totals_calls_cost(t).cold, 0);
+	/* After other work: caches are cold then, and the program's own measure knows only warm ones. */
+	feed_on(t, 1, 0, 5003, ISC_KIND_CALL_ENTER, 2, 0);
+	feed_on(t, 1, 0, 5004, ISC_KIND_CALL_ENTER, 2, 0);
+	feed_on(t, 1, 0, 15000, ISC_KIND_CALL_EXIT, 2, 0);
+	assert_int_equal(isc_totals_calls_cost(t).cold, 1);
 	isc_totals_free(t);
 }
 
