@@ -25,6 +25,7 @@ __all__ = [
     "Error",
     "Profiler",
     "State",
+    "TimelineMerger",
     "TraceBuffer",
     "__version__",
     "active",
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from inferscope._offline import TraceBuffer
     from inferscope.cpu import CpuCollector, State
     from inferscope.profiler import Profiler
+    from inferscope.timeline import TimelineMerger
 del TYPE_CHECKING
 
 # Where the other names come from.
@@ -49,6 +51,7 @@ _HOMES = {
     "Error": "_errors",
     "Profiler": "profiler",
     "State": "cpu",
+    "TimelineMerger": "timeline",
     "TraceBuffer": "_offline",
     "load_ipython_extension": "notebook",
 }

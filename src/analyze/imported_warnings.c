@@ -89,7 +89,8 @@ static void about_events(struct warnings *w)
 		warn(w, GRAVE, "malformed_events", NULL, "events without a name or a time: %s; they are left out",
 		     isc_units_count(&n, malformed));
 	if (unmatched > 0)
-		warn(w, NOTE, "unmatched_spans", NULL, "spans that were only entered or only left: %s; they are left out",
+		warn(w, NOTE, "unmatched_spans", NULL,
+		     "spans that were only entered or only left: %s; they are left out",
 		     isc_units_count(&n, unmatched));
 	if (f->backward > 0)
 		warn(w, GRAVE, "backward_spans", NULL, "spans that end before they begin: %s; they are left out",
@@ -100,7 +101,8 @@ static void about_events(struct warnings *w)
 		     "estimates there",
 		     isc_units_count(&n, f->overlapping));
 	if (f->too_deep > 0)
-		warn(w, NOTE, "deep_spans", NULL, "spans below the deepest level that is followed: %s; they are left out",
+		warn(w, NOTE, "deep_spans", NULL,
+		     "spans below the deepest level that is followed: %s; they are left out",
 		     isc_units_count(&n, f->too_deep));
 	if (f->folded > 0)
 		warn(w, GRAVE, "too_many_names", NULL,
@@ -127,7 +129,8 @@ static void about_gpu(struct warnings *w, const isc_facts_gpu *g)
 		     g->number, isc_units_count(&n, g->early), isc_units_count(&of, work));
 	else if (g->seen && g->early > 0)
 		warn(w, NOTE, "early_work", NULL,
-		     "GPU %u: %s of %s pieces of work begin before the call that asked for them; the clock of the GPU was "
+		     "GPU %u: %s of %s pieces of work begin before the call that asked for them; the clock of the GPU "
+		     "was "
 		     "shifted by %s for causes of idle time",
 		     g->number, isc_units_count(&n, g->early), isc_units_count(&of, work),
 		     isc_units_time(&t, (double)(g->shift_ns < 0 ? -g->shift_ns : g->shift_ns) / 1e3));
@@ -153,7 +156,8 @@ static void about_gpus(struct warnings *w)
 		     "the trace has no GPU activity: gpus, kernels, copies and clock.sync are empty");
 	else if (strcmp(w->a->clock_sync, "assumed") == 0)
 		warn(w, NOTE, "clock_assumed", "set INFERSCOPE_SYNC_ERROR_MARGIN_US to what you know",
-		     "nothing in the trace bounds the error between the clocks of CPU and GPU: %s is assumed for causes "
+		     "nothing in the trace bounds the error between the clocks of CPU and GPU: %s is assumed for "
+		     "causes "
 		     "of idle time and queue delays",
 		     isc_units_time(&t, w->a->clock_error_us));
 }

@@ -5,12 +5,14 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/output.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/report_files.h"
+#include "import/import.h"
 
 static char default_report[] = "report.md";
 
@@ -152,6 +154,24 @@ static int analyze(isc_report_request *r)
 	return isc_cli_fail(&err, st == ISC_ERR_INVALID ? ISC_EXIT_USAGE : ISC_EXIT_FAILED);
 }
 
+/* Traces of ours are one run each; of other tools' files several may be the ranks of one. */
+static isc_status refuse_several(const struct arguments *args, isc_error *err)
+{
+	for (size_t i = 0; args->input_count > 1 && i < args->input_count; i++) {
+		enum isc_import_format format = ISC_IMPORT_UNKNOWN;
+		struct stat sb;
+
+		if (stat(args->inputs[i], &sb) < 0 || !S_ISREG(sb.st_mode) ||
+		    isc_import_sniff(args->inputs[i], &format, NULL) != ISC_OK || format != ISC_IMPORT_ISC)
+			continue;
+		isc_fail(err, ISC_ERR_INVALID, "analyze: one trace at a time, and %.80s is not the only one",
+			 args->inputs[i]);
+		isc_hint(err, "analyse each on its own; only traces of other tools are read together");
+		return ISC_ERR_INVALID;
+	}
+	return ISC_OK;
+}
+
 int cmd_analyze(int argc, char **argv)
 {
 	static const isc_option table[] = {
@@ -167,7 +187,8 @@ int cmd_analyze(int argc, char **argv)
 		.command = "analyze",
 		.arguments = "TRACE...",
 		.about = "Read a trace, also one that is still being written, and write its report. Traces of\n"
-			 "torch.profiler (Kineto JSON, also .gz), of Nsight Systems (.sqlite) and event JSON are read too;\n"
+			 "torch.profiler (Kineto JSON, also .gz), of Nsight Systems (.sqlite) and event JSON are read "
+			 "too;\n"
 			 "several files, or a folder of them, are the ranks of one run.",
 		.table = table,
 		.count = sizeof(table) / sizeof(table[0]),
@@ -186,6 +207,8 @@ int cmd_analyze(int argc, char **argv)
 		isc_hint(&err, "write inferscope analyze TRACE");
 		return isc_cli_fail(&err, ISC_EXIT_USAGE);
 	}
+	if (refuse_several(&args, &err) != ISC_OK)
+		return isc_cli_fail(&err, ISC_EXIT_USAGE);
 	choose_path(&args);
 	return analyze(&args.request);
 }

@@ -167,7 +167,7 @@ static isc_status next_member(isc_bytes *b, isc_error *err)
 	}
 	if (*b->z.next_in == 0x1f)
 		return inflateReset2(&b->z, WINDOW_GZIP) == Z_OK ? ISC_OK
-								  : isc_fail(err, ISC_ERR_NOMEM, "no memory to unpack");
+								 : isc_fail(err, ISC_ERR_NOMEM, "no memory to unpack");
 	note_damage(b);
 	return find_member(b, err);
 }

@@ -14,12 +14,23 @@ static const struct {
 	const char *type;
 	uint8_t what, kind;
 } types[] = {
-	{"gpu_kernel", WORK, ISC_GPU_KERNEL}, {"h2d_copy", WORK, ISC_GPU_H2D},	    {"d2h_copy", WORK, ISC_GPU_D2H},
-	{"d2d_copy", WORK, ISC_GPU_D2D},      {"p2p_copy", WORK, ISC_GPU_P2P},	    {"memset", WORK, ISC_GPU_MEMSET},
-	{"gpu_sync", CALL, ISC_GPU_API},      {"gpu_api", CALL, ISC_GPU_API},	    {"cpu_call", SPAN, ISC_HOST_PYTHON},
-	{"cpu_syscall", SPAN, ISC_HOST_OP},   {"gc_pause", SPAN, ISC_HOST_OP},	    {"gil_wait", SPAN, ISC_HOST_OP},
-	{"lock_wait", SPAN, ISC_HOST_OP},     {"scope_enter", ENTER, ISC_HOST_SCOPE}, {"scope_exit", EXIT, ISC_HOST_SCOPE},
-	{"instant", MARK, 0},		      {"counter", COUNTER, 0},
+	{"gpu_kernel", WORK, ISC_GPU_KERNEL},
+	{"h2d_copy", WORK, ISC_GPU_H2D},
+	{"d2h_copy", WORK, ISC_GPU_D2H},
+	{"d2d_copy", WORK, ISC_GPU_D2D},
+	{"p2p_copy", WORK, ISC_GPU_P2P},
+	{"memset", WORK, ISC_GPU_MEMSET},
+	{"gpu_sync", CALL, ISC_GPU_API},
+	{"gpu_api", CALL, ISC_GPU_API},
+	{"cpu_call", SPAN, ISC_HOST_PYTHON},
+	{"cpu_syscall", SPAN, ISC_HOST_OP},
+	{"gc_pause", SPAN, ISC_HOST_OP},
+	{"gil_wait", SPAN, ISC_HOST_OP},
+	{"lock_wait", SPAN, ISC_HOST_OP},
+	{"scope_enter", ENTER, ISC_HOST_SCOPE},
+	{"scope_exit", EXIT, ISC_HOST_SCOPE},
+	{"instant", MARK, 0},
+	{"counter", COUNTER, 0},
 };
 
 static yyjson_val *get(yyjson_val *event, const char *key)

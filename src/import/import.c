@@ -16,7 +16,7 @@
 #include "trace/format.h"
 
 #define SQLITE_MAGIC "SQLite format 3"
-#define FOLDER_MOST 4096u	    /* files of a folder */
+#define FOLDER_MOST 4096u	  /* files of a folder */
 #define PROGRESS_BYTES (4u << 20) /* between two steps of it */
 
 /* ---- which format ---- */
@@ -375,7 +375,8 @@ static isc_status read_folder(isc_import *import, const char *path, isc_timeline
 		isc_fail(err, ISC_ERR_ABSENT, "there is no trace in folder %.150s", path);
 		isc_hint(err, "give the folder that torch.profiler wrote its traces into");
 		import->failed++;
-		snprintf(import->first_failed, sizeof(import->first_failed), "there is no trace in folder %.150s", path);
+		snprintf(import->first_failed, sizeof(import->first_failed), "there is no trace in folder %.150s",
+			 path);
 	}
 	return st;
 }
@@ -387,8 +388,7 @@ static uint64_t size_of(const char *path)
 	return stat(path, &sb) == 0 && S_ISREG(sb.st_mode) ? (uint64_t)sb.st_size : 0;
 }
 
-isc_status isc_import_read(isc_import *import, char *const *paths, size_t count, isc_timeline *timeline,
-			   isc_error *err)
+isc_status isc_import_read(isc_import *import, char *const *paths, size_t count, isc_timeline *timeline, isc_error *err)
 {
 	isc_status st = ISC_OK;
 	isc_error why = {0};

@@ -28,23 +28,23 @@ enum isc_import_format {
 
 typedef struct isc_import_file {
 	char *path;
-	const char *format;	    /* "Kineto", "Chrome JSON", "event JSON", "Nsight Systems" */
-	uint64_t bytes;		    /* unpacked */
-	uint64_t events;	    /* objects or rows that could be read */
-	uint64_t unused;	    /* of these, of no kind that is used */
-	uint64_t malformed;	    /* of these, without a time or a name */
-	uint64_t unmatched;	    /* entered and not left, or the other way round */
-	bool damaged;		    /* something could not be read */
-	char lost[200];		    /* what, and where */
+	const char *format;		   /* "Kineto", "Chrome JSON", "event JSON", "Nsight Systems" */
+	uint64_t bytes;			   /* unpacked */
+	uint64_t events;		   /* objects or rows that could be read */
+	uint64_t unused;		   /* of these, of no kind that is used */
+	uint64_t malformed;		   /* of these, without a time or a name */
+	uint64_t unmatched;		   /* entered and not left, or the other way round */
+	bool damaged;			   /* something could not be read */
+	char lost[200];			   /* what, and where */
 	bool chrome, dictionaries, kineto; /* seen */
 } isc_import_file;
 
 typedef struct isc_import {
 	isc_import_file *files;
 	size_t file_count, room;
-	size_t skipped;	     /* files of a folder that are no traces */
-	size_t failed;	     /* files that could not be read at all */
-	char first_failed[256]; /* why */
+	size_t skipped;						     /* files of a folder that are no traces */
+	size_t failed;						     /* files that could not be read at all */
+	char first_failed[256];					     /* why */
 	void (*progress)(void *self, uint64_t done, uint64_t total); /* may be NULL; set by the caller */
 	void *progress_self;
 	uint64_t done_bytes, total_bytes;

@@ -23,7 +23,7 @@ typedef struct table {
 	isc_reader *r;
 	sqlite3 *db;
 	sqlite3_stmt *row;
-	isc_hashmap strings;	/* number -> name + 1 */
+	isc_hashmap strings; /* number -> name + 1 */
 	isc_hashmap domains;
 	isc_error *err;
 	unsigned steps;
@@ -391,8 +391,9 @@ isc_status isc_nsys_read(isc_reader *r, const char *path, isc_error *err)
 	}
 	if (st == ISC_OK && t.lost_tables > 0) {
 		r->file->damaged = true;
-		snprintf(r->file->lost, sizeof(r->file->lost), "%u of its tables could be read in part only, the first is %s",
-			 (unsigned)t.lost_tables, t.lost_table);
+		snprintf(r->file->lost, sizeof(r->file->lost),
+			 "%u of its tables could be read in part only, the first is %s", (unsigned)t.lost_tables,
+			 t.lost_table);
 	}
 	isc_hashmap_fini(&t.strings);
 	isc_hashmap_fini(&t.domains);

@@ -152,11 +152,8 @@ isc_status isc_reader_leave(isc_reader *r, uint32_t thread, uint32_t name, int64
 		r->file->unmatched++;
 	}
 	o = &r->open[place - 1];
-	span = (isc_host_span){.start_ns = o->start_ns,
-			       .end_ns = end_ns,
-			       .thread = thread,
-			       .name = o->name,
-			       .kind = (uint8_t)o->kind};
+	span = (isc_host_span){
+		.start_ns = o->start_ns, .end_ns = end_ns, .thread = thread, .name = o->name, .kind = (uint8_t)o->kind};
 	*top = o->below;
 	o->below = r->free;
 	r->free = place;

@@ -12,12 +12,11 @@
 #define PROBE_BYTES (64u << 10)
 /* Bytes that are looked at in vain may be so many times those that were read, and some more; past that
  * objects are given up sooner, so that no text makes reading take forever. */
-#define EFFORT_MOST 16u
-#define EFFORT_FREE (64u << 20)
-#define PATIENCE_LEAST 512u
+#define EFFORT_MOST 8u
+#define EFFORT_FREE (16u << 20)
+#define PATIENCE_LEAST 128u
 #define POOL_BYTES (1u << 20)
-#define READ_FLAGS                                                                                                     \
-	(YYJSON_READ_NUMBER_AS_RAW | YYJSON_READ_ALLOW_INVALID_UNICODE | YYJSON_READ_ALLOW_INF_AND_NAN)
+#define READ_FLAGS (YYJSON_READ_NUMBER_AS_RAW | YYJSON_READ_ALLOW_INVALID_UNICODE | YYJSON_READ_ALLOW_INF_AND_NAN)
 
 enum where { AT_TOP, IN_OBJECT, IN_EVENTS, AT_END };
 

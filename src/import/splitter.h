@@ -26,13 +26,13 @@ typedef struct isc_splitter isc_splitter;
 
 typedef struct isc_splitter_stats {
 	uint64_t events;
-	uint64_t damages;	/* places */
-	uint64_t lost_bytes;	/* stepped over */
-	uint64_t first_damage;	/* byte of the unpacked text */
-	uint64_t too_large;	/* of the damages: an object larger than the most */
-	bool cut;		/* the text ends before its end */
-	bool open;		/* a list without its closing bracket: allowed, and may be a cut */
-	bool list;		/* the whole file is one list, or a row of objects */
+	uint64_t damages;      /* places */
+	uint64_t lost_bytes;   /* stepped over */
+	uint64_t first_damage; /* byte of the unpacked text */
+	uint64_t too_large;    /* of the damages: an object larger than the most */
+	bool cut;	       /* the text ends before its end */
+	bool open;	       /* a list without its closing bracket: allowed, and may be a cut */
+	bool list;	       /* the whole file is one list, or a row of objects */
 } isc_splitter_stats;
 
 typedef struct isc_json_piece {

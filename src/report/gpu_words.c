@@ -166,15 +166,16 @@ void isc_gpu_words_summary(const isc_analysis *a, const char *prefix, isc_buffer
 
 static void write_gpus(const isc_timeline_facts *f, isc_buffer *out)
 {
-	static const char *const titles[] = {">GPU",	  "name",    ">span",	">busy",    ">idle",	">compute",
+	static const char *const titles[] = {">GPU",  "name",  ">span",	   ">busy",   ">idle",	    ">compute",
 					     ">comm", ">copy", ">kernels", ">copies", ">h2d bytes", NULL};
 	isc_grid t;
 	size_t shown = 0;
 
 	isc_grid_init(&t, titles);
-	isc_buffer_text(out, "\n## GPUs\n\n"
-			     "Span is from the first to the last work; shares are of it, and of time in which at least one "
-			     "piece of work ran.\n\n");
+	isc_buffer_text(out,
+			"\n## GPUs\n\n"
+			"Span is from the first to the last work; shares are of it, and of time in which at least one "
+			"piece of work ran.\n\n");
 	for (size_t i = 0; i < f->gpu_count && shown < ROWS_MAX; i++) {
 		const isc_facts_gpu *g = &f->gpus[i];
 
@@ -199,16 +200,18 @@ static void write_gpus(const isc_timeline_facts *f, isc_buffer *out)
 
 static void write_idle(const isc_analysis *a, isc_buffer *out)
 {
-	static const char *const titles[] = {">GPU", "waited for", ">time", ">share of span", ">gaps", "mostly at", NULL};
+	static const char *const titles[] = {">GPU",  "waited for", ">time", ">share of span",
+					     ">gaps", "mostly at",  NULL};
 	const isc_timeline_facts *f = a->timeline;
 	size_t shown = 0;
 	isc_units u;
 	isc_grid t;
 
 	isc_grid_init(&t, titles);
-	isc_buffer_text(out, "\n## Why GPUs were idle\n\n"
-			     "host_wait: nothing was asked of the GPU yet; kernel_wait: work was asked for and had not begun; "
-			     "sync and copy: the thread that asked next was waiting for the GPU, or copying.");
+	isc_buffer_text(
+		out, "\n## Why GPUs were idle\n\n"
+		     "host_wait: nothing was asked of the GPU yet; kernel_wait: work was asked for and had not begun; "
+		     "sync and copy: the thread that asked next was waiting for the GPU, or copying.");
 	if (a->clock_error_us >= 0)
 		isc_buffer_format(out, " The clocks of CPU and GPU may differ by %s (%s).",
 				  isc_units_time(&u, a->clock_error_us),
@@ -238,8 +241,8 @@ static void write_idle(const isc_analysis *a, isc_buffer *out)
 
 static void write_kernels(const isc_timeline_facts *f, isc_buffer *out)
 {
-	static const char *const titles[] = {"kernel", "class", ">GPU",	 ">count",
-					     ">total", ">mean", ">max", "launched from", NULL};
+	static const char *const titles[] = {"kernel", "class", ">GPU",		 ">count", ">total",
+					     ">mean",  ">max",	"launched from", NULL};
 	size_t n = f->kernel_count < ROWS_MAX ? f->kernel_count : ROWS_MAX;
 	int64_t all = 0, other = 0;
 	isc_units u;

@@ -16,7 +16,7 @@ struct knot {
 	double bend;	   /* how far the clock bends around it */
 };
 
-struct segment { /* between two jumps */
+struct segment {	     /* between two jumps */
 	size_t first, count; /* of the knots */
 	double from, to;     /* of the device: as read, and into the jumps on both sides */
 	double host_from, host_to;
@@ -255,7 +255,8 @@ static void add_segment(isc_clock_sync *s, size_t from, size_t to, struct knot *
 	g->host_from = bound_of(s, from).low;
 	g->host_to = bound_of(s, to - 1).high;
 	for (size_t w = 0; w < windows; w++)
-		best[w] = best_of(s, from + w * ISC_CLOCK_WINDOW, w + 1 < windows ? from + (w + 1) * ISC_CLOCK_WINDOW : to);
+		best[w] = best_of(s, from + w * ISC_CLOCK_WINDOW,
+				  w + 1 < windows ? from + (w + 1) * ISC_CLOCK_WINDOW : to);
 	most = 2 * usual_half(best, windows, scratch) + 1;
 	while (from < to && knot_of(bound_of(s, from)).half > most)
 		from++;

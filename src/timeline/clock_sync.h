@@ -24,7 +24,7 @@
 
 #include "base/status.h"
 
-#define ISC_CLOCK_WINDOW 8u	    /* readings of which one counts */
+#define ISC_CLOCK_WINDOW 8u	     /* readings of which one counts */
 #define ISC_CLOCK_SLOPE_MOST 1000e-6 /* what clocks may run apart: crystals are 50 ppm off at worst */
 
 typedef struct isc_clock_triple {
@@ -83,13 +83,13 @@ const char *isc_clock_method_name(enum isc_clock_method method); /* "direct", ..
 /* ---- the line between bounds, of which the readings and causality both are made ---- */
 
 typedef struct isc_clock_bound {
-	double x;	 /* of the device */
+	double x;	  /* of the device */
 	double low, high; /* the host's time lies between; -INFINITY, INFINITY: not bounded */
 } isc_clock_bound;
 
 typedef struct isc_clock_line {
-	double slope, at;   /* host = at + slope * x */
-	double gap;	    /* how far the line may move up and down in all; negative: none fits */
+	double slope, at; /* host = at + slope * x */
+	double gap;	  /* how far the line may move up and down in all; negative: none fits */
 } isc_clock_line;
 
 /* The line with the most room to all bounds, slope within 1 +- ISC_CLOCK_SLOPE_MOST. */

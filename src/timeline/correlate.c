@@ -50,6 +50,19 @@ static void compare_clocks(isc_timeline *t, const isc_call_item *call, const isc
 	d->soon_known = true;
 }
 
+/* From the first to the last work in the window. */
+static void widen_span(isc_timeline *t, const isc_gpu_record *r)
+{
+	isc_device_entry *d = isc_device_at(t, r->device);
+	int64_t start = r->start_ns, end = r->end_ns;
+
+	if (!isc_timeline_clip(t, d->source, &start, &end))
+		return;
+	d->first_ns = !d->seen || start < d->first_ns ? start : d->first_ns;
+	d->last_ns = !d->seen || end > d->last_ns ? end : d->last_ns;
+	d->seen = true;
+}
+
 static isc_work_item work_of(const isc_gpu_record *r)
 {
 	return (isc_work_item){.start_ns = r->start_ns,
@@ -96,6 +109,7 @@ isc_status isc_calls_match(isc_timeline *t, isc_error *err)
 	while (st == ISC_OK && (r = isc_spool_next(t->records)) != NULL) {
 		isc_work_item work = work_of(r);
 
+		widen_span(t, r);
 		/* Of several calls with one correlation the first, which is the outermost, counts. */
 		while (next != NULL && compare(next, r) <= 0) {
 			if (!any || compare(&call, r) != 0 || compare(next, r) != 0)

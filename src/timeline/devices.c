@@ -34,7 +34,7 @@ struct device {
 	int64_t origin_ns;
 	int64_t host_ns; /* what is taken from a time of the host to be one of this device, of the origin */
 	struct cover busy, kernel, compute, comm, copy, set;
-	isc_hashmap where_of;	 /* cause and place -> time */
+	isc_hashmap where_of; /* cause and place -> time */
 	isc_histogram delay;
 	int64_t delay_sum;
 	isc_hashmap stream_of;
@@ -328,7 +328,7 @@ static void begin(struct device *d, isc_timeline *t, size_t i)
 	g->error_ns = g->bounded ? (late > -soon ? late : -soon) : t->options.margin_ns;
 	if (g->bounded && g->error_ns < 0)
 		g->error_ns = 0;
-	g->seen = e->seen && isc_timeline_clip(t, e->source, &g->first_ns, &g->last_ns);
+	g->seen = e->seen;
 }
 
 static void take_places(struct device *d)

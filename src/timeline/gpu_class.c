@@ -168,10 +168,18 @@ enum isc_gpu_kind isc_gpu_copy_of(const char *name, size_t len, enum isc_gpu_mem
 		uint8_t kind;
 		const char *word;
 	} ways[] = {
-		{ISC_GPU_H2D, "htod"},		 {ISC_GPU_D2H, "dtoh"},		  {ISC_GPU_D2D, "dtod"},
-		{ISC_GPU_P2P, "ptop"},		 {ISC_GPU_H2D, "hosttodevice"},	  {ISC_GPU_D2H, "devicetohost"},
-		{ISC_GPU_D2D, "devicetodevice"}, {ISC_GPU_P2P, "peertopeer"},	  {ISC_GPU_H2D, "host-to-device"},
-		{ISC_GPU_D2H, "device-to-host"}, {ISC_GPU_D2D, "device-to-device"}, {ISC_GPU_P2P, "peer-to-peer"},
+		{ISC_GPU_H2D, "htod"},
+		{ISC_GPU_D2H, "dtoh"},
+		{ISC_GPU_D2D, "dtod"},
+		{ISC_GPU_P2P, "ptop"},
+		{ISC_GPU_H2D, "hosttodevice"},
+		{ISC_GPU_D2H, "devicetohost"},
+		{ISC_GPU_D2D, "devicetodevice"},
+		{ISC_GPU_P2P, "peertopeer"},
+		{ISC_GPU_H2D, "host-to-device"},
+		{ISC_GPU_D2H, "device-to-host"},
+		{ISC_GPU_D2D, "device-to-device"},
+		{ISC_GPU_P2P, "peer-to-peer"},
 	};
 	char text[LOOKED_AT];
 	size_t n = lower(name, len, text);
@@ -196,9 +204,9 @@ const char *isc_gpu_kind_name(enum isc_gpu_kind kind)
 
 const char *isc_gpu_class_name(enum isc_gpu_class class)
 {
-	static const char *const names[ISC_CLASSES] = {
-		"attention", "gemm", "conv",	"moe",	     "comm",   "norm", "activation", "rope",
-		"quant",     "kv",   "sampling", "elementwise", "reduce", "copy", "other"};
+	static const char *const names[ISC_CLASSES] = {"attention", "gemm",	   "conv",   "moe",   "comm",
+						       "norm",	    "activation",  "rope",   "quant", "kv",
+						       "sampling",  "elementwise", "reduce", "copy",  "other"};
 
 	return (unsigned)class < ISC_CLASSES ? names[class] : "?";
 }

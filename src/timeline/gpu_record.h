@@ -69,10 +69,10 @@ typedef struct isc_gpu_record {
 	uint32_t name;	 /* isc_timeline_name() */
 	uint32_t stack;	 /* where it was asked for, as a name; 0: not known */
 	uint32_t grid[3], block[3];
-	uint8_t kind;	 /* enum isc_gpu_kind */
-	uint8_t class;	 /* enum isc_gpu_class, of kernels; the timeline finds it from the name */
-	uint8_t memory;	 /* enum isc_gpu_memory, the host's side of a copy */
-	uint8_t clock;	 /* enum isc_gpu_clock */
+	uint8_t kind;	/* enum isc_gpu_kind */
+	uint8_t class;	/* enum isc_gpu_class, of kernels; the timeline finds it from the name */
+	uint8_t memory; /* enum isc_gpu_memory, the host's side of a copy */
+	uint8_t clock;	/* enum isc_gpu_clock */
 } isc_gpu_record;
 
 /* What a call does to the thread that makes it. */

@@ -77,8 +77,8 @@ typedef struct isc_thread_entry {
 
 typedef struct isc_device_entry {
 	uint32_t source, number, name;
-	uint32_t place; /* in the facts */
-	int64_t first_ns, last_ns; /* of work with times */
+	uint32_t place;		   /* in the facts */
+	int64_t first_ns, last_ns; /* of work in the window, of the origin */
 	bool seen;
 	uint64_t syncs, unstamped, early;
 	/* What the times of the host say of the device's: late_ns is the smallest time

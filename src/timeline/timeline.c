@@ -247,8 +247,6 @@ isc_status isc_timeline_add(isc_timeline *t, const isc_gpu_record *r, isc_error 
 		d->unstamped++;
 		return ISC_OK;
 	}
-	widen(&d->first_ns, &d->last_ns, d->seen, record.start_ns, record.end_ns);
-	d->seen = true;
 	widen(&s->first_ns, &s->last_ns, s->seen, record.start_ns, record.end_ns);
 	s->seen = true;
 	return isc_spool_add(t->records, &record, err);
@@ -363,8 +361,8 @@ static bool take_lists(isc_timeline *t)
 	for (size_t i = 0; i < t->processes.count; i++) {
 		const isc_process_entry *p = isc_process_at(t, i);
 
-		f->processes[i] = (isc_facts_process){
-			.source = p->source, .pid = p->pid, .name = isc_timeline_text(t, p->name)};
+		f->processes[i] =
+			(isc_facts_process){.source = p->source, .pid = p->pid, .name = isc_timeline_text(t, p->name)};
 	}
 	for (size_t i = 0; i < t->threads.count; i++) {
 		const isc_thread_entry *th = isc_thread_at(t, i);

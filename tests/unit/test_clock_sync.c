@@ -127,8 +127,8 @@ static void a_step_begins_a_new_line(void **unused)
 
 	(void)unused;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		struct clock c = {.offset = 5e8, .ppm = 100, .step_at = {when[0], when[1]},
-				  .step = {sizes[i][0], sizes[i][1]}};
+		struct clock c = {
+			.offset = 5e8, .ppm = 100, .step_at = {when[0], when[1]}, .step = {sizes[i][0], sizes[i][1]}};
 		double most = 0;
 
 		for (uint64_t seed = 1; seed <= 6; seed++) {
@@ -269,9 +269,9 @@ static void with_nothing_to_go_by_the_margin_is_the_bound(void **unused)
 
 static void nonsense_does_no_harm(void **unused)
 {
-	const isc_clock_triple odd[] = {{0, INT64_MAX / 4, 0},	 {5, -INT64_MAX / 4, 4},  {10, 10, 10},
-					{10, 10, 10},		 {9, 5, 20},		  {20, INT64_MAX / 4, 21},
-					{30, -INT64_MAX / 4, 31}, {40, 0, INT64_MAX / 4}, {50, 1, 51}};
+	const isc_clock_triple odd[] = {
+		{0, INT64_MAX / 4, 0},	 {5, -INT64_MAX / 4, 4},   {10, 10, 10},	   {10, 10, 10}, {9, 5, 20},
+		{20, INT64_MAX / 4, 21}, {30, -INT64_MAX / 4, 31}, {40, 0, INT64_MAX / 4}, {50, 1, 51}};
 	isc_clock_sync *s;
 	int64_t error = -1;
 

@@ -66,23 +66,26 @@ static int end(void **state)
 	return 0;
 }
 
-#define KERNEL(ts)                                                                                                     \
-	"{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"gemm\", \"pid\": 0, \"tid\": 7, \"ts\": " ts ", \"dur\": 10.5,"  \
+#define KERNEL(ts) \
+	"{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"gemm\", \"pid\": 0, \"tid\": 7, \"ts\": " ts \
+	", \"dur\": 10.5," \
 	" \"args\": {\"device\": 3, \"stream\": 7, \"correlation\": 5, \"grid\": [1, 2, 3]}}"
-#define LAUNCH                                                                                                         \
-	"{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernel\", \"pid\": 9, \"tid\": 9, \"ts\": 1.5,"  \
+#define LAUNCH \
+	"{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernel\", \"pid\": 9, \"tid\": 9, \"ts\": " \
+	"1.5," \
 	" \"dur\": 2, \"args\": {\"correlation\": 5}}"
 
 static void every_outer_form_is_read(void **state)
 {
 	static const char *const forms[] = {
 		"[" KERNEL("100") ", " LAUNCH "]",
-		"[" KERNEL("100") ", " LAUNCH,		/* the closing bracket may be missing */
+		"[" KERNEL("100") ", " LAUNCH, /* the closing bracket may be missing */
 		"[" KERNEL("100") ", " LAUNCH ",\n",
 		"{\"traceEvents\": [" KERNEL("100") ", " LAUNCH "]}",
 		"\xef\xbb\xbf \n{\"schemaVersion\": 1, \"deviceProperties\": [{\"id\": 3, \"name\": \"H\\\"100 }]\"}],"
-		"\"distributedInfo\": {\"rank\": 2}, \"traceEvents\": [" KERNEL("100") ",\n\n" LAUNCH
-		"], \"traceName\": \"x\", \"n\": null, \"t\": true, \"baseTimeNanoseconds\": 1700000000000000000}",
+		"\"distributedInfo\": {\"rank\": 2}, \"traceEvents\": [" KERNEL(
+			"100") ",\n\n" LAUNCH "], \"traceName\": \"x\", \"n\": null, \"t\": true, "
+					      "\"baseTimeNanoseconds\": 1700000000000000000}",
 		KERNEL("100") "\n" LAUNCH "\n",
 		"{\"a\": [[{}], \"[{\"], \"traceEvents\": [" LAUNCH "," KERNEL("100") "], \"z\": {\"y\": [1.5e3]}}",
 	};
@@ -108,7 +111,8 @@ static void every_outer_form_is_read(void **state)
 
 static void what_is_no_trace_says_so(void **state)
 {
-	static const char *const texts[] = {"", "hello", "{}", "[]", "{\"a\": 1}", "[1, 2, 3]", "\"text\"", "[[[[", "{{{{"};
+	static const char *const texts[] = {"",		 "hello",    "{}",   "[]",  "{\"a\": 1}",
+					    "[1, 2, 3]", "\"text\"", "[[[[", "{{{{"};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		assert_int_equal(read_data(texts[i], strlen(texts[i])), ISC_ERR_CORRUPT);
@@ -118,17 +122,21 @@ static void what_is_no_trace_says_so(void **state)
 
 static void odd_events_are_counted_and_the_rest_is_used(void **state)
 {
-	const isc_timeline_facts *f = facts_of_text(
-		"[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"ts\":\"late\",\"dur\":1},"
-		"{\"ph\":\"X\",\"name\":5,\"ts\":1,\"dur\":1},"
-		"{\"cat\":\"kernel\"},"
-		"{\"ph\":\"Z\"},"
-		"{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":\"x\",\"ts\":1e3,\"dur\":2.5,\"args\":{\"device\":-1}},"
-		"{\"ph\":\"B\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1},{\"ph\":\"B\",\"name\":\"b\",\"pid\":1,\"tid\":1,\"ts\":2},"
-		"{\"ph\":\"E\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":9},{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":9},"
-		"{\"ph\":\"C\",\"name\":\"c\",\"ts\":1,\"args\":{\"x\":4,\"y\":\"no\"}},"
-		"{\"ph\":\"i\",\"name\":\"m\",\"ts\":1},{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#4\","
-		"\"pid\":1,\"tid\":1,\"ts\":0,\"dur\":20}]");
+	const isc_timeline_facts *f =
+		facts_of_text("[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"ts\":\"late\",\"dur\":1},"
+			      "{\"ph\":\"X\",\"name\":5,\"ts\":1,\"dur\":1},"
+			      "{\"cat\":\"kernel\"},"
+			      "{\"ph\":\"Z\"},"
+			      "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":\"x\",\"ts\":1e3,\"dur\":2.5,"
+			      "\"args\":{\"device\":-1}},"
+			      "{\"ph\":\"B\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1},{\"ph\":\"B\",\"name\":\"b\","
+			      "\"pid\":1,\"tid\":1,\"ts\":2},"
+			      "{\"ph\":\"E\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":9},{\"ph\":\"E\",\"pid\":1,"
+			      "\"tid\":1,\"ts\":9},"
+			      "{\"ph\":\"C\",\"name\":\"c\",\"ts\":1,\"args\":{\"x\":4,\"y\":\"no\"}},"
+			      "{\"ph\":\"i\",\"name\":\"m\",\"ts\":1},{\"ph\":\"X\",\"cat\":\"user_annotation\","
+			      "\"name\":\"ProfilerStep#4\","
+			      "\"pid\":1,\"tid\":1,\"ts\":0,\"dur\":20}]");
 
 	(void)state;
 	assert_int_equal(import.files[0].malformed, 3);
@@ -150,11 +158,13 @@ static isc_buffer trace_of(unsigned n)
 
 	isc_buffer_text(&text, "{\n  \"schemaVersion\": 1,\n  \"traceEvents\": [");
 	for (unsigned i = 0; i < n; i++)
-		isc_buffer_format(&text,
-				  "%s\n  {\n    \"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\\\"%u{[\", \"pid\": 0, \"tid\": 7,\n"
-				  "    \"ts\": %u.250, \"dur\": 10.000,\n    \"args\": {\n      \"device\": 0, \"stream\": 7,\n"
-				  "      \"correlation\": %u, \"grid\": [1, 1, 1]\n    }\n  }",
-				  i > 0 ? "," : "", i % 5, i * 100, i + 1);
+		isc_buffer_format(
+			&text,
+			"%s\n  {\n    \"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\\\"%u{[\", \"pid\": 0, "
+			"\"tid\": 7,\n"
+			"    \"ts\": %u.250, \"dur\": 10.000,\n    \"args\": {\n      \"device\": 0, \"stream\": 7,\n"
+			"      \"correlation\": %u, \"grid\": [1, 1, 1]\n    }\n  }",
+			i > 0 ? "," : "", i % 5, i * 100, i + 1);
 	isc_buffer_text(&text, "\n  ],\n  \"traceName\": \"x\"\n}\n");
 	assert_false(text.failed);
 	return text;
@@ -186,7 +196,8 @@ static void a_cut_trace_gives_everything_before_the_cut(void **state)
 
 static void damage_inside_costs_only_what_it_hits(void **state)
 {
-	static const char *const harm[] = {"\"", "{", "}", "}}}}", "\\", "\"\"\"", "]", "[", ",", "\n\n", "garbage {\"ph\": ", "\xff\xfe"};
+	static const char *const harm[] = {
+		"\"", "{", "}", "}}}}", "\\", "\"\"\"", "]", "[", ",", "\n\n", "garbage {\"ph\": ", "\xff\xfe"};
 	isc_buffer text = trace_of(60);
 
 	for (size_t h = 0; h < sizeof(harm) / sizeof(harm[0]); h++) {
@@ -201,7 +212,8 @@ static void damage_inside_costs_only_what_it_hits(void **state)
 			f = facts_of(copy.data, copy.len);
 			/* One event, or the two that it lies between. */
 			if (f->gpus[0].kernels + f->gpus[0].unstamped < 58)
-				fail_msg("%s at %zu left %llu events", harm[h], at, (unsigned long long)f->gpus[0].kernels);
+				fail_msg("%s at %zu left %llu events", harm[h], at,
+					 (unsigned long long)f->gpus[0].kernels);
 			end(state);
 			isc_buffer_fini(&copy);
 		}
@@ -333,7 +345,8 @@ static void a_bomb_is_bounded(void **state)
 static void hostile_texts_end_soon_and_small(void **state)
 {
 	const size_t size = 8u << 20;
-	static const char *const repeated[] = {"[", "{\"ph\":", "{\"{\"", "\\", "\"", "{\"ph\":\"X\",", "[[{},", "{\"ph\":\"X\"}{"};
+	static const char *const repeated[] = {"[",  "{\"ph\":",       "{\"{\"", "\\",
+					       "\"", "{\"ph\":\"X\",", "[[{},",	 "{\"ph\":\"X\"}{"};
 	struct rusage before, after;
 	struct timespec from, to;
 	char *text = malloc(size);
@@ -363,13 +376,17 @@ static void hostile_texts_end_soon_and_small(void **state)
 static void event_dictionaries_are_read(void **state)
 {
 	const isc_timeline_facts *f = facts_of_text(
-		"[{\"event_type\":\"gpu_kernel\",\"name\":\"gemm\",\"start_us\":10,\"end_us\":20,\"start_ns\":10001,\"end_ns\":20003,"
+		"[{\"event_type\":\"gpu_kernel\",\"name\":\"gemm\",\"start_us\":10,\"end_us\":20,\"start_ns\":10001,"
+		"\"end_ns\":20003,"
 		"\"device_id\":1,\"stream\":4,\"grid_dim\":[1,2,3],\"block_dim\":[4,5,6],\"correlation\":8},"
-		"{\"event_type\":\"gpu_api\",\"name\":\"cudaLaunchKernel\",\"start_us\":5,\"end_us\":6,\"thread_id\":7,\"process_id\":0,"
+		"{\"event_type\":\"gpu_api\",\"name\":\"cudaLaunchKernel\",\"start_us\":5,\"end_us\":6,\"thread_id\":7,"
+		"\"process_id\":0,"
 		"\"correlation\":8},"
-		"{\"event_type\":\"h2d_copy\",\"name\":\"c\",\"start_us\":30,\"end_us\":40,\"device_id\":1,\"stream\":4,\"bytes\":12,"
+		"{\"event_type\":\"h2d_copy\",\"name\":\"c\",\"start_us\":30,\"end_us\":40,\"device_id\":1,\"stream\":"
+		"4,\"bytes\":12,"
 		"\"pageable\":true},"
-		"{\"event_type\":\"cpu_call\",\"name\":\"f\",\"file\":\"a.py\",\"line\":3,\"start_us\":0,\"end_us\":9,\"thread_id\":7,"
+		"{\"event_type\":\"cpu_call\",\"name\":\"f\",\"file\":\"a.py\",\"line\":3,\"start_us\":0,\"end_us\":9,"
+		"\"thread_id\":7,"
 		"\"process_id\":0,\"cpu_id\":null},"
 		"{\"event_type\":\"scope_enter\",\"name\":\"s\",\"start_us\":1,\"thread_id\":7},"
 		"{\"event_type\":\"scope_exit\",\"name\":\"s\",\"start_us\":8,\"thread_id\":7},"

@@ -260,7 +260,8 @@ static void a_large_timeline_takes_little_memory(void **state)
 	for (int k = 0; k < N; k++) {
 		int i = (k * 7919) % N; /* every number once, out of order */
 
-		snprintf(line, sizeof(line), "gpu 0 s1 %d..%d kernel k%d c%d", i * 100 + 50, i * 100 + 80, i % 7, i + 1);
+		snprintf(line, sizeof(line), "gpu 0 s1 %d..%d kernel k%d c%d", i * 100 + 50, i * 100 + 80, i % 7,
+			 i + 1);
 		add_line(timeline, source, line);
 		snprintf(line, sizeof(line), "call t1 %d..%d cudaLaunchKernel c%d", i * 100 + 40, i * 100 + 45, i + 1);
 		add_line(timeline, source, line);

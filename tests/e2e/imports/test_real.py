@@ -1,4 +1,4 @@
-"""Traces of real GPUs: every figure is what interval arithmetic over the file gives, and what HTA says where it agrees."""
+"""Traces of real GPUs: every figure is that of interval arithmetic over the file, and HTA's where it agrees."""
 
 from __future__ import annotations
 
@@ -111,7 +111,9 @@ def test_kernels_and_copies_are_exact(inferscope: Command, real: Path, oracle: O
         ulp = math.ulp(exact["last_end_us"])
         kernels = {k.name: k for k in report.kernels if str(k.device_id) == device}
         assert len(kernels) == exact["distinct_kernels"]
-        assert close(sum(k.total_us for k in kernels.values()), exact["kernel_sum_us"], 0.001 + exact["kernel_count"] * ulp)
+        assert close(
+            sum(k.total_us for k in kernels.values()), exact["kernel_sum_us"], 0.001 + exact["kernel_count"] * ulp
+        )
         for top in exact["top_kernels"]:
             kernel = kernels[top["name"]]
             assert kernel["count"] == top["count"]
