@@ -188,6 +188,7 @@ RAISED = {
     ("scope", "TypeError"): "inferscope.scope(1)",
     ("TraceBuffer", "ValueError"): "inferscope.TraceBuffer(0)",
     ("CpuCollector", "TypeError"): "inferscope.CpuCollector(object())",
+    ("TimelineMerger", "ValueError"): "inferscope.TimelineMerger([], margin_us=-1)",
 }
 
 

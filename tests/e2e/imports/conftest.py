@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parent))  # test modules are not packages
 if TYPE_CHECKING:
     from tests.e2e.imports.traces import ABSENT, TRACES
 else:
