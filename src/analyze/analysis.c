@@ -67,8 +67,9 @@ static void take_overhead(isc_build *b)
 	/* A recorder at work is always in the middle of something. */
 	a->damaged = !a->live && (b->stats->damaged_chunks > 0 || b->stats->lost_bytes > 0 || b->stats->truncated ||
 				  b->stats->chunks == 0);
-	a->withheld = b->calls_seen ? "nothing was judged: this trace holds no samples or GPU activity"
-				    : "nothing was judged: this trace holds no calls, samples or GPU activity";
+	a->withheld = a->samples.count > 0 ? "nothing was judged: this trace holds no waits or GPU activity"
+		      : b->calls_seen	   ? "nothing was judged: this trace holds no samples or GPU activity"
+					   : "nothing was judged: this trace holds no calls, samples or GPU activity";
 }
 
 static isc_status build(isc_build *b, isc_error *err)
@@ -85,11 +86,17 @@ static isc_status build(isc_build *b, isc_error *err)
 	if (st == ISC_OK)
 		st = isc_build_processes(b, err);
 	if (st == ISC_OK)
+		isc_build_settle(b);
+	if (st == ISC_OK)
 		st = isc_build_threads(b, err);
 	if (st == ISC_OK)
 		st = isc_build_scopes(b, err);
 	if (st == ISC_OK)
 		st = isc_build_functions(b, err);
+	if (st == ISC_OK)
+		st = isc_build_samples(b, err);
+	if (st == ISC_OK)
+		isc_build_sort_functions(b);
 	if (st == ISC_OK)
 		st = isc_build_marks(b, err);
 	if (st != ISC_OK)
@@ -122,6 +129,7 @@ isc_status isc_analysis_new(isc_trace *trace, const isc_analysis_options *option
 		st = isc_build_no_memory(err);
 	isc_totals_free(b.totals);
 	isc_hashmap_fini(&b.entry_of);
+	isc_function_table_fini(&b.table);
 	if (st == ISC_OK)
 		*out = b.a;
 	else

@@ -25,6 +25,38 @@ typedef struct isc_text {
 	size_t len;
 } isc_text;
 
+/* What a thread does, one at a time, in the order of reports. */
+enum isc_state {
+	ISC_STATE_PYTHON,
+	ISC_STATE_NATIVE,
+	ISC_STATE_SPIN,
+	ISC_STATE_GIL_WAIT,
+	ISC_STATE_LOCK_WAIT,
+	ISC_STATE_IO_WAIT,
+	ISC_STATE_SLEEP,
+	ISC_STATE_IDLE,
+	ISC_STATE_SYSCALL,
+	ISC_STATE_GC,
+	ISC_STATE_PAGE_FAULT,
+	ISC_STATE_GPU_WAIT,
+	ISC_STATE_RUN_QUEUE,
+	ISC_STATE_THROTTLED,
+	ISC_STATE_OTHER,
+	ISC_STATES
+};
+
+/* How it was seen. */
+enum isc_source {
+	ISC_SOURCE_NONE, /* not at all */
+	ISC_SOURCE_AGENT,
+	ISC_SOURCE_SWITCHES,
+	ISC_SOURCE_SAMPLED,
+	ISC_SOURCE_ESTIMATED
+};
+
+const char *isc_state_name(enum isc_state state);
+const char *isc_source_name(enum isc_source source); /* NULL: ISC_SOURCE_NONE */
+
 typedef struct isc_analysis_process {
 	uint32_t pid;
 	uint32_t ppid;	/* 0: not known */
@@ -56,9 +88,26 @@ typedef struct isc_analysis_thread {
 	double waiting_us;   /* negative: not known */
 	double unwatched_us; /* no switch told what it did; negative: not known */
 	bool estimated;	     /* these four: from the scheduler's counts, read now and then */
+	/* Adds up to wall_us; negative: not known, and part of ISC_STATE_OTHER. */
+	double state_us[ISC_STATES];
+	uint8_t source[ISC_STATES]; /* enum isc_source */
+	double scope_us;	    /* in scopes; inner ones may count twice */
 	uint64_t switches;
 	uint64_t events;
+	uint64_t samples;
+	double sampled_us;	  /* CPU time that they stand for */
+	double sampled_python_us; /* of it, in the interpreter or code that it runs */
+	double sampled_native_us; /* in native code; the rest is not known */
 } isc_analysis_thread;
+
+/* Where the time of one thread went: the one that the program is judged by. */
+typedef struct isc_analysis_breakdown {
+	bool known;
+	uint32_t tid, pid;
+	isc_text name;
+	double pct[ISC_STATES];	    /* negative: not known */
+	uint8_t source[ISC_STATES]; /* enum isc_source */
+} isc_analysis_breakdown;
 
 typedef struct isc_analysis_bin {
 	double from_us, to_us; /* durations from, and below */
@@ -73,6 +122,7 @@ typedef struct isc_analysis_scope {
 	uint64_t open;	    /* never left */
 	uint64_t unmatched; /* left, but the entering was lost */
 	double total_us, mean_us, p50_us, p90_us, p99_us, max_us;
+	double p40_us, p60_us;	/* the scopes between them are the median ones */
 	isc_analysis_bin *bins; /* by duration, empty ones left out */
 	size_t bin_count;
 } isc_analysis_scope;
@@ -93,6 +143,7 @@ typedef struct isc_analysis_counter {
 typedef struct isc_analysis_function {
 	isc_text name;
 	isc_text file;			  /* empty: a C function, or not known */
+	isc_text module;		  /* of native code: the program or library; empty: none, or not known */
 	uint32_t line;			  /* its first one; 0: not known */
 	uint32_t pid;			  /* 0: not known */
 	uint64_t calls;			  /* entered or gone on with */
@@ -103,7 +154,74 @@ typedef struct isc_analysis_function {
 	bool governed;			  /* it was not watched all the time, to stay inside the budget */
 	uint64_t recorded;		  /* calls that were seen */
 	uint64_t least_calls, most_calls; /* what calls lies between; most 0: not known */
+	bool traced;			  /* calls of it were; if not, calls are not known */
+	bool native;			  /* native code, as samples saw it */
+	/* From samples; zero where there are none. */
+	uint64_t samples;    /* in which it was the newest, or the newest of Python above native code */
+	double cpu_self_us;  /* CPU time that they stand for */
+	double cpu_total_us; /* with the functions it called; of recursion only the outermost */
+	double native_us;    /* of cpu_self_us: in native code that Python code called */
+	double cpu_error_us; /* cpu_self_us is off by more once in twenty times */
+	bool by_samples;     /* self_us and total_us are CPU time by samples */
 } isc_analysis_function;
+
+/* Where a thread stood: a function, and where in it. */
+typedef struct isc_analysis_frame {
+	bool python, native; /* neither: not known */
+	isc_text name;
+	isc_text file;	 /* empty: not known */
+	isc_text module; /* of native code; empty: not known */
+	uint32_t line;	 /* 0: not known */
+} isc_analysis_frame;
+
+typedef struct isc_analysis_line {
+	isc_analysis_frame at;
+	uint32_t pid; /* 0: not known */
+	uint64_t samples;
+	double self_us;	  /* CPU time on it, native code that it called included */
+	double native_us; /* of it, in that native code */
+} isc_analysis_line;
+
+typedef struct isc_analysis_stack {
+	isc_analysis_frame *frames; /* root first; none: all the other stacks together */
+	size_t frame_count;
+	uint32_t pid; /* 0: not known */
+	uint64_t samples;
+	double us;		   /* CPU time */
+	double us_median, us_slow; /* in a scope of the middle, and in a slow one, on average; negative: not known */
+	bool counted;		   /* the next two are known, of all its samples or nearly all */
+	double instructions, cycles;
+	double memory_bytes; /* by which the most memory of the process grew in it */
+} isc_analysis_stack;
+
+/* A place in the tree of who called whom, functions that only lead to one other folded
+ * into it.  In the order of a reader: callers first, most time first. */
+typedef struct isc_analysis_path {
+	isc_analysis_frame *frames; /* caller first; none: a process */
+	size_t frame_count;
+	unsigned depth;
+	uint32_t pid;
+	uint64_t samples;
+	double us; /* CPU time in it and what it called */
+} isc_analysis_path;
+
+typedef struct isc_analysis_samples {
+	uint64_t count;
+	uint64_t steps;	    /* that were due and are accounted for */
+	double us;	    /* CPU time that they stand for */
+	double covered_pct; /* of the CPU time of the processes that have samples; negative: not known */
+	double unknown_us;  /* whose stack is not known */
+	size_t stacks;	    /* different ones */
+	size_t lines;	    /* different ones */
+	isc_text scope;	    /* whose median and slow ones are told apart; empty: none */
+	uint64_t median_scopes, slow_scopes;
+	uint64_t counted; /* that have counts of the processor */
+	uint64_t other_line_samples;
+	double other_lines_us; /* of lines that are not listed */
+} isc_analysis_samples;
+
+/* With fewer samples no share is worth printing: 200 tell 50% from 43%. */
+#define ISC_SAMPLES_ENOUGH 200u
 
 typedef struct isc_analysis_warning {
 	const char *id; /* "lost_events": the same in every version */
@@ -133,6 +251,9 @@ typedef struct isc_analysis {
 	size_t process_count;
 	isc_analysis_thread *threads;
 	size_t thread_count;
+	isc_analysis_breakdown breakdown;
+	bool waits_seen;    /* the program tells of its waits */
+	uint64_t gc_unseen; /* collections of garbage that were not told of */
 	isc_analysis_scope *scopes;
 	size_t scope_count;
 	isc_analysis_mark *marks;
@@ -142,6 +263,15 @@ typedef struct isc_analysis {
 	isc_analysis_function *functions; /* most own time first */
 	size_t function_count;
 	size_t governed_count; /* of these were not watched all the time */
+	isc_analysis_samples samples;
+	isc_analysis_line *lines; /* most time first; not all, see samples.lines */
+	size_t line_count;
+	isc_analysis_stack *stacks; /* most time first, the others together behind them */
+	size_t stack_count;
+	isc_analysis_path *paths;
+	size_t path_count;
+
+	double minor_faults, major_faults; /* of the program and the children it waited for; negative: not known */
 
 	double budget_pct; /* negative: off or not known */
 	bool budget_known;

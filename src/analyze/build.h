@@ -6,6 +6,7 @@
 #define ISC_ANALYZE_BUILD_H
 
 #include "analyze/analysis.h"
+#include "analyze/function_table.h"
 #include "base/arena.h"
 #include "base/hashmap.h"
 #include "base/histogram.h"
@@ -18,11 +19,17 @@ typedef struct isc_facts { /* the session's own words, from the trace's meta */
 	bool broken; /* there, but not JSON, or not an object */
 	bool perf_known, perf_ok;
 	isc_text perf, perf_remedy;
+	bool counters_known, counters_ok, counters_stand_in;
+	isc_text counters, counters_remedy;
 	double wall_us; /* negative: not said; so are all below */
 	double recorder_cpu_us, recorder_cpu_pct, measured_pct, switch_cost_pct;
 	uint64_t roster_lost, attach_failed, switches_lost;
 	bool session_on_disk;
-	uint64_t switches; /* stored */
+	bool faults;	     /* page faults that had to read were watched with the switches */
+	bool waits;	     /* the program was asked to tell of its waits */
+	isc_text throttle;   /* why that is not known */
+	double throttled_us; /* its group had used up its share; negative: not known */
+	uint64_t switches;   /* stored */
 	isc_text follow;
 	isc_text version;
 } isc_facts;
@@ -45,7 +52,9 @@ typedef struct isc_build {
 
 	isc_totals *totals; /* of the window, or of everything */
 	double us_per_tick; /* of totals; 0: not known */
+	double tick_us;	    /* of events, likewise */
 
+	isc_function_table table;
 	isc_hashmap entry_of; /* process index -> rank in a->processes + 1 */
 	size_t root;	      /* rank of the program that was started, or SIZE_MAX */
 	size_t warning_room;
@@ -65,9 +74,13 @@ isc_status isc_build_facts(isc_build *b, isc_error *err);
 isc_status isc_build_window(isc_build *b, isc_error *err); /* ISC_ERR_INVALID too */
 isc_status isc_build_totals(isc_build *b, isc_error *err); /* ISC_ERR_INVALID: no such scope */
 isc_status isc_build_processes(isc_build *b, isc_error *err);
+void isc_build_settle(isc_build *b); /* calls and waits that are open end */
 isc_status isc_build_threads(isc_build *b, isc_error *err);
+void isc_build_breakdown(isc_build *b);
 isc_status isc_build_scopes(isc_build *b, isc_error *err);
 isc_status isc_build_functions(isc_build *b, isc_error *err);
+isc_status isc_build_samples(isc_build *b, isc_error *err); /* after the functions */
+void isc_build_sort_functions(isc_build *b);
 isc_status isc_build_marks(isc_build *b, isc_error *err);
 void isc_build_accounts(isc_build *b);
 isc_status isc_build_warnings(isc_build *b, isc_error *err);

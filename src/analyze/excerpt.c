@@ -3,9 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/waits.h"
 #include "base/hashmap.h"
 
 #define OPEN_MAX 65536u
+#define TICKS 1000000000u     /* enough to tell how long one is */
 #define EXTRA_MAX (64u << 20) /* of all marks together; beyond, they have none */
 
 typedef struct lane {
@@ -24,6 +26,7 @@ typedef struct reading {
 	const isc_excerpt_options *options;
 	isc_excerpt *out;
 	uint64_t from_ns, to_ns;
+	double ns_per_tick;
 	uint64_t first; /* number of out->span[0] */
 	isc_hashmap by_lane;
 	lane *lanes;
@@ -175,6 +178,59 @@ static void leave(reading *r, lane *l, const isc_event *ev)
 		span->flags |= ISC_PIECE_RAISED;
 }
 
+/* A signal handler wrote it, perhaps in a stream of its own: it says itself which task it is of. */
+static bool add_sample(reading *r, const lane *l, const isc_event *ev)
+{
+	isc_sample body;
+	isc_piece *span;
+
+	if (ev->extra_len < sizeof(body))
+		return true;
+	span = add(r, ev, l);
+	if (span == NULL)
+		return false;
+	memcpy(&body, ev->extra, sizeof(body));
+	span->task = body.task;
+	span->arg = ev->arg;
+	return true;
+}
+
+/* What is told when it has ended, with the ticks that it took. */
+static bool add_past(reading *r, const lane *l, const isc_event *ev)
+{
+	uint64_t ticks, ns;
+	isc_piece *span;
+
+	if (ev->extra_len < sizeof(ticks))
+		return true;
+	memcpy(&ticks, ev->extra, sizeof(ticks));
+	ns = (double)ticks * r->ns_per_tick < (double)ev->time_ns ? (uint64_t)((double)ticks * r->ns_per_tick + 0.5)
+								  : 0;
+	if (ev->time_ns - ns < r->from_ns)
+		return true;
+	span = add(r, ev, l);
+	if (span == NULL)
+		return false;
+	span->start_ns -= ns;
+	span->arg = ev->arg;
+	return true;
+}
+
+/* Of waits, those that are for somebody else to end. */
+static bool add_wait(reading *r, const lane *l, const isc_event *ev)
+{
+	isc_wait wait;
+	isc_total_wait row = {.process = ev->process, .thread = ev->thread, .call = ev->arg, .stack = ev->id};
+	enum isc_state state;
+
+	if (ev->extra_len < sizeof(wait))
+		return true;
+	memcpy(&wait, ev->extra, sizeof(wait));
+	row.holder = wait.holder;
+	state = isc_waits_of(r->trace, &row);
+	return (state != ISC_STATE_GIL_WAIT && state != ISC_STATE_LOCK_WAIT) || add_past(r, l, ev);
+}
+
 static bool take(reading *r, lane *l, const isc_event *ev)
 {
 	switch (ev->kind) {
@@ -193,6 +249,12 @@ static bool take(reading *r, lane *l, const isc_event *ev)
 	case ISC_KIND_SPAN_EXIT:
 	case ISC_KIND_COUNTER:
 		return add(r, ev, l) != NULL;
+	case ISC_KIND_SAMPLE:
+		return add_sample(r, l, ev);
+	case ISC_KIND_WAIT_EXIT:
+		return add_wait(r, l, ev);
+	case ISC_KIND_GC:
+		return ev->arg == ISC_GC_WATCHED || add_past(r, l, ev);
 	case ISC_KIND_GOVERNED:
 		r->out->skipped += ev->arg == ISC_GOVERNED_OFF;
 		return true;
@@ -262,6 +324,7 @@ isc_status isc_excerpt_read(isc_trace *trace, const isc_excerpt_options *options
 
 	*out = (isc_excerpt){0};
 	r.from_ns = isc_trace_ticks_to_ns(trace, options->from_ticks);
+	r.ns_per_tick = (double)(isc_trace_ticks_to_ns(trace, options->from_ticks + TICKS) - r.from_ns) / TICKS;
 	if (options->to_ticks != UINT64_MAX)
 		r.to_ns = isc_trace_ticks_to_ns(trace, options->to_ticks);
 	isc_trace_rewind(trace);

@@ -1,6 +1,7 @@
 /*
  * excerpt.h - the events of a part of a trace, one by one, in the order in which
- * they began: calls with their end, marks at their moment.
+ * they began: calls, collections of garbage and waits for locks with their end, marks
+ * and samples at their moment.
  *
  * Calls that began before the part are left out.  One that was still going on
  * at its end, or whose end was lost, is there up to where it was last known of,
@@ -38,6 +39,8 @@ typedef struct isc_piece {
 	uint16_t cpu;	/* ISC_PIECE_NO_CPU: not known */
 	uint8_t kind;	/* enum isc_kind, of the event that began it */
 	uint8_t flags;	/* enum isc_piece_flag */
+	uint16_t
+		arg; /* of a sample: the steps that it stands for; of a wait: the call; of a collection: the generation */
 	uint32_t extra_len;
 } isc_piece;
 

@@ -111,6 +111,7 @@ static bool take_warnings(isc_build *b, yyjson_val *list)
 
 static bool take_all(isc_build *b, yyjson_val *root)
 {
+	yyjson_val *counters = yyjson_obj_get(root, "counters");
 	yyjson_val *perf = yyjson_obj_get(root, "perf"), *budget = yyjson_obj_get(root, "budget_pct");
 	isc_facts *f = &b->facts;
 
@@ -123,12 +124,23 @@ static bool take_all(isc_build *b, yyjson_val *root)
 	f->attach_failed = count_of(root, "attach_failed");
 	f->switches = count_of(root, "switches");
 	f->switches_lost = count_of(root, "switches_lost");
+	f->faults = yyjson_is_true(yyjson_obj_get(root, "faults"));
+	f->waits = yyjson_is_true(yyjson_obj_get(root, "waits"));
+	f->throttled_us = number_of(root, "throttled_us");
+	b->a->minor_faults = number_of(root, "minor_faults");
+	b->a->major_faults = number_of(root, "major_faults");
 	f->session_on_disk = yyjson_is_true(yyjson_obj_get(root, "session_on_disk"));
+	f->counters_known = yyjson_is_str(counters);
+	f->counters_ok = yyjson_equals_str(counters, "ok");
+	f->counters_stand_in = yyjson_is_true(yyjson_obj_get(root, "counters_stand_in"));
 	f->perf_known = yyjson_is_str(perf);
 	f->perf_ok = yyjson_equals_str(perf, "ok");
 	b->a->budget_known = yyjson_is_null(budget) || yyjson_is_num(budget);
 	b->a->budget_pct = number_of(root, "budget_pct");
-	return take_text(b, perf, &f->perf) && take_text(b, yyjson_obj_get(root, "perf_remedy"), &f->perf_remedy) &&
+	return take_text(b, counters, &f->counters) &&
+	       take_text(b, yyjson_obj_get(root, "counters_remedy"), &f->counters_remedy) &&
+	       take_text(b, perf, &f->perf) && take_text(b, yyjson_obj_get(root, "throttle"), &f->throttle) &&
+	       take_text(b, yyjson_obj_get(root, "perf_remedy"), &f->perf_remedy) &&
 	       take_text(b, yyjson_obj_get(root, "follow"), &f->follow) &&
 	       take_text(b, yyjson_obj_get(root, "version"), &f->version) &&
 	       take_text(b, yyjson_obj_get(root, "host"), &b->a->host) && take_argv(b, yyjson_obj_get(root, "argv")) &&
@@ -145,8 +157,8 @@ isc_status isc_build_facts(isc_build *b, isc_error *err)
 	bool ok;
 
 	b->facts.wall_us = b->facts.recorder_cpu_us = b->facts.recorder_cpu_pct = -1;
-	b->facts.measured_pct = b->facts.switch_cost_pct = -1;
-	b->a->budget_pct = -1;
+	b->facts.measured_pct = b->facts.switch_cost_pct = b->facts.throttled_us = -1;
+	b->a->budget_pct = b->a->minor_faults = b->a->major_faults = -1;
 	if (meta == NULL || len == 0)
 		return ISC_OK;
 	b->facts.present = true;

@@ -1,7 +1,5 @@
 /*
- * functions.c - calls and times of each function, by name, file and line within
- * its process: code made anew by every call of exec() is still one function to
- * people.
+ * functions.c - calls and times of each function, as tracing saw them.
  *
  * What the governor left out is estimated, calls from the windows in which they
  * were counted (totals_window.c).  What calls of a function took that was not watched is
@@ -25,15 +23,7 @@
 #define UNCOUNTED 3.0
 
 struct gathering {
-	isc_names keys; /* process, line, length of the name, name, file */
-	isc_buffer key;
-	size_t room;
 	isc_hashmap rank_of; /* process -> rank of its calls in the totals */
-};
-
-struct key_head {
-	uint64_t process;
-	uint32_t line, name_len;
 };
 
 /* What a function's numbers are taken to be. */
@@ -123,72 +113,7 @@ static struct estimate estimate_of(const isc_build *b, const isc_total_function 
 	return e;
 }
 
-/* ---- by name, file and line ---- */
-
-/* Who it is. */
-static isc_text called(const isc_build *b, isc_text file)
-{
-	for (size_t i = 0; b->options != NULL && i < b->options->file_count; i++) {
-		const isc_analysis_file *other = &b->options->files[i];
-
-		if (other->file.len == file.len && memcmp(other->file.at, file.at, file.len) == 0)
-			return other->name;
-	}
-	return file;
-}
-
-static void describe(isc_build *b, const isc_total_function *f, isc_text *name, isc_text *file, uint32_t *line)
-{
-	uint32_t len = 0;
-	const char *data = isc_trace_define(b->trace, f->process, f->code, ISC_DEF_CODE, &len);
-	isc_def_code head;
-
-	*file = (isc_text){0};
-	*line = 0;
-	if (data != NULL && len >= sizeof(head)) {
-		memcpy(&head, data, sizeof(head));
-		len -= (uint32_t)sizeof(head);
-		data += sizeof(head);
-		if (head.name_len <= len && head.file_len <= len - head.name_len) {
-			*name = (isc_text){data, head.name_len};
-			*file = called(b, (isc_text){data + head.name_len, head.file_len});
-			*line = head.line;
-			return;
-		}
-	}
-	name->at = isc_trace_name(b->trace, f->process, f->code, &len);
-	name->len = len;
-}
-
-static isc_analysis_function *entry_of(isc_build *b, struct gathering *g, const isc_total_function *f)
-{
-	struct key_head head = {.process = isc_build_process_rank(b, f->process)};
-	isc_analysis *a = b->a;
-	isc_analysis_function *out;
-	isc_text name, file;
-	size_t n;
-
-	describe(b, f, &name, &file, &head.line);
-	head.name_len = (uint32_t)name.len;
-	isc_buffer_clear(&g->key);
-	isc_buffer_add(&g->key, &head, sizeof(head));
-	isc_buffer_add(&g->key, name.at, name.len);
-	isc_buffer_add(&g->key, file.at, file.len);
-	n = g->key.failed ? SIZE_MAX : isc_names_put(&g->keys, b->arena, g->key.data, g->key.len);
-	if (n == SIZE_MAX)
-		return NULL;
-	if (n < a->function_count)
-		return &a->functions[n];
-	out = isc_arena_push(b->arena, &a->functions, &a->function_count, &g->room, sizeof(*out));
-	if (out == NULL)
-		return NULL;
-	/* The key is a copy: its texts last as long as the analysis. */
-	*out = (isc_analysis_function){.name = {g->keys.text[n].at + sizeof(head), name.len},
-				       .file = {g->keys.text[n].at + sizeof(head) + name.len, file.len},
-				       .line = head.line,
-				       .pid = head.process != SIZE_MAX ? b->a->processes[head.process].pid : 0};
-	return out;
-}
+/* ---- by function ---- */
 
 static uint64_t whole(double n)
 {
@@ -210,14 +135,19 @@ static bool take(isc_build *b, struct gathering *g, const isc_total_function *f)
 	const isc_total_calls *p = process_of(b, g, f->process);
 	struct estimate e = estimate_of(b, f, p);
 	isc_analysis_function *out;
+	isc_function_side *side;
 	bool bounded;
+	size_t n;
 
 	/* Only left: it was entered before tracing began, or where events were lost. */
 	if (e.calls <= 0 && e.self_ticks <= 0 && e.total_ticks <= 0)
 		return true;
-	out = entry_of(b, g, f);
-	if (out == NULL)
+	n = isc_function_table_code(b, f->process, f->code);
+	if (n == SIZE_MAX)
 		return false;
+	out = &b->a->functions[n];
+	side = &b->table.side[n];
+	out->traced = true;
 	bounded = e.most >= 0 && (out->recorded == 0 || out->most_calls > 0);
 	out->calls += whole(e.calls);
 	out->resumes += whole(e.resumes);
@@ -227,6 +157,10 @@ static bool take(isc_build *b, struct gathering *g, const isc_total_function *f)
 	out->self_us += e.self_ticks * b->us_per_tick;
 	out->total_us += e.total_ticks * b->us_per_tick;
 	out->governed |= e.governed;
+	side->seen_self_us += (double)f->self_ticks * b->us_per_tick;
+	side->seen_total_us += (double)f->total_ticks * b->us_per_tick;
+	side->unwatched |= f->governed;
+	side->paused |= e.governed && !f->governed;
 	/* Where one was not watched, its time seems to be its caller's. */
 	out->estimated |= f->estimated || e.governed || (p != NULL && (p->governed || p->first_pause != 0));
 	return true;
@@ -269,6 +203,12 @@ static uint64_t end_of_lane(void *self, uint32_t process, uint32_t thread, uint8
 	return last + (uint64_t)((double)(end_ns - last_ns) / 1e3 / b->us_per_tick);
 }
 
+void isc_build_settle(isc_build *b)
+{
+	isc_totals_settle(b->totals, end_of_lane, b);
+}
+
+/* What the functions of a build are sorted by at the very end. */
 static int by_self(const void *x, const void *y)
 {
 	const isc_analysis_function *f = x, *g = y;
@@ -292,7 +232,6 @@ isc_status isc_build_functions(isc_build *b, isc_error *err)
 	isc_analysis *a = b->a;
 	bool ok;
 
-	isc_totals_settle(b->totals, end_of_lane, b);
 	ok = gather(b, &g);
 	for (size_t i = 0; ok && i < a->function_count; i++) {
 		isc_analysis_function *f = &a->functions[i];
@@ -301,10 +240,12 @@ isc_status isc_build_functions(isc_build *b, isc_error *err)
 		if (b->us_per_tick <= 0)
 			f->self_us = f->total_us = -1;
 	}
-	if (ok && a->function_count > 0)
-		qsort(a->functions, a->function_count, sizeof(*a->functions), by_self);
-	isc_names_fini(&g.keys);
-	isc_buffer_fini(&g.key);
 	isc_hashmap_fini(&g.rank_of);
 	return ok ? ISC_OK : isc_build_no_memory(err);
+}
+
+void isc_build_sort_functions(isc_build *b)
+{
+	if (b->a->function_count > 0)
+		qsort(b->a->functions, b->a->function_count, sizeof(*b->a->functions), by_self);
 }

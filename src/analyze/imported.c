@@ -62,21 +62,24 @@ static bool take_threads(isc_analysis *a, isc_arena *arena)
 		return false;
 	for (size_t i = 0; i < f->thread_count; i++) {
 		const isc_facts_thread *t = &f->threads[i];
+		isc_analysis_thread *out;
 
 		if (t->events == 0)
 			continue;
-		a->threads[a->thread_count++] =
-			(isc_analysis_thread){.tid = id_of(t->tid),
-					      .pid = id_of(f->processes[t->process].pid),
-					      .name = text_of(t->name),
-					      .main = t->tid == f->processes[t->process].pid,
-					      .start_us = (double)t->first_ns / US,
-					      .wall_us = (double)(t->last_ns - t->first_ns) / US,
-					      .on_cpu_us = -1,
-					      .run_queue_us = -1,
-					      .waiting_us = -1,
-					      .unwatched_us = -1,
-					      .events = t->events};
+		out = &a->threads[a->thread_count++];
+		*out = (isc_analysis_thread){.tid = id_of(t->tid),
+					     .pid = id_of(f->processes[t->process].pid),
+					     .name = text_of(t->name),
+					     .main = t->tid == f->processes[t->process].pid,
+					     .start_us = (double)t->first_ns / US,
+					     .wall_us = (double)(t->last_ns - t->first_ns) / US,
+					     .on_cpu_us = -1,
+					     .run_queue_us = -1,
+					     .waiting_us = -1,
+					     .unwatched_us = -1,
+					     .events = t->events};
+		for (int state = 0; state < ISC_STATES; state++)
+			out->state_us[state] = -1;
 	}
 	return true;
 }
@@ -142,6 +145,7 @@ static bool take_functions(isc_analysis *a, isc_arena *arena)
 			take_place(in->name, out);
 		out->pid = id_of(f->processes[in->process].pid);
 		out->calls = out->recorded = in->calls;
+		out->traced = true;
 		out->self_us = (double)in->self_ns / US;
 		out->total_us = (double)in->total_ns / US;
 	}
@@ -207,6 +211,7 @@ static void take_whole(isc_analysis *a, const isc_imported_options *options)
 							   : "the whole trace";
 	a->withheld = "nothing was judged: rules do not look at imported traces yet";
 	a->budget_pct = a->measured_pct = a->recorder_cpu_pct = a->switches_pct = -1;
+	a->samples.covered_pct = a->minor_faults = a->major_faults = -1;
 	a->complete = a->lost_known = true;
 	for (size_t i = 0; i < import->file_count; i++) {
 		a->events += import->files[i].events;

@@ -39,6 +39,9 @@ isc_status isc_replay_enter(isc_replay_lane *lane, isc_totals *totals, uint64_t 
 	lane->inside = true;
 	for (size_t i = 0; i < lane->depth && st == ISC_OK; i++)
 		st = isc_totals_open_call(totals, lane->process, lane->thread, lane->stream, lane->open[i], ns, err);
+	if (st == ISC_OK && lane->wait_call != 0)
+		st = isc_totals_open_wait(totals, lane->process, lane->thread, lane->stream, lane->wait_call,
+					  lane->wait_stack, ns, err);
 	return st;
 }
 
@@ -48,12 +51,24 @@ void isc_replay_leave(isc_replay_lane *lane, isc_totals *totals, uint64_t ns)
 	isc_totals_close_calls(totals, lane->process, lane->thread, lane->stream, ns);
 }
 
+/* As the totals do: its exit ends it, and so does what only a running thread can tell. */
+static void note_wait(isc_replay_lane *lane, const isc_event *ev)
+{
+	if (ev->kind == ISC_KIND_WAIT_ENTER && ev->arg < ISC_WAIT_CALLS) {
+		lane->wait_call = ev->arg;
+		lane->wait_stack = ev->id;
+	} else if (ev->kind <= ISC_KIND_MISSED || (ev->kind == ISC_KIND_WAIT_EXIT && ev->arg == lane->wait_call)) {
+		lane->wait_call = 0;
+	}
+}
+
 bool isc_replay_note(isc_replay_lane *lane, isc_arena *arena, const isc_event *ev)
 {
 	size_t i;
 	uint32_t *code;
 
 	lane->time_ns = ev->time_ns;
+	note_wait(lane, ev);
 	switch (ev->kind) {
 	case ISC_KIND_CALL_ENTER:
 	case ISC_KIND_CALL_RESUME:

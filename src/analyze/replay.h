@@ -26,8 +26,10 @@ typedef struct isc_replay_lane {
 	bool within;		/* it runs in a span that is inside what is asked for */
 	isc_replay_span *spans; /* open ones of those */
 	size_t span_count, span_room;
-	uint64_t until_ns; /* the first of them is left elsewhere */
-	uint32_t *open;	   /* codes, outermost first */
+	uint64_t until_ns;  /* the first of them is left elsewhere */
+	uint32_t wait_call; /* of a wait that is open; 0: none */
+	uint32_t wait_stack;
+	uint32_t *open; /* codes, outermost first */
 	size_t depth, room;
 } isc_replay_lane;
 

@@ -76,12 +76,15 @@ static bool take_scope(isc_build *b, const struct tally *t, const isc_text *name
 	out->count = t->count;
 	out->open = t->open;
 	out->unmatched = t->unmatched;
+	out->p40_us = out->p60_us = -1;
 	out->total_us = out->mean_us = out->p50_us = out->p90_us = out->p99_us = out->max_us = -1;
 	if (t->count == 0 || us <= 0)
 		return true;
 	out->total_us = t->total_ticks * us;
 	out->mean_us = out->total_us / (double)t->count;
 	out->p50_us = (double)isc_histogram_percentile(&t->ticks, 0.50) * us;
+	out->p40_us = (double)isc_histogram_percentile(&t->ticks, 0.40) * us;
+	out->p60_us = (double)isc_histogram_percentile(&t->ticks, 0.60) * us;
 	out->p90_us = (double)isc_histogram_percentile(&t->ticks, 0.90) * us;
 	out->p99_us = (double)isc_histogram_percentile(&t->ticks, 0.99) * us;
 	out->max_us = (double)t->ticks.max * us;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/names.h"
+#include "analyze/states.h"
 #include "analyze/tracks.h"
 
 #define THREAD_MAIN 1u
@@ -62,6 +63,7 @@ static bool add_thread(isc_build *b, struct tracks *s, const isc_trace_thread *t
 		t->main = is_main;
 		track->start_ns = thread->start_ns;
 		track->end_ns = end_ns;
+		track->process = process;
 	}
 	if (of_main != NULL)
 		*of_main = rank + 1;
@@ -124,6 +126,12 @@ static bool follow_switches(isc_build *b, struct tracks *s)
 		if (sw.kind == ISC_SWITCH_GAP_BEGIN || sw.kind == ISC_SWITCH_GAP_END) {
 			if (!isc_gaps_note(&s->gaps, b->arena, &sw))
 				return false;
+			continue;
+		}
+		if (sw.kind == ISC_SWITCH_FAULT) {
+			track = track_at(s, sw.tid, sw.time_ns);
+			if (track != NULL)
+				isc_track_fault(track);
 			continue;
 		}
 		if (sw.kind < ISC_SWITCH_IN || sw.kind > ISC_SWITCH_OUT_PREEMPT)
@@ -222,6 +230,34 @@ static void take_events(isc_build *b, const struct tracks *s)
 	}
 }
 
+/* The newest frame tells what kind of code ran. */
+static void take_samples(isc_build *b, const struct tracks *s)
+{
+	const isc_total_stack *total;
+	isc_frame frame;
+
+	for (size_t i = 0; (total = isc_totals_stack_at(b->totals, i)) != NULL; i++) {
+		const uint64_t *rank = isc_hashmap_find(&s->by_index, total->thread);
+		uint32_t unknown = ISC_SAMPLE_FAULT | ISC_SAMPLE_BLIND | ISC_SAMPLE_OTHER;
+		double us = (double)total->cpu_ns / 1e3;
+		isc_analysis_thread *t;
+
+		if (rank == NULL)
+			continue;
+		t = &b->a->threads[*rank - 1];
+		t->samples += total->samples;
+		t->sampled_us += us;
+		if (total->stack == 0)
+			frame.kind = total->flags & ISC_SAMPLE_NO_PYTHON && !(total->flags & unknown)
+					     ? ISC_FRAME_NATIVE
+					     : ISC_FRAME_UNKNOWN;
+		else if (!isc_trace_frame(b->trace, total->process, total->stack, &frame))
+			frame.kind = ISC_FRAME_UNKNOWN;
+		t->sampled_python_us += frame.kind == ISC_FRAME_PYTHON ? us : 0;
+		t->sampled_native_us += frame.kind == ISC_FRAME_NATIVE ? us : 0;
+	}
+}
+
 static int by_weight(const void *x, const void *y)
 {
 	const isc_analysis_thread *t = x, *u = y;
@@ -275,6 +311,9 @@ static bool fill(isc_build *b, struct tracks *s)
 	for (size_t i = 0; i < a->thread_count; i++)
 		take_times(b, s, i);
 	take_events(b, s);
+	take_samples(b, s);
+	if (!isc_states_fill(b, s->track, &s->by_index))
+		return false;
 	a->switches_seen = s->any;
 	for (size_t i = 0; i < s->gaps.count; i++)
 		b->gap_ns += (uint64_t)(isc_build_inside_us(b, s->gaps.gap[i].begin_ns, s->gaps.gap[i].end_ns) * 1e3);
@@ -285,6 +324,7 @@ static bool fill(isc_build *b, struct tracks *s)
 	}
 	a->thread_count = kept;
 	qsort(a->threads, a->thread_count, sizeof(*a->threads), by_weight);
+	isc_build_breakdown(b);
 	return true;
 }
 

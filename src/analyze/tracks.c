@@ -63,6 +63,7 @@ static int state_before(const isc_track *t, bool in, bool after_gap)
 void isc_track_switch(isc_track *t, const isc_build *b, const isc_gaps *gaps, const isc_trace_switch *sw)
 {
 	bool in = sw->kind == ISC_SWITCH_IN, after_gap;
+	int before;
 
 	if (gaps->open)
 		return;
@@ -74,10 +75,21 @@ void isc_track_switch(isc_track *t, const isc_build *b, const isc_gaps *gaps, co
 	if (sw->time_ns > t->end_ns)
 		t->end_ns = sw->time_ns;
 	after_gap = cross_gaps(t, b, gaps);
-	spend(t, b, state_before(t, in, after_gap), sw->time_ns);
+	before = state_before(t, in, after_gap);
+	t->waited_ns = t->in_ns[ISC_TRACK_WAITING];
+	spend(t, b, before, sw->time_ns);
+	t->waited_ns = t->in_ns[ISC_TRACK_WAITING] - t->waited_ns;
 	t->state = in ? ISC_TRACK_RUNNING : sw->kind == ISC_SWITCH_OUT_PREEMPT ? ISC_TRACK_QUEUED : ISC_TRACK_WAITING;
 	if (sw->time_ns >= b->from_ns && sw->time_ns <= b->to_ns)
 		t->switches++;
+}
+
+void isc_track_fault(isc_track *t)
+{
+	if (t->state != ISC_TRACK_RUNNING)
+		return;
+	t->fault_ns += t->waited_ns;
+	t->waited_ns = 0;
 }
 
 void isc_track_finish(isc_track *t, const isc_build *b, const isc_gaps *gaps)

@@ -23,11 +23,14 @@ enum isc_track_state {
 typedef struct isc_track {
 	uint64_t start_ns, end_ns; /* of the thread */
 	bool end_known;
-	bool fresh; /* it began under our eyes: runnable from the start */
-	int state;  /* enum isc_track_state */
+	size_t process; /* rank in a->processes, or SIZE_MAX */
+	bool fresh;	/* it began under our eyes: runnable from the start */
+	int state;	/* enum isc_track_state */
 	uint64_t since_ns;
 	size_t gaps;			  /* that were there at the last switch */
 	uint64_t in_ns[ISC_TRACK_STATES]; /* inside the window */
+	uint64_t waited_ns;		  /* of it: the last wait, while nothing has come after it */
+	uint64_t fault_ns;		  /* of the waits: for memory to be read in */
 	uint64_t switches;		  /* inside the window */
 	uint64_t counted_ns;		  /* the scheduler's counts were read then; 0: never */
 	uint64_t on_cpu_ns, run_queue_ns; /* what they were */
@@ -48,6 +51,9 @@ bool isc_gaps_note(isc_gaps *gaps, isc_arena *arena, const isc_trace_switch *sw)
 
 /* The thread is switched in or out. */
 void isc_track_switch(isc_track *t, const isc_build *b, const isc_gaps *gaps, const isc_trace_switch *sw);
+
+/* The thread is back from a page fault. */
+void isc_track_fault(isc_track *t);
 
 /* Nothing more comes: the last state lasts to the thread's end. */
 void isc_track_finish(isc_track *t, const isc_build *b, const isc_gaps *gaps);

@@ -18,6 +18,10 @@
 #define ROOM "make room in /dev/shm, or lower --trace-size-mb"
 #define DOCTOR "inferscope doctor says what is missing here and how to get it"
 
+/* Of the sampled time so much may be without a stack before it is said. */
+#define NO_WORD "the trace does not say why"
+#define UNKNOWN_SHARE 0.05
+
 enum { NOTE = 0, GRAVE = 1 };
 
 static void warn(isc_build *b, int grave, const char *id, const char *remedy, const char *format, ...)
@@ -269,13 +273,21 @@ static void about_scopes(isc_build *b)
 static void about_calls(isc_build *b)
 {
 	const isc_analysis *a = b->a;
+	size_t traced = 0, sampled = 0;
 	isc_units n, of;
 
+	for (size_t i = 0; i < a->function_count; i++) {
+		traced += a->functions[i].traced;
+		sampled += a->functions[i].governed && a->functions[i].by_samples;
+	}
 	if (a->governed_count > 0)
 		warn(b, NOTE, "governed_functions", "trace every call with --budget off, or allow more with --budget",
 		     "%s of %s functions were not traced all the time, to stay inside the budget: their calls are "
-		     "estimated, and what they took unseen is in the time of their callers",
-		     isc_units_count(&n, a->governed_count), isc_units_count(&of, a->function_count));
+		     "estimated, and %s",
+		     isc_units_count(&n, a->governed_count), isc_units_count(&of, traced),
+		     sampled == a->governed_count ? "their times are CPU time by samples"
+		     : sampled > 0		  ? "their times too, of some by samples"
+						  : "what they took unseen is in the time of their callers");
 	if (a->skipped > 0)
 		warn(b, NOTE, "skipped_calls", "give the thread a larger stack",
 		     "times that a stack was nearly used up: %s; calls there were not traced, their time is their "
@@ -291,6 +303,38 @@ static void about_calls(isc_build *b)
 		     isc_units_count(&n, b->unmatched_calls));
 }
 
+/* ---- samples ---- */
+
+static void about_samples(isc_build *b)
+{
+	const isc_analysis_samples *s = &b->a->samples;
+	isc_units n, pct;
+
+	if (s->count == 0)
+		return;
+	if (s->count < ISC_SAMPLES_ENOUGH)
+		warn(b, NOTE, "few_samples", "let the program run longer, or sample more often with --rate",
+		     "there are only %s samples: shares of the CPU time are rough", isc_units_count(&n, s->count));
+	if (s->unknown_us > s->us * UNKNOWN_SHARE)
+		warn(b, NOTE, "unknown_stacks", NULL,
+		     "%s of the sampled CPU time (%s) has no stack that is known: threads without Python, or stacks "
+		     "that could not be read",
+		     isc_units_percent(&pct, s->unknown_us / s->us * 100), isc_units_time(&n, s->unknown_us));
+	if (b->facts.counters_stand_in)
+		warn(b, GRAVE, "no_counters", "run without INFERSCOPE_TEST_COUNTERS",
+		     "instructions and cycles of stacks are none: other events stand for them, as tests asked for");
+	else if (s->counted == 0)
+		warn(b, NOTE, "no_counters", b->facts.counters_remedy.len > 0 ? b->facts.counters_remedy.at : NULL,
+		     "instructions were not counted: %.*s",
+		     b->facts.counters_known && !b->facts.counters_ok ? (int)b->facts.counters.len
+								      : (int)strlen(NO_WORD),
+		     b->facts.counters_known && !b->facts.counters_ok ? b->facts.counters.at : NO_WORD);
+	if (s->scope.len == 0)
+		warn(b, NOTE, "no_slow_scopes", "mark what repeats, a request or a step, as a scope",
+		     "no scope was entered 20 times and took different times: us_median and us_slow of stacks are "
+		     "empty");
+}
+
 static void about_parts(isc_build *b)
 {
 	isc_units u;
@@ -303,18 +347,50 @@ static void about_parts(isc_build *b)
 		     "the program ran for %s: the recorder's start and end would be most of overhead.recorder_cpu_pct, "
 		     "so it is left out",
 		     isc_units_time(&u, b->a->wall_us));
-	if (b->calls_seen)
-		warn(b, NOTE, "no_samples", NULL,
-		     "no samples or system calls were recorded: verdict, suggestions, breakdown, slow_because, lines, "
+	if (b->a->samples.count > 0)
+		warn(b, NOTE, "no_syscalls", NULL,
+		     "no system calls were recorded: verdict, suggestions, slow_because and syscalls are empty%s",
+		     b->calls_seen ? "" : ", and no calls: functions are those that samples met");
+	else if (b->calls_seen)
+		warn(b, NOTE, "no_samples", "run without --no-sample",
+		     "no samples or system calls were recorded: verdict, suggestions, slow_because, lines, "
 		     "stacks and syscalls are empty");
 	else
 		warn(b, NOTE, "no_calls",
 		     "mark the parts of interest as scopes (inferscope/mark.h): their times are exact",
-		     "no calls, samples or system calls were recorded: verdict, suggestions, breakdown, slow_because, "
+		     "no calls, samples or system calls were recorded: verdict, suggestions, slow_because, "
 		     "functions, lines, "
 		     "stacks and syscalls are empty");
-	warn(b, NOTE, "no_memory", NULL, "memory was not recorded: memory and numa are empty");
-	warn(b, NOTE, "no_gpu", NULL, "GPU activity was not recorded: gpus, kernels, copies and clock.sync are empty");
+	warn(b, NOTE, "no_memory", NULL,
+	     "memory was not recorded: memory has the counts of page faults alone, and numa is empty%s",
+	     b->facts.faults ? ""
+			     : "; how long faults took is not known, as no switches were seen: it is part of what they "
+			       "interrupted");
+	if (b->facts.throttled_us < 0)
+		warn(b, NOTE, "no_throttling", NULL,
+		     "whether a limit of CPU time held the program up is not known%s%.*s",
+		     b->facts.throttle.len > 0 ? ": " : "", (int)b->facts.throttle.len,
+		     b->facts.throttle.len > 0 ? b->facts.throttle.at : "");
+	else if (b->cut)
+		warn(b, NOTE, "no_throttling", "look at the whole run",
+		     "whether a limit of CPU time held the program up is known of the whole run alone");
+	warn(b, NOTE, "no_gpu", NULL,
+	     "GPU activity was not recorded: gpus, kernels, copies and clock.sync are empty, gpu_wait is not known");
+}
+
+static void about_waits(isc_build *b)
+{
+	isc_units n;
+
+	if (!b->facts.waits)
+		warn(b, NOTE, "no_waits", "run without --no-agent and --no-syscalls",
+		     "what threads waited for was not recorded: that time is in the state other, and gil_wait, "
+		     "lock_wait, "
+		     "io_wait, sleep, idle, syscall and spin are not known");
+	if (b->a->gc_unseen > 0)
+		warn(b, NOTE, "unseen_collections", NULL,
+		     "%s collections of garbage were not timed, and count as what they interrupted",
+		     isc_units_count(&n, b->a->gc_unseen));
 }
 
 static void grave_first(isc_analysis *a)
@@ -339,6 +415,8 @@ isc_status isc_build_warnings(isc_build *b, isc_error *err)
 	about_switches(b);
 	about_scopes(b);
 	about_calls(b);
+	about_waits(b);
+	about_samples(b);
 	about_parts(b);
 	if (b->arena->failed)
 		return isc_build_no_memory(err);

@@ -80,7 +80,7 @@ isc_status isc_build_window(isc_build *b, isc_error *err)
 		return st;
 	b->start_ns = isc_trace_header(b->trace)->start_ns;
 	b->end_ns = later(b->start_ns, b->end != NULL ? b->end->end_ns : last_known_ns(b));
-	b->us_per_tick = measure_tick(b);
+	b->us_per_tick = b->tick_us = measure_tick(b);
 	b->from_ns = b->start_ns;
 	b->to_ns = b->end_ns;
 	b->a->why = "the whole run";
@@ -168,6 +168,28 @@ static void convert(const isc_build *b, const isc_event *ev, isc_span *span)
 		span->more = (uint64_t)(ns + 0.5);
 }
 
+/* A wait or a collection, as much of it as lies inside the window; false: nothing of it does. */
+static bool clip(const isc_build *b, const isc_event *ev, isc_record *first, isc_wait *wait)
+{
+	double ns;
+	uint64_t from, to = ev->time_ns < b->to_ns ? ev->time_ns : b->to_ns;
+
+	if (ev->extra_len < sizeof(*wait) || b->us_per_tick <= 0)
+		return false;
+	memcpy(wait, ev->extra, sizeof(*wait));
+	ns = (double)wait->ticks * b->us_per_tick * 1e3;
+	/* When brief waits were is not known: where they are told of. */
+	if (ev->kind == ISC_KIND_WAIT_BRIEF) {
+		wait->ticks = (uint64_t)ns;
+		return ev->time_ns >= b->from_ns && ev->time_ns <= b->to_ns;
+	}
+	from = ns < (double)ev->time_ns ? ev->time_ns - (uint64_t)ns : 0;
+	from = from > b->from_ns ? from : b->from_ns;
+	wait->ticks = to > from ? to - from : 0;
+	first->ticks = to;
+	return to > from;
+}
+
 /* One event, and the calls that cross the edges of the window. */
 static isc_status feed_one(isc_build *b, struct inside *in, const isc_event *ev, isc_error *err)
 {
@@ -177,26 +199,33 @@ static isc_status feed_one(isc_build *b, struct inside *in, const isc_event *ev,
 	bool take = true, was_in = lane != NULL && (b->only.at == NULL || is_inside(lane));
 	const void *extra = ev->extra;
 	isc_status st = ISC_OK;
+	isc_wait wait;
 	isc_span span;
 
 	if (lane == NULL || (b->only.at != NULL && !step(b, in, lane, ev, &take)))
 		return isc_build_no_memory(err);
-	take &= ev->time_ns >= b->from_ns && ev->time_ns <= b->to_ns;
+	if (ev->kind >= ISC_KIND_WAIT_EXIT && ev->kind <= ISC_KIND_GC) {
+		take &= clip(b, ev, &first, &wait);
+		extra = &wait;
+	} else {
+		take &= ev->time_ns >= b->from_ns && ev->time_ns <= b->to_ns;
+	}
 	if (lane->gap && lane->inside)
 		st = isc_totals_lose(in->totals, ev->process, ev->thread, ev->stream, err);
 	/* They were on their way when the window began, or lasted all through it. */
 	if (st == ISC_OK && !lane->inside && (take || (was_in && ev->time_ns > b->to_ns && lane->time_ns < b->from_ns)))
 		st = isc_replay_enter(lane, in->totals, was_in ? b->from_ns : ev->time_ns, err);
 	if (st == ISC_OK && take) {
-		in->first_ns = ev->time_ns < in->first_ns ? ev->time_ns : in->first_ns;
-		in->last_ns = later(in->last_ns, ev->time_ns);
+		in->first_ns = first.ticks < in->first_ns ? first.ticks : in->first_ns;
+		in->last_ns = later(in->last_ns, first.ticks);
 		if (ev->kind == ISC_KIND_SPAN_EXIT && ev->extra_len >= sizeof(span)) {
 			convert(b, ev, &span);
 			extra = &span;
 		}
 		st = isc_totals_feed(in->totals, ev->process, ev->thread, ev->stream, &first, extra, ev->extra_len,
 				     err);
-	} else if (st == ISC_OK && (ev->kind == ISC_KIND_GOVERNED || ev->kind == ISC_KIND_BURST)) {
+	} else if (st == ISC_OK && (ev->kind == ISC_KIND_GOVERNED || ev->kind == ISC_KIND_BURST ||
+				    (ev->kind == ISC_KIND_GC && ev->arg == ISC_GC_WATCHED))) {
 		first.ticks = ev->time_ns < b->from_ns ? b->from_ns : ev->time_ns < b->to_ns ? ev->time_ns : b->to_ns;
 		st = isc_totals_recall(in->totals, ev->process, ev->thread, ev->stream, &first, ev->extra,
 				       ev->extra_len, err);

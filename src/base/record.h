@@ -41,7 +41,14 @@ enum isc_kind {
 	ISC_KIND_TASK = 21,	   /* id: name of the task that the thread's next events belong to; 0: none */
 	ISC_KIND_GOVERNED = 22,	   /* id: code, or 0 for all; arg: enum isc_governed */
 	ISC_KIND_MISSED = 23,	   /* the stack is nearly used up; arg 1: calls are missed from now on; 0: no more */
-	ISC_KIND_BURST = 24	   /* calls were counted; arg: isc_burst_flag; behind it: isc_burst, isc_burst_calls */
+	ISC_KIND_BURST = 24,	   /* calls were counted; arg: isc_burst_flag; behind it: isc_burst, isc_burst_calls */
+	ISC_KIND_SAMPLE =
+		32, /* id: stack; arg: steps it stands for; behind it: isc_sample, and maybe isc_sample_counts */
+	ISC_KIND_SAMPLE_RATE = 33, /* id: ns of a step from now on, in this process; arg: enum isc_sample_rate */
+	ISC_KIND_WAIT_ENTER = 48,  /* id: stack; arg: enum isc_wait_call; a wait begins that may be long */
+	ISC_KIND_WAIT_EXIT = 49,   /* id: stack; arg: enum isc_wait_call; behind it: isc_wait.  Needs no enter */
+	ISC_KIND_WAIT_BRIEF = 50,  /* arg: enum isc_wait_call; behind it: isc_wait_brief.  Waits told as a sum */
+	ISC_KIND_GC = 51	   /* arg: generation; behind it: isc_gc.  A collection has ended */
 };
 
 /*
@@ -92,6 +99,101 @@ enum isc_burst_flag {
 	ISC_BURST_ROUGH = 4 /* calls are right, times are not: everything was cold */
 };
 
+/* Behind a sample. */
+typedef struct isc_sample {
+	uint32_t period_ns; /* CPU time of one step */
+	uint32_t flags;	    /* enum isc_sample_flag */
+	uint32_t task;	    /* name of the asyncio task; 0: none, or not known */
+	uint32_t cost_ns;   /* CPU time of the process that samples took since the last that said so */
+} isc_sample;
+_Static_assert(sizeof(isc_sample) == 16, "sample");
+
+/* Behind that, where there is something to tell. */
+typedef struct isc_sample_counts {
+	uint64_t instructions; /* of the thread, since its last sample; ISC_COUNT_UNKNOWN: not counted */
+	uint64_t cycles;       /* likewise */
+	uint64_t grown;	       /* bytes by which the most memory of the process grew, since its last sample */
+	uint64_t zero;
+} isc_sample_counts;
+_Static_assert(sizeof(isc_sample_counts) == 32, "counts of a sample");
+#define ISC_COUNT_UNKNOWN UINT64_MAX
+
+enum isc_sample_flag {
+	ISC_SAMPLE_CUT = 1u << 0,	 /* the root side is missing */
+	ISC_SAMPLE_EDGE = 1u << 1,	 /* the newest frame was being made or left, and is left out */
+	ISC_SAMPLE_FAULT = 1u << 2,	 /* the walk met memory that it could not read */
+	ISC_SAMPLE_NO_PYTHON = 1u << 3,	 /* the thread has no Python on it */
+	ISC_SAMPLE_OTHER = 1u << 4,	 /* no room for another stack */
+	ISC_SAMPLE_PASSED = 1u << 5,	 /* frames that are no code objects were passed over */
+	ISC_SAMPLE_BLIND = 1u << 6,	 /* Python frames cannot be read in this process */
+	ISC_SAMPLE_GONE = 1u << 7,	 /* the thread ended before the signal came */
+	ISC_SAMPLE_NATIVE_CUT = 1u << 8, /* native frames on the root side are missing */
+	ISC_SAMPLE_GUESSED = 1u << 9,	 /* some native frames were found by a scan of the stack */
+	ISC_SAMPLE_UNPLACED = 1u << 10,	 /* Python frames on the root side, with no native ones between them */
+	ISC_SAMPLE_SWITCHED = 1u << 11	 /* the C stack goes on in another greenlet: left out */
+};
+
+enum isc_sample_rate {
+	ISC_SAMPLE_RATE_ASKED = 0,
+	ISC_SAMPLE_RATE_GOVERNED = 1, /* longer steps, to stay inside the budget */
+	ISC_SAMPLE_RATE_ENDED = 2,    /* the program needs the signal */
+	ISC_SAMPLE_RATE_REFUSED = 3   /* some threads cannot be sampled: they get no timer */
+};
+
+/* What a thread was in when it waited.  What that means is for the analysis to say. */
+enum isc_wait_call {
+	ISC_WAIT_GIL = 1,
+	ISC_WAIT_MUTEX = 2,
+	ISC_WAIT_RWLOCK = 3,
+	ISC_WAIT_SEM = 4,
+	ISC_WAIT_COND = 5,
+	ISC_WAIT_BARRIER = 6,
+	ISC_WAIT_JOIN = 7,
+	ISC_WAIT_READ = 8,
+	ISC_WAIT_WRITE = 9,
+	ISC_WAIT_RECV = 10,
+	ISC_WAIT_SEND = 11,
+	ISC_WAIT_CONNECT = 12,
+	ISC_WAIT_ACCEPT = 13,
+	ISC_WAIT_SYNC = 14, /* fsync */
+	ISC_WAIT_POLL = 15,
+	ISC_WAIT_SELECT = 16,
+	ISC_WAIT_EPOLL = 17,
+	ISC_WAIT_SLEEP = 18,
+	ISC_WAIT_SIGNAL = 19, /* pause, sigwait */
+	ISC_WAIT_CHILD = 20,
+	ISC_WAIT_YIELD = 21, /* the time between yields that follow each other */
+	ISC_WAIT_CALLS = 22,
+	ISC_WAIT_GC = 22 /* in totals only */
+};
+
+/* Behind the end of a wait. */
+typedef struct isc_wait {
+	uint64_t ticks;	       /* how long it took */
+	uint32_t holder;       /* tid of the thread that had what was waited for; 0: not known */
+	uint32_t holder_stack; /* where that was when it was last seen; 0: not known */
+} isc_wait;
+_Static_assert(sizeof(isc_wait) == 16, "wait");
+
+/* Waits since the last such record of the thread and call: too short to be told each, or
+ * while the budget was used up. */
+typedef struct isc_wait_brief {
+	uint64_t ticks;
+	uint64_t count;
+} isc_wait_brief;
+_Static_assert(sizeof(isc_wait_brief) == 16, "brief waits");
+
+/* Behind a collection. */
+typedef struct isc_gc {
+	uint64_t ticks;	    /* how long it took */
+	uint32_t collected; /* objects */
+	uint32_t unseen;    /* collections since the last one that were not told of */
+} isc_gc;
+_Static_assert(sizeof(isc_gc) == 16, "collection");
+#define ISC_GC_WATCHED UINT16_MAX /* as the generation: none has ended, they are told of from now on */
+
+#define ISC_STACK_FRAMES_MAX 512u /* deeper ones are cut */
+
 /* Bytes behind a first slot begin with their length; the rest of the last slot is zero. */
 #define ISC_RECORD_TEXT_MAX (254u * 16u - 4u) /* u32 length, then the text */
 
@@ -99,10 +201,57 @@ enum isc_burst_flag {
 enum isc_def_type {
 	ISC_DEF_STRING = 1, /* UTF-8 or whatever the program had; no NUL at the end */
 	ISC_DEF_CODE = 2,   /* isc_def_code, then the name and the file */
-	/* 3 to 8 are of samples */
+	ISC_DEF_STACK = 3,  /* isc_def_stack */
+	ISC_DEF_LINES = 4,  /* isc_def_lines, then the table */
+	ISC_DEF_NATIVE = 5, /* isc_def_native: what a stack has instead of code in a native frame */
+	ISC_DEF_MODULE = 6, /* isc_def_module, then the build id and the path */
+	/* up to 8 are of samples */
 	ISC_DEF_PYTHON = 9,	    /* the interpreter of this process: its version, a NUL, the path of its program */
 	ISC_DEF_SUBINTERPRETER = 10 /* one more interpreter in this process, whose calls are not traced: its number */
 };
+
+/* A Python frame and, through its parents, those that called it. */
+typedef struct isc_def_stack {
+	uint32_t parent; /* 0: this is the root */
+	uint32_t code;	 /* 0: "?"; of a native frame an isc_def_native */
+	uint32_t offset; /* of its instruction, in bytes; ISC_STACK_NOT_BEGUN: before the first; native: 0 */
+	uint32_t lines;	 /* 0: not known */
+} isc_def_stack;
+#define ISC_STACK_NOT_BEGUN UINT32_MAX
+
+/* A place in native code.  Its name is what the recorder defines under ISC_DEF_NAMED of its id. */
+typedef struct isc_def_native {
+	uint32_t module; /* 0: in none, and the offset is an address, without its lowest 12 bits */
+	uint32_t flags;	 /* enum isc_native_place */
+	uint64_t offset; /* in the module as it lies in its file: an address less the load bias */
+} isc_def_native;
+_Static_assert(sizeof(isc_def_native) == 16, "native");
+
+enum isc_native_place {
+	ISC_PLACE_GUESSED = 1u << 0, /* found by a scan of the stack */
+	ISC_PLACE_CALLER = 1u << 1,  /* behind an instruction that calls; else the beginning of a function */
+	ISC_PLACE_INSIDE = 1u << 2   /* where it was met, as the beginning is not known */
+};
+
+/* A definition of the recorder: the name of a place, as an isc_def_code with ISC_CODE_NATIVE in its flags. */
+#define ISC_DEF_NAMED (1u << 31)
+#define ISC_CODE_NATIVE (1u << 31)
+
+/* A file that is mapped as code. */
+typedef struct isc_def_module {
+	uint64_t bias, start, end;
+	uint32_t build_len; /* 0: it has no build id */
+	uint32_t path_len;
+} isc_def_module;
+_Static_assert(sizeof(isc_def_module) == 32, "module");
+
+/* The line table of a code object, cut where ISC_DEF_MAX ends. */
+typedef struct isc_def_lines {
+	uint32_t code;
+	uint32_t version;    /* of the interpreter: 0x030b */
+	uint32_t first_line; /* which the table counts from */
+	uint32_t length;     /* of the table */
+} isc_def_lines;
 
 /* A Python code object, as far as it fits into ISC_DEF_MAX. */
 typedef struct isc_def_code {

@@ -13,14 +13,15 @@
 #include "inferscope/status.h"
 
 enum isc_hook_group {
-	ISC_HOOK_GROUP_ALLOC,	   /* memory taken and given back */
-	ISC_HOOK_GROUP_LOCK,	   /* waiting for another thread */
-	ISC_HOOK_GROUP_TRANSFER,   /* reading and writing */
-	ISC_HOOK_GROUP_WAIT,	   /* waiting for an event, a child or time */
-	ISC_HOOK_GROUP_SIGNAL,	   /* handlers, masks, signals fetched by hand */
-	ISC_HOOK_GROUP_BIRTH,	   /* new processes and threads */
-	ISC_HOOK_GROUP_EXEC,	   /* new programs */
-	ISC_HOOK_GROUP_ENVIRONMENT /* how NVTX finds its tool */
+	ISC_HOOK_GROUP_ALLOC,	    /* memory taken and given back */
+	ISC_HOOK_GROUP_LOCK,	    /* waiting for another thread */
+	ISC_HOOK_GROUP_TRANSFER,    /* reading and writing */
+	ISC_HOOK_GROUP_WAIT,	    /* waiting for an event, a child or time */
+	ISC_HOOK_GROUP_SIGNAL,	    /* handlers, masks, signals fetched by hand */
+	ISC_HOOK_GROUP_BIRTH,	    /* new processes and threads */
+	ISC_HOOK_GROUP_EXEC,	    /* new programs */
+	ISC_HOOK_GROUP_ENVIRONMENT, /* how NVTX finds its tool */
+	ISC_HOOK_GROUP_RIGHTS	    /* those that a program gives up */
 };
 
 typedef struct isc_hook {

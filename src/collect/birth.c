@@ -8,7 +8,53 @@
 #include "collect/hook.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <unistd.h>
+
+#include "collect/blocked.h"
+#include "collect/sample.h"
+
+/* Before glibc 2.34 another library has these; a program that makes threads has it. */
+extern __typeof__(pthread_key_create) pthread_key_create __attribute__((weak, visibility("default")));
+extern __typeof__(pthread_setspecific) pthread_setspecific __attribute__((weak, visibility("default")));
+
+enum { KEY_NONE, KEY_MAKING, KEY_MADE, KEY_UNFIT };
+static _Atomic uint32_t key_state;
+static pthread_key_t key;
+
+static void leave(void *place)
+{
+	isc_blocked_flush();
+	isc_sample_leave(place);
+}
+
+/* However the thread ends, also cancelled or by pthread_exit(): a cleanup handler would do, but
+ * needs the compiler's library for unwinding. */
+static bool leave_with_thread(isc_sampled *t)
+{
+	uint32_t none = KEY_NONE;
+
+	if (pthread_key_create == NULL || pthread_setspecific == NULL)
+		return false;
+	if (atomic_compare_exchange_strong(&key_state, &none, KEY_MAKING))
+		atomic_store(&key_state, pthread_key_create(&key, leave) == 0 ? KEY_MADE : KEY_UNFIT);
+	return atomic_load(&key_state) == KEY_MADE && pthread_setspecific(key, t) == 0;
+}
+
+/* In front of the program's own start routine. */
+static void *begin(void *place)
+{
+	isc_sampled *t = place;
+	void *(*start)(void *) = t->start;
+	void *arg = t->arg, *result;
+
+	isc_sample_enter(t);
+	if (leave_with_thread(t))
+		return start(arg);
+	result = start(arg);
+	leave(t);
+	return result;
+}
 
 ISC_HOOK pid_t fork(void)
 {
@@ -23,5 +69,13 @@ ISC_HOOK int daemon(int keep_directory, int keep_files)
 ISC_HOOK int pthread_create(pthread_t *__restrict thread, const pthread_attr_t *__restrict attr, void *(*start)(void *),
 			    void *__restrict arg)
 {
-	return ISC_REAL(pthread_create)(thread, attr, start, arg);
+	isc_sampled *t = isc_sample_reserve(start, arg);
+	int error;
+
+	if (t == NULL)
+		return ISC_REAL(pthread_create)(thread, attr, start, arg);
+	error = ISC_REAL(pthread_create)(thread, attr, begin, t);
+	if (error != 0)
+		isc_sample_cancel(t);
+	return error;
 }

@@ -26,6 +26,7 @@
 
 #include "collect/exec_env.h"
 #include "collect/exec_target.h"
+#include "collect/sample_signal.h"
 #include "runtime/runtime.h"
 
 /* An environment that needs more is passed on as it is: 4,000 variables.  A
@@ -112,8 +113,12 @@ static bool plan(isc_exec_env *out, char *const env[], enum wish wish)
 /* Once more as the program meant it, if it was our variables that were too much. */
 #define OR_WITHOUT_OURS(env, call_ours, call_theirs) \
 	do { \
+		isc_sample_handed handed_ = isc_sample_signal_hand_over(true); \
 		int result_ = (call_ours); \
-		return result_ == -1 && errno == E2BIG && env_ours != (env) ? (call_theirs) : result_; \
+		if (result_ == -1 && errno == E2BIG && env_ours != (env)) \
+			result_ = (call_theirs); \
+		isc_sample_signal_handed_back(handed_); \
+		return result_; \
 	} while (0)
 
 static int start(const char *path, char *const argv[], char *const env[])
@@ -204,12 +209,15 @@ ISC_HOOK int posix_spawn(pid_t *__restrict pid, const char *__restrict path,
 			 const posix_spawn_file_actions_t *__restrict actions, const posix_spawnattr_t *__restrict attr,
 			 char *const argv[__restrict], char *const env[__restrict])
 {
+	isc_sample_handed handed;
 	int code;
 
 	ENVIRONMENT(env, isc_exec_target_judge(AT_FDCWD, path, 0), PLACE_CHILD);
+	handed = isc_sample_signal_hand_over(false);
 	code = ISC_REAL(posix_spawn)(pid, path, actions, attr, argv, env_ours);
 	if (code == E2BIG && env_ours != env)
 		code = ISC_REAL(posix_spawn)(pid, path, actions, attr, argv, env);
+	isc_sample_signal_handed_back(handed);
 	return code;
 }
 
@@ -218,11 +226,14 @@ ISC_HOOK int posix_spawnp(pid_t *__restrict pid, const char *__restrict file,
 			  const posix_spawnattr_t *__restrict attr, char *const argv[__restrict],
 			  char *const env[__restrict])
 {
+	isc_sample_handed handed;
 	int code;
 
 	ENVIRONMENT(env, isc_exec_target_search(file), PLACE_CHILD);
+	handed = isc_sample_signal_hand_over(false);
 	code = ISC_REAL(posix_spawnp)(pid, file, actions, attr, argv, env_ours);
 	if (code == E2BIG && env_ours != env)
 		code = ISC_REAL(posix_spawnp)(pid, file, actions, attr, argv, env);
+	isc_sample_signal_handed_back(handed);
 	return code;
 }

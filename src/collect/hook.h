@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <time.h>
@@ -68,6 +69,7 @@
 	HOOK(LOCK, CODE, pthread_barrier_wait, NULL) \
 	HOOK(LOCK, CODE, pthread_join, NULL) \
 	HOOK(LOCK, ERRNO, sem_wait, NULL) \
+	HOOK(LOCK, ERRNO, sem_trywait, NULL) \
 	HOOK(LOCK, ERRNO, sem_timedwait, NULL) \
 	HOOK(LOCK, ERRNO, sem_clockwait, NULL) \
 	HOOK(TRANSFER, ERRNO, open, NULL) \
@@ -163,7 +165,8 @@
 	HOOK(EXEC, ERRNO, fexecve, NULL) \
 	HOOK(EXEC, CODE, posix_spawn, "GLIBC_2.15") \
 	HOOK(EXEC, CODE, posix_spawnp, "GLIBC_2.15") \
-	HOOK(ENVIRONMENT, POINTER, getenv, NULL)
+	HOOK(ENVIRONMENT, POINTER, getenv, NULL) \
+	HOOK(RIGHTS, ERRNO, prctl, NULL)
 
 #define ISC_HOOK_ID_(group, fails, name, version) ISC_HOOK_##name,
 enum isc_hook_id { ISC_HOOKS(ISC_HOOK_ID_) ISC_HOOK_COUNT };

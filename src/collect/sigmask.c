@@ -7,35 +7,85 @@
 #include "collect/hook.h"
 
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/signalfd.h>
+
+#include "collect/blocked.h"
+#include "collect/fault.h"
+#include "collect/sample_signal.h"
+
+/* The signals that the sampler shares with the program; false: none of them, or not now. */
+static bool shared(int number, const struct sigaction *action, struct sigaction *old, int *result)
+{
+	return isc_sample_signal_action(number, action, old, result) || isc_fault_action(number, action, old, result);
+}
+
+/* The same for the older ways to set a handler, which differ in the flags they give it. */
+static bool shared_handler(int number, __sighandler_t handler, int flags, __sighandler_t *before)
+{
+	struct sigaction action = {.sa_handler = handler, .sa_flags = flags}, old;
+	int result;
+
+	if (number != SIGURG && number != SIGSEGV && number != SIGBUS)
+		return false;
+	sigemptyset(&action.sa_mask);
+	if (!shared(number, &action, &old, &result))
+		return false;
+	*before = result == 0 ? old.sa_handler : SIG_ERR;
+	return true;
+}
 
 ISC_HOOK int sigaction(int number, const struct sigaction *__restrict action, struct sigaction *__restrict old)
 {
+	int result;
+
+	if (shared(number, action, old, &result))
+		return result;
 	return ISC_REAL(sigaction)(number, action, old);
 }
 
 ISC_HOOK __sighandler_t signal(int number, __sighandler_t handler)
 {
+	__sighandler_t before;
+
+	if (shared_handler(number, handler, SA_RESTART, &before))
+		return before;
 	return ISC_REAL(signal)(number, handler);
 }
 
 ISC_HOOK __sighandler_t ssignal(int number, __sighandler_t handler)
 {
+	__sighandler_t before;
+
+	if (shared_handler(number, handler, SA_RESTART, &before))
+		return before;
 	return ISC_REAL(ssignal)(number, handler);
 }
 
 ISC_HOOK __sighandler_t bsd_signal(int number, __sighandler_t handler)
 {
+	__sighandler_t before;
+
+	if (shared_handler(number, handler, SA_RESTART, &before))
+		return before;
 	return ISC_REAL(bsd_signal)(number, handler);
 }
 
 ISC_HOOK __sighandler_t sysv_signal(int number, __sighandler_t handler)
 {
+	__sighandler_t before;
+
+	if (shared_handler(number, handler, (int)(SA_RESETHAND | SA_NODEFER), &before))
+		return before;
 	return ISC_REAL(sysv_signal)(number, handler);
 }
 
 ISC_HOOK __sighandler_t __sysv_signal(int number, __sighandler_t handler)
 {
+	__sighandler_t before;
+
+	if (shared_handler(number, handler, (int)(SA_RESETHAND | SA_NODEFER), &before))
+		return before;
 	return ISC_REAL(__sysv_signal)(number, handler);
 }
 
@@ -44,42 +94,63 @@ ISC_HOOK __sighandler_t __sysv_signal(int number, __sighandler_t handler)
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 ISC_HOOK __sighandler_t sigset(int number, __sighandler_t handler)
 {
+	__sighandler_t before;
+
+	/* SIG_HOLD blocks and sets no handler. */
+	if (handler != SIG_HOLD && shared_handler(number, handler, 0, &before))
+		return before;
 	return ISC_REAL(sigset)(number, handler);
 }
 #pragma GCC diagnostic pop
 
 ISC_HOOK int sigprocmask(int how, const sigset_t *__restrict set, sigset_t *__restrict old)
 {
-	return ISC_REAL(sigprocmask)(how, set, old);
+	return isc_sample_signal_mask(ISC_REAL(sigprocmask), how, set, old);
 }
 
 ISC_HOOK int pthread_sigmask(int how, const sigset_t *__restrict set, sigset_t *__restrict old)
 {
-	return ISC_REAL(pthread_sigmask)(how, set, old);
+	return isc_sample_signal_mask(ISC_REAL(pthread_sigmask), how, set, old);
 }
 
 ISC_HOOK int sigsuspend(const sigset_t *mask)
 {
-	return ISC_REAL(sigsuspend)(mask);
+	ISC_BLOCKED(ISC_WAIT_SIGNAL, int, ISC_MASKED(mask, ISC_REAL(sigsuspend)(mask)));
 }
 
 ISC_HOOK int sigwait(const sigset_t *__restrict set, int *__restrict number)
 {
-	return ISC_REAL(sigwait)(set, number);
+	sigset_t without;
+
+	if (isc_sample_signal_fetch(set, &without))
+		set = &without;
+	ISC_BLOCKED(ISC_WAIT_SIGNAL, int, ISC_REAL(sigwait)(set, number));
 }
 
 ISC_HOOK int sigwaitinfo(const sigset_t *__restrict set, siginfo_t *__restrict info)
 {
-	return ISC_REAL(sigwaitinfo)(set, info);
+	sigset_t without;
+
+	if (isc_sample_signal_fetch(set, &without))
+		set = &without;
+	ISC_BLOCKED(ISC_WAIT_SIGNAL, int, ISC_REAL(sigwaitinfo)(set, info));
 }
 
 ISC_HOOK int sigtimedwait(const sigset_t *__restrict set, siginfo_t *__restrict info,
 			  const struct timespec *__restrict timeout)
 {
-	return ISC_REAL(sigtimedwait)(set, info, timeout);
+	sigset_t without;
+
+	if (isc_sample_signal_fetch(set, &without))
+		set = &without;
+	ISC_BLOCKED(ISC_WAIT_SIGNAL, int, ISC_REAL(sigtimedwait)(set, info, timeout));
 }
 
 ISC_HOOK int signalfd(int fd, const sigset_t *mask, int flags)
 {
+	sigset_t without;
+
+	if (isc_sample_signal_fetch(mask, &without))
+		mask = &without;
 	return ISC_REAL(signalfd)(fd, mask, flags);
 }

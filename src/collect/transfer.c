@@ -14,6 +14,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "collect/blocked.h"
+
 /* Only with these flags is there a mode behind them. */
 static inline int has_mode(int flags)
 {
@@ -89,120 +91,120 @@ ISC_HOOK int close(int fd)
 
 ISC_HOOK ssize_t read(int fd, void *buf, size_t len)
 {
-	return ISC_REAL(read)(fd, buf, len);
+	ISC_BLOCKED(ISC_WAIT_READ, ssize_t, ISC_REAL(read)(fd, buf, len));
 }
 
 ISC_HOOK ssize_t __read_chk(int fd, void *buf, size_t len, size_t room)
 {
-	return ISC_REAL(__read_chk)(fd, buf, len, room);
+	ISC_BLOCKED(ISC_WAIT_READ, ssize_t, ISC_REAL(__read_chk)(fd, buf, len, room));
 }
 
 ISC_HOOK ssize_t readv(int fd, const struct iovec *parts, int n)
 {
-	return ISC_REAL(readv)(fd, parts, n);
+	ISC_BLOCKED(ISC_WAIT_READ, ssize_t, ISC_REAL(readv)(fd, parts, n));
 }
 
 ISC_HOOK ssize_t pread(int fd, void *buf, size_t len, off_t at)
 {
-	return ISC_REAL(pread)(fd, buf, len, at);
+	ISC_BLOCKED(ISC_WAIT_READ, ssize_t, ISC_REAL(pread)(fd, buf, len, at));
 }
 
 ISC_HOOK ssize_t pread64(int fd, void *buf, size_t len, off64_t at)
 {
-	return ISC_REAL(pread64)(fd, buf, len, at);
+	ISC_BLOCKED(ISC_WAIT_READ, ssize_t, ISC_REAL(pread64)(fd, buf, len, at));
 }
 
 ISC_HOOK ssize_t __pread_chk(int fd, void *buf, size_t len, off_t at, size_t room)
 {
-	return ISC_REAL(__pread_chk)(fd, buf, len, at, room);
+	ISC_BLOCKED(ISC_WAIT_READ, ssize_t, ISC_REAL(__pread_chk)(fd, buf, len, at, room));
 }
 
 ISC_HOOK ssize_t __pread64_chk(int fd, void *buf, size_t len, off64_t at, size_t room)
 {
-	return ISC_REAL(__pread64_chk)(fd, buf, len, at, room);
+	ISC_BLOCKED(ISC_WAIT_READ, ssize_t, ISC_REAL(__pread64_chk)(fd, buf, len, at, room));
 }
 
 ISC_HOOK ssize_t preadv(int fd, const struct iovec *parts, int n, off_t at)
 {
-	return ISC_REAL(preadv)(fd, parts, n, at);
+	ISC_BLOCKED(ISC_WAIT_READ, ssize_t, ISC_REAL(preadv)(fd, parts, n, at));
 }
 
 ISC_HOOK ssize_t preadv64(int fd, const struct iovec *parts, int n, off64_t at)
 {
-	return ISC_REAL(preadv64)(fd, parts, n, at);
+	ISC_BLOCKED(ISC_WAIT_READ, ssize_t, ISC_REAL(preadv64)(fd, parts, n, at));
 }
 
 ISC_HOOK ssize_t preadv2(int fd, const struct iovec *parts, int n, off_t at, int flags)
 {
-	return ISC_REAL(preadv2)(fd, parts, n, at, flags);
+	ISC_BLOCKED(ISC_WAIT_READ, ssize_t, ISC_REAL(preadv2)(fd, parts, n, at, flags));
 }
 
 ISC_HOOK ssize_t preadv64v2(int fd, const struct iovec *parts, int n, off64_t at, int flags)
 {
-	return ISC_REAL(preadv64v2)(fd, parts, n, at, flags);
+	ISC_BLOCKED(ISC_WAIT_READ, ssize_t, ISC_REAL(preadv64v2)(fd, parts, n, at, flags));
 }
 
 ISC_HOOK ssize_t write(int fd, const void *buf, size_t len)
 {
-	return ISC_REAL(write)(fd, buf, len);
+	ISC_BLOCKED(ISC_WAIT_WRITE, ssize_t, ISC_REAL(write)(fd, buf, len));
 }
 
 ISC_HOOK ssize_t writev(int fd, const struct iovec *parts, int n)
 {
-	return ISC_REAL(writev)(fd, parts, n);
+	ISC_BLOCKED(ISC_WAIT_WRITE, ssize_t, ISC_REAL(writev)(fd, parts, n));
 }
 
 ISC_HOOK ssize_t pwrite(int fd, const void *buf, size_t len, off_t at)
 {
-	return ISC_REAL(pwrite)(fd, buf, len, at);
+	ISC_BLOCKED(ISC_WAIT_WRITE, ssize_t, ISC_REAL(pwrite)(fd, buf, len, at));
 }
 
 ISC_HOOK ssize_t pwrite64(int fd, const void *buf, size_t len, off64_t at)
 {
-	return ISC_REAL(pwrite64)(fd, buf, len, at);
+	ISC_BLOCKED(ISC_WAIT_WRITE, ssize_t, ISC_REAL(pwrite64)(fd, buf, len, at));
 }
 
 ISC_HOOK ssize_t pwritev(int fd, const struct iovec *parts, int n, off_t at)
 {
-	return ISC_REAL(pwritev)(fd, parts, n, at);
+	ISC_BLOCKED(ISC_WAIT_WRITE, ssize_t, ISC_REAL(pwritev)(fd, parts, n, at));
 }
 
 ISC_HOOK ssize_t pwritev64(int fd, const struct iovec *parts, int n, off64_t at)
 {
-	return ISC_REAL(pwritev64)(fd, parts, n, at);
+	ISC_BLOCKED(ISC_WAIT_WRITE, ssize_t, ISC_REAL(pwritev64)(fd, parts, n, at));
 }
 
 ISC_HOOK ssize_t pwritev2(int fd, const struct iovec *parts, int n, off_t at, int flags)
 {
-	return ISC_REAL(pwritev2)(fd, parts, n, at, flags);
+	ISC_BLOCKED(ISC_WAIT_WRITE, ssize_t, ISC_REAL(pwritev2)(fd, parts, n, at, flags));
 }
 
 ISC_HOOK ssize_t pwritev64v2(int fd, const struct iovec *parts, int n, off64_t at, int flags)
 {
-	return ISC_REAL(pwritev64v2)(fd, parts, n, at, flags);
+	ISC_BLOCKED(ISC_WAIT_WRITE, ssize_t, ISC_REAL(pwritev64v2)(fd, parts, n, at, flags));
 }
 
 ISC_HOOK ssize_t sendfile(int out, int in, off_t *at, size_t len)
 {
-	return ISC_REAL(sendfile)(out, in, at, len);
+	ISC_BLOCKED(ISC_WAIT_WRITE, ssize_t, ISC_REAL(sendfile)(out, in, at, len));
 }
 
 ISC_HOOK ssize_t sendfile64(int out, int in, off64_t *at, size_t len)
 {
-	return ISC_REAL(sendfile64)(out, in, at, len);
+	ISC_BLOCKED(ISC_WAIT_WRITE, ssize_t, ISC_REAL(sendfile64)(out, in, at, len));
 }
 
 ISC_HOOK ssize_t splice(int in, off64_t *in_at, int out, off64_t *out_at, size_t len, unsigned int flags)
 {
-	return ISC_REAL(splice)(in, in_at, out, out_at, len, flags);
+	ISC_BLOCKED(ISC_WAIT_WRITE, ssize_t, ISC_REAL(splice)(in, in_at, out, out_at, len, flags));
 }
 
 ISC_HOOK int fsync(int fd)
 {
-	return ISC_REAL(fsync)(fd);
+	ISC_BLOCKED(ISC_WAIT_SYNC, int, ISC_REAL(fsync)(fd));
 }
 
 ISC_HOOK int fdatasync(int fd)
 {
-	return ISC_REAL(fdatasync)(fd);
+	ISC_BLOCKED(ISC_WAIT_SYNC, int, ISC_REAL(fdatasync)(fd));
 }

@@ -1,5 +1,6 @@
 #include "python/calls.h"
 
+#include "python/collection.h"
 #include "python/governor.h"
 
 /* Where every callback that is still on its way finds that all is over. */
@@ -52,6 +53,7 @@ static void switch_off(void)
 	PyObject *type, *value, *traceback;
 
 	PyErr_Fetch(&type, &value, &traceback);
+	isc_collection_end();
 	isc_hook_off();
 	isc_calls_self.control = &nobody;
 	PyErr_Restore(type, value, traceback);
@@ -76,11 +78,18 @@ const char *isc_calls_start(PyObject *module, const isc_calls_wish *wish)
 	const isc_control *control = isc_rt_control();
 	const char *reason = why_not(control);
 
-	if (reason == NULL && wanted == 0 && !switch_on(module, control, wish))
-		reason = "another tool holds what this Python has for tracing calls";
-	if (reason == NULL)
-		wanted++;
-	return reason;
+	if (reason != NULL)
+		return reason;
+	if (wanted == 0) {
+		/* Before calls are traced: it may import a module. */
+		isc_collection_begin();
+		if (!switch_on(module, control, wish)) {
+			isc_collection_end();
+			return "another tool holds what this Python has for tracing calls";
+		}
+	}
+	wanted++;
+	return NULL;
 }
 
 void isc_calls_stop(void)

@@ -10,7 +10,9 @@
  * keep what they need with their interpreter.
  */
 #include "python/calls.h"
+#include "python/collection.h"
 #include "python/interpreter.h"
+#include "python/layout.h"
 #include "python/range.h"
 #include "python/scope.h"
 
@@ -35,7 +37,10 @@ static PyObject *core_attach(PyObject *module, PyObject *folder)
 			isc_interpreter_look();
 			isc_interpreter_tell();
 			isc_interpreter_tell_of_another();
+			isc_layout_begin();
 			isc_calls_begin(module);
+			if ((isc_rt_control()->flags & ISC_CONTROL_CALLS) != 0)
+				isc_collection_begin();
 			isc_range_begin();
 		}
 	}

@@ -201,7 +201,7 @@ void isc_hook_settle(uint64_t ticks)
 	if (!g->empty || burst < BURST_EVENTS || g->share <= 0)
 		return;
 	/* The next burst has to be paid as well, before it begins. */
-	rest = (double)g->cost * BURST_EVENTS + windows - (double)g->tokens;
+	rest = (double)g->cost * BURST_EVENTS + windows - (double)isc_budget_left();
 	if (!isc_window_close((uint64_t)(rest / g->share / g->ticks_per_ns)))
 		return;
 	isc_governor_spend((uint64_t)windows);

@@ -180,7 +180,9 @@ void isc_governor_begin(bool first, double budget_pct)
 	g->on = budget_pct >= 0;
 	g->share = budget_pct / 100;
 	g->most = (int64_t)(BUCKET_NS * g->ticks_per_ns * g->share);
-	g->tokens = g->most;
+	/* Without a budget nobody looks into it. */
+	if (g->on)
+		isc_budget_set(g->most);
 	g->looked = isc_calls_ticks();
 	g->watching = g->empty = false;
 	g->countdown = g->on ? ISC_GOVERNOR_STRIDE : INT32_MAX;
@@ -229,18 +231,18 @@ static uint64_t passed(uint64_t ticks)
 void isc_governor_look(uint64_t ticks)
 {
 	isc_governor *g = &isc_governor_self;
+	int64_t left;
 
 	if (!g->on) {
 		g->countdown = INT32_MAX;
 		return;
 	}
-	g->tokens -= g->cost * (ISC_GOVERNOR_STRIDE - g->countdown);
+	isc_budget_take(g->cost * (ISC_GOVERNOR_STRIDE - g->countdown));
 	g->countdown = ISC_GOVERNOR_STRIDE;
-	g->tokens += (int64_t)((double)passed(ticks) * g->share);
+	left = isc_budget_fill((int64_t)((double)passed(ticks) * g->share));
+	atomic_store_explicit(&isc_budget_self.filled, ticks, memory_order_relaxed);
 	g->looked = ticks;
-	if (g->tokens > g->most)
-		g->tokens = g->most;
-	g->empty = g->tokens < 0;
-	g->watching = g->tokens < g->most / 2;
+	g->empty = left < 0;
+	g->watching = left < g->most / 2;
 	isc_hook_settle(ticks);
 }

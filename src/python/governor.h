@@ -10,6 +10,7 @@
 #define ISC_PYTHON_GOVERNOR_H
 
 #include "python/code.h"
+#include "runtime/budget.h"
 
 /* Events between two looks at the bucket. */
 #define ISC_GOVERNOR_STRIDE 64
@@ -22,7 +23,6 @@ typedef struct isc_governor {
 	double share; /* of the time; for events, what windows leave */
 	double ticks_per_ns;
 	int64_t cost; /* of one event, in ticks */
-	int64_t tokens;
 	int64_t most;
 	uint64_t looked; /* ticks at the last look */
 } isc_governor;
@@ -40,7 +40,7 @@ void isc_governor_look(uint64_t ticks);
 /* What is not an event but costs. */
 static inline void isc_governor_spend(uint64_t ticks)
 {
-	isc_governor_self.tokens -= (int64_t)ticks;
+	isc_budget_take((int64_t)ticks);
 }
 
 static inline void isc_governor_count(uint64_t ticks)

@@ -89,9 +89,9 @@ static bool is_too_dear(const isc_code *entry)
 
 	if (!g->empty || entry->watched < CALLS_LEAST)
 		return false;
-	if (g->tokens < -4 * g->most)
+	if (isc_budget_left() < -4 * g->most)
 		return true;
-	if (g->tokens < -g->most)
+	if (isc_budget_left() < -g->most)
 		bound = SELF_EVENTS_IN_DEBT;
 	return entry->self_ticks < bound * (uint64_t)g->cost * entry->watched;
 }

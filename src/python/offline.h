@@ -6,6 +6,7 @@
  *	offline.c	the module: events, reports and copies of a trace
  *	offline_event.c	an event as a dictionary
  *	offline_align.c	events of GPUs on the clock of the CPU
+ *	offline_sample.c	a sample as one
  *	trace_buffer.c	TraceBuffer
  *
  * Built once for all versions: only what the limited API of 3.9 has.
@@ -28,8 +29,9 @@ PyObject *isc_offline_raise(const isc_error *err);
 /* Makes dictionaries of the events of one trace. */
 typedef struct isc_event_maker {
 	const isc_trace *trace;
-	PyObject *names; /* dict: (process, id, kind of id) -> (name, file, line) */
-	PyObject *loads; /* json.loads */
+	PyObject *names;  /* dict: (process, id, kind of id) -> (name, file, line) */
+	PyObject *loads;  /* json.loads */
+	PyObject *stacks; /* dict: (process, id) -> its frames */
 } isc_event_maker;
 
 bool isc_event_maker_init(isc_event_maker *m, const isc_trace *trace); /* false: an exception is set */
@@ -40,6 +42,9 @@ PyObject *isc_event_make(isc_event_maker *m, const isc_excerpt *spans, const isc
 
 /* align(events, readings, margin_us): the events, and what is known of the clock. */
 PyObject *isc_offline_align(PyObject *module, PyObject *args);
+
+/* Adds what only a sample has to its dictionary; false: an exception is set. */
+bool isc_event_add_sample(isc_event_maker *m, const isc_excerpt *spans, const isc_piece *span, PyObject *event);
 
 /* inferscope._offline.TraceBuffer; NULL with an exception. */
 PyObject *isc_trace_buffer_type(void);

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "python/offline.h"
+#include "trace/kinds.h"
 
 enum { CODE, NAME };
 
@@ -59,10 +60,10 @@ bool isc_event_maker_init(isc_event_maker *m, const isc_trace *trace)
 {
 	PyObject *json = PyImport_ImportModule("json");
 
-	*m = (isc_event_maker){.trace = trace, .names = PyDict_New()};
+	*m = (isc_event_maker){.trace = trace, .names = PyDict_New(), .stacks = PyDict_New()};
 	m->loads = json != NULL ? PyObject_GetAttrString(json, "loads") : NULL;
 	Py_XDECREF(json);
-	if (m->names != NULL && m->loads != NULL)
+	if (m->names != NULL && m->loads != NULL && m->stacks != NULL)
 		return true;
 	isc_event_maker_fini(m);
 	return false;
@@ -72,6 +73,7 @@ void isc_event_maker_fini(isc_event_maker *m)
 {
 	Py_CLEAR(m->names);
 	Py_CLEAR(m->loads);
+	Py_CLEAR(m->stacks);
 }
 
 static PyObject *none(void)
@@ -154,9 +156,41 @@ static PyObject *metadata_of_call(const isc_piece *span)
 	return dict;
 }
 
-static const char *type_of(uint8_t kind)
+/* The CPU time that it stands for: what is to be summed, for steps differ in length. */
+static PyObject *metadata_of_sample(const isc_piece *piece, const char *extra, uint32_t extra_len)
 {
-	switch (kind) {
+	isc_sample body;
+
+	if (extra_len < sizeof(body))
+		return none();
+	memcpy(&body, extra, sizeof(body));
+	return Py_BuildValue("{sI sK}", "steps", (unsigned)piece->arg, "cpu_ns",
+			     (unsigned long long)piece->arg * body.period_ns);
+}
+
+static PyObject *metadata_of_collection(const isc_piece *piece, const char *extra, uint32_t extra_len)
+{
+	isc_gc gc;
+
+	if (extra_len < sizeof(gc))
+		return none();
+	memcpy(&gc, extra, sizeof(gc));
+	return Py_BuildValue("{sI sI}", "generation", (unsigned)piece->arg, "collected", (unsigned)gc.collected);
+}
+
+static PyObject *metadata_of_wait(const char *extra, uint32_t extra_len)
+{
+	isc_wait wait;
+
+	if (extra_len < sizeof(wait))
+		return none();
+	memcpy(&wait, extra, sizeof(wait));
+	return Py_BuildValue("{sN}", "holder", wait.holder != 0 ? PyLong_FromUnsignedLong(wait.holder) : none());
+}
+
+static const char *type_of(const isc_piece *piece)
+{
+	switch (piece->kind) {
 	case ISC_KIND_INSTANT:
 		return "instant";
 	case ISC_KIND_SCOPE_ENTER:
@@ -167,6 +201,12 @@ static const char *type_of(uint8_t kind)
 		return "scope_exit";
 	case ISC_KIND_COUNTER:
 		return "counter";
+	case ISC_KIND_SAMPLE:
+		return "cpu_sample";
+	case ISC_KIND_GC:
+		return "gc_pause";
+	case ISC_KIND_WAIT_EXIT:
+		return piece->arg == ISC_WAIT_GIL ? "gil_wait" : "lock_wait";
 	default:
 		return "cpu_call";
 	}
@@ -186,6 +226,12 @@ static PyObject *metadata_of(const isc_event_maker *m, const isc_excerpt *spans,
 	case ISC_KIND_SCOPE_ENTER:
 	case ISC_KIND_SCOPE_EXIT:
 		return metadata_of_mark(m, extra, span->extra_len);
+	case ISC_KIND_SAMPLE:
+		return metadata_of_sample(span, extra, span->extra_len);
+	case ISC_KIND_GC:
+		return metadata_of_collection(span, extra, span->extra_len);
+	case ISC_KIND_WAIT_EXIT:
+		return metadata_of_wait(extra, span->extra_len);
 	default:
 		return metadata_of_call(span);
 	}
@@ -202,10 +248,12 @@ static PyObject *task_of(isc_event_maker *m, const isc_piece *span)
 	return task;
 }
 
-PyObject *isc_event_make(isc_event_maker *m, const isc_excerpt *spans, const isc_piece *span)
+static PyObject *make(isc_event_maker *m, const isc_excerpt *spans, const isc_piece *span)
 {
 	bool python = span->kind == ISC_KIND_CALL_ENTER || span->kind == ISC_KIND_CALL_RESUME;
-	PyObject *about = description(m, span->process, span->id, python ? CODE : NAME);
+	/* A sample has the name of its newest frame, which is found with the others. */
+	bool named = span->kind != ISC_KIND_SAMPLE && span->kind != ISC_KIND_WAIT_EXIT && span->kind != ISC_KIND_GC;
+	PyObject *about = description(m, span->process, named ? span->id : 0, python ? CODE : NAME);
 	const isc_trace_process *p = isc_trace_process_find(m->trace, span->process);
 	const isc_trace_thread *t = isc_trace_thread_find(m->trace, span->thread);
 	PyObject *cpu, *task, *metadata;
@@ -216,11 +264,33 @@ PyObject *isc_event_make(isc_event_maker *m, const isc_excerpt *spans, const isc
 	task = task_of(m, span);
 	metadata = metadata_of(m, spans, span);
 	/* N takes the reference, of NULL too. */
-	return Py_BuildValue("{ss sO sK sK sK sK sI sI sN sO sO sN sN}", "event_type", type_of(span->kind), "name",
+	return Py_BuildValue("{ss sO sK sK sK sK sI sI sN sO sO sN sN}", "event_type", type_of(span), "name",
 			     PyTuple_GetItem(about, 0), "start_us", (unsigned long long)(span->start_ns / 1000),
 			     "end_us", (unsigned long long)(span->end_ns / 1000), "start_ns",
 			     (unsigned long long)span->start_ns, "end_ns", (unsigned long long)span->end_ns,
 			     "thread_id", t != NULL ? t->tid : 0, "process_id", p != NULL ? p->pid : 0, "cpu_id", cpu,
 			     "file", PyTuple_GetItem(about, 1), "line", PyTuple_GetItem(about, 2), "task", task,
 			     "metadata", metadata);
+}
+
+static bool set_name(PyObject *event, const char *name)
+{
+	PyObject *text = PyUnicode_FromString(name != NULL ? name : "?");
+	bool good = text != NULL && PyDict_SetItemString(event, "name", text) == 0;
+
+	Py_XDECREF(text);
+	return good;
+}
+
+PyObject *isc_event_make(isc_event_maker *m, const isc_excerpt *spans, const isc_piece *span)
+{
+	PyObject *event = make(m, spans, span);
+
+	if (event != NULL && span->kind == ISC_KIND_SAMPLE && !isc_event_add_sample(m, spans, span, event))
+		Py_CLEAR(event);
+	if (event != NULL && span->kind == ISC_KIND_GC && !set_name(event, "gc"))
+		Py_CLEAR(event);
+	if (event != NULL && span->kind == ISC_KIND_WAIT_EXIT && !set_name(event, isc_wait_name(span->arg)))
+		Py_CLEAR(event);
+	return event;
 }

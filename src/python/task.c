@@ -111,6 +111,13 @@ bool isc_task_is_step(PyThreadState *ts)
 #endif
 }
 
+/* Samples carry it too.  A thread that has written has a producer. */
+static void tell_sampler(uint32_t id)
+{
+	if (isc_producer_self != NULL)
+		isc_producer_self->task = id;
+}
+
 bool isc_task_enter(PyThreadState *ts)
 {
 	PyObject *type, *value, *traceback, *task;
@@ -131,6 +138,7 @@ bool isc_task_enter(PyThreadState *ts)
 	if (id != current)
 		isc_calls_write(isc_calls_ticks(), id, ISC_KIND_TASK, 0);
 	current = id;
+	tell_sampler(id);
 	return true;
 }
 
@@ -139,5 +147,6 @@ void isc_task_exit(uint64_t ticks)
 	if (current == 0)
 		return;
 	current = 0;
+	tell_sampler(0);
 	isc_calls_write(ticks, 0, ISC_KIND_TASK, 0);
 }

@@ -84,8 +84,13 @@ void isc_words_place(isc_buffer *out, const isc_analysis_function *f)
 {
 	const char *from;
 
-	if (f->file.len == 0)
+	if (f->file.len == 0) {
+		from = f->module.len > 0 ? memrchr(f->module.at, '/', f->module.len) : NULL;
+		from = from != NULL ? from + 1 : f->module.at;
+		if (f->module.len > 0)
+			isc_buffer_add(out, from, (size_t)(f->module.at + f->module.len - from));
 		return;
+	}
 	from = in_packages(&f->file);
 	if (from == NULL)
 		from = in_library(&f->file);
@@ -154,16 +159,43 @@ bool isc_words_waits(const isc_analysis_function *f)
 
 size_t isc_words_top(const isc_analysis *a, const isc_analysis_function **top, size_t room)
 {
+	bool traced = false;
 	size_t n = 0;
 
-	/* They are sorted by it. */
+	for (size_t i = 0; i < a->function_count && !traced; i++)
+		traced = a->functions[i].traced;
+	/* They are sorted by it.  Few samples say little beside calls that were traced. */
 	for (size_t i = 0; i < a->function_count && n < room; i++) {
-		if (a->functions[i].self_us > 0 && !isc_words_waits(&a->functions[i]))
-			top[n++] = &a->functions[i];
+		const isc_analysis_function *f = &a->functions[i];
+
+		if (f->self_us > 0 && (f->traced || !traced) && !isc_words_waits(f))
+			top[n++] = f;
 	}
 	for (size_t i = 0; i < a->function_count && n == 0 && i < room; i++) {
 		if (a->functions[i].self_us >= 0)
 			top[n++] = &a->functions[i];
+	}
+	return n;
+}
+
+size_t isc_words_hottest(const isc_analysis *a, const isc_analysis_function **top, size_t room)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->function_count; i++) {
+		const isc_analysis_function *f = &a->functions[i];
+		size_t at = n;
+
+		/* The time of native code is that of the Python code which called it too. */
+		if (f->cpu_self_us <= 0 || f->native)
+			continue;
+		while (at > 0 && top[at - 1]->cpu_self_us < f->cpu_self_us)
+			at--;
+		if (at == room)
+			continue;
+		n += n < room;
+		memmove(&top[at + 1], &top[at], (n - 1 - at) * sizeof(*top));
+		top[at] = f;
 	}
 	return n;
 }

@@ -10,11 +10,7 @@
 #include "report/gpu_json.h"
 #include "report/json_tree.h"
 
-/* Every state of a breakdown, in the order in which they win over each other
- * when several hold. */
-static const char *const states[] = {"python",	   "native",   "spin",	    "gil_wait",	 "lock_wait",
-				     "io_wait",	   "sleep",    "idle",	    "syscall",	 "gc",
-				     "page_fault", "gpu_wait", "run_queue", "throttled", "other"};
+#include "base/text.h"
 
 static void put_argv(struct json *j, val *object, const isc_text *argv, size_t argc)
 {
@@ -88,6 +84,24 @@ static void put_verdict(struct json *j, val *root, const isc_analysis *a)
 	list_in(j, root, "suggestions");
 }
 
+static void put_breakdown(struct json *j, val *root, const isc_analysis_breakdown *breakdown)
+{
+	val *o, *sources;
+
+	if (!breakdown->known) {
+		put_null(j, root, "breakdown");
+		return;
+	}
+	o = object_in(j, root, "breakdown");
+	for (int s = 0; s < ISC_STATES; s++)
+		put_us(j, o, isc_state_name((enum isc_state)s), breakdown->pct[s]);
+	sources = object_in(j, o, "sources");
+	for (int s = 0; s < ISC_STATES; s++)
+		put_words(j, sources, isc_state_name((enum isc_state)s),
+			  isc_source_name((enum isc_source)breakdown->source[s]));
+	put_count(j, o, "thread_id", breakdown->tid);
+}
+
 static void put_window(struct json *j, val *root, const isc_analysis *a)
 {
 	val *o = object_in(j, root, "window");
@@ -95,7 +109,7 @@ static void put_window(struct json *j, val *root, const isc_analysis *a)
 	put_us(j, o, "from_us", a->from_us);
 	put_us(j, o, "to_us", a->to_us);
 	put_words(j, o, "why", a->why);
-	put_null(j, root, "breakdown");
+	put_breakdown(j, root, &a->breakdown);
 	isc_gpu_json_gpus(j, root, a);
 }
 
@@ -153,6 +167,26 @@ static void put_names(struct json *j, val *root, const isc_analysis *a)
 	}
 }
 
+static const char *source_of(const isc_analysis_function *f)
+{
+	bool sampled = f->cpu_total_us > 0 || f->samples > 0;
+
+	return f->traced && sampled ? "both" : f->traced ? "traced" : "sampled";
+}
+
+/* Where a process was sampled, no sample of a function is something known of it too. */
+static void put_sampled(struct json *j, val *o, const isc_analysis *a, const isc_analysis_function *f)
+{
+	bool sampled = a->samples.count > 0;
+
+	put(j, o, "by_samples", yyjson_mut_bool(j->doc, f->by_samples));
+	put(j, o, "samples", sampled ? yyjson_mut_uint(j->doc, f->samples) : yyjson_mut_null(j->doc));
+	put_us(j, o, "cpu_self_us", sampled ? f->cpu_self_us : -1);
+	put_us(j, o, "cpu_total_us", sampled ? f->cpu_total_us : -1);
+	put_us(j, o, "cpu_error_us", sampled ? f->cpu_error_us : -1);
+	put_us(j, o, "native_us", sampled ? f->native_us : -1);
+}
+
 static void put_functions(struct json *j, val *root, const isc_analysis *a)
 {
 	val *list = list_in(j, root, "functions");
@@ -165,12 +199,14 @@ static void put_functions(struct json *j, val *root, const isc_analysis *a)
 		put_text(j, o, "file", &f->file);
 		put(j, o, "line", f->line != 0 ? yyjson_mut_uint(j->doc, f->line) : yyjson_mut_null(j->doc));
 		put(j, o, "process_id", f->pid != 0 ? yyjson_mut_uint(j->doc, f->pid) : yyjson_mut_null(j->doc));
-		put_count(j, o, "calls", f->calls);
-		put_count(j, o, "resumes", f->resumes);
+		put_text(j, o, "module", &f->module);
+		put(j, o, "calls", f->traced ? yyjson_mut_uint(j->doc, f->calls) : yyjson_mut_null(j->doc));
+		put(j, o, "resumes", f->traced ? yyjson_mut_uint(j->doc, f->resumes) : yyjson_mut_null(j->doc));
 		put_us(j, o, "self_us", f->self_us);
 		put_us(j, o, "total_us", f->total_us);
-		put_words(j, o, "source", "traced");
+		put_words(j, o, "source", source_of(f));
 		put(j, o, "estimated", yyjson_mut_bool(j->doc, f->estimated));
+		put_sampled(j, o, a, f);
 	}
 }
 
@@ -194,12 +230,104 @@ static void put_governed(struct json *j, val *overhead, const isc_analysis *a)
 	}
 }
 
-static void put_unseen(struct json *j, val *root)
+/* ---- samples ---- */
+
+static void put_place(struct json *j, val *o, const isc_analysis_frame *at)
 {
-	list_in(j, root, "stacks");
-	list_in(j, root, "syscalls");
-	put_null(j, root, "memory");
-	put_null(j, root, "numa");
+	put_text(j, o, "file", &at->file);
+	put(j, o, "line", at->line != 0 ? yyjson_mut_uint(j->doc, at->line) : yyjson_mut_null(j->doc));
+}
+
+static void put_lines(struct json *j, val *root, const isc_analysis *a)
+{
+	val *list = list_in(j, root, "lines");
+
+	for (size_t i = 0; i < a->line_count; i++) {
+		const isc_analysis_line *l = &a->lines[i];
+		val *o = add(j, list, yyjson_mut_obj(j->doc));
+
+		put_place(j, o, &l->at);
+		put(j, o, "function", text_of(j, &l->at.name));
+		put(j, o, "process_id", l->pid != 0 ? yyjson_mut_uint(j->doc, l->pid) : yyjson_mut_null(j->doc));
+		put_count(j, o, "samples", l->samples);
+		put_us(j, o, "self_us", l->self_us);
+		put_us(j, o, "native_us", l->native_us);
+	}
+}
+
+static void put_frame(struct json *j, val *list, const isc_analysis_frame *f)
+{
+	val *o = add(j, list, yyjson_mut_obj(j->doc));
+
+	put_words(j, o, "kind", f->python ? "python" : f->native ? "native" : NULL);
+	put(j, o, "name", text_of(j, &f->name));
+	put_place(j, o, f);
+	put_text(j, o, "module", &f->module);
+}
+
+static void put_stacks(struct json *j, val *root, const isc_analysis *a)
+{
+	static const isc_analysis_frame other = {.name = {"(other)", sizeof("(other)") - 1}};
+	val *list = list_in(j, root, "stacks");
+
+	for (size_t i = 0; i < a->stack_count; i++) {
+		const isc_analysis_stack *s = &a->stacks[i];
+		val *o = add(j, list, yyjson_mut_obj(j->doc)), *frames = list_in(j, o, "frames");
+
+		for (size_t f = 0; f < s->frame_count; f++)
+			put_frame(j, frames, &s->frames[f]);
+		if (s->frame_count == 0)
+			put_frame(j, frames, &other);
+		put(j, o, "process_id", s->pid != 0 ? yyjson_mut_uint(j->doc, s->pid) : yyjson_mut_null(j->doc));
+		put_count(j, o, "samples", s->samples);
+		put_us(j, o, "us", s->us);
+		put_us(j, o, "us_median", s->us_median);
+		put_us(j, o, "us_slow", s->us_slow);
+		put(j, o, "instructions",
+		    s->counted ? yyjson_mut_uint(j->doc, (uint64_t)s->instructions) : yyjson_mut_null(j->doc));
+		put(j, o, "cycles",
+		    s->counted ? yyjson_mut_uint(j->doc, (uint64_t)s->cycles) : yyjson_mut_null(j->doc));
+		put_count(j, o, "memory_bytes", (uint64_t)s->memory_bytes);
+	}
+}
+
+static void put_samples(struct json *j, val *root, const isc_analysis *a)
+{
+	const isc_analysis_samples *s = &a->samples;
+	val *o = object_in(j, root, "samples");
+
+	put_count(j, o, "count", s->count);
+	put_count(j, o, "steps", s->steps);
+	put_us(j, o, "us", s->us);
+	put_us(j, o, "covered_pct", s->covered_pct);
+	put_us(j, o, "unknown_us", s->unknown_us);
+	put_count(j, o, "stacks", s->stacks);
+	put_count(j, o, "lines", s->lines);
+	if (s->scope.len > 0)
+		put_text(j, o, "scope", &s->scope);
+	else
+		put_null(j, o, "scope");
+	put_count(j, o, "median_scopes", s->median_scopes);
+	put_count(j, o, "slow_scopes", s->slow_scopes);
+	put_count(j, o, "other_line_samples", s->other_line_samples);
+	put_us(j, o, "other_lines_us", s->other_lines_us);
+}
+
+/* Faults are counted; what else there is to know of memory nobody tells yet. */
+static void put_memory(struct json *j, val *root, const isc_analysis *a)
+{
+	val *o;
+
+	if (a->minor_faults < 0 || a->major_faults < 0) {
+		put_null(j, root, "memory");
+		return;
+	}
+	o = object_in(j, root, "memory");
+	put_null(j, o, "peak_rss_bytes");
+	list_in(j, o, "sites");
+	put_count(j, o, "minor_faults", (uint64_t)a->minor_faults);
+	put_count(j, o, "major_faults", (uint64_t)a->major_faults);
+	put_null(j, o, "swap_bytes");
 }
 
 static void put_threads(struct json *j, val *root, const isc_analysis *a)
@@ -218,8 +346,8 @@ static void put_threads(struct json *j, val *root, const isc_analysis *a)
 		put_us(j, o, "on_cpu_us", t->on_cpu_us);
 		put_us(j, o, "waiting_us", t->waiting_us);
 		put_us(j, o, "unwatched_us", t->unwatched_us);
-		for (size_t s = 0; s < sizeof(states) / sizeof(states[0]); s++)
-			put_us(j, o, states[s], strcmp(states[s], "run_queue") == 0 ? t->run_queue_us : -1);
+		for (int s = 0; s < ISC_STATES; s++)
+			put_us(j, o, isc_state_name((enum isc_state)s), t->state_us[s]);
 		put(j, o, "estimated", yyjson_mut_bool(j->doc, t->estimated));
 		put_count(j, o, "switches", t->switches);
 		put_count(j, o, "events", t->events);
@@ -272,10 +400,14 @@ static void write_all(struct json *j, const isc_analysis *a)
 	put_window(j, root, a);
 	put_names(j, root, a);
 	put_functions(j, root, a);
-	list_in(j, root, "lines");
+	put_lines(j, root, a);
 	isc_gpu_json_kernels(j, root, a);
 	isc_gpu_json_copies(j, root, a);
-	put_unseen(j, root);
+	put_stacks(j, root, a);
+	put_samples(j, root, a);
+	list_in(j, root, "syscalls");
+	put_memory(j, root, a);
+	put_null(j, root, "numa");
 	put_threads(j, root, a);
 	put_overhead(j, root, a);
 	put_warnings(j, root, a);

@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "report/gpu_words.h"
 #include "report/grid.h"
+#include "report/hot_spots.h"
 #include "report/minor.h"
 #include "report/words.h"
 
@@ -18,6 +19,7 @@
 #define NAME_MAX_LEN 100u /* of a name in a table */
 #define ROWS_MAX 25u	  /* of a table */
 #define TOP_MAX 3u	  /* functions that the headline names */
+#define SHARE_SHOWN 0.05  /* percent: below, it would be shown as nothing */
 
 static void add_name(isc_buffer *out, const isc_text *name)
 {
@@ -121,6 +123,23 @@ static void write_top(const isc_analysis *a, isc_buffer *out)
 	isc_buffer_text(out, n == 0 ? "" : estimated ? ", as estimated.\n" : ".\n");
 }
 
+static void write_hottest(const isc_analysis *a, isc_buffer *out)
+{
+	const isc_analysis_function *top[TOP_MAX];
+	size_t n = isc_words_hottest(a, top, TOP_MAX);
+	isc_units u, v;
+
+	for (size_t i = 0; i < n; i++) {
+		isc_buffer_text(out, i == 0 ? "CPU time went to " : i + 1 < n ? ", " : " and ");
+		add_words(out, top[i], isc_words_function);
+		isc_buffer_format(out, i == 0 ? " (**%s**)" : " (%s)",
+				  isc_units_percent(&u, top[i]->cpu_self_us / a->samples.us * 100));
+	}
+	if (n > 0)
+		isc_buffer_format(out, ", of %s by %s samples.\n", isc_units_time(&u, a->samples.us),
+				  isc_units_count(&v, a->samples.count));
+}
+
 /* An imported trace: its file's name is anybody's too. */
 static void add_input(const isc_analysis *a, isc_buffer *out)
 {
@@ -159,7 +178,10 @@ static void write_headline(const isc_analysis *a, isc_buffer *out)
 			isc_units_time(&v, busiest->wall_us), isc_units_percent(&w, busiest->run_queue_us / all),
 			isc_units_percent(&x, busiest->waiting_us / all));
 	}
-	write_top(a, out);
+	if (a->samples.count >= ISC_SAMPLES_ENOUGH && a->samples.us > 0)
+		write_hottest(a, out);
+	else
+		write_top(a, out);
 	if (slowest != NULL) {
 		isc_buffer_text(out, "The slowest scope, ");
 		add_name(out, &slowest->name);
@@ -252,10 +274,55 @@ static void write_processes(const isc_analysis *a, isc_buffer *out)
 
 /* ---- where the time went ---- */
 
+static void write_breakdown(const isc_analysis *a, isc_buffer *out)
+{
+	static const char *const titles[] = {"state", ">share", "seen by", NULL};
+	const isc_analysis_breakdown *w = &a->breakdown;
+	isc_grid t;
+
+	if (!w->known)
+		return;
+	isc_grid_init(&t, titles);
+	isc_buffer_text(out, "\n## Where the time went\n\n");
+	isc_buffer_format(out, "Of thread %u", w->tid);
+	if (w->name.len > 0) {
+		isc_buffer_text(out, ", ");
+		add_name(out, &w->name);
+	}
+	isc_buffer_text(out, ". It is always in one of these; what has no line was not seen to happen.\n\n");
+	for (int s = 0; s < ISC_STATES; s++) {
+		const char *source = isc_source_name((enum isc_source)w->source[s]);
+
+		if (source == NULL || w->pct[s] < SHARE_SHOWN)
+			continue;
+		isc_grid_cell(&t, isc_state_name((enum isc_state)s));
+		add_share(&t, w->pct[s], 100);
+		isc_grid_cell(&t, source);
+	}
+	end_table(&t, out, 0, 0);
+}
+
+/* The state that a thread was in for most of its time. */
+static void add_main_state(isc_grid *t, const isc_analysis_thread *th)
+{
+	isc_units u;
+	int most = ISC_STATE_OTHER;
+
+	for (int s = 0; s < ISC_STATES; s++) {
+		if (th->state_us[s] > th->state_us[most])
+			most = s;
+	}
+	if (th->wall_us > 0 && th->state_us[most] > 0)
+		isc_buffer_format(&t->text, "%s %s", isc_state_name((enum isc_state)most),
+				  isc_units_percent(&u, th->state_us[most] / th->wall_us * 100));
+	isc_grid_end(t);
+}
+
 static void write_threads(const isc_analysis *a, isc_buffer *out)
 {
-	static const char *const titles[] = {">process",   ">thread",  "name",	     ">wall",	  ">on CPU", ">share",
-					     ">run queue", ">waiting", ">unwatched", ">switches", ">events", NULL};
+	static const char *const titles[] = {">process",  ">thread",	"name",	    ">wall",  ">on CPU",
+					     ">share",	  ">run queue", ">waiting", "mostly", ">unwatched",
+					     ">switches", ">events",	NULL};
 	size_t shown = 0, minor = 0;
 	isc_grid t;
 
@@ -282,6 +349,7 @@ static void write_threads(const isc_analysis *a, isc_buffer *out)
 		add_share(&t, th->on_cpu_us, th->wall_us);
 		add_time(&t, th->run_queue_us);
 		add_time(&t, th->waiting_us);
+		add_main_state(&t, th);
 		add_time(&t, th->unwatched_us);
 		add_count(&t, th->switches);
 		add_count(&t, th->events);
@@ -317,31 +385,40 @@ static void write_scopes(const isc_analysis *a, isc_buffer *out)
 }
 
 /* What the figures of the shown functions have in common, and what only some have. */
-static size_t count_estimated(const isc_analysis *a)
-{
-	size_t n = 0;
+struct notes {
+	size_t estimated, sampled, waits;
+	bool all_estimated, all_sampled, any;
+};
 
-	for (size_t i = 0; i < rows(a->function_count); i++)
-		n += a->functions[i].estimated;
-	return n;
-}
-
-static bool any_waits(const isc_analysis *a)
+static struct notes notes_of(const isc_analysis *a)
 {
-	for (size_t i = 0; i < rows(a->function_count); i++) {
-		if (isc_words_waits(&a->functions[i]))
-			return true;
+	size_t n = rows(a->function_count);
+	struct notes notes = {0};
+
+	for (size_t i = 0; i < n; i++) {
+		const isc_analysis_function *f = &a->functions[i];
+
+		notes.estimated += f->estimated && !f->by_samples;
+		notes.sampled += f->by_samples;
+		notes.waits += isc_words_waits(f);
 	}
-	return false;
+	notes.all_estimated = notes.estimated == n;
+	notes.all_sampled = notes.sampled == n;
+	notes.any = notes.waits > 0 || (notes.estimated > 0 && !notes.all_estimated) ||
+		    (notes.sampled > 0 && !notes.all_sampled);
+	return notes;
 }
 
-static void add_note(isc_grid *t, const isc_analysis_function *f, bool estimated)
+static void add_note(isc_grid *t, const isc_analysis_function *f, const struct notes *notes)
 {
+	const char *what = f->by_samples ? "sampled" : f->estimated ? "estimated" : "";
 	bool waits = isc_words_waits(f);
 
+	if (notes->all_estimated || notes->all_sampled)
+		what = "";
 	isc_buffer_text(&t->text, waits ? "waits" : "");
-	isc_buffer_text(&t->text, waits && estimated ? ", " : "");
-	isc_buffer_text(&t->text, estimated ? "estimated" : "");
+	isc_buffer_text(&t->text, waits && what[0] != 0 ? ", " : "");
+	isc_buffer_text(&t->text, what);
 	isc_grid_end(t);
 }
 
@@ -354,39 +431,60 @@ static void add_calls(isc_grid *t, const isc_analysis_function *f)
 	isc_grid_cell(t, isc_units_count(&u, f->calls));
 }
 
+static void write_function(const isc_analysis *a, const isc_analysis_function *f, isc_grid *t)
+{
+	add_words(&t->text, f, isc_words_function);
+	isc_grid_end(t);
+	add_time(t, f->self_us);
+	add_share(t, f->self_us, a->to_us - a->from_us);
+	add_time(t, f->total_us);
+	if (a->samples.count > 0)
+		add_time(t, f->cpu_self_us);
+	if (f->traced)
+		add_calls(t, f);
+	else
+		isc_grid_cell(t, "-");
+	if (f->file.len > 0 || f->module.len > 0)
+		add_words(&t->text, f, isc_words_place);
+	isc_grid_end(t);
+}
+
 static void write_functions(const isc_analysis *a, isc_buffer *out)
 {
-	static const char *const titles[] = {"function", ">self", ">share", ">total", ">calls", "where", NULL, NULL};
-	static const char *const more[] = {"function", ">self", ">share", ">total", ">calls", "where", "note", NULL};
-	size_t n = rows(a->function_count), estimated = count_estimated(a);
-	bool all = estimated == n, noted = (estimated > 0 && !all) || any_waits(a);
+	const char *titles[ISC_GRID_COLUMNS] = {"function", ">self", ">share", ">total"};
+	size_t n = rows(a->function_count), column = 4;
+	struct notes notes = notes_of(a);
 	isc_grid t;
 
 	if (n == 0)
 		return;
-	isc_grid_init(&t, noted ? more : titles);
+	if (a->samples.count > 0)
+		titles[column++] = ">CPU";
+	titles[column++] = ">calls";
+	titles[column++] = "where";
+	if (notes.any)
+		titles[column++] = "note";
+	isc_grid_init(&t, titles);
 	isc_buffer_text(out,
 			"\n## Functions\n\n"
 			"Self is the time in a function itself, waiting included; total adds the functions that it "
 			"called; share is self of the time looked at.\n");
-	if (all)
+	if (a->samples.count > 0)
+		isc_buffer_text(out, "CPU is the CPU time of a function itself by samples, with native code that "
+				     "it called.\n");
+	if (notes.sampled > 0)
+		isc_buffer_format(out,
+				  "%s self and total are CPU time by samples too, and calls that were not traced "
+				  "are not known.\n",
+				  notes.all_sampled ? "Here" : "Where the note says sampled,");
+	if (notes.all_estimated)
 		isc_buffer_text(out, "All figures are estimated: not every call was traced, to stay inside the "
 				     "budget, or events were lost.\n");
 	isc_buffer_text(out, "\n");
 	for (size_t i = 0; i < n; i++) {
-		const isc_analysis_function *f = &a->functions[i];
-
-		add_words(&t.text, f, isc_words_function);
-		isc_grid_end(&t);
-		add_time(&t, f->self_us);
-		add_share(&t, f->self_us, a->to_us - a->from_us);
-		add_time(&t, f->total_us);
-		add_calls(&t, f);
-		if (f->file.len > 0)
-			add_words(&t.text, f, isc_words_place);
-		isc_grid_end(&t);
-		if (noted)
-			add_note(&t, f, f->estimated && !all);
+		write_function(a, &a->functions[i], &t);
+		if (notes.any)
+			add_note(&t, &a->functions[i], &notes);
 	}
 	end_table(&t, out, n, a->function_count);
 }
@@ -482,7 +580,9 @@ void isc_markdown_write(const isc_analysis *a, isc_buffer *out)
 	write_headline(a, out);
 	write_facts(a, out);
 	isc_gpu_words_markdown(a, out);
+	write_breakdown(a, out);
 	write_scopes(a, out);
+	isc_hot_spots_write(a, out);
 	write_functions(a, out);
 	write_threads(a, out);
 	write_processes(a, out);

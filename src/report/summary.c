@@ -104,13 +104,40 @@ static void write_functions(const isc_analysis *a, isc_buffer *out)
 		}
 		isc_buffer_format(out, " %s (%s)", isc_units_time(&u, top[i]->self_us),
 				  isc_units_percent(&v, all_us > 0 ? top[i]->self_us / all_us * 100 : -1));
-		if (i == 0) {
+		if (i == 0 && top[i]->traced) {
 			isc_buffer_text(out, " in ");
 			isc_words_plural(out, top[i]->calls, "call", "calls");
 		}
 		estimated |= top[i]->estimated;
 	}
 	isc_buffer_text(out, estimated ? ", estimated\n" : "\n");
+}
+
+/* By samples: what a thread waits for is not in it. */
+static void write_hottest(const isc_analysis *a, isc_buffer *out)
+{
+	const isc_analysis_function *top[FUNCTIONS_MAX];
+	size_t n = isc_words_hottest(a, top, FUNCTIONS_MAX);
+	isc_units u, v;
+
+	begin(out);
+	isc_buffer_text(out, "CPU time in: ");
+	for (size_t i = 0; i < n; i++) {
+		isc_buffer_text(out, i > 0 ? ", " : "");
+		add_words(out, top[i], isc_words_function, NAME_MAX_LEN);
+		if (i == 0 && top[i]->file.len > 0 && top[i]->name.len > 0 && top[i]->name.at[0] != '<') {
+			isc_buffer_text(out, " (");
+			add_words(out, top[i], isc_words_place, COMMAND_MAX);
+			isc_buffer_text(out, ")");
+		}
+		isc_buffer_format(out, " %s", isc_units_percent(&u, top[i]->cpu_self_us / a->samples.us * 100));
+	}
+	isc_buffer_format(out, "%s of %s, by %s samples", n == 0 ? "nothing known" : "",
+			  isc_units_time(&u, a->samples.us), isc_units_count(&v, a->samples.count));
+	if (a->samples.covered_pct >= 0)
+		isc_buffer_format(out, " that saw %s of it",
+				  isc_units_percent(&u, a->samples.covered_pct < 100 ? a->samples.covered_pct : 100));
+	isc_buffer_text(out, "\n");
 }
 
 static void write_scope(const isc_analysis *a, isc_buffer *out)
@@ -141,6 +168,10 @@ static void write_events(const isc_analysis *a, isc_buffer *out)
 		isc_buffer_text(out, ", how many were lost is not known");
 	if (a->retired > 0)
 		isc_buffer_format(out, ", %s dropped to hold the trace to its size", isc_units_count(&u, a->retired));
+	if (a->samples.count > 0 && a->samples.count < ISC_SAMPLES_ENOUGH) {
+		isc_buffer_text(out, ", only ");
+		isc_words_plural(out, a->samples.count, "sample", "samples");
+	}
 	if (a->measured_pct >= 0)
 		isc_buffer_format(out, "; tracing slowed the program by %s", isc_units_percent(&u, a->measured_pct));
 	isc_buffer_text(out, "\n");
@@ -207,7 +238,10 @@ isc_status isc_report_summary(const isc_analysis *a, const char *report, const c
 	write_program(a, out);
 	isc_gpu_words_summary(a, PREFIX, out);
 	write_time(a, out);
-	write_functions(a, out);
+	if (a->samples.count >= ISC_SAMPLES_ENOUGH && a->samples.us > 0)
+		write_hottest(a, out);
+	else
+		write_functions(a, out);
 	write_scope(a, out);
 	write_events(a, out);
 	write_warnings(a, out);

@@ -29,15 +29,19 @@ const isc_analysis_scope *isc_words_slowest(const isc_analysis *a);
 void isc_words_function(isc_buffer *out, const isc_analysis_function *f);
 
 /* "torch/nn/functional.py:17": the path inside site-packages, or from the folder of Python's own
- * library on, or its last two parts; nothing when there is none. */
+ * library on, or its last two parts; without a file the library; nothing when there is none. */
 void isc_words_place(isc_buffer *out, const isc_analysis_function *f);
 
 /* Does it wait for something to do, or for another thread, as far as its name tells?  Functions of
  * Python's own library alone. */
 bool isc_words_waits(const isc_analysis_function *f);
 
-/* Where the time went: the functions with the most time of their own that do not wait; all of them,
- * if every one waits.  How many of room there are. */
+/* Where the time went: the functions with the most time of their own that were traced, if any was, and
+ * do not wait; all of them, if every one waits.  How many of room there are. */
 size_t isc_words_top(const isc_analysis *a, const isc_analysis_function **top, size_t room);
+
+/* Where the CPU time went by samples: the functions with the most of their own.  How many of room
+ * there are. */
+size_t isc_words_hottest(const isc_analysis *a, const isc_analysis_function **top, size_t room);
 
 #endif

@@ -105,6 +105,7 @@ int isc_rt_attach(const char *session_folder)
 		if (error == 0) {
 			memcpy(isc_image_self.folder, session_folder, n + 1);
 			isc_image_self.clock_source = control->clock_source;
+			isc_image_self.flags = control->flags;
 			atomic_store_explicit(&isc_image_self.control, control, memory_order_release);
 			watch_fork();
 			isc_image_arrive(ISC_BIRTH_IMAGE);
@@ -138,6 +139,8 @@ void isc_rt_is_python(void)
 	/* A pool that could not be opened stays closed. */
 	if (control != NULL && isc_image_following() == ISC_FOLLOWING_NO &&
 	    (control->flags & ISC_CONTROL_FOLLOW_PYTHON) != 0 &&
-	    atomic_load(&isc_wiped_page->opening) != ISC_OPENING_FAILED)
-		atomic_compare_exchange_strong(&isc_wiped_page->following, &no, ISC_FOLLOWING_YES);
+	    atomic_load(&isc_wiped_page->opening) != ISC_OPENING_FAILED &&
+	    atomic_compare_exchange_strong(&isc_wiped_page->following, &no, ISC_FOLLOWING_YES) &&
+	    isc_image_arrived != NULL)
+		isc_image_arrived(ISC_BIRTH_IMAGE);
 }

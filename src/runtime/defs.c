@@ -37,7 +37,7 @@ static uint64_t reserve(isc_defs *d, uint64_t base, uint16_t type, uint32_t n)
 		uint64_t head = 0;
 
 		if (at + need > atomic_load_explicit(&d->backed, memory_order_acquire) ||
-		    (base + at) / 16 > UINT32_MAX) {
+		    (base + at) / 16 >= ISC_DEF_NAMED) {
 			atomic_fetch_add_explicit(&d->lost, 1, memory_order_relaxed);
 			return 0;
 		}
@@ -77,6 +77,20 @@ uint32_t isc_rt_define(uint16_t type, const void *data, size_t len)
 	if (atomic_load_explicit(&isc_wiped_page->gen, memory_order_relaxed) != gen)
 		return 0;
 	return (uint32_t)((base + at) / 16);
+}
+
+bool isc_defs_roomy(void)
+{
+	const isc_defs *d;
+	uint64_t backed;
+
+	if (!isc_image_open())
+		return false;
+	d = isc_image_self.defs;
+	if (d == NULL)
+		return false;
+	backed = atomic_load_explicit(&d->backed, memory_order_relaxed);
+	return atomic_load_explicit(&d->tail, memory_order_relaxed) < backed - backed / 4;
 }
 
 static uint64_t hash_of(const char *text, size_t len)

@@ -73,6 +73,8 @@ uint32_t isc_image_arrive(uint16_t birth)
 	isc_roster_add(control, birth, traced);
 	none = traced ? ISC_FOLLOWING_YES : ISC_FOLLOWING_NO;
 	atomic_store_explicit(&w->following, none, memory_order_release);
+	if (isc_image_arrived != NULL)
+		isc_image_arrived(birth);
 	isc_guard_leave(&guard);
 	return none;
 }

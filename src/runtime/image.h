@@ -37,6 +37,7 @@ typedef struct isc_image {
 	_Atomic(isc_control *) control; /* release, last of attach */
 	char folder[ISC_FOLDER_MAX];
 	uint32_t clock_source; /* the control's, a load nearer */
+	uint32_t flags;	       /* likewise: what is not wanted touches no shared memory */
 	uint32_t pid;	       /* a vfork child has another one */
 	_Atomic uint32_t python;
 	uint16_t argv_len;
@@ -71,6 +72,10 @@ static inline uint32_t isc_image_following(void)
 	return __builtin_expect(f == ISC_FOLLOWING_UNKNOWN, 0) ? isc_image_arrive(ISC_BIRTH_FORK) : f;
 }
 
+/* defs.c: is there room to spare, for what can be defined later as well?  The last quarter is for calls
+ * and marks, which happen once. */
+bool isc_defs_roomy(void);
+
 /* pool.c; both under isc_guard */
 bool isc_pool_open(void);  /* opens pool and definitions, fills isc_image_self */
 void isc_pool_leave(void); /* fork child: what was inherited becomes private memory */
@@ -81,5 +86,10 @@ void isc_roster_argv(char *const *argv); /* NULL: from /proc */
 
 /* boot.c: the child side of fork. */
 void isc_boot_forked(void);
+
+/* Of the collectors, where there are any: an image or a fork child has arrived
+ * (signals are blocked), or turns out to be traced after all.  Bound by the linker: the
+ * order in which constructors run is not to be relied on. */
+void isc_image_arrived(uint16_t birth) __attribute__((weak));
 
 #endif

@@ -21,7 +21,7 @@
 
 /* Raised with every change of this file, of record.h or of an exported
  * function: parts of two installs that meet in one program stay inert. */
-#define ISC_RT_ABI 6u
+#define ISC_RT_ABI 12u
 
 #define ISC_SESSION_VARIABLE "INFERSCOPE_SESSION" /* the session folder's path */
 
@@ -45,7 +45,12 @@ enum isc_control_flag {
 	ISC_CONTROL_CALLS = 1u << 3,	     /* Python calls are traced */
 	ISC_CONTROL_ALL_FRAMES = 1u << 4,    /* also those that are left out otherwise */
 	ISC_CONTROL_C_CALLS = 1u << 5,	     /* and calls of C functions */
-	ISC_CONTROL_SCRATCH = 1u << 6	     /* the trace is nobody's: it goes with the session */
+	ISC_CONTROL_SCRATCH = 1u << 6,	     /* the trace is nobody's: it goes with the session */
+	ISC_CONTROL_SAMPLE = 1u << 7,	     /* stacks are sampled */
+	ISC_CONTROL_WAITS = 1u << 8,	     /* the hooks tell how long calls wait */
+	ISC_CONTROL_COUNTS = 1u << 9,	     /* with samples, what the two events below have counted */
+	ISC_CONTROL_NATIVE = 1u << 12,	     /* with all their native frames */
+	ISC_CONTROL_NATIVE_LEAF = 1u << 13   /* with the newest frame alone, where that is a native one */
 };
 
 enum isc_clock_source {
@@ -100,7 +105,10 @@ typedef struct isc_control {
 	_Atomic uint32_t windows;     /* 88: parts of processes that are being looked at now; processes, fetch_add */
 	_Atomic uint32_t forget;      /* 1: with the next flush old events may go, if there is no window; processes */
 	_Atomic uint32_t forgotten;   /* times that they went; recorder, before flush_done */
-	uint8_t pad1[28];
+	uint32_t rate_hz;	      /* 100: samples per second of CPU time; recorder, before publishing */
+	uint32_t count_type; /* of perf: what stands for instructions and cycles; recorder, before publishing */
+	uint32_t pad1;
+	uint64_t count_config[2]; /* 112 */
 	/* A line of its own: every new process adds to it. */
 	_Atomic uint64_t roster_tail;	/* 128: entries taken; processes, fetch_add */
 	_Atomic uint64_t attach_failed; /* 136: images that could not open a pool; processes */

@@ -181,7 +181,9 @@ static isc_pool *open_pool(const isc_control *control, const char *path, uint64_
 
 static isc_defs *open_defs(const isc_control *control, const char *path, uint64_t gen)
 {
-	uint64_t bytes = control->first_defs_bytes & ~4095u;
+	/* A fork child goes on with its parent's definitions and has few of its own. */
+	uint64_t bytes =
+		(isc_image_self.parent_gen != 0 ? control->first_defs_bytes / 4 : control->first_defs_bytes) & ~4095u;
 	isc_defs *d;
 	int fd;
 

@@ -46,6 +46,19 @@ ISC_API uint32_t isc_rt_intern(uint16_t type, const void *data, size_t len);
 /* The id of a string, the same one for the same text as long as the cache holds. */
 ISC_API uint32_t isc_rt_name(const char *text, size_t len);
 
+/* Python frames can be read like this from now on, in samples of all threads.  Not
+ * signal-safe; NULL: they cannot, and samples say so. */
+struct isc_python_layout;
+ISC_API void isc_rt_python(const struct isc_python_layout *layout);
+
+/* The calling thread's Python frames, newest first, read as samples read them; how
+ * many, or -1 when they cannot be read. */
+struct isc_python_frame;
+ISC_API int isc_rt_python_walk(const struct isc_python_layout *layout, struct isc_python_frame *frames, int max);
+
+/* The qualified name of a code object, read as samples do; its length, or -1. */
+ISC_API int isc_rt_python_name(const struct isc_python_layout *layout, const void *code, char *to, int room);
+
 /* Time now, in the session's ticks. */
 ISC_API uint64_t isc_rt_ticks(void);
 

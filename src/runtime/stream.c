@@ -97,7 +97,8 @@ static isc_producer *register_thread(uint64_t gen)
 		t->slot = i;
 		slots[i].serial = atomic_fetch_add_explicit(&p->serial, 1, memory_order_relaxed) + 1;
 		slots[i].birth_ticks = isc_ticks();
-		atomic_store_explicit(&slots[i].tid, isc_kernel_tid(), memory_order_relaxed);
+		t->tid = isc_kernel_tid();
+		atomic_store_explicit(&slots[i].tid, t->tid, memory_order_relaxed);
 		for (uint32_t s = 0; s < ISC_STREAMS; s++)
 			atomic_store_explicit(&slots[i].upto[s], 0, memory_order_relaxed);
 		atomic_store_explicit(&slots[i].deep, 0, memory_order_relaxed);

@@ -54,6 +54,12 @@ typedef struct isc_producer {
 	isc_slot *slots;
 	char *blocks;
 	uint32_t slot;
+	uint32_t task; /* name of the asyncio task that runs on this thread; 0: none */
+	/* Of waits, see collect/blocked.h: */
+	uint32_t tid;
+	uint32_t unlike;  /* calls whose last wait was not as one would expect */
+	uint64_t yielded; /* ticks of the last yield */
+	isc_wait_brief brief[ISC_WAIT_CALLS];
 } isc_producer;
 
 /* One event on its way: the first slot, then body bytes, after their length if asked. */

@@ -12,6 +12,8 @@
 #define CALIBRATE_READS 2000u
 /* What a record costs beside reading the clock: bench/record_cost. */
 #define RECORD_NS 3.0
+/* What the interpreter does to call us before and after a collection. */
+#define COLLECTION_NS 800.0
 
 static void render(isc_buffer *out, yyjson_mut_doc *doc)
 {
@@ -92,6 +94,7 @@ void isc_facts_first(isc_buffer *out, const isc_settings *settings, char *const 
 		yyjson_mut_obj_add_null(doc, root, "budget_pct");
 	yyjson_mut_obj_add_str(doc, root, "follow", follow[settings->follow]);
 	yyjson_mut_obj_add_bool(doc, root, "agent", settings->agent);
+	yyjson_mut_obj_add_bool(doc, root, "waits", settings->agent && settings->syscalls);
 	yyjson_mut_obj_add_real(doc, root, "delay_s", settings->delay_s);
 	yyjson_mut_obj_add_real(doc, root, "duration_s", settings->duration_s);
 	render(out, doc);
@@ -103,8 +106,22 @@ void isc_facts_perf(isc_buffer *out, const isc_error *why_not)
 	yyjson_mut_doc *doc = new_object(&root);
 
 	yyjson_mut_obj_add_strcpy(doc, root, "perf", why_not == NULL ? "ok" : why_not->what);
+	yyjson_mut_obj_add_bool(doc, root, "faults", why_not == NULL);
 	if (why_not != NULL)
 		yyjson_mut_obj_add_strcpy(doc, root, "perf_remedy", why_not->hint);
+	render(out, doc);
+}
+
+void isc_facts_counters(isc_buffer *out, const isc_error *why_not, bool stand_in)
+{
+	yyjson_mut_val *root;
+	yyjson_mut_doc *doc = new_object(&root);
+
+	yyjson_mut_obj_add_strcpy(doc, root, "counters", why_not == NULL ? "ok" : why_not->what);
+	if (why_not != NULL && why_not->hint[0] != 0)
+		yyjson_mut_obj_add_strcpy(doc, root, "counters_remedy", why_not->hint);
+	if (stand_in)
+		yyjson_mut_obj_add_bool(doc, root, "counters_stand_in", true);
 	render(out, doc);
 }
 
@@ -150,7 +167,9 @@ void isc_facts_last(isc_buffer *out, const isc_facts_end *end)
 	double wall_us = (double)end->wall_ns / 1e3;
 	uint64_t calls = end->writer.call_events < end->produced ? end->writer.call_events : end->produced;
 	/* The program has measured what a call costs it; other events are a clock and a record. */
-	double events_us = ((double)(end->produced - calls) * event_ns(end->clock_source) + end->writer.call_ns) / 1e3;
+	double events_us = ((double)(end->produced - calls) * event_ns(end->clock_source) + end->writer.call_ns +
+			    end->writer.sample_ns + (double)end->writer.collections * COLLECTION_NS) /
+			   1e3;
 	double recorder_us = cpu_us();
 
 	yyjson_mut_obj_add_real(doc, root, "wall_us", wall_us);
@@ -168,5 +187,15 @@ void isc_facts_last(isc_buffer *out, const isc_facts_end *end)
 	yyjson_mut_obj_add_uint(doc, root, "refused_definitions", end->writer.refused_definitions);
 	yyjson_mut_obj_add_uint(doc, root, "refused_records", end->writer.refused_records);
 	yyjson_mut_obj_add_bool(doc, root, "session_on_disk", end->on_disk);
+	if (end->throttle != NULL) {
+		yyjson_mut_obj_add_real(doc, root, "throttled_us", (double)end->throttle->us);
+		yyjson_mut_obj_add_uint(doc, root, "throttled_times", end->throttle->times);
+	} else {
+		yyjson_mut_obj_add_strcpy(doc, root, "throttle", end->throttle_unknown->what);
+	}
+	if (end->faults_known) {
+		yyjson_mut_obj_add_uint(doc, root, "minor_faults", end->minor_faults);
+		yyjson_mut_obj_add_uint(doc, root, "major_faults", end->major_faults);
+	}
 	render(out, doc);
 }

@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "session/settings.h"
 #include "session/switches.h"
+#include "session/throttle.h"
 #include "trace/writer.h"
 
 /* At the start: what runs, where, with which settings. */
@@ -21,6 +22,9 @@ void isc_facts_first(isc_buffer *out, const isc_settings *settings, char *const 
 
 /* Context switches are seen (NULL), or why not. */
 void isc_facts_perf(isc_buffer *out, const isc_error *why_not);
+
+/* Instructions are counted (NULL), or why not.  stand_in: other events than those, for tests. */
+void isc_facts_counters(isc_buffer *out, const isc_error *why_not, bool stand_in);
 
 /* What else could not be used; what each error says comes into the report. */
 void isc_facts_missing(isc_buffer *out, const isc_error *why_not, size_t count);
@@ -32,6 +36,10 @@ typedef struct isc_facts_end {
 	uint64_t attach_failed;
 	uint32_t clock_source;
 	bool on_disk;
+	bool faults_known; /* of the program and its children */
+	uint64_t minor_faults, major_faults;
+	const isc_throttle *throttle;	   /* NULL: not known, and */
+	const isc_error *throttle_unknown; /* why */
 	isc_switches_stats switches;
 	isc_writer_stats writer;
 } isc_facts_end;

@@ -25,7 +25,7 @@
 /* A child's pool: 324 KiB with its tables, 0.15 ms to make. */
 #define FIRST_BLOCKS 16u
 #define MAX_SLOTS 2048u
-#define FIRST_DEFS_BYTES (64u << 10)
+#define FIRST_DEFS_BYTES (256u << 10) /* a quarter in fork children; one import may need 100 KiB at once */
 #define MAX_DEFS_BYTES (64u << 20)
 #define MAX_BLOCKS ((64u << 20) / ISC_BLOCK_SIZE)
 
@@ -77,6 +77,9 @@ static bool make_control(isc_folder *f, int dir, const isc_folder_options *optio
 	memcpy(c->session_id, options->session_id, sizeof(c->session_id));
 	c->clock_source = options->clock_source;
 	c->budget_pct = options->budget_pct;
+	c->rate_hz = options->rate_hz;
+	c->count_type = options->count_type;
+	memcpy(c->count_config, options->count_config, sizeof(c->count_config));
 	c->first_blocks = FIRST_BLOCKS;
 	c->max_blocks = MAX_BLOCKS;
 	c->max_slots = MAX_SLOTS;

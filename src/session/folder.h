@@ -28,6 +28,9 @@ typedef struct isc_folder_options {
 	const char *trace_path; /* absolute; kept for salvage */
 	uint32_t flags;		/* enum isc_control_flag */
 	float budget_pct;	/* as in isc_control */
+	uint32_t rate_hz;
+	uint32_t count_type;
+	uint64_t count_config[2];
 	uint32_t clock_source;
 	uint64_t start_ns;
 	uint64_t memory_bytes; /* what pools should take in all, at most */

@@ -29,6 +29,7 @@ static size_t body_of(uint32_t type)
 {
 	switch (type) {
 	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SAMPLE:
 		return sizeof(struct perf_event_header);
 	case PERF_RECORD_FORK:
 	case PERF_RECORD_EXIT:
@@ -54,6 +55,9 @@ static void decode(const unsigned char *bytes, const struct perf_event_header *h
 		out->kind = !(h->misc & PERF_RECORD_MISC_SWITCH_OUT)	    ? ISC_PERF_SWITCH_IN
 			    : h->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT ? ISC_PERF_SWITCH_PREEMPT
 									    : ISC_PERF_SWITCH_OUT;
+		break;
+	case PERF_RECORD_SAMPLE:
+		out->kind = ISC_PERF_FAULT;
 		break;
 	case PERF_RECORD_FORK:
 	case PERF_RECORD_EXIT:

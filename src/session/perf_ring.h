@@ -18,7 +18,8 @@ enum isc_perf_kind {
 	ISC_PERF_EXIT, /* other: the parent's pid */
 	ISC_PERF_COMM, /* name */
 	ISC_PERF_EXEC, /* name */
-	ISC_PERF_LOST  /* count */
+	ISC_PERF_LOST, /* count */
+	ISC_PERF_FAULT /* a page fault that had to read, and has ended */
 };
 
 typedef struct isc_perf_record {
@@ -45,7 +46,7 @@ typedef struct isc_perf_ring_stats {
 /*
  * Gives every record between tail and head of the ring (size bytes, a power of
  * two) to visit, and returns the new tail.  Records end with the trailer of
- * sample_id_all for PERF_SAMPLE_TID, TIME and CPU.
+ * sample_id_all for PERF_SAMPLE_TID, TIME and CPU; a sample is that and no more.
  */
 uint64_t isc_perf_ring_read(const void *data, size_t size, uint64_t tail, uint64_t head, isc_perf_visit visit,
 			    void *self, isc_perf_ring_stats *stats);

@@ -15,6 +15,7 @@ const isc_probe isc_probes[] = {
 	{"trace file", false, isc_probe_trace},
 	{"clock", false, isc_probe_clock},
 	{"context switches", false, isc_probe_switches},
+	{"counters", false, isc_probe_counters},
 	{"locked memory", false, isc_probe_memlock},
 	{"cgroup", false, isc_probe_cgroup},
 	{"numa", false, isc_probe_numa},

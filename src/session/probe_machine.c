@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/path.h"
+#include "session/counters.h"
 #include "session/probe.h"
 #include "session/switches.h"
 
@@ -107,6 +108,23 @@ void isc_probe_memlock(const isc_probe_context *context, isc_probe_result *out)
 		isc_probe_say(out, ISC_PROBE_LIMITED, "%llu KiB: rings for context switches may be small",
 			      (unsigned long long)limit.rlim_cur / 1024);
 		isc_probe_fix(out, "ulimit -l %d", MEMLOCK_LEAST_KIB);
+	}
+}
+
+/* Most virtual machines have none: nothing is wrong with those. */
+void isc_probe_counters(const isc_probe_context *context, isc_probe_result *out)
+{
+	isc_counters counters;
+	isc_error why_not = {0};
+
+	(void)context;
+	if (isc_counters_find(&counters, &why_not) == ISC_OK) {
+		isc_probe_say(out, ISC_PROBE_OK, "instructions and cycles of samples are counted");
+	} else {
+		isc_probe_say(out, why_not.hint[0] != 0 ? ISC_PROBE_LIMITED : ISC_PROBE_OK,
+			      "%s: stacks have no instructions", why_not.what);
+		if (why_not.hint[0] != 0)
+			isc_probe_fix(out, "%s", why_not.hint);
 	}
 }
 

@@ -48,10 +48,14 @@ static const struct collector {
 	const char *name;
 	bool built;
 } collectors[] = {
-	{"Python calls", true},	      {"scopes, marks and counters", true},
-	{"context switches", true},   {"stack samples", false},
-	{"allocations", false},	      {"system calls", false},
-	{"waiting for locks", false}, {"garbage collection", false},
+	{"Python calls", true},
+	{"scopes, marks and counters", true},
+	{"context switches", true},
+	{"stack samples", true},
+	{"allocations", false},
+	{"system calls", false},
+	{"waits", true},
+	{"garbage collection", true},
 	{"GPU work", false},
 };
 

@@ -15,18 +15,24 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "session/counters.h"
 #include "session/drain.h"
 #include "session/facts.h"
 #include "session/follow.h"
+#include "session/namer.h"
 #include "session/sink.h"
 #include "session/switches.h"
+#include "session/throttle.h"
 #include "trace/writer.h"
 
 #define NS_PER_S 1000000000ull
 #define CLOCK_EVERY_NS NS_PER_S
 /* A reader of the growing file, and a dead recorder, miss at most this much. */
 #define FLUSH_EVERY_NS (NS_PER_S / 4)
+#define THROTTLE_EVERY_NS (NS_PER_S / 10)
 #define POLLFDS 512
+#define NAMES_TURN_NS 3000000u
+#define NAMES_LAST_NS (3 * NS_PER_S)
 
 struct isc_recorder {
 	const isc_settings *settings;
@@ -43,7 +49,13 @@ struct isc_recorder {
 	isc_follow *follow;
 	isc_switches *switches; /* NULL: refused */
 	isc_drain *drain;
+	isc_counters counters;
+	isc_error counters_refused; /* says nothing: they are not */
+	isc_throttle throttle;
+	isc_error throttle_unknown; /* why not */
+	struct rusage children;	    /* of us, before the program was let go */
 	isc_sink sink;
+	isc_namer *namer;
 	isc_drain_cycle cycle;
 	isc_trace_end end;
 	bool write_failed; /* said once */
@@ -95,6 +107,14 @@ static uint32_t flags_of(const isc_settings *s, bool agent, bool scratch)
 		flags |= ISC_CONTROL_ALL_FRAMES;
 	if (s->c_calls)
 		flags |= ISC_CONTROL_C_CALLS;
+	if (agent && s->syscalls)
+		flags |= ISC_CONTROL_WAITS;
+	if (s->sample)
+		flags |= ISC_CONTROL_SAMPLE;
+	if (s->native == ISC_NATIVE_ON)
+		flags |= ISC_CONTROL_NATIVE;
+	if (s->native == ISC_NATIVE_LEAF)
+		flags |= ISC_CONTROL_NATIVE_LEAF;
 	return flags;
 }
 
@@ -140,6 +160,12 @@ isc_status isc_recorder_new(const isc_recorder_options *options, isc_recorder **
 	folder.flags = flags_of(s, options->agent, options->scratch);
 	/* Half of it: the other half is for watching from outside. */
 	folder.budget_pct = (float)(s->budget_pct > 0 ? s->budget_pct / 2 : s->budget_pct);
+	folder.rate_hz = s->rate_hz;
+	if (s->sample && isc_counters_find(&r->counters, &r->counters_refused) == ISC_OK) {
+		folder.flags |= ISC_CONTROL_COUNTS;
+		folder.count_type = r->counters.type;
+		memcpy(folder.count_config, r->counters.config, sizeof(folder.count_config));
+	}
 	folder.clock_source = r->clock_source;
 	folder.start_ns = pair.mono_ns;
 	/* --trace-size-mb bounds the shared memory as well. */
@@ -164,6 +190,7 @@ isc_status isc_recorder_new(const isc_recorder_options *options, isc_recorder **
 	r->sink.clock_source = r->clock_source;
 	isc_sink_clock(&r->sink, pair);
 	r->sink.writer = r->writer;
+	r->sink.namer = r->namer = s->sample && s->native != ISC_NATIVE_OFF ? isc_namer_new() : NULL;
 	isc_sink_begin(&r->sink, NULL);
 	*out = r;
 	return ISC_OK;
@@ -197,6 +224,22 @@ static void open_switches(isc_recorder *r, pid_t root, bool running)
 	isc_buffer_fini(&facts);
 }
 
+static void open_counters(isc_recorder *r, pid_t root)
+{
+	isc_buffer facts = {0};
+	char proc[64];
+
+	snprintf(proc, sizeof(proc), "/proc/%d", (int)root);
+	if (r->settings->sample) {
+		isc_facts_counters(&facts, r->counters_refused.what[0] != 0 ? &r->counters_refused : NULL,
+				   r->counters.stand_in);
+		isc_recorder_facts(r, facts.data, facts.len);
+		isc_buffer_fini(&facts);
+	}
+	isc_throttle_open(&r->throttle, proc, isc_clock_mono_ns(), &r->throttle_unknown);
+	getrusage(RUSAGE_CHILDREN, &r->children);
+}
+
 static void set_phase(isc_recorder *r, uint32_t phase)
 {
 	atomic_store_explicit(&r->folder.control->phase, phase, memory_order_release);
@@ -217,6 +260,7 @@ isc_status isc_recorder_begin(isc_recorder *r, pid_t root, const char *rt_path, 
 	if (st != ISC_OK)
 		return st;
 	open_switches(r, root, running);
+	open_counters(r, root);
 	isc_sink_clock(&r->sink, isc_clock_read_pair(r->clock_source));
 	r->begin_ns = isc_clock_mono_ns();
 	r->collect_ns = r->begin_ns + (uint64_t)(r->settings->delay_s * 1e9);
@@ -255,6 +299,17 @@ static void forget(isc_recorder *r)
 	atomic_fetch_add(&control->forgotten, 1);
 }
 
+/* Small turns while the program runs; at the end all of it, within reason. */
+static void name_places(isc_recorder *r, bool last)
+{
+	uint64_t until = isc_clock_mono_ns() + (last ? NAMES_LAST_NS : NAMES_TURN_NS);
+	bool left;
+	isc_error err;
+
+	if (r->namer != NULL)
+		check_write(r, isc_namer_work(r->namer, r->writer, until, &left, &err), &err);
+}
+
 static void collect(isc_recorder *r, bool last)
 {
 	/* Read before anything is drained. */
@@ -266,9 +321,12 @@ static void collect(isc_recorder *r, bool last)
 	if (r->switches != NULL)
 		check_write(r, isc_switches_drain(r->switches, r->writer, r->follow, last, &err), &err);
 	now = isc_clock_mono_ns();
+	if (now >= r->throttle.looked_ns + THROTTLE_EVERY_NS || last)
+		isc_throttle_look(&r->throttle, now);
 	isc_follow_poll(r->follow, now);
 	check_write(r, last ? isc_drain_finish(r->drain, &err) : isc_drain_run(r->drain, &r->cycle, &err), &err);
 	isc_follow_flush(r->follow);
+	name_places(r, last);
 	check_write(r, r->sink.failed, &r->sink.err);
 	if (now >= r->next_clock_ns || last || flush) {
 		isc_clock_pair pair = isc_clock_read_pair(r->clock_source);
@@ -335,6 +393,7 @@ static void last_facts(isc_recorder *r)
 	isc_facts_end facts = {.wall_ns = (r->ended_ns ? r->ended_ns : isc_clock_mono_ns()) - r->begin_ns};
 	isc_follow_stats follow;
 	isc_buffer text = {0};
+	struct rusage now;
 
 	isc_follow_stats_get(r->follow, &follow);
 	facts.roster_lost = follow.roster_lost;
@@ -342,6 +401,14 @@ static void last_facts(isc_recorder *r)
 	facts.on_disk = r->folder.on_disk;
 	facts.produced = r->sink.produced;
 	facts.clock_source = r->clock_source;
+	facts.throttle = r->throttle.count > 0 ? &r->throttle : NULL;
+	facts.throttle_unknown = &r->throttle_unknown;
+	/* Of a program that is our child, and of its own that it waited for. */
+	if (r->end.known && getrusage(RUSAGE_CHILDREN, &now) == 0) {
+		facts.faults_known = true;
+		facts.minor_faults = (uint64_t)(now.ru_minflt - r->children.ru_minflt);
+		facts.major_faults = (uint64_t)(now.ru_majflt - r->children.ru_majflt);
+	}
 	isc_writer_stats_get(r->writer, &facts.writer);
 	if (r->switches != NULL)
 		isc_switches_stats_get(r->switches, &facts.switches);
@@ -353,9 +420,11 @@ static void last_facts(isc_recorder *r)
 static void release(isc_recorder *r)
 {
 	isc_drain_free(r->drain);
+	isc_throttle_close(&r->throttle);
 	isc_switches_close(r->switches);
 	isc_follow_free(r->follow);
 	isc_sink_fini(&r->sink);
+	isc_namer_free(r->namer);
 	if (r->bell >= 0)
 		close(r->bell);
 	free(r);

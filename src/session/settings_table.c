@@ -58,7 +58,7 @@ const isc_setting isc_settings_table[ISC_SETTINGS_COUNT] = {
 	{"memory", NULL, "no-memory", NULL, ISC_SETTING_BOOL, 0, AT(memory), 0, 0, NULL,
 	 "true", NULL, "do not watch allocations"},
 	{"syscalls", NULL, "no-syscalls", NULL, ISC_SETTING_BOOL, 0, AT(syscalls), 0, 0, NULL,
-	 "true", NULL, "do not watch blocking system calls"},
+	 "true", NULL, "do not time locks, reads, writes and sleeps"},
 	{"syscall_args", "syscall-args", NULL, NULL, ISC_SETTING_BOOL, 0, AT(syscall_args), 0, 0, NULL,
 	 "false", NULL, "record arguments of system calls"},
 	{"gpu", NULL, "no-gpu", NULL, ISC_SETTING_BOOL, 0, AT(gpu), 0, 0, NULL,

@@ -36,6 +36,8 @@ static void on_define(void *self, uint32_t process, uint32_t id, uint16_t type, 
 	isc_sink *s = self;
 	isc_error err;
 
+	if (s->namer != NULL)
+		isc_namer_define(s->namer, process, id, type, data, len);
 	keep(s, isc_writer_define(s->writer, process, id, type, data, len, &err), &err);
 }
 

@@ -12,11 +12,13 @@
 #include "base/status.h"
 #include "session/drain.h"
 #include "session/follow.h"
+#include "session/namer.h"
 #include "trace/writer.h"
 
 typedef struct isc_sink {
 	isc_writer *writer;
 	isc_follow *follow;
+	isc_namer *namer; /* NULL: native places stay without names */
 	uint32_t clock_source;
 	isc_clock_pair pair[2]; /* the first and the latest */
 	size_t pairs;

@@ -138,6 +138,7 @@ static isc_status give_switch(isc_switches *s, const isc_perf_record *r, const i
 		[ISC_PERF_SWITCH_IN] = ISC_SWITCH_IN,
 		[ISC_PERF_SWITCH_OUT] = ISC_SWITCH_OUT,
 		[ISC_PERF_SWITCH_PREEMPT] = ISC_SWITCH_OUT_PREEMPT,
+		[ISC_PERF_FAULT] = ISC_SWITCH_FAULT,
 		[GAP_BEGIN] = ISC_SWITCH_GAP_BEGIN,
 		[GAP_END] = ISC_SWITCH_GAP_END,
 	};
@@ -180,7 +181,7 @@ static isc_status give(isc_switches *s, uint64_t until_ns, const isc_switches_si
 		const isc_perf_record *r = &ring->queue[ring->from++];
 
 		/* A full disk stops the storing, not the following. */
-		if (r->kind <= ISC_PERF_SWITCH_PREEMPT || r->kind >= GAP_BEGIN) {
+		if (r->kind <= ISC_PERF_SWITCH_PREEMPT || r->kind >= ISC_PERF_FAULT) {
 			last = give_switch(s, r, sink, st == ISC_OK ? err : NULL);
 			if (last != ISC_OK)
 				st = last;

@@ -29,7 +29,10 @@ static int event_open(const isc_switches *s, pid_t target, int cpu, int use, boo
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(attr),
-		.config = PERF_COUNT_SW_DUMMY,
+		/* The event that tells of switches may as well be one that tells of something: each page fault
+		 * that had to read is a sample, behind the switches of the wait for it. */
+		.config = use == ISC_PERF_SWITCHES ? PERF_COUNT_SW_PAGE_FAULTS_MAJ : PERF_COUNT_SW_DUMMY,
+		.sample_period = use == ISC_PERF_SWITCHES,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
 		.read_format = s->reads_lost ? PERF_FORMAT_LOST : 0,
 		.disabled = !running,

@@ -6,77 +6,9 @@
 
 #include "base/text.h"
 #include "trace/meta.h"
+#include "trace/dump_text.h"
+#include "trace/kinds.h"
 #include "trace/opened.h"
-
-struct dump {
-	isc_trace *trace;
-	const isc_dump_options *options;
-	isc_buffer line;
-	FILE *out;
-};
-
-static void finish(struct dump *d)
-{
-	isc_buffer_text(&d->line, "\n");
-	fwrite(d->line.data, 1, d->line.len, d->out);
-	isc_buffer_clear(&d->line);
-}
-
-/* In quotes; quotes and backslashes inside are escaped, so that a line can be
- * taken apart again. */
-static void add_quoted(struct dump *d, const char *text, size_t len)
-{
-	size_t start = 0;
-
-	isc_buffer_text(&d->line, "\"");
-	for (size_t i = 0; i <= len; i++) {
-		if (i < len && text[i] != '"' && text[i] != '\\')
-			continue;
-		isc_text_terminal(&d->line, text + start, i - start, 0);
-		if (i < len)
-			isc_buffer_text(&d->line, text[i] == '"' ? "\\\"" : "\\\\");
-		start = i + 1;
-	}
-	isc_buffer_text(&d->line, "\"");
-}
-
-/* "name" "file":line; "?" when what was read under this id is no code object. */
-static void add_code(struct dump *d, const void *data, uint32_t len)
-{
-	const char *text = (const char *)data + sizeof(isc_def_code);
-	isc_def_code code;
-
-	if (data == NULL || len < sizeof(code)) {
-		isc_buffer_text(&d->line, "\"?\"");
-		return;
-	}
-	memcpy(&code, data, sizeof(code));
-	len -= (uint32_t)sizeof(code);
-	code.name_len = code.name_len < len ? code.name_len : len;
-	code.file_len = code.file_len < len - code.name_len ? code.file_len : len - code.name_len;
-	add_quoted(d, text, code.name_len);
-	isc_buffer_text(&d->line, " ");
-	add_quoted(d, text + code.name_len, code.file_len);
-	isc_buffer_format(&d->line, ":%u", code.line);
-}
-
-static void add_name(struct dump *d, uint32_t process, uint32_t id)
-{
-	uint32_t len;
-	const char *name = isc_trace_name(d->trace, process, id, &len);
-
-	isc_buffer_text(&d->line, " ");
-	add_quoted(d, name, len);
-}
-
-/* Seconds since the start, to the nanosecond. */
-static void add_time(struct dump *d, uint64_t ns)
-{
-	uint64_t start = isc_trace_header(d->trace)->start_ns, away = ns >= start ? ns - start : start - ns;
-
-	isc_buffer_format(&d->line, "%c%" PRIu64 ".%09" PRIu64, ns >= start ? '+' : '-', away / 1000000000,
-			  away % 1000000000);
-}
 
 static bool in_window(const struct dump *d, uint64_t ns)
 {
@@ -90,18 +22,18 @@ static void dump_header(struct dump *d)
 	const isc_file_header *h = isc_trace_header(d->trace);
 
 	isc_buffer_format(&d->line, "trace version %u", h->version);
-	finish(d);
+	isc_dump_finish(d);
 	isc_buffer_text(&d->line, "session ");
 	for (size_t i = 0; i < sizeof(h->session_id); i++)
 		isc_buffer_format(&d->line, "%02x", h->session_id[i]);
-	finish(d);
+	isc_dump_finish(d);
 	isc_buffer_format(&d->line, "clock %s shift %u", h->clock_source == 1 ? "tsc" : "monotonic", h->tick_shift);
-	finish(d);
+	isc_dump_finish(d);
 	isc_buffer_format(&d->line, "start unix %" PRIu64 ".%09" PRIu64, h->start_unix_ns / 1000000000,
 			  h->start_unix_ns % 1000000000);
-	finish(d);
+	isc_dump_finish(d);
 	isc_buffer_format(&d->line, "limit %" PRIu64 " segment %u", h->limit_bytes, h->segment_size);
-	finish(d);
+	isc_dump_finish(d);
 }
 
 static void dump_meta(struct dump *d)
@@ -115,7 +47,7 @@ static void dump_meta(struct dump *d)
 		isc_text_terminal(&d->line, m.key, m.key_len, 0);
 		isc_buffer_text(&d->line, " ");
 		isc_text_terminal(&d->line, m.value, m.value_len, 0);
-		finish(d);
+		isc_dump_finish(d);
 	}
 }
 
@@ -141,10 +73,10 @@ static void dump_process(struct dump *d, const isc_trace_process *p)
 
 	isc_buffer_format(&d->line, "process p%u parent p%u pid %u ppid %u start ", p->process, p->parent, p->pid,
 			  p->ppid);
-	add_time(d, p->start_ns);
+	isc_dump_time(d, p->start_ns);
 	if (p->flags & ISC_PROCESS_ENDED) {
 		isc_buffer_text(&d->line, " end ");
-		add_time(d, p->end_ns);
+		isc_dump_time(d, p->end_ns);
 	}
 	if (p->flags & ISC_PROCESS_STATUS)
 		add_status(d, p->wait_status);
@@ -162,25 +94,25 @@ static void dump_process(struct dump *d, const isc_trace_process *p)
 		if (p->argv[i] != 0 && i + 1 < p->argv_len)
 			continue;
 		isc_buffer_text(&d->line, " ");
-		add_quoted(d, p->argv + start, i + (p->argv[i] != 0) - start);
+		isc_dump_quoted(d, p->argv + start, i + (p->argv[i] != 0) - start);
 		start = i + 1;
 	}
 	if (p->argv_cut)
 		isc_buffer_text(&d->line, " cut");
-	finish(d);
+	isc_dump_finish(d);
 }
 
 static void dump_thread(struct dump *d, const isc_trace_thread *t)
 {
 	isc_buffer_format(&d->line, "thread t%u p%u tid %u start ", t->thread, t->process, t->tid);
-	add_time(d, t->start_ns);
+	isc_dump_time(d, t->start_ns);
 	if (t->flags & 2) {
 		isc_buffer_text(&d->line, " end ");
-		add_time(d, t->end_ns);
+		isc_dump_time(d, t->end_ns);
 	}
 	isc_buffer_format(&d->line, "%s serial %" PRIu64 " name ", t->flags & 1 ? " main" : "", t->serial);
-	add_quoted(d, t->name, strlen(t->name));
-	finish(d);
+	isc_dump_quoted(d, t->name, strlen(t->name));
+	isc_dump_finish(d);
 }
 
 static void dump_definitions(struct dump *d)
@@ -198,38 +130,36 @@ static void dump_definitions(struct dump *d)
 			isc_buffer_format(&d->line, "define p%u %u python ", e->process, e->id);
 		else if (e->type == ISC_DEF_SUBINTERPRETER)
 			isc_buffer_format(&d->line, "define p%u %u subinterpreter ", e->process, e->id);
-		else
+		else if (e->type == ISC_DEF_STACK && e->len >= sizeof(isc_def_stack)) {
+			isc_buffer_format(&d->line, "define p%u %u", e->process, e->id);
+			isc_dump_stack(d, e->process, e->id);
+			isc_dump_finish(d);
+			continue;
+		} else if (e->type == ISC_DEF_NATIVE || e->type == ISC_DEF_MODULE) {
+			isc_buffer_format(&d->line, "define p%u %u %s ", e->process, e->id,
+					  e->type == ISC_DEF_NATIVE ? "place" : "module");
+			if (e->type == ISC_DEF_NATIVE)
+				isc_dump_native(d, e->process, e->id);
+			else
+				isc_dump_module(d, e->data, e->len);
+			isc_dump_finish(d);
+			continue;
+		} else
 			isc_buffer_format(&d->line, "define p%u %u type%u ", e->process, e->id, e->type);
 		if (e->type == ISC_DEF_CODE)
-			add_code(d, e->data, e->len);
+			isc_dump_code(d, e->data, e->len);
 		else
-			add_quoted(d, e->data, e->len);
-		finish(d);
+			isc_dump_quoted(d, e->data, e->len);
+		isc_dump_finish(d);
 	}
 }
 
 static void add_kind(struct dump *d, unsigned kind)
 {
-	static const char *const names[] = {[ISC_KIND_INSTANT] = "instant",
-					    [ISC_KIND_SCOPE_ENTER] = "scope_enter",
-					    [ISC_KIND_SCOPE_EXIT] = "scope_exit",
-					    [ISC_KIND_COUNTER] = "counter",
-					    [ISC_KIND_THREAD_NAME] = "thread_name",
-					    [ISC_KIND_CPU] = "cpu",
-					    [ISC_KIND_SPAN_ENTER] = "scope_enter",
-					    [ISC_KIND_SPAN_EXIT] = "scope_exit",
-					    [ISC_KIND_CALL_ENTER] = "call_enter",
-					    [ISC_KIND_CALL_RESUME] = "call_resume",
-					    [ISC_KIND_CALL_EXIT] = "call_exit",
-					    [ISC_KIND_C_ENTER] = "c_enter",
-					    [ISC_KIND_C_EXIT] = "c_exit",
-					    [ISC_KIND_TASK] = "task",
-					    [ISC_KIND_GOVERNED] = "governed",
-					    [ISC_KIND_MISSED] = "missed",
-					    [ISC_KIND_BURST] = "burst"};
+	const char *name = isc_kind_name(kind);
 
-	if (kind < sizeof(names) / sizeof(names[0]) && names[kind] != NULL)
-		isc_buffer_format(&d->line, " %s", names[kind]);
+	if (name != NULL)
+		isc_buffer_format(&d->line, " %s", name);
 	else
 		isc_buffer_format(&d->line, " kind%u", kind);
 }
@@ -244,12 +174,20 @@ static void add_id(struct dump *d, const isc_event *ev)
 	case ISC_KIND_CPU:
 	case ISC_KIND_MISSED:
 	case ISC_KIND_BURST:
+	case ISC_KIND_SAMPLE:
+	case ISC_KIND_WAIT_ENTER:
+	case ISC_KIND_WAIT_EXIT:
+	case ISC_KIND_WAIT_BRIEF:
+	case ISC_KIND_GC:
+		return;
+	case ISC_KIND_SAMPLE_RATE:
+		isc_buffer_format(&d->line, " period_ns %u", ev->id);
 		return;
 	case ISC_KIND_TASK:
 		if (ev->id == 0)
 			isc_buffer_text(&d->line, " none");
 		else
-			add_name(d, ev->process, ev->id);
+			isc_dump_name(d, ev->process, ev->id);
 		return;
 	case ISC_KIND_GOVERNED:
 		if (ev->id == 0 && ev->arg != ISC_GOVERNED_COST) {
@@ -266,10 +204,35 @@ static void add_id(struct dump *d, const isc_event *ev)
 	case ISC_KIND_CALL_EXIT:
 		data = isc_trace_define(d->trace, ev->process, ev->id, ISC_DEF_CODE, &len);
 		isc_buffer_text(&d->line, " ");
-		add_code(d, data, len);
+		isc_dump_code(d, data, len);
 		return;
 	default:
-		add_name(d, ev->process, ev->id);
+		isc_dump_name(d, ev->process, ev->id);
+	}
+}
+
+static void add_sample(struct dump *d, const isc_event *ev)
+{
+	isc_sample_counts counts;
+	isc_sample s;
+
+	memcpy(&s, ev->extra, sizeof(s));
+	isc_buffer_format(&d->line, " period_ns %u", s.period_ns);
+	isc_dump_sample_flags(d, s.flags);
+	if (s.task != 0) {
+		isc_buffer_text(&d->line, " task");
+		isc_dump_name(d, ev->process, s.task);
+	}
+	isc_dump_stack(d, ev->process, ev->id);
+	if (s.cost_ns != 0)
+		isc_buffer_format(&d->line, " cost_ns %u", s.cost_ns);
+	if (ev->extra_len >= sizeof(s) + sizeof(counts)) {
+		memcpy(&counts, (const char *)ev->extra + sizeof(s), sizeof(counts));
+		if (counts.instructions != ISC_COUNT_UNKNOWN)
+			isc_buffer_format(&d->line, " instructions %" PRIu64 " cycles %" PRIu64, counts.instructions,
+					  counts.cycles);
+		if (counts.grown != 0)
+			isc_buffer_format(&d->line, " grown %" PRIu64, counts.grown);
 	}
 }
 
@@ -291,7 +254,7 @@ static void add_burst(struct dump *d, const isc_event *ev)
 			continue;
 		data = isc_trace_define(d->trace, ev->process, c.id, ISC_DEF_CODE, &len);
 		isc_buffer_format(&d->line, " %u of ", c.calls);
-		add_code(d, data, len);
+		isc_dump_code(d, data, len);
 	}
 }
 
@@ -323,6 +286,14 @@ static void add_extra(struct dump *d, const isc_event *ev)
 		isc_buffer_format(&d->line, " %.17g", value);
 		return;
 	}
+	if (ev->kind >= ISC_KIND_WAIT_ENTER && ev->kind <= ISC_KIND_GC) {
+		isc_dump_wait(d, ev);
+		return;
+	}
+	if (ev->kind == ISC_KIND_SAMPLE && ev->extra_len >= sizeof(isc_sample)) {
+		add_sample(d, ev);
+		return;
+	}
 	if ((ev->kind == ISC_KIND_SPAN_ENTER || ev->kind == ISC_KIND_SPAN_EXIT) && ev->extra_len == sizeof(isc_span)) {
 		add_span(d, ev);
 		return;
@@ -332,7 +303,7 @@ static void add_extra(struct dump *d, const isc_event *ev)
 	memcpy(&len, ev->extra, sizeof(len));
 	if (ev->kind == ISC_KIND_INSTANT && len <= ev->extra_len - sizeof(len)) {
 		isc_buffer_text(&d->line, " ");
-		add_quoted(d, (const char *)ev->extra + sizeof(len), len);
+		isc_dump_quoted(d, (const char *)ev->extra + sizeof(len), len);
 		return;
 	}
 	isc_buffer_text(&d->line, " bytes ");
@@ -340,17 +311,22 @@ static void add_extra(struct dump *d, const isc_event *ev)
 		isc_buffer_format(&d->line, "%02x", ((const uint8_t *)ev->extra)[i]);
 }
 
+static bool is_wait(unsigned kind)
+{
+	return kind >= ISC_KIND_WAIT_ENTER && kind <= ISC_KIND_WAIT_BRIEF;
+}
+
 static void dump_event(struct dump *d, const isc_event *ev)
 {
-	add_time(d, ev->time_ns);
+	isc_dump_time(d, ev->time_ns);
 	isc_buffer_format(&d->line, " p%u t%u %s#%" PRIu64, ev->process, ev->thread, ev->stream ? "nested " : "",
 			  ev->number);
 	add_kind(d, ev->kind);
 	add_id(d, ev);
-	if (ev->arg != 0 || ev->kind == ISC_KIND_CPU)
+	if ((ev->arg != 0 && !is_wait(ev->kind)) || ev->kind == ISC_KIND_CPU)
 		isc_buffer_format(&d->line, " arg %u", ev->arg);
 	add_extra(d, ev);
-	finish(d);
+	isc_dump_finish(d);
 }
 
 static void dump_switch(struct dump *d, const isc_trace_switch *sw)
@@ -359,15 +335,16 @@ static void dump_switch(struct dump *d, const isc_trace_switch *sw)
 					    [ISC_SWITCH_OUT] = "out",
 					    [ISC_SWITCH_OUT_PREEMPT] = "preempted",
 					    [ISC_SWITCH_GAP_BEGIN] = "gap_begin",
-					    [ISC_SWITCH_GAP_END] = "gap_end"};
+					    [ISC_SWITCH_GAP_END] = "gap_end",
+					    [ISC_SWITCH_FAULT] = "fault"};
 
-	add_time(d, sw->time_ns);
+	isc_dump_time(d, sw->time_ns);
 	isc_buffer_format(&d->line, " switch pid %u tid %u cpu %u ", sw->pid, sw->tid, sw->cpu);
 	if (sw->kind < sizeof(names) / sizeof(names[0]) && names[sw->kind] != NULL)
 		isc_buffer_text(&d->line, names[sw->kind]);
 	else
 		isc_buffer_format(&d->line, "kind%u", sw->kind);
-	finish(d);
+	isc_dump_finish(d);
 }
 
 static void dump_functions(struct dump *d, const isc_totals *totals)
@@ -382,9 +359,9 @@ static void dump_functions(struct dump *d, const isc_totals *totals)
 		isc_buffer_format(&d->line, "total function p%u", f->process);
 		isc_buffer_text(&d->line, code != NULL ? " " : "");
 		if (code != NULL)
-			add_code(d, code, len);
+			isc_dump_code(d, code, len);
 		else
-			add_name(d, f->process, f->code);
+			isc_dump_name(d, f->process, f->code);
 		isc_buffer_format(&d->line,
 				  " calls %" PRIu64 " resumes %" PRIu64 " self_ticks %" PRIu64 " total_ticks %" PRIu64
 				  " unmatched %" PRIu64 "%s",
@@ -394,7 +371,7 @@ static void dump_functions(struct dump *d, const isc_totals *totals)
 			isc_buffer_format(&d->line, " window_calls %" PRIu64 " between %.0f %.0f %.0f spread %.3g",
 					  f->window_calls, f->between.least, f->between.likely, f->between.most,
 					  f->spread);
-		finish(d);
+		isc_dump_finish(d);
 	}
 	for (size_t i = 0; (p = isc_totals_calls_at(totals, i)) != NULL; i++) {
 		isc_buffer_format(&d->line,
@@ -407,7 +384,20 @@ static void dump_functions(struct dump *d, const isc_totals *totals)
 					  " windows %" PRIu64 " inside_ns %" PRIu64 " between_ns %" PRIu64
 					  " farthest_ns %" PRIu64,
 					  p->windows, p->inside_ns, p->between_ns, p->farthest_ns);
-		finish(d);
+		isc_dump_finish(d);
+	}
+}
+
+static void dump_stacks(struct dump *d, const isc_totals *totals)
+{
+	const isc_total_stack *s;
+
+	for (size_t i = 0; (s = isc_totals_stack_at(totals, i)) != NULL; i++) {
+		isc_buffer_format(&d->line, "total stack p%u t%u samples %" PRIu64 " steps %" PRIu64 " cpu_ns %" PRIu64,
+				  s->process, s->thread, s->samples, s->steps, s->cpu_ns);
+		isc_dump_sample_flags(d, s->flags);
+		isc_dump_stack(d, s->process, s->stack);
+		isc_dump_finish(d);
 	}
 }
 
@@ -424,38 +414,40 @@ static bool dump_totals(struct dump *d, isc_error *err)
 	for (size_t i = 0; (t = isc_totals_thread_at(totals, i)) != NULL; i++) {
 		isc_buffer_format(&d->line, "total thread p%u t%u events %" PRIu64 " first ", t->process, t->thread,
 				  t->events);
-		add_time(d, isc_trace_ticks_to_ns(d->trace, t->first_ticks));
+		isc_dump_time(d, isc_trace_ticks_to_ns(d->trace, t->first_ticks));
 		isc_buffer_text(&d->line, " last ");
-		add_time(d, isc_trace_ticks_to_ns(d->trace, t->last_ticks));
-		finish(d);
+		isc_dump_time(d, isc_trace_ticks_to_ns(d->trace, t->last_ticks));
+		isc_dump_finish(d);
 	}
 	for (size_t i = 0; (s = isc_totals_scope_at(totals, i)) != NULL; i++) {
 		isc_buffer_format(&d->line, "total scope p%u", s->process);
-		add_name(d, s->process, s->name);
+		isc_dump_name(d, s->process, s->name);
 		isc_buffer_format(
 			&d->line,
 			" count %" PRIu64 " open %" PRIu64 " unmatched %" PRIu64 " total_ticks %" PRIu64
 			" min_ticks %" PRIu64 " max_ticks %" PRIu64 " p50_ticks %" PRIu64 " p99_ticks %" PRIu64,
 			s->count, s->open, s->unmatched, s->total_ticks, s->min_ticks, s->max_ticks,
 			isc_histogram_percentile(s->histogram, 0.5), isc_histogram_percentile(s->histogram, 0.99));
-		finish(d);
+		isc_dump_finish(d);
 	}
 	for (size_t i = 0; (m = isc_totals_mark_at(totals, i)) != NULL; i++) {
 		isc_buffer_format(&d->line, "total mark p%u", m->process);
-		add_name(d, m->process, m->name);
+		isc_dump_name(d, m->process, m->name);
 		isc_buffer_format(&d->line, " count %" PRIu64, m->count);
-		finish(d);
+		isc_dump_finish(d);
 	}
 	for (size_t i = 0; (c = isc_totals_counter_at(totals, i)) != NULL; i++) {
 		isc_buffer_format(&d->line, "total counter p%u", c->process);
-		add_name(d, c->process, c->name);
+		isc_dump_name(d, c->process, c->name);
 		isc_buffer_format(&d->line, " count %" PRIu64 " min %.17g max %.17g sum %.17g last %.17g", c->count,
 				  c->min, c->max, c->sum, c->last);
-		finish(d);
+		isc_dump_finish(d);
 	}
 	dump_functions(d, totals);
+	dump_stacks(d, totals);
+	isc_dump_waits(d, totals);
 	isc_buffer_format(&d->line, "total events %" PRIu64, isc_totals_events(totals));
-	finish(d);
+	isc_dump_finish(d);
 	isc_totals_free(totals);
 	return true;
 }
@@ -467,10 +459,10 @@ static void dump_end(struct dump *d)
 
 	if (end != NULL) {
 		isc_buffer_text(&d->line, "end ");
-		add_time(d, end->end_ns);
+		isc_dump_time(d, end->end_ns);
 		if (end->known)
 			add_status(d, end->wait_status);
-		finish(d);
+		isc_dump_finish(d);
 	}
 	const struct {
 		const char *name;
@@ -483,16 +475,16 @@ static void dump_end(struct dump *d)
 
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
 		isc_buffer_format(&d->line, "stats %s %" PRIu64, facts[i].name, facts[i].value);
-		finish(d);
+		isc_dump_finish(d);
 	}
 	if (s->damaged_chunks > 0) {
 		isc_buffer_format(&d->line, "stats first_damage %" PRIu64, s->first_damage);
-		finish(d);
+		isc_dump_finish(d);
 	}
 	isc_buffer_format(&d->line, "stats truncated %s", s->truncated ? "yes" : "no");
-	finish(d);
+	isc_dump_finish(d);
 	isc_buffer_format(&d->line, "stats complete %s", s->complete ? "yes" : "no");
-	finish(d);
+	isc_dump_finish(d);
 }
 
 bool isc_dump_write(isc_trace *tr, const isc_dump_options *options, FILE *out, isc_error *err)
@@ -525,7 +517,7 @@ bool isc_dump_write(isc_trace *tr, const isc_dump_options *options, FILE *out, i
 	for (size_t i = 0; (a = isc_trace_account_at(tr, i)) != NULL; i++) {
 		isc_buffer_format(&d.line, "account p%u t%u s%u produced %" PRIu64 " stored %" PRIu64 " lost %" PRIu64,
 				  a->process, a->thread, a->stream, a->produced, a->stored, a->lost);
-		finish(&d);
+		isc_dump_finish(&d);
 	}
 	good = dump_totals(&d, err);
 	dump_end(&d);

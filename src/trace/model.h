@@ -74,7 +74,8 @@ enum isc_switch_kind {
 	ISC_SWITCH_OUT = 2,	    /* went to wait */
 	ISC_SWITCH_OUT_PREEMPT = 3, /* still wanted to run */
 	ISC_SWITCH_GAP_BEGIN = 4,   /* switches were not watched from here ... */
-	ISC_SWITCH_GAP_END = 5	    /* ... to here, to stay inside the budget; tid 0 */
+	ISC_SWITCH_GAP_END = 5,	    /* ... to here, to stay inside the budget; tid 0 */
+	ISC_SWITCH_FAULT = 6	    /* memory had to be read in: what it waited for before it came back */
 };
 
 typedef struct isc_trace_switch {

@@ -289,7 +289,7 @@ const isc_trace_end *isc_trace_end_get(const isc_trace *tr)
 	return tr->ended ? &tr->end : NULL;
 }
 
-const void *isc_trace_define(const isc_trace *tr, uint32_t process, uint32_t id, uint16_t type, uint32_t *len)
+const void *isc_trace_define_any(const isc_trace *tr, uint32_t process, uint32_t id, uint16_t *type, uint32_t *len)
 {
 	/* Generations may form a circle in a broken file: the way up is bounded. */
 	for (int i = 0; i < ANCESTORS_MAX; i++) {
@@ -298,10 +298,11 @@ const void *isc_trace_define(const isc_trace *tr, uint32_t process, uint32_t id,
 
 		if (d != NULL) {
 			*len = d->len;
-			return d->type == type ? d->data : NULL;
+			*type = d->type;
+			return d->data;
 		}
 		p = isc_state_process(&tr->state, process);
-		if (p == NULL || id >= p->defs_base_id)
+		if (p == NULL || (id & ~ISC_DEF_NAMED) >= p->defs_base_id)
 			return NULL;
 		p = isc_state_process_of_gen(&tr->state, p->defs_parent_gen);
 		if (p == NULL || p->process == process)
@@ -309,6 +310,14 @@ const void *isc_trace_define(const isc_trace *tr, uint32_t process, uint32_t id,
 		process = p->process;
 	}
 	return NULL;
+}
+
+const void *isc_trace_define(const isc_trace *tr, uint32_t process, uint32_t id, uint16_t type, uint32_t *len)
+{
+	uint16_t found = 0;
+	const void *data = isc_trace_define_any(tr, process, id, &found, len);
+
+	return found == type ? data : NULL;
 }
 
 const void *isc_trace_define_at(const isc_trace *tr, size_t i, uint32_t *process, uint16_t *type, uint32_t *len)

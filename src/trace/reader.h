@@ -57,6 +57,8 @@ const isc_trace_end *isc_trace_end_get(const isc_trace *tr); /* NULL: no end chu
 /* A definition's bytes, with those of the parents that it was forked from.
  * NULL when unknown.  Borrowed until close. */
 const void *isc_trace_define(const isc_trace *tr, uint32_t process, uint32_t id, uint16_t type, uint32_t *len);
+/* The same of whatever type it is. */
+const void *isc_trace_define_any(const isc_trace *tr, uint32_t process, uint32_t id, uint16_t *type, uint32_t *len);
 
 /* Definitions by rank from 0, in the order of the file; NULL past the end.  Borrowed until close. */
 const void *isc_trace_define_at(const isc_trace *tr, size_t i, uint32_t *process, uint16_t *type, uint32_t *len);

@@ -40,6 +40,8 @@ void isc_totals_free(isc_totals *t)
 	}
 	for (int i = 0; i < 4; i++)
 		isc_hashmap_fini(&t->by_name[i]);
+	isc_hashmap_fini(&t->by_stack);
+	isc_hashmap_fini(&t->by_wait);
 	isc_hashmap_fini(&t->by_thread);
 	isc_hashmap_fini(&t->by_lane);
 	isc_hashmap_fini(&t->by_process);
@@ -51,6 +53,8 @@ void isc_totals_free(isc_totals *t)
 	free(t->marks);
 	free(t->counters);
 	free(t->threads);
+	free(t->stacks);
+	free(t->waits);
 	free(t->lanes);
 	free(t);
 }
@@ -133,6 +137,21 @@ isc_total_function *isc_totals_add_function(isc_totals *t, uint32_t process, uin
 	return &t->functions[t->function_count - 1];
 }
 
+isc_total_stack *isc_totals_add_stack(isc_totals *t, uint32_t thread, uint32_t stack)
+{
+	ADD(t, stacks, stack_count, stack_room, &t->by_stack, isc_hashmap_key(thread, stack), ISC_WEIGHT_STACK);
+	t->stacks[t->stack_count - 1] = (isc_total_stack){.thread = thread, .stack = stack};
+	return &t->stacks[t->stack_count - 1];
+}
+
+isc_total_wait *isc_totals_add_wait(isc_totals *t, uint32_t thread_and_call, uint32_t stack)
+{
+	ADD(t, waits, wait_count, wait_room, &t->by_wait, isc_hashmap_key(thread_and_call, stack), ISC_WEIGHT_WAIT);
+	t->waits[t->wait_count - 1] =
+		(isc_total_wait){.thread = thread_and_call >> 5, .call = thread_and_call & 31, .stack = stack};
+	return &t->waits[t->wait_count - 1];
+}
+
 struct isc_totals_process *isc_totals_add_process(isc_totals *t, uint32_t process)
 {
 	ADD(t, processes, process_count, process_room, &t->by_process, process, ISC_WEIGHT_CALLS);
@@ -144,10 +163,10 @@ struct isc_totals_process *isc_totals_add_process(isc_totals *t, uint32_t proces
  * What would hurt most is refused last: without a bucket a percentile is rough,
  * without a name two scopes are one, without an open scope a duration is missed.
  */
-static bool has_room(const isc_totals *t, unsigned weight)
+bool isc_totals_has_room(const isc_totals *t, unsigned weight)
 {
 	bool name = weight == ISC_WEIGHT_SCOPE || weight == ISC_WEIGHT_MARK || weight == ISC_WEIGHT_COUNTER ||
-		    weight == ISC_WEIGHT_FUNCTION;
+		    weight == ISC_WEIGHT_FUNCTION || weight == ISC_WEIGHT_STACK || weight == ISC_WEIGHT_WAIT;
 	uint64_t spared = weight == ISC_WEIGHT_BUCKET ? t->weight_max / 4 : name ? t->weight_max / 8 : 0;
 
 	return t->weight + weight <= t->weight_max - spared && (spared == 0 || t->memory < ISC_TOTALS_MEMORY_MAX);
@@ -160,7 +179,7 @@ static bool has_room(const isc_totals *t, unsigned weight)
  */
 static uint64_t key_within(isc_totals *t, const isc_hashmap *map, uint32_t process, uint32_t name, unsigned weight)
 {
-	if (has_room(t, weight))
+	if (isc_totals_has_room(t, weight))
 		return isc_hashmap_key(process, name);
 	t->folded++;
 	return isc_hashmap_find(map, isc_hashmap_key(process, 0)) != NULL ? isc_hashmap_key(process, 0) : 0;
@@ -214,6 +233,17 @@ isc_total_function *isc_totals_function_of(isc_totals *t, uint32_t process, uint
 		    t->functions);
 }
 
+/* Threads are numbered over all processes. */
+static isc_total_stack *stack_of(isc_totals *t, uint32_t thread, uint32_t stack)
+{
+	FIND_OR_ADD(t, &t->by_stack, thread, stack, ISC_WEIGHT_STACK, isc_totals_add_stack, t->stacks);
+}
+
+isc_total_wait *isc_totals_wait_of(isc_totals *t, uint32_t thread_and_call, uint32_t stack)
+{
+	FIND_OR_ADD(t, &t->by_wait, thread_and_call, stack, ISC_WEIGHT_WAIT, isc_totals_add_wait, t->waits);
+}
+
 static isc_total_thread *thread_of(isc_totals *t, uint32_t process, uint32_t thread)
 {
 	FIND_OR_ADD(t, &t->by_thread, process, thread, ISC_WEIGHT_THREAD, isc_totals_add_thread, t->threads);
@@ -238,7 +268,7 @@ isc_totals_lane *isc_totals_lane_of(isc_totals *t, uint32_t process, uint32_t th
 
 	if (lane != NULL)
 		return lane;
-	if (!has_room(t, ISC_WEIGHT_LANE)) {
+	if (!isc_totals_has_room(t, ISC_WEIGHT_LANE)) {
 		/* All further lanes share one, on which nothing is pushed. */
 		t->folded++;
 		process = thread = 0;
@@ -284,7 +314,7 @@ static bool enter_scope(isc_totals *t, isc_totals_lane *lane, const isc_record *
 	if (e == NULL)
 		return false;
 	e->scope.open++;
-	if (lane->stream > 1 || lane->depth >= OPEN_MAX || !has_room(t, ISC_WEIGHT_OPEN)) {
+	if (lane->stream > 1 || lane->depth >= OPEN_MAX || !isc_totals_has_room(t, ISC_WEIGHT_OPEN)) {
 		t->folded++;
 		return true;
 	}
@@ -298,7 +328,7 @@ static bool count_scope(isc_totals *t, struct isc_totals_scope_entry *e, uint64_
 	uint64_t octaves = e->histogram.octaves;
 	uint32_t buckets = e->histogram.buckets;
 
-	if (has_room(t, ISC_WEIGHT_BUCKET)) {
+	if (isc_totals_has_room(t, ISC_WEIGHT_BUCKET)) {
 		if (!isc_histogram_add(&e->histogram, ticks))
 			return false;
 	} else {
@@ -335,6 +365,8 @@ static bool leave_scope(isc_totals *t, isc_totals_lane *lane, const isc_record *
 	lane->depth--;
 	t->weight -= ISC_WEIGHT_OPEN;
 	e->scope.open -= e->scope.open > 0;
+	if (lane->depth == 0)
+		t->threads[lane->total].scope_ticks += ticks;
 	return count_scope(t, e, ticks);
 }
 static bool enter_span(isc_totals *t, const isc_totals_lane *lane, const isc_record *r)
@@ -375,6 +407,7 @@ static bool leave_span(isc_totals *t, const isc_totals_lane *lane, const isc_rec
 		e->scope.open--;
 	else if (r->arg == ISC_SPAN_MOVED)
 		e->early++;
+	t->threads[lane->total].scope_ticks += span.more;
 	return count_scope(t, e, span.more);
 }
 
@@ -400,6 +433,37 @@ static bool count_sample(isc_totals *t, uint32_t process, uint32_t name, const v
 	return true;
 }
 
+static bool add_sample(isc_totals *t, const isc_totals_lane *lane, const isc_record *r, const void *extra,
+		       uint32_t extra_len)
+{
+	isc_sample_counts counts;
+	isc_total_stack *s;
+	isc_sample body;
+
+	if (extra_len < sizeof(body))
+		return true;
+	memcpy(&body, extra, sizeof(body));
+	s = stack_of(t, lane->thread, r->id);
+	if (s == NULL)
+		return false;
+	s->process = s->thread == lane->thread ? lane->process : 0;
+	s->flags |= body.flags;
+	s->samples++;
+	s->steps += r->arg;
+	s->cpu_ns += (uint64_t)r->arg * body.period_ns;
+	t->sample_ns += body.cost_ns;
+	if (extra_len >= sizeof(body) + sizeof(counts)) {
+		memcpy(&counts, (const char *)extra + sizeof(body), sizeof(counts));
+		s->grown += counts.grown;
+		if (counts.instructions != ISC_COUNT_UNKNOWN) {
+			s->counted++;
+			s->instructions += counts.instructions;
+			s->cycles += counts.cycles;
+		}
+	}
+	return true;
+}
+
 static bool count_mark(isc_totals *t, uint32_t process, uint32_t name)
 {
 	isc_total_mark *m = mark_of(t, process, name);
@@ -420,6 +484,10 @@ bool isc_totals_lane_feed(isc_totals *t, isc_totals_lane *lane, const isc_record
 	thread->events++;
 	lane->events++;
 	t->events++;
+	/* The program runs, so it has jumped out of the wait. */
+	if (__builtin_expect(lane->wait_call != 0, 0) && first->kind <= ISC_KIND_MISSED &&
+	    !isc_totals_wait_close(t, lane, first->ticks))
+		return false;
 	if (first->kind >= ISC_KIND_CALL_ENTER && first->kind <= ISC_KIND_BURST) {
 		bool fed = isc_totals_calls_feed(t, lane, first, extra, extra_len);
 
@@ -440,6 +508,13 @@ bool isc_totals_lane_feed(isc_totals *t, isc_totals_lane *lane, const isc_record
 		return count_mark(t, lane->process, first->id);
 	case ISC_KIND_COUNTER:
 		return count_sample(t, lane->process, first->id, extra, extra_len);
+	case ISC_KIND_SAMPLE:
+		return add_sample(t, lane, first, extra, extra_len);
+	case ISC_KIND_WAIT_ENTER:
+	case ISC_KIND_WAIT_EXIT:
+	case ISC_KIND_WAIT_BRIEF:
+	case ISC_KIND_GC:
+		return isc_totals_waits_feed(t, lane, first, extra, extra_len);
 	case ISC_KIND_THREAD_NAME:
 		thread->name = first->id;
 		return true;
@@ -481,26 +556,19 @@ const isc_total_thread *isc_totals_thread_at(isc_totals *t, size_t i)
 	return i < t->thread_count ? &t->threads[i] : NULL;
 }
 
+const isc_total_stack *isc_totals_stack_at(const isc_totals *t, size_t i)
+{
+	return i < t->stack_count ? &t->stacks[i] : NULL;
+}
+
+const isc_total_wait *isc_totals_wait_at(const isc_totals *t, size_t i)
+{
+	return i < t->wait_count ? &t->waits[i] : NULL;
+}
+
 const isc_total_function *isc_totals_function_at(const isc_totals *t, size_t i)
 {
 	return i < t->function_count ? &t->functions[i] : NULL;
-}
-
-isc_totals_cost isc_totals_calls_cost(const isc_totals *t)
-{
-	isc_totals_cost all = {0};
-
-	for (size_t i = 0; i < t->function_count; i++) {
-		const isc_total_function *f = &t->functions[i];
-		const uint64_t *at = isc_hashmap_find(&t->by_process, f->process);
-		double cost = at != NULL ? t->processes[*at].calls.cost / 16.0 : 0;
-
-		if (cost <= 0)
-			continue;
-		all.ns += cost * ((double)f->calls + (double)f->window_calls);
-		all.events += 2 * f->calls;
-	}
-	return all;
 }
 
 const isc_total_calls *isc_totals_calls_at(const isc_totals *t, size_t i)

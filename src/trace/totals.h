@@ -59,7 +59,8 @@ typedef struct isc_total_thread {
 	uint64_t events;
 	uint64_t first_ticks;
 	uint64_t last_ticks;
-	uint32_t name; /* definition id of what it called itself last; 0: nothing */
+	uint32_t name;	      /* definition id of what it called itself last; 0: nothing */
+	uint64_t scope_ticks; /* in scopes that were left on it; spans inside others count too */
 } isc_total_thread;
 
 /* What counting costs is known about: at least, likely and at most. */
@@ -120,6 +121,35 @@ typedef struct isc_total_calls {
 	uint64_t end_ns;       /* of the process; 0: not said */
 } isc_total_calls;
 
+/* Samples of one stack on one thread.  What is summed is CPU time: steps differ in length. */
+typedef struct isc_total_stack {
+	uint32_t process;
+	uint32_t thread;
+	uint32_t stack; /* definition id; 0: none, or not known */
+	uint32_t flags; /* enum isc_sample_flag, of any of them */
+	uint64_t samples;
+	uint64_t steps;
+	uint64_t cpu_ns;
+	uint64_t counted; /* samples that have the next two */
+	uint64_t instructions, cycles;
+	uint64_t grown; /* bytes of memory, at most */
+} isc_total_stack;
+
+/* Waits of one thread in one call from one stack, and its collections of garbage. */
+typedef struct isc_total_wait {
+	uint32_t process;
+	uint32_t thread;
+	uint32_t call;	/* enum isc_wait_call */
+	uint32_t stack; /* definition id; 0: not known */
+	uint64_t count;
+	uint64_t ticks;
+	uint64_t max_ticks;
+	uint64_t brief_ticks;  /* of these: in waits that were told as a sum */
+	uint64_t unseen;       /* collections that were not told of */
+	uint32_t holder;       /* tid that the longest waited for; 0: not known */
+	uint32_t holder_stack; /* 0: not known */
+} isc_total_wait;
+
 isc_status isc_totals_new(isc_totals **out, isc_error *err);
 void isc_totals_free(isc_totals *t);
 
@@ -140,8 +170,12 @@ void isc_totals_close_calls(isc_totals *t, uint32_t process, uint32_t thread, ui
 isc_status isc_totals_recall(isc_totals *t, uint32_t process, uint32_t thread, uint8_t stream, const isc_record *first,
 			     const void *extra, uint32_t extra_len, isc_error *err);
 
+/* A wait began before what is fed, and goes on. */
+isc_status isc_totals_open_wait(isc_totals *t, uint32_t process, uint32_t thread, uint8_t stream, uint32_t call,
+				uint32_t stack, uint64_t ticks, isc_error *err);
+
 /*
- * Nothing more will be fed: calls that are open end now.  When that is, end()
+ * Nothing more will be fed: calls and waits that are open end now.  When that is, end()
  * says for each thread and stream, which was last heard of at `last`; NULL: then.
  */
 typedef uint64_t isc_totals_end(void *self, uint32_t process, uint32_t thread, uint8_t stream, uint64_t last);
@@ -156,12 +190,16 @@ const isc_total_calls *isc_totals_calls_at(const isc_totals *t, size_t i);
 typedef struct isc_totals_cost {
 	double ns;
 	uint64_t events;
+	double sample_ns;     /* what samples and waits took, as they say */
+	uint64_t collections; /* of garbage that were told of */
 } isc_totals_cost;
 isc_totals_cost isc_totals_calls_cost(const isc_totals *t);
 const isc_total_scope *isc_totals_scope_at(isc_totals *t, size_t i);
 const isc_total_mark *isc_totals_mark_at(isc_totals *t, size_t i);
 const isc_total_counter *isc_totals_counter_at(isc_totals *t, size_t i);
 const isc_total_thread *isc_totals_thread_at(isc_totals *t, size_t i);
+const isc_total_stack *isc_totals_stack_at(const isc_totals *t, size_t i);
+const isc_total_wait *isc_totals_wait_at(const isc_totals *t, size_t i);
 
 uint64_t isc_totals_events(const isc_totals *t); /* fed in all */
 uint64_t isc_totals_folded(const isc_totals *t); /* names, threads, buckets and scopes past the bound */

@@ -462,7 +462,9 @@ isc_status isc_totals_recall(isc_totals *t, uint32_t process, uint32_t thread, u
 	isc_totals_lane *lane = isc_totals_lane_of(t, process, thread, stream);
 	bool fed = lane != NULL && isc_totals_calls_of(t, lane) != NULL;
 
-	if (fed && first->kind == ISC_KIND_BURST)
+	if (fed && first->kind == ISC_KIND_GC)
+		fed = isc_totals_waits_feed(t, lane, first, extra, extra_len);
+	else if (fed && first->kind == ISC_KIND_BURST)
 		fed = isc_totals_window(t, lane, first, extra, extra_len, true);
 	else if (fed)
 		fed = isc_totals_calls_feed(t, lane, first, extra, extra_len);
@@ -498,11 +500,15 @@ void isc_totals_settle(isc_totals *t, isc_totals_end *end, void *self)
 		uint64_t at = lane->last;
 		isc_total_calls *p;
 
+		if (lane->calls == NULL && lane->wait_call == 0)
+			continue;
+		if (end != NULL)
+			at = end(self, lane->process, lane->thread, lane->stream, lane->last);
+		/* Without memory it goes untold, like one that was never entered. */
+		(void)isc_totals_wait_close(t, lane, at);
 		if (lane->calls == NULL)
 			continue;
 		p = &t->processes[lane->calls->process].calls;
-		if (end != NULL)
-			at = end(self, lane->process, lane->thread, lane->stream, lane->last);
 		close_all(t, lane, at);
 		p->last_ticks = at > p->last_ticks ? at : p->last_ticks;
 	}

@@ -18,6 +18,8 @@ enum {
 	ISC_WEIGHT_MARK = 24,
 	ISC_WEIGHT_COUNTER = 64,
 	ISC_WEIGHT_THREAD = 49,
+	ISC_WEIGHT_STACK = 48,
+	ISC_WEIGHT_WAIT = 72,
 	ISC_WEIGHT_FUNCTION = 200,
 	ISC_WEIGHT_CALLS = 120,
 	ISC_WEIGHT_LANE = 72, /* with its calls */
@@ -74,10 +76,13 @@ typedef struct isc_totals_lane {
 	uint32_t thread;
 	uint8_t stream;
 	uint64_t next;
-	uint64_t events; /* stored */
-	uint64_t last;	 /* ticks of its last event */
-	bool lossy;	 /* events of it were lost */
-	size_t total;	 /* index of its thread's total */
+	uint64_t events;    /* stored */
+	uint64_t last;	    /* ticks of its last event */
+	bool lossy;	    /* events of it were lost */
+	size_t total;	    /* index of its thread's total */
+	uint32_t wait_call; /* of a wait that is open; 0: none */
+	uint32_t wait_stack;
+	uint64_t wait_ticks; /* when it began */
 	isc_totals_open *open;
 	size_t depth, room;
 	isc_totals_calls *calls; /* NULL: none yet */
@@ -110,16 +115,22 @@ struct isc_totals {
 	uint64_t events, folded;
 	isc_totals_recent recent[ISC_TOTALS_RECENT]; /* scopes used lately, by a few bits of their name */
 	isc_hashmap by_name[4];			     /* process and name to index; one for each of the next four */
+	isc_hashmap by_stack;			     /* thread and stack */
+	isc_hashmap by_wait;			     /* thread and call, stack */
 	struct isc_totals_scope_entry *scopes;
 	isc_total_mark *marks;
 	isc_total_counter *counters;
 	isc_total_function *functions;
 	isc_total_thread *threads;
+	uint64_t sample_ns; /* that samples say they took; of what was fed */
+	isc_total_stack *stacks;
+	isc_total_wait *waits;
 	struct isc_totals_process *processes;
 	isc_totals_lane **lanes;
 	size_t scope_count, scope_room, mark_count, mark_room, counter_count, counter_room;
 	size_t function_count, function_room, process_count, process_room;
-	size_t thread_count, thread_room, lane_count, lane_room;
+	size_t thread_count, thread_room, lane_count, lane_room, stack_count, stack_room;
+	size_t wait_count, wait_room;
 	isc_hashmap by_thread, by_lane, by_process;
 	bool pauses; /* some process was paused */
 };
@@ -139,6 +150,7 @@ isc_total_mark *isc_totals_add_mark(isc_totals *t, uint32_t process, uint32_t na
 isc_total_counter *isc_totals_add_counter(isc_totals *t, uint32_t process, uint32_t name);
 isc_total_thread *isc_totals_add_thread(isc_totals *t, uint32_t process, uint32_t thread);
 isc_total_function *isc_totals_add_function(isc_totals *t, uint32_t process, uint32_t code);
+isc_total_stack *isc_totals_add_stack(isc_totals *t, uint32_t thread, uint32_t stack);
 struct isc_totals_process *isc_totals_add_process(isc_totals *t, uint32_t process);
 bool isc_totals_lane_push(isc_totals_lane *lane, isc_totals_open open);
 
@@ -161,6 +173,18 @@ static inline bool isc_totals_lane_reach(isc_totals *t, isc_totals_lane *lane, u
 }
 /* Ends the open calls of an id on a lane: nobody will see them end. */
 void isc_totals_calls_abandon(isc_totals *t, isc_totals_lane *lane, uint32_t id);
+
+/* totals_waits.c.  A wait or a collection; false: no memory. */
+bool isc_totals_waits_feed(isc_totals *t, isc_totals_lane *lane, const isc_record *r, const void *extra,
+			   uint32_t extra_len);
+/* The open wait of a lane is over, and nobody told how long it took. */
+bool isc_totals_wait_close(isc_totals *t, isc_totals_lane *lane, uint64_t ticks);
+isc_total_wait *isc_totals_add_wait(isc_totals *t, uint32_t thread_and_call, uint32_t stack);
+isc_total_wait *isc_totals_wait_of(isc_totals *t, uint32_t thread_and_call, uint32_t stack); /* found or added */
+#define ISC_WAIT_KEY(thread, call) ((uint32_t)(thread) << 5 | ((call) & 31u))
+
+/* Is there room for something of this weight? */
+bool isc_totals_has_room(const isc_totals *t, unsigned weight);
 
 /* totals_pause.c: a GOVERNED record; false: no memory. */
 bool isc_totals_govern(isc_totals *t, isc_totals_lane *lane, const isc_record *r);

@@ -119,3 +119,22 @@ bool isc_totals_govern(isc_totals *t, isc_totals_lane *lane, const isc_record *r
 	govern_all(t, lane, r);
 	return true;
 }
+
+isc_totals_cost isc_totals_calls_cost(const isc_totals *t)
+{
+	isc_totals_cost all = {.sample_ns = (double)t->sample_ns};
+
+	for (size_t i = 0; i < t->function_count; i++) {
+		const isc_total_function *f = &t->functions[i];
+		const uint64_t *at = isc_hashmap_find(&t->by_process, f->process);
+		double cost = at != NULL ? t->processes[*at].calls.cost / 16.0 : 0;
+
+		if (cost <= 0)
+			continue;
+		all.ns += cost * ((double)f->calls + (double)f->window_calls);
+		all.events += 2 * f->calls;
+	}
+	for (size_t i = 0; i < t->wait_count; i++)
+		all.collections += t->waits[i].call == ISC_WAIT_GC ? t->waits[i].count : 0;
+	return all;
+}

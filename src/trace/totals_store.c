@@ -7,7 +7,24 @@
  * then still fits into the smallest segment. */
 #define PART_BYTES (16u << 10)
 
-enum entry { END_OF_PART, SCOPE, MARK, COUNTER, THREAD, LANE, FACTS, FUNCTION, PROCESS, CALLS, ENTRIES };
+enum entry {
+	END_OF_PART,
+	SCOPE,
+	MARK,
+	COUNTER,
+	THREAD,
+	LANE,
+	FACTS,
+	FUNCTION,
+	PROCESS,
+	CALLS,
+	STACK,
+	WAIT,
+	OPEN_WAIT,
+	IN_SCOPES,
+	COUNTS,
+	ENTRIES
+};
 
 /* What follows the head of a function. */
 enum { ESTIMATED = 1, GOVERNED = 2, SAMPLED = 4, COUNTED = 8, WINDOWED = 16, UNSEEN = 32, OFF = 64 };
@@ -168,6 +185,12 @@ void isc_totals_write(const isc_totals *t, const isc_totals_cover *cover, isc_bu
 	}
 	for (size_t i = 0; i < t->lane_count; i++)
 		write_lane(&p, t->lanes[i]);
+	for (size_t i = 0; i < t->thread_count; i++) {
+		if (t->threads[i].scope_ticks == 0)
+			continue;
+		begin_entry(&p, IN_SCOPES);
+		FIELDS(&p, t->threads[i].process, t->threads[i].thread, t->threads[i].scope_ticks);
+	}
 	for (size_t i = 0; i < t->scope_count; i++)
 		write_scope(&p, &t->scopes[i]);
 	/* Open calls find their process, their function and their lane. */
@@ -178,6 +201,31 @@ void isc_totals_write(const isc_totals *t, const isc_totals_cover *cover, isc_bu
 	for (size_t i = 0; i < t->lane_count; i++) {
 		if (t->lanes[i]->calls != NULL)
 			write_calls(&p, t->lanes[i]);
+	}
+	for (size_t i = 0; i < t->stack_count; i++) {
+		const isc_total_stack *s = &t->stacks[i];
+
+		begin_entry(&p, STACK);
+		FIELDS(&p, s->process, s->thread, s->stack, s->samples, s->steps, s->cpu_ns, s->flags);
+		if (s->counted == 0 && s->grown == 0)
+			continue;
+		begin_entry(&p, COUNTS);
+		FIELDS(&p, s->thread, s->stack, s->counted, s->instructions, s->cycles, s->grown);
+	}
+	for (size_t i = 0; i < t->wait_count; i++) {
+		const isc_total_wait *w = &t->waits[i];
+
+		begin_entry(&p, WAIT);
+		FIELDS(&p, w->process, w->thread, w->call, w->stack, w->count, w->ticks, w->max_ticks, w->brief_ticks,
+		       w->unseen, w->holder, w->holder_stack);
+	}
+	for (size_t i = 0; i < t->lane_count; i++) {
+		const isc_totals_lane *l = t->lanes[i];
+
+		if (l->wait_call == 0)
+			continue;
+		begin_entry(&p, OPEN_WAIT);
+		FIELDS(&p, l->process, l->thread, l->stream, l->wait_call, l->wait_stack, l->wait_ticks);
 	}
 	for (size_t i = 0; i < t->mark_count; i++) {
 		begin_entry(&p, MARK);
@@ -421,6 +469,82 @@ static isc_status read_calls(isc_totals *t, struct reading *r)
 	return ISC_OK;
 }
 
+static isc_status read_stack(isc_totals *t, struct reading *r)
+{
+	isc_total_stack s = {0}, *e;
+
+	if (!get_pair(r, &s.process, &s.thread) || !isc_varint_get32(&r->at, r->end, &s.stack) || !get(r, &s.samples) ||
+	    !get(r, &s.steps) || !get(r, &s.cpu_ns) || !isc_varint_get32(&r->at, r->end, &s.flags))
+		return ISC_ERR_CORRUPT;
+	e = isc_totals_add_stack(t, s.thread, s.stack);
+	if (e == NULL)
+		return ISC_ERR_NOMEM;
+	*e = s;
+	return ISC_OK;
+}
+
+/* Of a stack that was told of before. */
+static isc_status read_counts(isc_totals *t, struct reading *r)
+{
+	uint32_t thread, stack;
+	uint64_t *at;
+	isc_total_stack *s;
+
+	if (!get_pair(r, &thread, &stack))
+		return ISC_ERR_CORRUPT;
+	at = isc_hashmap_find(&t->by_stack, isc_hashmap_key(thread, stack));
+	if (at == NULL)
+		return ISC_ERR_CORRUPT;
+	s = &t->stacks[*at];
+	return get(r, &s->counted) && get(r, &s->instructions) && get(r, &s->cycles) && get(r, &s->grown)
+		       ? ISC_OK
+		       : ISC_ERR_CORRUPT;
+}
+
+static isc_status read_wait(isc_totals *t, struct reading *r)
+{
+	isc_total_wait w, *e;
+	uint64_t call;
+
+	if (!get_pair(r, &w.process, &w.thread) || !isc_varint_get_max(&r->at, r->end, ISC_WAIT_GC, &call) ||
+	    !isc_varint_get32(&r->at, r->end, &w.stack) || !get(r, &w.count) || !get(r, &w.ticks) ||
+	    !get(r, &w.max_ticks) || !get(r, &w.brief_ticks) || !get(r, &w.unseen) ||
+	    !get_pair(r, &w.holder, &w.holder_stack))
+		return ISC_ERR_CORRUPT;
+	w.call = (uint32_t)call;
+	e = isc_totals_add_wait(t, ISC_WAIT_KEY(w.thread, w.call), w.stack);
+	if (e == NULL)
+		return ISC_ERR_NOMEM;
+	*e = w;
+	return ISC_OK;
+}
+
+static isc_status read_in_scopes(isc_totals *t, struct reading *r)
+{
+	uint32_t process, thread;
+	uint64_t ticks, *at;
+
+	if (!get_pair(r, &process, &thread) || !get(r, &ticks))
+		return ISC_ERR_CORRUPT;
+	at = isc_hashmap_find(&t->by_thread, isc_hashmap_key(process, thread));
+	if (at == NULL)
+		return ISC_ERR_CORRUPT;
+	t->threads[*at].scope_ticks = ticks;
+	return ISC_OK;
+}
+
+static isc_status read_open_wait(isc_totals *t, struct reading *r)
+{
+	uint32_t process, thread, stack;
+	uint64_t stream, call, ticks;
+
+	if (!get_pair(r, &process, &thread) || !isc_varint_get_max(&r->at, r->end, 3, &stream) ||
+	    !isc_varint_get_max(&r->at, r->end, ISC_WAIT_CALLS - 1, &call) ||
+	    !isc_varint_get32(&r->at, r->end, &stack) || !get(r, &ticks))
+		return ISC_ERR_CORRUPT;
+	return isc_totals_open_wait(t, process, thread, (uint8_t)stream, (uint32_t)call, stack, ticks, NULL);
+}
+
 bool isc_totals_read_cover(const uint8_t **at, const uint8_t *end, isc_totals_cover *cover)
 {
 	return isc_varint_get32(at, end, &cover->sequence) && isc_varint_get(at, end, &cover->events);
@@ -429,9 +553,11 @@ bool isc_totals_read_cover(const uint8_t **at, const uint8_t *end, isc_totals_co
 isc_status isc_totals_read(isc_totals *t, const uint8_t *raw, size_t len)
 {
 	isc_status (*const readers[])(isc_totals *, struct reading *) = {
-		[SCOPE] = read_scope,	    [MARK] = read_mark,	      [COUNTER] = read_counter,
-		[THREAD] = read_thread,	    [LANE] = read_lane,	      [FACTS] = read_facts,
-		[FUNCTION] = read_function, [PROCESS] = read_process, [CALLS] = read_calls};
+		[SCOPE] = read_scope,	      [MARK] = read_mark,	[COUNTER] = read_counter,
+		[THREAD] = read_thread,	      [LANE] = read_lane,	[FACTS] = read_facts,
+		[FUNCTION] = read_function,   [PROCESS] = read_process, [CALLS] = read_calls,
+		[STACK] = read_stack,	      [WAIT] = read_wait,	[OPEN_WAIT] = read_open_wait,
+		[IN_SCOPES] = read_in_scopes, [COUNTS] = read_counts};
 	struct reading r = {raw, raw + len};
 	isc_totals_cover cover;
 	isc_status st = ISC_OK;

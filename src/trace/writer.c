@@ -496,6 +496,8 @@ void isc_writer_stats_get(const isc_writer *w, isc_writer_stats *out)
 	out->chunks = w->space.chunks;
 	out->call_events = cost.events;
 	out->call_ns = cost.ns;
+	out->sample_ns = cost.sample_ns;
+	out->collections = cost.collections;
 }
 
 isc_status isc_writer_close(isc_writer *w, const isc_trace_end *end, isc_error *err)

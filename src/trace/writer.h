@@ -87,6 +87,8 @@ typedef struct isc_writer_stats {
 	uint64_t chunks;
 	uint64_t call_events; /* of Python calls, as far as their cost is known */
 	double call_ns;	      /* what those took in the program */
+	double sample_ns;     /* what samples and waits took there */
+	uint64_t collections; /* of garbage that were told of */
 } isc_writer_stats;
 void isc_writer_stats_get(const isc_writer *w, isc_writer_stats *out);
 

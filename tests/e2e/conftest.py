@@ -16,9 +16,16 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from tests.e2e.accounting import beside
+else:
+    # Test modules are not packages; this is how they share accounting.py and waiting.py.
+    sys.path.insert(0, str(Path(__file__).resolve().parent))
+    from accounting import beside
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGETS = ROOT / "tests" / "targets"
@@ -51,6 +58,12 @@ class Run:
     def report(self) -> Facts:
         """The JSON report."""
         return json.loads(self.report_path.read_text(), object_hook=Facts)  # type: ignore[no-any-return]
+
+    @property
+    def made(self) -> int:
+        """How many events the program made itself, stored or lost; too many where samples or waits were lost."""
+        overhead = self.report.overhead
+        return int(overhead.events) + int(overhead.lost) - beside(self.dump())
 
     @property
     def verdict(self) -> Facts:

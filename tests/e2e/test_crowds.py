@@ -14,14 +14,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from tests.e2e.accounting import QUIET
     from tests.e2e.conftest import Command
     from tests.e2e.waiting import program_under, stat_of, until
 else:
     sys.path.insert(0, str(Path(__file__).resolve().parent))
+    from accounting import QUIET
     from waiting import program_under, stat_of, until
 
 Target = Callable[[str], str]
 Count = Callable[[int, int], int]
+
+# As users have it, and without what is recorded of every program, where counts are exact.
+BOTH = pytest.mark.parametrize("options", [(), QUIET], ids=["everything", "marks alone"])
 
 
 def accounted(report: Any) -> int:
@@ -48,28 +53,35 @@ def test_h2_every_program_that_a_shell_starts_in_a_loop_is_listed(inferscope: Co
     assert sorted(int(argv[1]) for argv in started) == list(range(n))
 
 
+@BOTH
 def test_d1_a_thousand_threads_at_once_are_listed_and_accounted_for(
-    inferscope: Command, target: Target, count: Count
+    inferscope: Command, target: Target, count: Count, options: tuple[str, ...]
 ) -> None:
     """D1: all write their first event at the same moment, while the memory for it is being made."""
     for _ in range(count(5, 50)):
-        run = inferscope("run", "--", target("crowd.c"), "threads", "1000")
+        run = inferscope("run", "--force", *options, "--", target("crowd.c"), "threads", "1000")
         assert (run.returncode, run.stdout, run.theirs) == (0, "threads 1000\n", "")
-        assert accounted(run.report) == 1000
+        assert run.made == 1000 or (run.report.overhead.lost > 0 and not options and run.made > 1000)
         assert len(run.report.threads) == 1001
 
 
-def test_d1_more_threads_than_there_is_room_for_are_accounted_for(inferscope: Command, target: Target) -> None:
+@BOTH
+def test_d1_more_threads_than_there_is_room_for_are_accounted_for(
+    inferscope: Command, target: Target, options: tuple[str, ...]
+) -> None:
     """Beyond the slots of a pool events are lost, and counted."""
-    run = inferscope("run", "--", target("crowd.c"), "threads", "3000")
+    run = inferscope("run", *options, "--", target("crowd.c"), "threads", "3000")
     assert (run.returncode, run.stdout, run.theirs) == (0, "threads 3000\n", "")
-    assert accounted(run.report) == 3000
+    assert accounted(run.report) == 3000 if options else run.made >= 3000
 
 
-def test_d1_a_stopped_recorder_holds_nobody_up(inferscope: Command, target: Target, count: Count) -> None:
+@BOTH
+def test_d1_a_stopped_recorder_holds_nobody_up(
+    inferscope: Command, target: Target, count: Count, options: tuple[str, ...]
+) -> None:
     """The program writes on while the recorder sleeps, and what was overwritten meanwhile is counted."""
     pause = count(2, 10)
-    running = inferscope.start("run", "--", target("crowd.c"), "storm", str((pause + 1) * 1000))
+    running = inferscope.start("run", *options, "--", target("crowd.c"), "storm", str((pause + 1) * 1000))
     assert running.stdout is not None
     assert running.stdout.readline() == "ready\n"
     program = program_under(running.pid, "crowd")
@@ -90,13 +102,18 @@ def test_d1_a_stopped_recorder_holds_nobody_up(inferscope: Command, target: Targ
     longest = int(out.split()[1])
     assert longest < 1000 * pause / 2, out
     report = inferscope.result(0).report
+    marks = int(out.split()[-1])
     assert report.overhead.lost > 0
-    assert accounted(report) == int(out.split()[-1])
+    # Every sample is at least 4 ms of CPU time.
+    assert marks <= accounted(report) <= marks + (0 if options else 250 * (pause + 1))
     assert "were lost" in str(report.warnings)
 
 
-def test_a_stopped_recorder_does_not_keep_the_program_from_ending(inferscope: Command, target: Target) -> None:
-    running = inferscope.start("run", "--", target("crowd.c"), "storm", "300")
+@BOTH
+def test_a_stopped_recorder_does_not_keep_the_program_from_ending(
+    inferscope: Command, target: Target, options: tuple[str, ...]
+) -> None:
+    running = inferscope.start("run", *options, "--", target("crowd.c"), "storm", "300")
     assert running.stdout is not None
     assert running.stdout.readline() == "ready\n"
     program = program_under(running.pid, "crowd")
@@ -107,7 +124,8 @@ def test_a_stopped_recorder_does_not_keep_the_program_from_ending(inferscope: Co
         os.kill(running.pid, signal.SIGCONT)
     out, _ = running.communicate(timeout=60)
     assert running.returncode == 0
-    assert accounted(inferscope.result(0).report) == int(out.split()[-1])
+    marks = int(out.split()[-1])
+    assert marks <= accounted(inferscope.result(0).report) <= marks + (0 if options else 75)
 
 
 def test_a_program_that_outlives_the_recorder_goes_on(inferscope: Command, target: Target, tmp_path: Path) -> None:
@@ -128,11 +146,12 @@ def test_after_duration_a_storm_goes_on_untraced(inferscope: Command, target: Ta
     assert 0 < accounted(run.report) < int(run.stdout.split()[-1])
 
 
-def test_a_program_that_closes_every_descriptor_keeps_its_files(inferscope: Command, target: Target) -> None:
-    """Daemons do: no call of ours may land in a file that took a number of ours."""
-    run = inferscope("run", "--", target("crowd.c"), "descriptors", "300")
+@pytest.mark.parametrize("rate", ["200", "1000"])
+def test_a_program_that_closes_every_descriptor_keeps_its_files(inferscope: Command, target: Target, rate: str) -> None:
+    """Daemons do: no call of ours may land in a file that took a number of ours, nor close it."""
+    run = inferscope("run", "--rate", rate, "--", target("crowd.c"), "descriptors", "300")
     assert (run.returncode, run.stdout, run.theirs) == (0, "changed 0\n100001\n", "")
-    assert accounted(run.report) == 100_001
+    assert run.made == 100_001
 
 
 @pytest.mark.plain
@@ -158,4 +177,4 @@ def test_little_room_for_the_recorder_is_no_harm_to_the_program(
     if limit == "-v 70000":  # no room in its address space
         assert "no shared memory could be opened" in str(report.warnings)
     else:
-        assert accounted(report) == 3001
+        assert inferscope.result(0).made == 3001

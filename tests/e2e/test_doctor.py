@@ -30,6 +30,7 @@ LINES = [
     "trace file",
     "clock",
     "context switches",
+    "counters",
     "locked memory",
     "cgroup",
     "numa",
@@ -70,7 +71,7 @@ COLLECTORS = {
     "python_calls": "Python calls",
     "sample": "stack samples",
     "memory": "allocations",
-    "syscalls": "system calls",
+    "syscalls": "waits",
     "gpu": "GPU work",
 }
 

@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from tests.e2e.accounting import QUIET
     from tests.e2e.conftest import Command, Run
+else:
+    from accounting import QUIET
 
 # A sanitizer wants system calls and memory that are refused here.
 pytestmark = pytest.mark.plain
@@ -264,7 +267,7 @@ def test_s4_a_limit_of_file_sizes_is_met_without_a_signal(
 def test_s4_the_programs_own_limit_is_met_by_the_program_alone(inferscope: Command, target: Target) -> None:
     """A program under a limit gets SIGXFSZ for its own writes, and none for our memory."""
     for bytes in (1, 4096, 8192, 100_000, 1 << 20):
-        run = inferscope("run", "--follow", "all", "--force", "--", target("crowd.c"), "limit", str(bytes))
+        run = inferscope("run", *QUIET, "--follow", "all", "--force", "--", target("crowd.c"), "limit", str(bytes))
         assert (run.returncode, run.stdout, run.theirs) == (0, "ours 0, its own 1\n", "")
         overhead = run.report.overhead
         # Under a small limit there is no memory for events; then the report says so.

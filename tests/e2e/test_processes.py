@@ -27,10 +27,13 @@ exec /bin/sleep 0.2
 
 
 def images(command, trace: Path) -> list[str]:
-    """Each process as flags and arguments, without times, numbers and how perf names a child's parent."""
+    """Each process as flags and arguments, without times, numbers and how perf names a child's parent.
+
+    `gen` numbers the memory that a process writes its events to, and is there if it had any: a wait, or a sample.
+    """
     done = subprocess.run([str(command.path), "dump", str(trace)], capture_output=True, text=True, check=True)
     lines = [line for line in done.stdout.splitlines() if line.startswith("process ")]
-    return sorted(re.sub(r"^process .*? end \S+ ", "", line) for line in lines)
+    return sorted(re.sub(r"^process .*? end \S+ | gen \d+", "", line) for line in lines)
 
 
 def run_script(command, before: list[str], name: str) -> list[str]:

@@ -43,7 +43,7 @@ def until(condition, seconds: float = 20.0, what: str = "condition"):
 
 
 def test_marks_and_scopes_of_all_threads_are_stored_exactly(inferscope, target) -> None:
-    run = inferscope("run", "--", target("marks.c"), "1000", "4")
+    run = inferscope("run", "--no-syscalls", "--", target("marks.c"), "1000", "4")
     report = run.report
     assert run.returncode == 0
     assert report.overhead.events + report.overhead.lost == int(run.stdout)
@@ -55,7 +55,16 @@ def test_marks_and_scopes_of_all_threads_are_stored_exactly(inferscope, target) 
 def test_a_storm_is_accounted_for_to_the_last_event(inferscope, target, count) -> None:
     """D1 from end to end: produced = stored + lost."""
     run = inferscope(
-        "run", "--trace-size-mb", "8", "--", target("marks.c"), str(count(300_000, 5_000_000)), "3", timeout=300
+        "run",
+        "--no-sample",
+        "--no-syscalls",
+        "--trace-size-mb",
+        "8",
+        "--",
+        target("marks.c"),
+        str(count(300_000, 5_000_000)),
+        "3",
+        timeout=300,
     )
     overhead = run.report.overhead
     assert overhead.events + overhead.lost == int(run.stdout)
@@ -132,7 +141,7 @@ def child_of(pid: int) -> int:
 
 def test_a_killed_recorder_leaves_the_program_running_and_the_session_to_salvage(inferscope, target) -> None:
     """H6, and what comes after: the next command reads the rest."""
-    running = inferscope.start("run", "--", target("marks.c"), "400", "1", "1000")
+    running = inferscope.start("run", "--no-sample", "--no-syscalls", "--", target("marks.c"), "400", "1", "1000")
     pid = until(lambda: child_of(running.pid), what="the program")
     time.sleep(0.1)
     running.kill()
@@ -180,7 +189,7 @@ def test_s4_a_full_shared_memory_falls_back_and_says_so(inferscope, target, tmp_
     if subprocess.run(["unshare", "-m", "true"], stderr=subprocess.DEVNULL).returncode:
         pytest.skip("needs the right to make a mount namespace")
     script = (
-        f"mount -t tmpfs -o size=1m none /dev/shm && exec {inferscope.path} run --trace {tmp_path}/t.isc "
+        f"mount -t tmpfs -o size=1m none /dev/shm && exec {inferscope.path} run --no-syscalls --trace {tmp_path}/t.isc "
         f"--report {tmp_path}/r.json -- {target('marks.c')} 1000"
     )
     done = subprocess.run(
@@ -308,7 +317,9 @@ def test_a_thread_is_called_what_it_calls_itself(inferscope, tmp_path) -> None:
 
 def test_a_salvaged_session_counts_what_its_dead_recorder_had_lost(inferscope, target) -> None:
     """Produced = stored + lost over two recorders, too."""
-    running = inferscope.start("run", "--trace-size-mb", "1", "--", target("marks.c"), "3000000", "2")
+    running = inferscope.start(
+        "run", "--no-sample", "--no-syscalls", "--trace-size-mb", "1", "--", target("marks.c"), "3000000", "2"
+    )
     pid = until(lambda: child_of(running.pid), what="the program")
     time.sleep(0.3)
     os.kill(running.pid, signal.SIGSTOP)  # the pool runs over
@@ -344,7 +355,18 @@ def test_without_perf_times_come_from_the_scheduler_and_say_so(inferscope, tmp_p
 
 def test_thousands_of_threads_are_accounted_for_in_a_small_trace(inferscope, target) -> None:
     """D1 where there is no room for an account of each thread."""
-    run = inferscope("run", "--trace-size-mb", "4", "--", target("crowd.c"), "threads", "3000", timeout=120)
+    run = inferscope(
+        "run",
+        "--no-sample",
+        "--no-syscalls",
+        "--trace-size-mb",
+        "4",
+        "--",
+        target("crowd.c"),
+        "threads",
+        "3000",
+        timeout=120,
+    )
     assert run.returncode == 0
     assert run.report.overhead.events + run.report.overhead.lost == 3000
     assert not any(w.id == "accounts_differ" for w in run.report.warnings)

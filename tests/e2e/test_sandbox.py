@@ -12,9 +12,14 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from tests.e2e.accounting import beside
+else:
+    from accounting import beside
 
 # A sanitizer wants system calls and memory that these surroundings refuse.
 pytestmark = pytest.mark.plain
@@ -32,6 +37,7 @@ class Done:
     stdout: str
     stderr: str
     report: dict[str, Any] | None
+    dump: list[str]
 
     def warning(self, words: str) -> dict[str, Any] | None:
         """The warning that says this, if any."""
@@ -63,7 +69,14 @@ class Box:
         )
         report = self.outputs / "report.json"
         facts = json.loads(report.read_text()) if report.exists() else None
-        return Done(done.returncode, done.stdout, done.stderr, facts)
+        return Done(done.returncode, done.stdout, done.stderr, facts, self.dump())
+
+    def dump(self) -> list[str]:
+        trace = self.outputs / "inferscope.isc"
+        if not trace.exists():
+            return []
+        words = [str(self.command), "dump", str(trace)]
+        return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False).stdout.splitlines()
 
     def recording(self, words: tuple[str | Path, ...], *options: str) -> list[str]:
         return [str(self.command), "run", "--report", "report.json", *options, "--", *map(str, words)]
@@ -110,8 +123,9 @@ Target = Callable[[str], str]
 
 
 def accounted(done: Done) -> int:
+    """Events that the program made, without samples and waits."""
     assert done.report is not None, done.stderr
-    return int(done.report["overhead"]["events"]) + int(done.report["overhead"]["lost"])
+    return int(done.report["overhead"]["events"]) + int(done.report["overhead"]["lost"]) - beside(done.dump)
 
 
 # ---- Docker's default profile ------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,10 +15,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from tests.e2e.accounting import QUIET
     from tests.e2e.conftest import Command
     from tests.e2e.waiting import program_under, until
 else:
     sys.path.insert(0, str(Path(__file__).resolve().parent))
+    from accounting import QUIET
     from waiting import program_under, until
 
 Target = Callable[[str], str]
@@ -126,6 +129,12 @@ wait
 sleep 0.2
 exit 5
 """
-    run = inferscope("run", "--follow", "all", "--", "bash", "-c", script, target("marks.c"))
+    # The shell that does it has nothing of its own in there.
+    run = inferscope("run", *QUIET, "--follow", "all", "--", "bash", "-c", script, target("marks.c"))
     assert run.returncode == 5
     assert run.report.program.exit_code == 5
+    # With all that is recorded of it, it has, and may meet what it did.
+    run = inferscope("run", "--force", "--follow", "all", "--", "bash", "-c", script, target("marks.c"))
+    assert run.returncode in (5, -signal.SIGBUS)
+    program = run.report.program
+    assert run.returncode == (program.exit_code if program.signal is None else -program.signal)

@@ -57,6 +57,27 @@ static void write_event(isc_writer *w, const struct step *s, uint64_t *next)
 	isc_writer_events(w, &run, slot, NULL);
 }
 
+/* Stacks and what they are made of, any of them under any id; or a sample. */
+static void write_sample(isc_writer *w, const struct step *s, uint64_t *next)
+{
+	isc_trace_run run = {.process = s->process % 4, .thread = s->thread % THREADS, .events = 1, .slots = 2};
+	isc_record slot[2] = {{.ticks = START_NS + s->time % 1000000,
+			       .id = s->small % 16,
+			       .kind = ISC_KIND_SAMPLE,
+			       .slots = 2,
+			       .arg = (uint16_t)s->wide}};
+	isc_sample body = {.period_ns = (uint32_t)(s->wide >> 32), .flags = (uint32_t)s->time % 128};
+	uint32_t frame[8] = {s->time % 16, s->wide % 16, (uint32_t)(s->wide >> 32), (s->wide >> 8) % 16, s->small};
+
+	if (s->kind % 3 != 0) {
+		isc_writer_define(w, s->process % 4, s->small % 16, s->kind % 11, frame, s->kind % sizeof(frame), NULL);
+		return;
+	}
+	memcpy(&slot[1], &body, sizeof(body));
+	run.first = next[run.thread] += 1;
+	isc_writer_events(w, &run, slot, NULL);
+}
+
 static void take_step(isc_writer *w, const struct step *s, uint64_t *next)
 {
 	isc_trace_process p = {.process = s->process % 8,
@@ -83,6 +104,10 @@ static void take_step(isc_writer *w, const struct step *s, uint64_t *next)
 				     .lost = s->small};
 
 	memcpy(t.name, &s->wide, sizeof(s->wide));
+	if (s->what >= 128) {
+		write_sample(w, s, next);
+		return;
+	}
 	switch (s->what % 8) {
 	case 0:
 		isc_writer_process(w, &p, NULL);

@@ -6,12 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "trace/kinds.h"
 #include "trace/writer.h"
 
 #define START_NS 1000000000ull
 #define THINGS_MAX 256u
 #define NAMES_MAX 4096u
 #define WORDS_MAX 40u
+#define UNKNOWN_TYPE 200u /* of definitions that no build knows */
 
 struct word {
 	char *at;
@@ -164,22 +166,86 @@ static uint32_t define(struct maker *m, uint32_t process, const struct word *w, 
 	return define_bytes(m, process, ISC_DEF_STRING, w->at, w->len, st);
 }
 
-/* Name, file and line from the fourth word on. */
-static uint32_t define_code(struct maker *m, uint32_t process, isc_status *st)
+static uint32_t define_code(struct maker *m, uint32_t process, const struct word *name, const struct word *file,
+			    uint32_t line, isc_status *st)
 {
 	char bytes[160];
-	isc_def_code head = {.name_len = (uint32_t)m->word[3].len};
+	isc_def_code head = {.name_len = (uint32_t)name->len, .file_len = (uint32_t)file->len, .line = line};
 
-	if (m->words < 6 || sizeof(head) + m->word[3].len + m->word[4].len > sizeof(bytes)) {
+	if (sizeof(head) + name->len + file->len > sizeof(bytes)) {
+		*st = bad(m, "too long a name or a file");
+		return 0;
+	}
+	memcpy(bytes, &head, sizeof(head));
+	memcpy(bytes + sizeof(head), name->at, head.name_len);
+	memcpy(bytes + sizeof(head) + head.name_len, file->at, head.file_len);
+	return define_bytes(m, process, ISC_DEF_CODE, bytes, sizeof(head) + head.name_len + head.file_len, st);
+}
+
+/* Name, file and line from the fourth word on. */
+static uint32_t define_called(struct maker *m, uint32_t process, isc_status *st)
+{
+	if (m->words < 6) {
 		*st = bad(m, "a call has a name, a file and a line");
 		return 0;
 	}
-	head.file_len = (uint32_t)m->word[4].len;
-	head.line = (uint32_t)strtoul(m->word[5].at, NULL, 10);
-	memcpy(bytes, &head, sizeof(head));
-	memcpy(bytes + sizeof(head), m->word[3].at, head.name_len);
-	memcpy(bytes + sizeof(head) + head.name_len, m->word[4].at, head.file_len);
-	return define_bytes(m, process, ISC_DEF_CODE, bytes, sizeof(head) + head.name_len + head.file_len, st);
+	return define_code(m, process, &m->word[3], &m->word[4], (uint32_t)strtoul(m->word[5].at, NULL, 10), st);
+}
+
+/* A table of one entry: all that is there is on this line. */
+static uint32_t define_lines(struct maker *m, uint32_t process, uint32_t code, uint32_t line, isc_status *st)
+{
+	struct {
+		isc_def_lines head;
+		uint8_t table[2];
+	} lines = {{code, 0x030b, line, 2}, {0x80 | 13 << 3 | 7, 0}};
+
+	return define_bytes(m, process, ISC_DEF_LINES, &lines, sizeof(lines.head) + sizeof(lines.table), st);
+}
+
+/* One frame: "name file first-line line", each in one word; "?" is none that is known. */
+static uint32_t define_frame(struct maker *m, uint32_t process, uint32_t parent, const struct word *w, isc_status *st)
+{
+	char copy[160], *rest = copy, *part[4] = {0};
+	isc_def_stack frame = {.parent = parent};
+
+	snprintf(copy, sizeof(copy), "%s", w->at);
+	for (int i = 0; i < 4 && rest != NULL; i++)
+		part[i] = strsep(&rest, " ");
+	if (strcmp(copy, "?") == 0)
+		return define_bytes(m, process, UNKNOWN_TYPE, &frame, sizeof(frame), st);
+	if (part[3] == NULL) {
+		*st = bad(m, "a frame has a name, a file, its first line and a line");
+		return 0;
+	}
+	frame.code = define_code(m, process, &(struct word){part[0], strlen(part[0])},
+				 &(struct word){part[1], strlen(part[1])}, (uint32_t)strtoul(part[2], NULL, 10), st);
+	if (*st == ISC_OK && strcmp(part[3], "0") != 0)
+		frame.lines = define_lines(m, process, frame.code, (uint32_t)strtoul(part[3], NULL, 10), st);
+	return *st == ISC_OK ? define_bytes(m, process, ISC_DEF_STACK, &frame, sizeof(frame), st) : 0;
+}
+
+/* Steps, their length and the stack from the fourth word on. */
+static isc_status fill_sample(struct maker *m, uint32_t process, isc_record *slot)
+{
+	isc_sample body = {0};
+	isc_status st = ISC_OK;
+	uint64_t period;
+
+	if (m->words < 5 || !parse_time(m->word[4].at, &period))
+		return bad(m, "a sample has steps and their length");
+	body.period_ns = (uint32_t)(period - START_NS);
+	slot[0].arg = (uint16_t)strtoul(m->word[3].at, NULL, 10);
+	for (size_t i = 5; i < m->words && st == ISC_OK; i++) {
+		const char *flags = value_of(&m->word[i], "flags");
+
+		if (flags != NULL)
+			body.flags = (uint32_t)strtoul(flags, NULL, 10);
+		else
+			slot[0].id = define_frame(m, process, slot[0].id, &m->word[i], &st);
+	}
+	memcpy(&slot[1], &body, sizeof(body));
+	return st;
 }
 
 static isc_status add_interpreter(struct maker *m)
@@ -278,6 +344,26 @@ static isc_status add_switch(struct maker *m, uint64_t time_ns, uint32_t thread,
 	return isc_writer_switches(m->writer, &sw, 1, m->err);
 }
 
+/* Waits and collections: call or generation, how long, a number, frames from the root on. */
+static isc_status fill_wait(struct maker *m, uint32_t process, isc_record *slot)
+{
+	uint32_t number = m->words > 5 ? (uint32_t)strtoul(m->word[5].at, NULL, 10) : 0;
+	/* All three have ticks first; then a count of 64 bits, a thread, or in the last 32 what was not seen. */
+	isc_wait wait = {START_NS, slot->kind == ISC_KIND_GC ? 0 : number, slot->kind == ISC_KIND_GC ? number : 0};
+	isc_status st = ISC_OK;
+
+	slot->arg = (uint16_t)strtoul(m->word[3].at, NULL, 10);
+	for (unsigned call = 1; call < ISC_WAIT_CALLS; call++)
+		slot->arg = is(&m->word[3], isc_wait_name(call)) ? (uint16_t)call : slot->arg;
+	if (slot->kind != ISC_KIND_WAIT_ENTER && (m->words < 5 || !parse_time(m->word[4].at, &wait.ticks)))
+		return bad(m, "how long?");
+	wait.ticks -= START_NS;
+	memcpy(&slot[1], &wait, sizeof(wait));
+	for (size_t i = slot->kind == ISC_KIND_WAIT_ENTER ? 4 : 6; i < m->words && st == ISC_OK; i++)
+		slot->id = define_frame(m, process, slot->id, &m->word[i], &st);
+	return st;
+}
+
 /* FLAGS BEGIN_NS END_NS COST CALLS [CALLS_OF_IT NAME FILE LINE]; its slots. */
 static uint32_t put_burst(struct maker *m, uint32_t process, isc_record *slot, isc_status *st)
 {
@@ -293,7 +379,7 @@ static uint32_t put_burst(struct maker *m, uint32_t process, isc_record *slot, i
 		/* define_code() takes words 3 to 5. */
 		for (size_t i = 0; i < 3; i++)
 			m->word[3 + i] = m->word[9 + i];
-		calls = (isc_burst_calls){define_code(m, process, st), (uint32_t)number[5]};
+		calls = (isc_burst_calls){define_called(m, process, st), (uint32_t)number[5]};
 	}
 	slot[0].arg = (uint16_t)number[0];
 	memcpy(&slot[1], &burst, sizeof(burst));
@@ -320,8 +406,14 @@ static isc_status add_event(struct maker *m, uint32_t thread, uint64_t time_ns, 
 	} else if (kind == ISC_KIND_MISSED) {
 		slot[0].arg = (uint16_t)strtoul(m->word[3].at, NULL, 10);
 	} else if (kind == ISC_KIND_GOVERNED || (kind >= ISC_KIND_CALL_ENTER && kind <= ISC_KIND_CALL_EXIT)) {
-		slot[0].id = define_code(m, t->process, &st);
+		slot[0].id = define_called(m, t->process, &st);
 		slot[0].arg = m->words > 6 ? (uint16_t)strtoul(m->word[6].at, NULL, 10) : 0;
+	} else if (kind == ISC_KIND_SAMPLE) {
+		st = fill_sample(m, t->process, slot);
+		run.slots = 2;
+	} else if (kind >= ISC_KIND_WAIT_ENTER && kind <= ISC_KIND_GC) {
+		st = fill_wait(m, t->process, slot);
+		run.slots = kind == ISC_KIND_WAIT_ENTER ? 1 : 2;
 	} else {
 		slot[0].id = define(m, t->process, &m->word[3], &st);
 	}
@@ -364,24 +456,12 @@ static isc_status add_thread_line(struct maker *m)
 	static const struct {
 		const char *word;
 		int event, change;
-	} kinds[] = {{"scope_enter", ISC_KIND_SCOPE_ENTER, 0},
-		     {"scope_exit", ISC_KIND_SCOPE_EXIT, 0},
-		     {"span_enter", ISC_KIND_SPAN_ENTER, 0},
+	} kinds[] = {{"span_enter", ISC_KIND_SPAN_ENTER, 0},
 		     {"span_exit", ISC_KIND_SPAN_EXIT, 0},
-		     {"instant", ISC_KIND_INSTANT, 0},
-		     {"counter", ISC_KIND_COUNTER, 0},
-		     {"call_enter", ISC_KIND_CALL_ENTER, 0},
-		     {"call_resume", ISC_KIND_CALL_RESUME, 0},
-		     {"call_exit", ISC_KIND_CALL_EXIT, 0},
-		     {"c_enter", ISC_KIND_C_ENTER, 0},
-		     {"c_exit", ISC_KIND_C_EXIT, 0},
-		     {"task", ISC_KIND_TASK, 0},
-		     {"governed", ISC_KIND_GOVERNED, 0},
-		     {"missed", ISC_KIND_MISSED, 0},
-		     {"burst", ISC_KIND_BURST, 0},
 		     {"in", 0, ISC_SWITCH_IN},
 		     {"out", 0, ISC_SWITCH_OUT},
-		     {"preempt", 0, ISC_SWITCH_OUT_PREEMPT}};
+		     {"preempt", 0, ISC_SWITCH_OUT_PREEMPT},
+		     {"fault", 0, ISC_SWITCH_FAULT}};
 	unsigned index = index_of(m->word[0].at);
 	uint64_t ns;
 
@@ -401,6 +481,10 @@ static isc_status add_thread_line(struct maker *m)
 		if (is(&m->word[2], kinds[i].word))
 			return kinds[i].event ? add_event(m, index, ns, kinds[i].event)
 					      : add_switch(m, ns, index, kinds[i].change);
+	}
+	for (int kind = 1; kind <= ISC_KIND_GC; kind++) {
+		if (isc_kind_name((unsigned)kind) != NULL && is(&m->word[2], isc_kind_name((unsigned)kind)))
+			return add_event(m, index, ns, kind);
 	}
 	return bad(m, "an unknown event");
 }

@@ -19,8 +19,15 @@
  *	t1 5ms governed run model.py 12 1	enum isc_governed; "governed all 1", "governed cost 800"
  *	t1 5ms burst 0 1000 9000 320 50 40 run model.py 12	flags, CPU time, cost, calls, calls of run
  *	t1 5ms missed 1
+ *	t1 5ms wait_enter sleep			by its name in docs/trace-format.md
+ *	t1 9ms wait_exit sem 4ms 101 "get queue.py 3 9"	how long, who had it, frames
+ *	t1 9ms wait_brief read 200us 100	how long in all, and how many
+ *	t1 9ms gc 2 3ms 1			generation, how long, unseen before it
+ *	t1 5ms sample 2 5ms "main m.py 1 9" "run m.py 12 14"	steps and their length, then frames, root
+ *					first: name, file, first line and line; "?": of an unknown kind
+ *	t1 5ms sample 1 5ms flags=8	without a stack; enum isc_sample_flag
  *	t1 lose 5			five events that never arrived
- *	t1 100us in			switches: in, out, preempt
+ *	t1 100us in			switches: in, out, preempt, fault
  *	gap_begin 2ms
  *	end 9ms status=0		signal=9; without a status it is unknown
  *

@@ -21,7 +21,8 @@ ALLOWED = {
     "report": {"analyze", "import", "timeline", "trace", "base"},
     "runtime": {"base"},
     "collect": {"runtime", "base"},
-    "session": {"runtime/layout.h", "trace", "base"},
+    "symbol": {"base"},
+    "session": {"runtime/layout.h", "symbol", "trace", "base"},
     "cli": {"session", "analyze", "report", "import", "trace", "base"},
     "python": {"runtime", "base"},
 }

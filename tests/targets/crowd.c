@@ -105,12 +105,27 @@ static int storm(int milliseconds)
 
 /* ---- descriptors: all closed, as daemons do, and every number used anew ---- */
 
+static void *between(void *arg)
+{
+	pthread_barrier_wait(&all_there);
+	for (int i = 0; i < 100000; i++)
+		isc_mark("between", NULL);
+	return arg;
+}
+
+/* A thread is there before, and ends after: nothing that it had may be closed in the end. */
 static int descriptors(int n)
 {
 	char name[32], text[64];
+	pthread_t thread;
 	int bad = 0;
 
 	isc_mark("before", NULL);
+	pthread_barrier_init(&all_there, NULL, 2);
+	if (pthread_create(&thread, NULL, between, NULL) != 0)
+		return 1;
+	/* It has whatever a thread of ours is given. */
+	usleep(20000);
 	for (int fd = 3; fd < 4096; fd++)
 		close(fd);
 	for (int fd = 3; fd < n; fd++) {
@@ -121,8 +136,8 @@ static int descriptors(int n)
 		if (write(fd, text, strlen(text)) < 0)
 			return 1;
 	}
-	for (int i = 0; i < 100000; i++)
-		isc_mark("between", NULL);
+	pthread_barrier_wait(&all_there);
+	pthread_join(thread, NULL);
 	for (int fd = 3; fd < n; fd++) {
 		char found[64] = "";
 		struct stat sb;

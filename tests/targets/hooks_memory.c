@@ -335,6 +335,13 @@ static void c_sem_wait(void)
 	TRY(sem_wait(&sem));
 }
 
+static void c_sem_trywait(void)
+{
+	sem_init(&sem, 0, 1);
+	TRY(sem_trywait(&sem));
+	TRY(sem_trywait(&sem));
+}
+
 static void c_sem_timedwait(void)
 {
 	struct timespec until = soon(CLOCK_REALTIME);
@@ -386,6 +393,7 @@ int main(int argc, char **argv)
 		{"pthread_barrier_wait", c_barrier, NULL},
 		{"pthread_join", c_join, NULL},
 		{"sem_wait", c_sem_wait, NULL},
+		{"sem_trywait", c_sem_trywait, NULL},
 		{"sem_timedwait", c_sem_timedwait, NULL},
 		{"sem_clockwait", c_sem_clockwait, NULL},
 	};

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -400,6 +401,19 @@ static void c_getenv(void)
 	say(" %d", getenv("NVTX_INJECTION64_PAT") == NULL);
 }
 
+static void c_prctl(void)
+{
+	char name[16] = "";
+
+	TRY(prctl(PR_SET_NAME, "renamed"));
+	TRY(prctl(PR_GET_NAME, name));
+	say(" %s", name);
+	TRY(prctl(PR_GET_DUMPABLE));
+	TRY(prctl(PR_SET_NO_NEW_PRIVS, 2, 0, 0, 0));
+	TRY(prctl(-1, 0, 0, 0, 0));
+	TRY(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0));
+}
+
 int main(int argc, char **argv)
 {
 	static const hook_case cases[] = {
@@ -443,6 +457,7 @@ int main(int argc, char **argv)
 		{"posix_spawn", c_spawn, NULL},
 		{"posix_spawnp", c_spawn, NULL},
 		{"getenv", c_getenv, NULL},
+		{"prctl", c_prctl, NULL},
 	};
 
 	return hook_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));

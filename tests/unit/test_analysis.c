@@ -463,7 +463,9 @@ static void parts_that_were_not_recorded_are_each_warned_of(void **state)
 	assert_non_null(warning_of(a, "no_calls"));
 	assert_non_null(warning_of(a, "no_memory"));
 	assert_non_null(warning_of(a, "no_gpu"));
-	assert_int_equal(a->warning_count, 3);
+	assert_non_null(warning_of(a, "no_waits"));
+	assert_non_null(warning_of(a, "no_throttling"));
+	assert_int_equal(a->warning_count, 5);
 	for (size_t i = 0; i < a->warning_count; i++)
 		assert_false(a->warnings[i].grave);
 	isc_analysis_free(a);

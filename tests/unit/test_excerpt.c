@@ -123,6 +123,16 @@ static void one_process_or_one_thread_can_be_asked_for(void **state)
 	check(TWO, CUT(.pid = 300), "");
 }
 
+static void samples_are_moments(void **state)
+{
+	(void)state;
+	check(META ONE_THREAD "t1 1ms call_enter f a.py 1\n"
+			      "t1 2ms sample 3 5ms \"f a.py 1 2\"\n"
+			      "t1 4ms call_exit f a.py 1\n"
+			      "end 10ms status=0\n",
+	      CUT(.pid = 0), "16 1..4 t1 0\n32 2..2 t1 0 extra\n");
+}
+
 static void losses_inside_are_counted(void **state)
 {
 	(void)state;
@@ -143,14 +153,37 @@ static void more_than_are_to_be_kept_go_oldest_first(void **state)
 	assert_int_equal(counts.unmatched, 1);
 }
 
+/* Told when they have ended: 51 a collection, 49 a wait. */
+static void collections_and_waits_for_others_have_their_beginning(void **state)
+{
+	(void)state;
+	check(META ONE_THREAD "t1 1ms gc 65535 0ms\n"
+			      "t1 30ms gc 2 20ms\n"
+			      "t1 40ms wait_exit gil 5ms\n"
+			      "t1 50ms wait_exit mutex 4ms\n"
+			      "t1 60ms wait_exit sleep 3ms\n"
+			      "end 100ms status=0\n",
+	      CUT(0),
+	      "51 10..30 t1 0 extra\n"
+	      "49 35..40 t1 0 extra\n"
+	      "49 46..50 t1 0 extra\n");
+	/* One that began before the part is left out, as calls are. */
+	check(META ONE_THREAD "t1 30ms gc 2 20ms\n"
+			      "t1 40ms wait_exit gil 5ms\n"
+			      "end 100ms status=0\n",
+	      CUT(.from_ms = 20), "49 35..40 t1 0 extra\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(collections_and_waits_for_others_have_their_beginning),
 		cmocka_unit_test(calls_have_their_end_and_come_in_the_order_of_their_start),
 		cmocka_unit_test(what_began_before_is_left_out_and_what_goes_on_is_open),
 		cmocka_unit_test(an_end_closes_what_lies_above_it),
 		cmocka_unit_test(resumes_and_yields_are_told),
 		cmocka_unit_test(one_process_or_one_thread_can_be_asked_for),
+		cmocka_unit_test(samples_are_moments),
 		cmocka_unit_test(losses_inside_are_counted),
 		cmocka_unit_test(more_than_are_to_be_kept_go_oldest_first),
 	};

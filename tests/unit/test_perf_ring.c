@@ -77,11 +77,12 @@ static void every_kind_is_decoded_across_the_end_of_the_ring(void **state)
 		put_record(&m, PERF_RECORD_COMM, 0, &comm, 24, 7, 1005);
 		put_record(&m, PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC, &comm, 24, 7, 1006);
 		put_record(&m, PERF_RECORD_LOST, 0, lost, 16, 7, 1007);
-		put_record(&m, PERF_RECORD_THROTTLE, 0, lost, 16, 7, 1008);
+		put_record(&m, PERF_RECORD_SAMPLE, 0, NULL, 0, 7, 1008);
+		put_record(&m, PERF_RECORD_THROTTLE, 0, lost, 16, 7, 1009);
 		tail = isc_perf_ring_read(m.data, RING, tail, m.head, hear, &h, &stats);
 		assert_int_equal(tail, m.head);
-		assert_int_equal(h.n, 8);
-		for (size_t i = 0; i < 8; i++) {
+		assert_int_equal(h.n, 9);
+		for (size_t i = 0; i < 9; i++) {
 			assert_int_equal(h.record[i].kind, i + 1);
 			assert_int_equal(h.record[i].time_ns, 1000 + i);
 			assert_int_equal(h.record[i].cpu, 1);

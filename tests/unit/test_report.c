@@ -27,6 +27,10 @@ struct model {
 	isc_analysis_mark mark;
 	isc_analysis_counter counter;
 	isc_analysis_function function;
+	isc_analysis_frame frame[6];
+	isc_analysis_line line;
+	isc_analysis_stack stack;
+	isc_analysis_path path[2];
 	isc_analysis_warning warning[2];
 	char sentence[128];
 };
@@ -78,6 +82,21 @@ static void fill(struct model *m, const char *at, size_t len)
 					      .estimated = true,
 					      .governed = true,
 					      .recorded = 2};
+	m->function.module = m->text[0];
+	m->function.traced = true;
+	m->function.samples = 250;
+	m->function.cpu_self_us = 1e5;
+	for (size_t i = 0; i < 6; i++)
+		m->frame[i] = (isc_analysis_frame){.python = i % 3 == 0,
+						   .native = i % 3 == 1,
+						   .name = m->text[0],
+						   .file = i % 2 == 0 ? m->text[0] : (isc_text){0},
+						   .module = m->text[0],
+						   .line = 3};
+	m->line = (isc_analysis_line){.at = m->frame[0], .pid = 7, .samples = 250, .self_us = 1e5};
+	m->stack = (isc_analysis_stack){.frames = m->frame, .frame_count = 6, .pid = 7, .samples = 250, .us = 1e5};
+	m->path[0] = (isc_analysis_path){.frames = m->frame, .frame_count = 6, .samples = 250, .us = 1e5};
+	m->path[1] = (isc_analysis_path){.frames = m->frame, .frame_count = 2, .depth = 1, .us = 5e4};
 	/* A warning is text of ours that may quote a name; a NUL ends it. */
 	memcpy(m->sentence, at, strnlen(at, len) < 100 ? strnlen(at, len) : 100);
 	m->warning[0] = (isc_analysis_warning){"recorder", m->sentence, m->sentence, true};
@@ -108,6 +127,13 @@ static void fill(struct model *m, const char *at, size_t len)
 			      .functions = &m->function,
 			      .function_count = 1,
 			      .governed_count = 1,
+			      .samples = {.count = 250, .steps = 250, .us = 1e5, .covered_pct = 99, .lines = 1},
+			      .lines = &m->line,
+			      .line_count = 1,
+			      .stacks = &m->stack,
+			      .stack_count = 1,
+			      .paths = m->path,
+			      .path_count = 2,
 			      .budget_pct = 5,
 			      .budget_known = true,
 			      .measured_pct = 1,
@@ -127,17 +153,31 @@ static void write_report(const isc_analysis *a, int format, isc_buffer *out)
 	assert_int_equal(isc_report_write(a, format, out, NULL), ISC_OK);
 }
 
+/* Does a block of code begin or end with the line that starts here? */
+static bool is_fence(const isc_buffer *in, size_t i)
+{
+	size_t blanks = strspn(in->data + i, " ");
+
+	return (i == 0 || in->data[i - 1] == '\n') && blanks <= 3 && strncmp(in->data + i + blanks, "```", 3) == 0;
+}
+
 /* What a Markdown parser acts upon, and nothing else: line ends, cell borders,
- * tags and code spans. */
+ * tags, code spans and blocks of code. */
 static void skeleton(const isc_buffer *in, isc_buffer *out)
 {
-	bool span = false;
+	bool span = false, block = false;
 
 	isc_buffer_clear(out);
 	for (size_t i = 0; i < in->len; i++) {
 		char c = in->data[i];
 
-		if (c == '`') {
+		if (is_fence(in, i)) {
+			block = !block;
+			isc_buffer_text(out, "F");
+			i += strcspn(in->data + i, "\n") - 1;
+		} else if (block) {
+			isc_buffer_text(out, c == '\n' ? "\n" : "");
+		} else if (c == '`') {
 			span = !span;
 			isc_buffer_text(out, span ? "N" : "");
 		} else if (strncmp(in->data + i, "<code>", 6) == 0) {
@@ -149,7 +189,7 @@ static void skeleton(const isc_buffer *in, isc_buffer *out)
 			isc_buffer_add(out, &c, 1);
 		}
 	}
-	assert_false(out->failed || span);
+	assert_false(out->failed || span || block);
 }
 
 static void payloads_leave_the_shape_of_markdown_alone(void **state)
@@ -188,7 +228,7 @@ static void payloads_reach_json_readers_as_data(void **state)
 		doc = yyjson_read(text.data, text.len, 0);
 		assert_non_null(doc);
 		root = yyjson_doc_get_root(doc);
-		assert_int_equal(yyjson_obj_size(root), 22);
+		assert_int_equal(yyjson_obj_size(root), 23);
 		scope = yyjson_ptr_get(root, "/scopes/0/name");
 		isc_buffer_clear(&name);
 		isc_text_utf8(&name, payloads[i].text, payloads[i].len);
@@ -197,6 +237,8 @@ static void payloads_reach_json_readers_as_data(void **state)
 		assert_true(
 			yyjson_equals_strn(yyjson_ptr_get(root, "/program/processes/0/argv/1"), name.data, name.len));
 		assert_true(yyjson_equals_strn(yyjson_ptr_get(root, "/threads/0/name"), name.data, name.len));
+		assert_true(yyjson_equals_strn(yyjson_ptr_get(root, "/stacks/0/frames/5/name"), name.data, name.len));
+		assert_true(yyjson_equals_strn(yyjson_ptr_get(root, "/lines/0/function"), name.data, name.len));
 		assert_int_equal(yyjson_obj_size(yyjson_ptr_get(root, "/program/labels")), 1);
 		yyjson_doc_free(doc);
 	}
@@ -289,6 +331,8 @@ static void unknown_is_null_and_never_a_number(void **state)
 	(void)state;
 	fill(&m, "name", 4);
 	m.thread.on_cpu_us = m.thread.run_queue_us = m.thread.waiting_us = m.thread.unwatched_us = -1;
+	for (int i = 0; i < ISC_STATES; i++)
+		m.thread.state_us[i] = -1;
 	m.scope.p50_us = m.a.measured_pct = -1;
 	m.counter.max = (double)INFINITY;
 	m.a.exit_known = false;

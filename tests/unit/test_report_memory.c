@@ -26,6 +26,8 @@ static const char trace_as_text[] =
 	"t2 1ms scope_enter request\nt2 2ms scope_enter step\nt2 3ms scope_exit step\nt2 4ms scope_exit request\n"
 	"t3 1ms scope_enter request\nt3 7ms scope_exit request\n"
 	"t3 2ms instant tokens {\"n\": 1}\nt3 3ms counter queue 2\n"
+	"t2 2ms sample 150 1us \"main m.py 1 2\" \"f m.py 4 5\"\nt3 2ms sample 1 1us flags=8\n"
+	"t2 3ms sample 100 1us \"main m.py 1 3\" ?\nt2 3ms call_enter f m.py 4\nt2 3ms governed f m.py 4 1\n"
 	"t2 1ms out\ngap_begin 2ms\ngap_end 3ms\nt2 4ms in\nt3 5ms in\n"
 	"end 9ms status=0\n";
 

@@ -154,6 +154,8 @@ static isc_status see(void *self, const isc_trace_switch *sw, size_t n, isc_erro
 	for (size_t i = 0; i < n; i++) {
 		s->disorder += sw[i].time_ns < s->last_ns;
 		s->last_ns = sw[i].time_ns;
+		if (sw[i].kind == ISC_SWITCH_FAULT)
+			continue;
 		if (sw[i].kind >= ISC_SWITCH_GAP_BEGIN) {
 			assert_int_equal(s->gap, sw[i].kind == ISC_SWITCH_GAP_END);
 			s->gap = !s->gap;

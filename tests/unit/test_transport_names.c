@@ -83,6 +83,37 @@ static void threads_agree_on_the_id_of_a_name(void **state)
 	assert_int_equal(in_child(intern_from_threads), 0);
 }
 
+static void fill_definitions(void)
+{
+	uint64_t backed;
+	char text[32];
+
+	join();
+	HOLDS(isc_image_open());
+	backed = atomic_load(&isc_image_self.defs->backed);
+	for (unsigned i = 0; isc_defs_roomy(); i++) {
+		snprintf(text, sizeof(text), "sampled %u", i);
+		HOLDS(isc_rt_name(text, strlen(text)) != 0);
+	}
+	HOLDS(atomic_load(&isc_image_self.defs->tail) >= backed - backed / 4);
+	/* What happens once has the rest. */
+	HOLDS(atomic_load(&isc_image_self.defs->tail) < backed - backed / 8);
+	HOLDS(isc_rt_name("called", 6) != 0);
+	/* A fork child's own file is a quarter as large. */
+	if (fork() == 0) {
+		HOLDS(isc_defs_roomy());
+		HOLDS(atomic_load(&isc_image_self.defs->backed) <= (backed / 4 > 4096 ? backed / 4 : 4096));
+		_exit(0);
+	}
+	HOLDS(wait(&(int){0}) > 0);
+}
+
+static void the_last_of_the_room_is_for_what_happens_once(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(fill_definitions), 0);
+}
+
 static void use_names_across_forks(void)
 {
 	uint32_t id = 0, again;
@@ -231,9 +262,12 @@ static void marks_become_the_records_they_should(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		JOINED(a_name_keeps_its_id_and_every_id_its_text),     JOINED(threads_agree_on_the_id_of_a_name),
-		JOINED(ids_from_before_a_fork_stay_true_in_the_child), JOINED(a_definition_without_room_is_counted),
+		JOINED(a_name_keeps_its_id_and_every_id_its_text),
+		JOINED(threads_agree_on_the_id_of_a_name),
+		JOINED(ids_from_before_a_fork_stay_true_in_the_child),
+		JOINED(a_definition_without_room_is_counted),
 		JOINED(marks_become_the_records_they_should),
+		JOINED(the_last_of_the_room_is_for_what_happens_once),
 	};
 
 	return cmocka_run_group_tests_name("transport names", tests, NULL, NULL);

@@ -27,8 +27,9 @@ def test_events_of_a_window_are_those_between_start_and_stop(program: Program, p
         states.append(c.state.name)
         work(100)
         rows = b.read_all()
-        mine = [e for e in rows if e["thread_id"] == threading.get_native_id() and e["name"] in ("work", "leaf")]
-        first = next(e for e in rows if e["name"] == "work")
+        calls = [e for e in rows if e["event_type"] == "cpu_call" and e["name"] in ("work", "leaf")]
+        mine = [e for e in calls if e["thread_id"] == threading.get_native_id()]
+        first = next(e for e in calls if e["name"] == "work")
         say(states=states, names=names(rows), first=first, rows=len(rows), stats=c.get_stats(),
             inside=all(before - 1e5 <= e["start_ns"] <= e["end_ns"] <= after + 1e5 for e in rows),
             exact=all(e["start_us"] == e["start_ns"] // 1000 and e["end_us"] == e["end_ns"] // 1000 for e in rows),
@@ -250,7 +251,7 @@ def test_threads_start_and_stop_as_they_like(program: Program, python: str) -> N
             for _ in range(10):
                 c.start(); work(2); c.stop()
                 me = threading.get_native_id()
-                counts.append(sum(e["name"] == "leaf" for e in b.read_all() if e["thread_id"] == me)); b.clear()
+                counts.append(names(e for e in b.read_all() if e["thread_id"] == me)["leaf"]); b.clear()
         threads = [threading.Thread(target=windows) for _ in range(4)]
         for t in threads: t.start()
         for t in threads: t.join()
@@ -301,3 +302,70 @@ def test_under_run_its_session_is_used_and_not_disturbed(program: Program, pytho
 
     (leaf,) = [f for f in json.loads(report.read_text())["functions"] if f["name"] == "leaf"]
     assert leaf["calls"] == 12
+
+
+def test_samples_are_events_with_their_stack(program: Program, python: str) -> None:
+    said = program(
+        python,
+        """
+        def spin(ms):
+            end = time.thread_time_ns() + ms * 1_000_000
+            while time.thread_time_ns() < end: sum(range(50))
+        def outer(): spin(400)
+        b = inferscope.TraceBuffer(size_mb=8)
+        c = inferscope.CpuCollector(b)
+        c.start()
+        outer()
+        c.stop()
+        rows = [e for e in b.read_all() if e["event_type"] == "cpu_sample"]
+        inside = [e for e in rows if e["name"].endswith("spin")]
+        say(some=inside[:1], names=[[f["name"] for f in e["stack"]][-2:] for e in inside], file=__file__,
+            lines=sorted({e["line"] for e in inside}), first=spin.__code__.co_firstlineno,
+            tid=threading.get_native_id(),
+            cpu_ms=sum(e["metadata"]["cpu_ns"] for e in rows if any(f["name"] == "outer" for f in e["stack"])) / 1e6)
+        """,
+    )
+    (sample,) = said["some"]
+    assert (sample["state"], sample["instructions"], sample["thread_id"]) == ("python", None, said["tid"])
+    assert sample["start_ns"] == sample["end_ns"] and sample["metadata"]["steps"] >= 1
+    assert sample["stack"][-1] == {
+        "kind": "python", "name": "spin", "file": said["file"], "line": sample["line"], "module": None
+    }  # fmt: skip
+    assert all(names == ["outer", "spin"] for names in said["names"])
+    assert set(said["lines"]) <= set(range(said["first"], said["first"] + 3))
+    assert 350 < said["cpu_ms"] < 450
+
+
+def test_collections_of_garbage_are_events_of_a_window(program: Program, python: str) -> None:
+    """And at stop the interpreter has the program's own list back."""
+    said = program(
+        python,
+        """
+        import gc
+        gc.disable()
+        def used():
+            # The module made anew shows the list that the interpreter uses (from 3.10 on).
+            shown = sys.modules.pop("gc")
+            import gc as fresh
+            sys.modules["gc"] = shown
+            return fresh.callbacks is shown.callbacks
+        b = inferscope.TraceBuffer(size_mb=8)
+        c = inferscope.CpuCollector(b)
+        gc.collect(0)
+        before = used()
+        c.start()
+        during = used()
+        gc.collect(2); gc.collect(1)
+        c.stop()
+        gc.collect(0)
+        pauses = [e for e in b.read_all() if e["event_type"] == "gc_pause"]
+        say(before=before, during=during, after=used(), first=pauses[0], callbacks=len(gc.callbacks),
+            generations=[e["metadata"]["generation"] for e in pauses], tid=threading.get_native_id())
+        """,
+    )
+    assert said["generations"] == [2, 1]
+    assert (said["first"]["name"], said["first"]["thread_id"]) == ("gc", said["tid"])
+    assert said["first"]["end_ns"] > said["first"]["start_ns"]
+    assert said["before"] and said["after"] and said["callbacks"] == 0
+    if not python.endswith("3.9"):
+        assert not said["during"]

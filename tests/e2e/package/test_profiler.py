@@ -56,7 +56,7 @@ def test_scopes_marks_and_counters_are_in_the_timeline(program: Program, python:
                 inferscope.mark_event("moment", {"tokens": [1, 2], "text": "\\u00e9"})
                 inferscope.counter("queue", 2.5)
             asyncio.run(step())
-        rows = [e for e in p.get_unified_timeline() if e["event_type"] != "cpu_call"]
+        rows = [e for e in p.get_unified_timeline() if not e["event_type"].startswith(("cpu_", "gc_"))]
         say(rows=[[e["event_type"], e["name"], e["metadata"]] for e in rows],
             moments=all(e["start_ns"] == e["end_ns"] for e in rows),
             tasks=[e["task"] is not None for e in rows if e["name"] == "inner"])

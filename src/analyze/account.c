@@ -1,0 +1,143 @@
+#include "analyze/account.h"
+
+#include <math.h>
+
+/* The parts of a thread's time that have no state yet. */
+enum { ON_CPU, QUEUE, BLOCKED, UNWATCHED, PARTS };
+
+struct settling {
+	double left[PARTS];
+	isc_analysis_thread *t;
+};
+
+/* Moves up to so much into a state, from these parts in their order. */
+static void take(struct settling *s, enum isc_state state, double us, const int *from)
+{
+	for (; *from < PARTS && us > 0; from++) {
+		double part = fmin(us, s->left[*from]);
+
+		s->left[*from] -= part;
+		s->t->state_us[state] += part;
+		us -= part;
+	}
+}
+
+static void know(struct settling *s, enum isc_state state, enum isc_source source)
+{
+	s->t->source[state] = source;
+	s->t->state_us[state] = 0;
+}
+
+/* What was told must fit into the time there is: overlapping waits share it. */
+static double fitting(const isc_account *a)
+{
+	double told = 0;
+
+	for (int state = 0; state < ISC_STATES; state++)
+		told += a->told[state];
+	return told > a->wall ? a->wall / told : 1;
+}
+
+static void settle_told(struct settling *s, const isc_account *a)
+{
+	/* CPU time first for what computes; blocked time for what waits. */
+	static const int computes[] = {ON_CPU, UNWATCHED, QUEUE, BLOCKED, PARTS};
+	static const int waits[] = {BLOCKED, UNWATCHED, ON_CPU, QUEUE, PARTS};
+	static const int queues[] = {QUEUE, UNWATCHED, BLOCKED, PARTS}, faults[] = {BLOCKED, PARTS};
+	/* In the order in which they count; null: nobody tells of them yet. */
+	static const struct {
+		enum isc_state state;
+		const int *from;
+	} order[] = {{ISC_STATE_GC, computes},	     {ISC_STATE_GIL_WAIT, waits},   {ISC_STATE_LOCK_WAIT, waits},
+		     {ISC_STATE_IO_WAIT, waits},     {ISC_STATE_SLEEP, waits},	    {ISC_STATE_IDLE, waits},
+		     {ISC_STATE_PAGE_FAULT, faults}, {ISC_STATE_SYSCALL, computes}, {ISC_STATE_THROTTLED, queues}};
+	double fit = fitting(a);
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		enum isc_state state = order[i].state;
+		bool known = state == ISC_STATE_GC	     ? a->collections
+			     : state == ISC_STATE_THROTTLED  ? a->throttling
+			     : state == ISC_STATE_PAGE_FAULT ? a->faults
+							     : a->agent;
+
+		if (!known)
+			continue;
+		know(s, state,
+		     state == ISC_STATE_THROTTLED    ? ISC_SOURCE_ESTIMATED
+		     : state == ISC_STATE_PAGE_FAULT ? ISC_SOURCE_SWITCHES
+						     : ISC_SOURCE_AGENT);
+		take(s, state, a->told[state] * fit, order[i].from);
+	}
+}
+
+/* Loops that yield are told by the agent, and seen in samples with those that do not: the larger one is all. */
+static void settle_spinning(struct settling *s, const isc_account *a)
+{
+	static const int ran[] = {ON_CPU, UNWATCHED, PARTS};
+	double all = a->python + a->native + a->spin, told = a->told[ISC_STATE_SPIN] * fitting(a), seen = 0;
+
+	if (a->sampled && a->spin > 0)
+		seen = a->switches ? s->left[ON_CPU] * a->spin / all : a->spin;
+	if (a->agent || (a->sampled && a->placed)) {
+		know(s, ISC_STATE_SPIN, !a->agent || seen > told ? ISC_SOURCE_SAMPLED : ISC_SOURCE_AGENT);
+		take(s, ISC_STATE_SPIN, fmax(told, seen), ran);
+	}
+}
+
+/* What ran, by its samples. */
+static void settle_running(struct settling *s, const isc_account *a)
+{
+	static const int runs[] = {ON_CPU, PARTS};
+	double seen = a->python + a->native, running;
+
+	settle_spinning(s, a);
+	running = s->left[ON_CPU];
+	if (a->sampled) {
+		know(s, ISC_STATE_PYTHON, ISC_SOURCE_SAMPLED);
+		know(s, ISC_STATE_NATIVE, ISC_SOURCE_SAMPLED);
+		if (a->switches && seen > 0) {
+			take(s, ISC_STATE_PYTHON, running * a->python / seen, runs);
+			take(s, ISC_STATE_NATIVE, running, runs);
+		}
+		/* Without switches, or while nobody watched: the samples themselves. */
+		if (seen > 0) {
+			double rest =
+				fmax(seen - s->t->state_us[ISC_STATE_PYTHON] - s->t->state_us[ISC_STATE_NATIVE], 0);
+			static const int unseen[] = {UNWATCHED, PARTS};
+
+			take(s, ISC_STATE_PYTHON, rest * a->python / seen, unseen);
+			take(s, ISC_STATE_NATIVE, rest * a->native / seen, unseen);
+		}
+	} else if (a->traced) {
+		know(s, ISC_STATE_PYTHON, ISC_SOURCE_ESTIMATED);
+		take(s, ISC_STATE_PYTHON, running, runs);
+	}
+}
+
+void isc_account_settle(const isc_account *a, isc_analysis_thread *t)
+{
+	struct settling s = {.t = t};
+	double rest = 0;
+
+	for (int state = 0; state < ISC_STATES; state++) {
+		t->state_us[state] = -1;
+		t->source[state] = ISC_SOURCE_NONE;
+	}
+	s.left[UNWATCHED] = a->wall;
+	if (a->switches) {
+		s.left[ON_CPU] = a->on_cpu;
+		s.left[QUEUE] = a->queue;
+		s.left[BLOCKED] = a->blocked;
+		s.left[UNWATCHED] = fmax(a->wall - a->on_cpu - a->queue - a->blocked, 0);
+	}
+	settle_told(&s, a);
+	if (a->switches) {
+		know(&s, ISC_STATE_RUN_QUEUE, a->estimated ? ISC_SOURCE_ESTIMATED : ISC_SOURCE_SWITCHES);
+		take(&s, ISC_STATE_RUN_QUEUE, s.left[QUEUE], (const int[]){QUEUE, PARTS});
+	}
+	settle_running(&s, a);
+	for (int part = 0; part < PARTS; part++)
+		rest += s.left[part];
+	t->state_us[ISC_STATE_OTHER] = rest;
+	t->source[ISC_STATE_OTHER] = a->switches && !a->estimated ? ISC_SOURCE_SWITCHES : ISC_SOURCE_ESTIMATED;
+}

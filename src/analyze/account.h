@@ -1,0 +1,35 @@
+/*
+ * account.h - where the time of a thread went: each moment is in one state.
+ *
+ * What switches tell (on a CPU, in the queue, blocked, not watched) is the whole.
+ * What the program told of its waits, and samples of what ran, take their parts of it
+ * in the order in which states count.  So the states of a thread always add up to
+ * its time, whatever is missing or contradicts itself.
+ */
+#ifndef ISC_ANALYZE_ACCOUNT_H
+#define ISC_ANALYZE_ACCOUNT_H
+
+#include "analyze/analysis.h"
+
+/* What is known of one thread, in microseconds. */
+typedef struct isc_account {
+	double wall;
+	bool switches;	/* the next four are known; they add up to wall */
+	bool estimated; /* and from the scheduler's counts only */
+	double on_cpu, queue, blocked, unwatched;
+	bool agent;		 /* waits are told */
+	bool collections;	 /* and collections of garbage */
+	bool faults;		 /* and waits for memory to be read in */
+	bool throttling;	 /* and time that the group had used up its share */
+	double told[ISC_STATES]; /* of waits, collections, throttling, spinning */
+	bool sampled;		 /* the thread's program is sampled */
+	bool placed;		 /* and its samples say in which native function they are */
+	double python, native;	 /* CPU time by samples */
+	double spin;		 /* of what waits for others on its CPU, in neither of them */
+	bool traced;		 /* without samples: Python calls are traced on it */
+} isc_account;
+
+/* Fills state_us and source of a thread. */
+void isc_account_settle(const isc_account *account, isc_analysis_thread *t);
+
+#endif

@@ -1,0 +1,197 @@
+#include "analyze/states.h"
+
+#include "analyze/account.h"
+#include "analyze/spin.h"
+#include "analyze/waits.h"
+#include "trace/frame.h"
+
+/* A transfer below this, on average, is a system call that did not wait. */
+#define BRIEF_US 10.0
+
+#define TRANSFERS \
+	(1u << ISC_WAIT_READ | 1u << ISC_WAIT_WRITE | 1u << ISC_WAIT_RECV | 1u << ISC_WAIT_SEND | \
+	 1u << ISC_WAIT_CONNECT | 1u << ISC_WAIT_SYNC)
+
+const char *isc_state_name(enum isc_state state)
+{
+	static const char *const names[ISC_STATES] = {"python",	    "native",	"spin",	     "gil_wait",  "lock_wait",
+						      "io_wait",    "sleep",	"idle",	     "syscall",	  "gc",
+						      "page_fault", "gpu_wait", "run_queue", "throttled", "other"};
+
+	return names[state];
+}
+
+const char *isc_source_name(enum isc_source source)
+{
+	static const char *const names[] = {[ISC_SOURCE_NONE] = NULL,
+					    [ISC_SOURCE_AGENT] = "agent",
+					    [ISC_SOURCE_SWITCHES] = "switches",
+					    [ISC_SOURCE_SAMPLED] = "sampled",
+					    [ISC_SOURCE_ESTIMATED] = "estimated"};
+
+	return names[source];
+}
+
+/* What is known of a process as a whole. */
+struct told {
+	bool sampled, placed, collections;
+};
+
+static size_t rank_of(const isc_hashmap *by_index, uint32_t thread)
+{
+	const uint64_t *rank = isc_hashmap_find(by_index, thread);
+
+	return rank != NULL ? (size_t)*rank - 1 : SIZE_MAX;
+}
+
+static void take_waits(isc_build *b, const isc_hashmap *by_index, isc_account *account, struct told *told)
+{
+	const isc_total_wait *w;
+
+	for (size_t i = 0; (w = isc_totals_wait_at(b->totals, i)) != NULL; i++) {
+		size_t rank = rank_of(by_index, w->thread), process = isc_build_process_rank(b, w->process);
+		double brief = (double)w->brief_ticks * b->us_per_tick, us = (double)w->ticks * b->us_per_tick - brief;
+		enum isc_state state;
+
+		b->a->waits_seen |= w->call != ISC_WAIT_GC;
+		b->a->gc_unseen += w->unseen;
+		if (w->call == ISC_WAIT_GC && process != SIZE_MAX)
+			told[process].collections = true;
+		if (rank == SIZE_MAX)
+			continue;
+		state = isc_waits_of(b->trace, w);
+		account[rank].told[state] += us > 0 ? us : 0;
+		if ((TRANSFERS >> w->call & 1) != 0 && brief < (double)w->count * BRIEF_US)
+			state = ISC_STATE_SYSCALL;
+		account[rank].told[state] += brief;
+	}
+}
+
+static void take_samples(isc_build *b, const isc_hashmap *by_index, isc_account *account, struct told *told)
+{
+	const isc_total_stack *s;
+
+	for (size_t i = 0; (s = isc_totals_stack_at(b->totals, i)) != NULL; i++) {
+		size_t rank = rank_of(by_index, s->thread), process = isc_build_process_rank(b, s->process);
+		isc_frame frame = {0};
+		/* The newest frame tells what kind of code ran. */
+		bool native = s->stack == 0 ? (s->flags & (ISC_SAMPLE_NO_PYTHON | ISC_SAMPLE_BLIND)) != 0
+					    : isc_trace_frame(b->trace, s->process, s->stack, &frame) &&
+						      frame.kind == ISC_FRAME_NATIVE;
+
+		if (process != SIZE_MAX) {
+			told[process].sampled = true;
+			told[process].placed |= frame.kind == ISC_FRAME_NATIVE;
+		}
+		if (rank == SIZE_MAX)
+			continue;
+		if (isc_spin_is(&frame))
+			account[rank].spin += (double)s->cpu_ns / 1e3;
+		else if (native)
+			account[rank].native += (double)s->cpu_ns / 1e3;
+		else
+			account[rank].python += (double)s->cpu_ns / 1e3;
+	}
+}
+
+static void take_scopes(isc_build *b, const isc_hashmap *by_index)
+{
+	const isc_total_thread *total;
+
+	for (size_t i = 0; (total = isc_totals_thread_at(b->totals, i)) != NULL; i++) {
+		size_t rank = rank_of(by_index, total->thread);
+
+		if (rank != SIZE_MAX)
+			b->a->threads[rank].scope_us += (double)total->scope_ticks * b->us_per_tick;
+	}
+}
+
+static void settle(const isc_build *b, const isc_track *track, const struct told *told, isc_account *account,
+		   isc_analysis_thread *t)
+{
+	size_t process = track->process;
+
+	account->wall = t->wall_us;
+	account->switches = t->on_cpu_us >= 0;
+	account->estimated = t->estimated;
+	account->on_cpu = t->on_cpu_us;
+	account->queue = t->run_queue_us;
+	account->blocked = t->waiting_us;
+	account->unwatched = t->unwatched_us;
+	if (process != SIZE_MAX) {
+		const isc_analysis_process *p = &b->a->processes[process];
+
+		account->agent = b->facts.waits && p->traced && b->us_per_tick > 0;
+		account->collections = told[process].collections && b->us_per_tick > 0;
+		account->sampled = told[process].sampled;
+		account->placed = told[process].placed;
+		account->traced = p->python && b->calls_seen;
+	}
+	/* One figure for the whole group: at most what the thread was ready and had no CPU. */
+	if (b->facts.throttled_us >= 0 && !b->cut && account->switches) {
+		account->throttling = true;
+		account->told[ISC_STATE_THROTTLED] =
+			b->facts.throttled_us < account->queue ? b->facts.throttled_us : account->queue;
+	}
+	if (b->facts.faults && account->switches && !account->estimated) {
+		account->faults = true;
+		account->told[ISC_STATE_PAGE_FAULT] = (double)track->fault_ns / 1e3;
+	}
+	isc_account_settle(account, t);
+}
+
+bool isc_states_fill(isc_build *b, const isc_track *track, const isc_hashmap *by_index)
+{
+	isc_analysis *a = b->a;
+	isc_account *account = isc_arena_array(b->arena, a->thread_count, sizeof(*account));
+	struct told *told = isc_arena_array(b->arena, a->process_count, sizeof(*told));
+
+	if ((account == NULL && a->thread_count > 0) || (told == NULL && a->process_count > 0))
+		return false;
+	take_waits(b, by_index, account, told);
+	take_samples(b, by_index, account, told);
+	take_scopes(b, by_index);
+	for (size_t i = 0; i < a->thread_count; i++)
+		settle(b, &track[i], told, &account[i], &a->threads[i]);
+	return true;
+}
+
+/* Most time in scopes, else the program's main thread, else the one that ran most. */
+static const isc_analysis_thread *focus_of(const isc_build *b)
+{
+	const isc_analysis_thread *focus = NULL;
+	const isc_analysis *a = b->a;
+
+	for (size_t i = 0; i < a->thread_count; i++) {
+		const isc_analysis_thread *t = &a->threads[i];
+
+		if (t->scope_us > 0 && t->wall_us > 0 && (focus == NULL || t->scope_us > focus->scope_us))
+			focus = t;
+	}
+	for (size_t i = 0; focus == NULL && i < a->thread_count; i++) {
+		const isc_analysis_thread *t = &a->threads[i];
+
+		if (t->main && t->wall_us > 0 && b->root != SIZE_MAX && t->pid == a->processes[b->root].pid)
+			focus = t;
+	}
+	if (focus == NULL && a->thread_count > 0 && a->threads[0].wall_us > 0)
+		focus = &a->threads[0];
+	return focus;
+}
+
+void isc_build_breakdown(isc_build *b)
+{
+	const isc_analysis_thread *t = focus_of(b);
+	isc_analysis_breakdown *out = &b->a->breakdown;
+
+	if (t == NULL)
+		return;
+	out->known = true;
+	out->tid = t->tid;
+	out->pid = t->pid;
+	out->name = t->name;
+	for (int state = 0; state < ISC_STATES; state++) {
+		out->pct[state] = t->state_us[state] >= 0 ? t->state_us[state] / t->wall_us * 100 : -1;
+		out->source[state] = t->source[state];
+	}
+}

@@ -1,0 +1,13 @@
+/*
+ * states.h - what totals and switches know of each thread becomes its account.
+ */
+#ifndef ISC_ANALYZE_STATES_H
+#define ISC_ANALYZE_STATES_H
+
+#include "analyze/tracks.h"
+
+/* Fills the states of all threads; track: beside a->threads, by_index: thread index -> rank + 1 of it.
+ * False: no memory. */
+bool isc_states_fill(isc_build *b, const isc_track *track, const isc_hashmap *by_index);
+
+#endif

@@ -1,0 +1,48 @@
+/*
+ * cfi.h - what .eh_frame says about one instruction: where the caller's frame begins.
+ *
+ * x86_64 only.  The bytes are those of a loaded module, reached through its
+ * .eh_frame_hdr; nothing outside of what the module maps is read, whatever they
+ * say, but between its segments there may be nothing: call under isc_fault_arm()
+ * inside a program.  Nothing is allocated; every loop ends.  Signal-safe.
+ */
+#ifndef ISC_COLLECT_CFI_H
+#define ISC_COLLECT_CFI_H
+
+#include <stdint.h>
+
+enum isc_cfi_kind {
+	ISC_CFI_NONE = 0, /* no entry covers the instruction */
+	ISC_CFI_RULE = 1,
+	ISC_CFI_BOTTOM = 2,  /* it was called by nobody */
+	ISC_CFI_SIGNAL = 3,  /* the kernel's frame of a signal handler */
+	ISC_CFI_UNKNOWN = 4, /* an entry that is damaged, or says more than these rules hold */
+	ISC_CFI_RULE_BP = 5  /* a rule, and the caller's rbp lies relative to rbp */
+};
+
+/* What the caller's frame address is counted from. */
+enum isc_cfi_base {
+	ISC_CFI_SP = 7, /* numbers of DWARF */
+	ISC_CFI_BP = 6,
+	ISC_CFI_R10 = 10,
+	ISC_CFI_AT_BP = 0x80, /* it lies in memory, at rbp + cfa: a realigned frame */
+	ISC_CFI_PLT = 0x81    /* rsp + 8, and 8 more from this byte of the 16 of a stub on */
+};
+
+typedef struct isc_cfi_rule {
+	int32_t cfa;
+	int16_t bp; /* where the caller's rbp is, from cfa (or rbp); 0: it is what it was */
+	uint8_t base;
+	uint8_t kind;
+} isc_cfi_rule;
+_Static_assert(sizeof(isc_cfi_rule) == 8, "two of them with their key are 16 bytes");
+
+typedef struct isc_cfi_image {
+	uintptr_t start, end; /* the module in memory */
+	uintptr_t header;     /* its .eh_frame_hdr; 0: it has none */
+} isc_cfi_image;
+
+/* The rule at ip; [*first, *past) is what its entry covers, a function or a part of one. */
+isc_cfi_rule isc_cfi_at(const isc_cfi_image *image, uintptr_t ip, uintptr_t *first, uintptr_t *past);
+
+#endif

@@ -1,0 +1,193 @@
+#include "collect/hook.h"
+
+#include "collect/fault.h"
+
+#include <string.h>
+
+#include "collect/sample.h"
+#include "runtime/image.h"
+#include "runtime/kernel.h"
+
+enum { SEGV, BUS, FAULTS };
+
+static const int number_of[FAULTS] = {SIGSEGV, SIGBUS};
+
+static _Atomic bool begun;
+static bool seen; /* the program's own changes come through our hooks */
+
+/* What the program has, as far as we know; under the lock. */
+static struct sigaction theirs[FAULTS];
+static bool aside[FAULTS]; /* theirs is in the kernel until the next sample */
+static _Atomic uint32_t lock;
+
+static bool try_lock(void)
+{
+	uint32_t none = 0;
+
+	return atomic_compare_exchange_strong_explicit(&lock, &none, 1, memory_order_acquire, memory_order_relaxed);
+}
+
+static void unlock(void)
+{
+	atomic_store_explicit(&lock, 0, memory_order_release);
+}
+
+void isc_fault_forked(void)
+{
+	atomic_store(&lock, 0);
+}
+
+static int kernel_action(int number, const struct sigaction *action, struct sigaction *old)
+{
+	return ISC_REAL(sigaction)(number, action, old);
+}
+
+static void on_fault(int number, siginfo_t *info, void *context);
+
+static struct sigaction ours(void)
+{
+	struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK};
+
+	sigemptyset(&action.sa_mask);
+	return action;
+}
+
+static bool is_ours(const struct sigaction *action)
+{
+	return (action->sa_flags & SA_SIGINFO) != 0 && action->sa_sigaction == on_fault;
+}
+
+/* Will the instruction fault again when we return? */
+static bool repeats(int number, const siginfo_t *info)
+{
+	return info->si_code > 0 && !(number == SIGBUS && info->si_code == BUS_MCEERR_AO);
+}
+
+/* The program's turn. */
+static void step_aside(int number, siginfo_t *info)
+{
+	int which = number == SIGBUS ? BUS : SEGV;
+	isc_guard guard;
+	uint32_t tries = 0;
+
+	isc_guard_enter(&guard);
+	/* Whoever holds it has its signals blocked, and faults by no means: it is not us. */
+	while (!try_lock() && tries++ < 1000000)
+		isc_kernel_yield();
+	if (!aside[which])
+		kernel_action(number, &theirs[which], NULL);
+	aside[which] = true;
+	unlock();
+	if (!repeats(number, info))
+		syscall(SYS_rt_tgsigqueueinfo, isc_kernel_pid(), isc_kernel_tid(), number, info);
+	isc_guard_leave(&guard);
+}
+
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+	isc_sampled *t = isc_sampled_self;
+
+	(void)context;
+	if (t != NULL && t->fault.armed && repeats(number, info) &&
+	    atomic_load_explicit(ISC_SAMPLED_TID(t), memory_order_relaxed) == isc_kernel_tid()) {
+		t->fault.armed = 0;
+		siglongjmp(t->fault.escape, 1);
+	}
+	step_aside(number, info);
+}
+
+void isc_fault_begin(bool hooked)
+{
+	struct sigaction mine = ours();
+
+	if (atomic_exchange(&begun, true))
+		return;
+	seen = hooked;
+	for (int i = 0; i < FAULTS; i++)
+		kernel_action(number_of[i], &mine, &theirs[i]);
+}
+
+bool isc_fault_caught(void)
+{
+	struct sigaction mine = ours(), now;
+
+	if (kernel_action(SIGSEGV, NULL, &now) != 0)
+		return false;
+	if (is_ours(&now))
+		return true;
+	/* Replaced behind our back: it may call ours when it is done, and then ours must
+	 * not call it.  Only what we put there ourselves is taken out again. */
+	if (!try_lock())
+		return false;
+	for (int i = 0; i < FAULTS; i++) {
+		if (!aside[i] || kernel_action(number_of[i], NULL, &now) != 0)
+			continue;
+		if (!seen && now.sa_handler != theirs[i].sa_handler && now.sa_handler != SIG_DFL)
+			continue;
+		/* A handler for one signal only has gone meanwhile: theirs is what is there. */
+		if (kernel_action(number_of[i], &mine, &theirs[i]) == 0)
+			aside[i] = false;
+	}
+	unlock();
+	return kernel_action(SIGSEGV, NULL, &now) == 0 && is_ours(&now);
+}
+
+bool isc_fault_action(int number, const struct sigaction *action, struct sigaction *old, int *result)
+{
+	int which = number == SIGBUS ? BUS : SEGV;
+	struct sigaction wanted, before, now;
+	isc_guard guard;
+
+	/* A vfork child has handlers of its own, and our memory. */
+	if ((number != SIGSEGV && number != SIGBUS) || !atomic_load_explicit(&begun, memory_order_acquire) ||
+	    isc_kernel_pid() != isc_image_self.pid)
+		return false;
+	if (action != NULL)
+		wanted = *action;
+	isc_guard_enter(&guard);
+	while (!try_lock())
+		isc_kernel_yield();
+	*result = kernel_action(number, NULL, &now);
+	if (*result == 0 && is_ours(&now)) {
+		before = theirs[which];
+		if (action != NULL)
+			theirs[which] = wanted;
+	} else if (*result == 0) {
+		before = now;
+		if (action != NULL) {
+			*result = kernel_action(number, &wanted, NULL);
+			theirs[which] = wanted;
+		}
+	}
+	unlock();
+	isc_guard_leave(&guard);
+	if (*result == 0 && old != NULL)
+		*old = before;
+	return true;
+}
+
+uint32_t isc_fault_ignore(void)
+{
+	uint32_t ignored = 0;
+	struct sigaction now;
+
+	if (!atomic_load_explicit(&begun, memory_order_acquire))
+		return 0;
+	for (int i = 0; i < FAULTS; i++) {
+		struct sigaction wanted = theirs[i];
+
+		if (wanted.sa_handler == SIG_IGN && kernel_action(number_of[i], NULL, &now) == 0 && is_ours(&now) &&
+		    kernel_action(number_of[i], &wanted, NULL) == 0)
+			ignored |= 1u << i;
+	}
+	return ignored;
+}
+
+void isc_fault_catch(uint32_t ignored)
+{
+	struct sigaction mine = ours();
+
+	for (int i = 0; i < FAULTS; i++)
+		if (ignored & 1u << i)
+			kernel_action(number_of[i], &mine, NULL);
+}

@@ -1,0 +1,190 @@
+/*
+ * sample.h - where threads stand, at even steps of their CPU time.
+ *
+ *	sample.c		which threads there are, and their timers
+ *	sample_handler.c	what happens at a step
+ *	sample_native.c		native frames, and one stack of both
+ *	sample_count.c		what the processor counts between samples
+ *	sample_rate.c		how long a step is, inside the budget
+ *	sample_signal.c		the signal, shared with the program
+ *	sample_stack.c		stacks and code objects, each defined once
+ *	fault.c, pywalk.c	reading the interpreter's memory
+ *	unwind.c, cfi.c		and the C stack
+ *
+ * There is no thread of ours: os.fork() warns of threads.  A handler arms its own
+ * next signal, finds threads that nobody told of, and shortens or lengthens the step.
+ */
+#ifndef ISC_COLLECT_SAMPLE_H
+#define ISC_COLLECT_SAMPLE_H
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/record.h"
+#include "collect/fault.h"
+#include "collect/pywalk.h"
+#include "collect/unwind.h"
+#include "runtime/python.h"
+
+#define ISC_SAMPLED_MAX 4096u	       /* threads, as many as can write */
+#define ISC_SAMPLE_STACK (32u << 10)   /* alternate stack of a thread that has none */
+#define ISC_SAMPLE_SCRATCH (32u << 10) /* a definition in the making */
+
+/* A frame of a whole stack. */
+typedef struct isc_merged {
+	uint64_t key;	 /* tells what it is from others that had its address */
+	uintptr_t code;	 /* code object, or the address of a native place */
+	uint32_t offset; /* of the instruction in a code object; enum isc_native_place */
+	int32_t module;	 /* of a native place, in the walk; -1: Python, -2: a native place in no module */
+} isc_merged;
+
+/* One thread.  Mapped when it is first needed and used again, never given back. */
+typedef struct isc_sampled {
+	uint32_t index;
+	int32_t timer;		     /* of the kernel; -1: none */
+	int32_t perf;		     /* descriptor; -1: none */
+	uint64_t perf_id;	     /* by which it is known again */
+	uint64_t due_ns;	     /* CPU time at which the next signal is due */
+	int64_t base_ns;	     /* CPU time up to here is accounted for; half a step before it began, at first */
+	uint32_t period_ns;	     /* of the step that is under way */
+	uint32_t seen;		     /* in which search of threads */
+	_Atomic uint32_t last_stack; /* of the last sample that had one */
+	uint64_t random;
+	bool adopted; /* not begun through pthread_create(): nobody will say that it ends */
+	bool busy;
+	bool paused; /* the program blocks SIGURG itself: no signal of ours is to stay pending */
+	bool holds;  /* the program believes that SIGURG is blocked */
+	bool held;   /* and one has come meanwhile: */
+	siginfo_t held_info;
+	void *(*start)(void *);
+	void *arg;
+	isc_fault fault;
+	/* The last stack, root first. */
+	int known;
+	uint64_t known_key[ISC_STACK_FRAMES_MAX];
+	uint32_t known_offset[ISC_STACK_FRAMES_MAX];
+	uint32_t known_id[ISC_STACK_FRAMES_MAX];
+	isc_python_frame frames[ISC_STACK_FRAMES_MAX];
+	uint64_t key[ISC_STACK_FRAMES_MAX];
+	isc_activations activations;
+	uintptr_t anchors[ISC_STACK_FRAMES_MAX];
+	uintptr_t stack_low, stack_high; /* the mapping that it was last seen on */
+	uint32_t looks;
+	isc_unwind unwind;
+	isc_merged merged[ISC_STACK_FRAMES_MAX]; /* newest first */
+	char scratch[ISC_SAMPLE_SCRATCH];
+	_Alignas(4096) char fence[4096]; /* below the stack, not to be touched */
+	char stack[ISC_SAMPLE_STACK];
+} isc_sampled;
+
+/* Which thread has a place; 0: it is free, UINT32_MAX: it is taken, and the thread not known yet. */
+extern _Atomic uint32_t isc_sampled_tid[ISC_SAMPLED_MAX];
+#define ISC_SAMPLED_TID(t) (&isc_sampled_tid[(t)->index])
+
+extern __thread isc_sampled *isc_sampled_self __attribute__((tls_model("initial-exec")));
+
+/* ---- sample.c ---------------------------------------------------------- */
+
+/* Is the signal ours in this process? */
+bool isc_sample_on(void);
+
+/* For good, in this process: the program needs the signal. */
+void isc_sample_give_way(void);
+
+/* A thread that is about to be made: a place for it, or NULL.  Its maker begins it,
+ * the thread itself enters and leaves. */
+isc_sampled *isc_sample_reserve(void *(*start)(void *), void *arg);
+void isc_sample_cancel(isc_sampled *t);
+void isc_sample_enter(isc_sampled *t);
+void isc_sample_leave(isc_sampled *t);
+
+/* The thread that a signal of a timer or of perf is for; NULL: it is not ours. */
+isc_sampled *isc_sample_of(const siginfo_t *info);
+
+/* The last stack of another thread of this process; 0: not known. */
+uint32_t isc_sample_last_stack(uint32_t tid);
+
+/* What a perf event is known by; 0: it is none.  A program may close all descriptors, and then the number of
+ * one of ours is one of its own: to be asked before it is read or closed. */
+uint64_t isc_sample_perf_id(int fd);
+
+/* Arms the next signal, so many ns of CPU time after base_ns; now: CPU time now. */
+void isc_sample_arm(isc_sampled *t, uint64_t after_ns, uint64_t now_ns);
+
+/* No more signals for this thread, or again; by the thread itself. */
+void isc_sample_pause(isc_sampled *t, bool pause);
+
+/* Threads that nobody told of, and those of them that have gone.  At most once a second. */
+void isc_sample_search(void);
+
+/* A second place of the calling thread, found by a search while it began. */
+void isc_sample_drop(isc_sampled *t);
+
+/* CPU time of the calling thread. */
+uint64_t isc_sample_cpu_ns(void);
+
+/* ---- sample_handler.c --------------------------------------------------- */
+
+/* The thread ends: what is due is accounted for, without a stack. */
+void isc_sample_end(isc_sampled *t);
+
+void isc_sample_handle(int number, siginfo_t *info, void *context);
+
+/* The Python stack of the calling thread, outside of the handler; 0: not known.  With
+ * the condition variable of the global lock, also who has that.  Changes errno. */
+uint32_t isc_sample_here(uintptr_t gil_cond, isc_wait *wait);
+const isc_python_layout *isc_sample_layout(void);
+
+/* ---- sample_count.c ----------------------------------------------------- */
+
+/* What perf counts on a thread, if the session wants that; from any thread. */
+void isc_sample_count_begin(const isc_sampled *t, uint32_t tid);
+void isc_sample_count_end(const isc_sampled *t);
+
+/* Since the last time; false: there is nothing to tell. */
+bool isc_sample_count(const isc_sampled *t, isc_sample_counts *out);
+
+/* ---- sample_rate.c ------------------------------------------------------ */
+
+void isc_sample_rate_begin(uint32_t rate_hz, double budget_pct);
+uint32_t isc_sample_period_ns(void);
+uint32_t isc_sample_asked_ns(void);
+
+/* A sample took so many ticks, since this CPU time of its thread, which ran for so long since the last one. */
+void isc_sample_spent(uint64_t now, uint64_t ticks, uint64_t from_cpu_ns, uint64_t ran_ns);
+
+/* What is spent, and told of with the next sample. */
+void isc_sample_cost_add(uint64_t ticks);
+uint32_t isc_sample_cost_take(void); /* in ns */
+
+/* ---- sample_signal.c ---------------------------------------------------- */
+
+/* Takes the signal; false: the program has a handler, and we would not see what it does with it. */
+bool isc_sample_signal_begin(bool hooked);
+void isc_sample_signal_forked(void); /* nobody holds the lock */
+
+/* A SIGURG that is not ours: the program's. */
+void isc_sample_signal_pass(int number, siginfo_t *info, void *context);
+
+/* ---- sample_stack.c ----------------------------------------------------- */
+
+/* The id of a stack of n frames in t->merged; 0: there is no room.  careful as in isc_reach. */
+uint32_t isc_sample_stack(isc_sampled *t, const isc_python_layout *l, int n, bool careful);
+
+/* ---- sample_native.c ---------------------------------------------------- */
+
+/* Which native frames are wanted: flags of the session.  Not signal-safe. */
+void isc_sample_native_begin(uint32_t flags);
+void isc_sample_native_python(const isc_python_layout *l);
+void isc_sample_native_forked(void);
+
+/* Fills t->merged from the Python frames in t->frames and t->activations and from the C
+ * stack; how many frames it has.  Without a context: the Python frames alone. */
+int isc_sample_merge(isc_sampled *t, const void *context, int python, bool careful, uint32_t *flags);
+
+/* The definition of a native place; 0: there is no room. */
+uint32_t isc_sample_place(isc_sampled *t, const isc_merged *frame, bool careful);
+
+#endif

@@ -1,0 +1,346 @@
+/*
+ * sample_handler.c - what happens at a step.
+ *
+ * On an alternate stack, all signals blocked except for faults.  How many steps
+ * a sample stands for is read off the thread's CPU clock, so a signal that comes
+ * late takes nothing away.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <sys/auxv.h>
+#include <ucontext.h>
+
+#include "collect/pywalk.h"
+#include "collect/sample.h"
+#include "runtime/image.h"
+#include "runtime/kernel.h"
+#include "runtime/runtime.h"
+#include "runtime/write.h"
+
+#define WAITING_NS 50000000u /* between two looks whether samples are wanted yet */
+#define STACK_LEAST 4096u    /* that a walk needs, on top of two frames of the kernel */
+
+static _Atomic(const isc_python_layout *) python;
+static isc_python_layout python_copy;
+
+const isc_python_layout *isc_sample_layout(void)
+{
+	return atomic_load_explicit(&python, memory_order_acquire);
+}
+
+void isc_rt_python(const isc_python_layout *layout)
+{
+	if (layout == NULL || layout->size != sizeof(*layout)) {
+		atomic_store(&python, NULL);
+		return;
+	}
+	if (isc_sample_layout() != NULL)
+		return; /* the same interpreter, again */
+	python_copy = *layout;
+	isc_sample_native_python(layout);
+	atomic_store_explicit(&python, &python_copy, memory_order_release);
+}
+
+static uint64_t random_next(isc_sampled *t)
+{
+	t->random ^= t->random << 13;
+	t->random ^= t->random >> 7;
+	t->random ^= t->random << 17;
+	return t->random;
+}
+
+/* A program's own alternate stack may be too small for more than a few calls: then the time adds to the
+ * sample that is written when the thread ends. */
+static bool has_room(const isc_sampled *t, const ucontext_t *context)
+{
+	const stack_t *s = &context->uc_stack;
+
+	return (s->ss_flags & SS_DISABLE) != 0 || s->ss_sp == t->stack ||
+	       s->ss_size >= 2 * getauxval(AT_MINSIGSTKSZ) + STACK_LEAST;
+}
+
+static int walk(isc_sampled *t, const isc_python_layout *l, bool careful, uint32_t *flags)
+{
+	isc_reach r = {.careful = careful, .pid = careful ? isc_kernel_pid() : 0};
+	volatile uint32_t found = 0;
+	volatile int n = 0;
+
+	if (sigsetjmp(t->fault.escape, 0) == 0) {
+		uint32_t f = 0;
+		int count;
+
+		isc_fault_arm(&t->fault);
+		count = isc_pywalk(l, &r, t->frames, (int)ISC_STACK_FRAMES_MAX, &t->activations, &f);
+		for (int i = 0; i < count; i++)
+			t->key[i] = isc_pywalk_key(l, &r, t->frames[i].code);
+		isc_fault_disarm(&t->fault);
+		n = count;
+		found = f;
+	} else {
+		found = ISC_SAMPLE_FAULT;
+	}
+	if (r.failed)
+		found = ISC_SAMPLE_FAULT;
+	*flags |= found;
+	return (found & ISC_SAMPLE_FAULT) ? 0 : n;
+}
+
+static uint32_t stack_now(isc_sampled *t, const ucontext_t *context, uint32_t *flags)
+{
+	const isc_python_layout *l = isc_sample_layout();
+	bool careful;
+	uint32_t id;
+	int n = 0;
+
+	careful = !isc_fault_caught();
+	t->activations.n = 0;
+	if (l == NULL) {
+		*flags |= ISC_SAMPLE_BLIND;
+	} else {
+		n = walk(t, l, careful, flags);
+		if (n <= 0) {
+			*flags |= n < 0 || *flags == 0 ? ISC_SAMPLE_NO_PYTHON : 0;
+			t->activations.n = 0;
+			n = 0;
+		}
+	}
+	n = isc_sample_merge(t, context, n, careful, flags);
+	if (n == 0)
+		return 0;
+	id = isc_sample_stack(t, l, n, careful);
+	if (id == 0)
+		*flags |= ISC_SAMPLE_OTHER;
+	return id;
+}
+
+static void sample(isc_sampled *t, const ucontext_t *context, uint64_t ticks, uint32_t steps)
+{
+	struct {
+		isc_record head;
+		isc_sample body;
+		isc_sample_counts counts;
+	} record = {.head = {.ticks = ticks, .kind = ISC_KIND_SAMPLE, .slots = 2, .arg = (uint16_t)steps}};
+
+	if (isc_sample_count(t, &record.counts))
+		record.head.slots = 4;
+	record.body.period_ns = t->period_ns;
+	record.body.cost_ns = isc_sample_cost_take();
+	record.head.id = stack_now(t, context, &record.body.flags);
+	if (record.head.id != 0)
+		atomic_store_explicit(&t->last_stack, record.head.id, memory_order_relaxed);
+	record.body.task = isc_producer_self != NULL ? isc_producer_self->task : 0;
+	isc_write((const isc_record *)&record, record.head.slots);
+}
+
+void isc_sample_end(isc_sampled *t)
+{
+	struct {
+		isc_record head;
+		isc_sample body;
+	} record = {.head = {.ticks = isc_ticks(), .kind = ISC_KIND_SAMPLE, .slots = 2}};
+	uint64_t now, steps;
+
+	if (!isc_sample_on() || !isc_rt_active() || (t->timer < 0 && t->perf < 0))
+		return;
+	now = isc_sample_cpu_ns();
+	if (now < t->due_ns)
+		return;
+	steps = (uint64_t)((int64_t)now - t->base_ns + t->period_ns / 2) / t->period_ns;
+	record.head.arg = (uint16_t)(steps < 1 ? 1 : steps < UINT16_MAX ? steps : UINT16_MAX);
+	record.body = (isc_sample){.period_ns = t->period_ns, .flags = ISC_SAMPLE_GONE};
+	isc_write((const isc_record *)&record, 2);
+}
+
+/* The thread was met by a search, or the program took its alternate stack away: sigreturn
+ * installs what stands in the context, and would undo a call to sigaltstack(). */
+static void settle(isc_sampled *t, ucontext_t *context)
+{
+	isc_sampled_self = t;
+	if ((context->uc_stack.ss_flags & SS_DISABLE) == 0)
+		return;
+	context->uc_stack.ss_sp = t->stack;
+	context->uc_stack.ss_size = sizeof(t->stack);
+	context->uc_stack.ss_flags = 0;
+}
+
+/* Apart from its caller: this is what needs a stack. */
+__attribute__((noinline)) static void step(isc_sampled *t, const ucontext_t *context, uint64_t ticks)
+{
+	uint64_t now = isc_sample_cpu_ns(), ran = (int64_t)now > t->base_ns ? (uint64_t)((int64_t)now - t->base_ns) : 0;
+	uint64_t steps = (ran + t->period_ns / 2) / t->period_ns;
+	const isc_control *control = isc_rt_control();
+
+	if (!isc_rt_active()) {
+		t->base_ns = (int64_t)now;
+		if (control != NULL && atomic_load_explicit(&control->phase, memory_order_relaxed) == ISC_PHASE_WAITING)
+			isc_sample_arm(t, WAITING_NS, now);
+		return;
+	}
+	steps = steps < UINT16_MAX ? steps : UINT16_MAX;
+	if (steps > 0)
+		sample(t, context, ticks, (uint32_t)steps);
+	t->base_ns += (int64_t)(steps * t->period_ns);
+	isc_sample_search();
+	isc_sample_spent(isc_ticks(), isc_ticks() - ticks, now, steps * t->period_ns);
+	t->period_ns = isc_sample_period_ns();
+	/* Somewhere in the next step: the middle of it on average. */
+	isc_sample_arm(t, t->period_ns / 2 + random_next(t) % t->period_ns, now);
+}
+
+static void put_off(isc_sampled *t)
+{
+	uint64_t now = isc_sample_cpu_ns();
+
+	isc_sample_arm(t, (uint64_t)((int64_t)now - t->base_ns) + t->period_ns, now);
+	t->due_ns = 0;
+}
+
+void isc_sample_handle(int number, siginfo_t *info, void *context)
+{
+	uint64_t ticks = isc_ticks();
+	int error = errno;
+	isc_sampled *t = isc_sample_of(info);
+
+	if (t == NULL) {
+		isc_sample_signal_pass(number, info, context);
+	} else if (isc_sample_on() &&
+		   atomic_load_explicit(ISC_SAMPLED_TID(t), memory_order_relaxed) == isc_kernel_tid()) {
+		if (isc_sampled_self == NULL)
+			settle(t, context);
+		if (isc_sampled_self != t) {
+			isc_sample_drop(t);
+		} else if (!t->busy) {
+			t->busy = true;
+			if (has_room(t, context))
+				step(t, context, ticks);
+			else
+				put_off(t);
+			t->busy = false;
+		}
+	}
+	errno = error;
+}
+
+/* Who has the lock: its thread state may be gone, and is read like a stack. */
+static uint32_t gil_holder(isc_sampled *t, const isc_python_layout *l, uintptr_t cond, bool careful)
+{
+	isc_reach r = {.careful = careful, .pid = careful ? isc_kernel_pid() : 0};
+	volatile uintptr_t tid = 0;
+
+	if (l->ts_native == ISC_PYTHON_NONE || cond - l->runtime_from >= l->runtime_size)
+		return 0;
+	if (sigsetjmp(t->fault.escape, 0) == 0) {
+		uintptr_t state = 0, id = 0;
+
+		isc_fault_arm(&t->fault);
+		if (isc_reach_bytes(&r, cond - l->gil_cond + l->gil_holder, &state, sizeof(state)) && state >= 4096)
+			isc_reach_bytes(&r, state + l->ts_native, &id, sizeof(id));
+		isc_fault_disarm(&t->fault);
+		tid = id;
+	}
+	return r.failed || tid > INT32_MAX ? 0 : (uint32_t)tid;
+}
+
+uint32_t isc_sample_here(uintptr_t gil_cond, isc_wait *wait)
+{
+	const isc_python_layout *l = isc_sample_layout();
+	isc_sampled *t = isc_sampled_self;
+	/* Nothing may come in between but the faults that the walk itself may meet. */
+	uint64_t rest = ~(1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1)), mask;
+	uint32_t flags = 0, id = 0;
+	bool careful;
+	int n;
+
+	if (wait != NULL && wait->holder != 0)
+		wait->holder_stack = isc_sample_last_stack(wait->holder);
+	if (l == NULL || t == NULL || t->busy || !isc_sample_on())
+		return 0;
+	if (syscall(SYS_rt_sigprocmask, SIG_BLOCK, &rest, &mask, sizeof(mask)) != 0)
+		return 0;
+	/* A program that blocks SIGSEGV would die of ours. */
+	careful = (mask & ~rest) != 0 || !isc_fault_caught();
+	t->activations.n = 0;
+	n = walk(t, l, careful, &flags);
+	n = n > 0 ? isc_sample_merge(t, NULL, n, careful, &flags) : 0;
+	if (n > 0)
+		id = isc_sample_stack(t, l, n, careful);
+	if (wait != NULL && gil_cond != 0) {
+		wait->holder = gil_holder(t, l, gil_cond, careful);
+		if (wait->holder != 0)
+			wait->holder_stack = isc_sample_last_stack(wait->holder);
+	}
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
+	return id;
+}
+
+/* ---- for _core --------------------------------------------------------- */
+
+/* Reading outside of the handler, which must not come in between and use the same escape.  Under
+ * the guard if there is one: asking the kernel may be forbidden. */
+typedef struct aside {
+	isc_reach reach;
+	isc_fault none, *fault;
+	uint64_t mask;
+	int error;
+} aside;
+
+static void aside_begin(aside *a)
+{
+	/* Nor any other handler: a fault of its own would end up here. */
+	uint64_t ours = ~(1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1));
+	isc_sampled *t;
+
+	a->error = errno;
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &ours, &a->mask, sizeof(ours));
+	t = isc_sampled_self;
+	a->reach = (isc_reach){.careful = t == NULL || !isc_fault_caught(), .pid = isc_kernel_pid()};
+	a->fault = t != NULL ? &t->fault : &a->none;
+}
+
+static void aside_end(aside *a)
+{
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &a->mask, NULL, sizeof(a->mask));
+	errno = a->error;
+}
+
+int isc_rt_python_walk(const isc_python_layout *layout, isc_python_frame *frames, int max)
+{
+	volatile int n = -1;
+	uint32_t flags = 0;
+	aside a;
+
+	if (layout == NULL || layout->size != sizeof(*layout))
+		return -1;
+	aside_begin(&a);
+	if (sigsetjmp(a.fault->escape, 0) == 0) {
+		isc_fault_arm(a.fault);
+		n = isc_pywalk(layout, &a.reach, frames, max, NULL, &flags);
+		isc_fault_disarm(a.fault);
+		if (a.reach.failed || flags != 0)
+			n = -1;
+	}
+	aside_end(&a);
+	return n;
+}
+
+int isc_rt_python_name(const isc_python_layout *layout, const void *code, char *to, int room)
+{
+	char def[ISC_PYWALK_CODE_ROOM];
+	isc_def_code head;
+	volatile int len = -1;
+	aside a;
+
+	aside_begin(&a);
+	if (sigsetjmp(a.fault->escape, 0) == 0) {
+		isc_fault_arm(a.fault);
+		isc_pywalk_code(layout, &a.reach, (uintptr_t)code, def, sizeof(def));
+		isc_fault_disarm(a.fault);
+		memcpy(&head, def, sizeof(head));
+		if (!a.reach.failed && (int)head.name_len <= room) {
+			len = (int)head.name_len;
+			memcpy(to, def + sizeof(head), head.name_len);
+		}
+	}
+	aside_end(&a);
+	return len;
+}

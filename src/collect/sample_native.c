@@ -1,0 +1,468 @@
+/*
+ * sample_native.c - native frames of a sample, and the one stack that they make with Python's.
+ *
+ * They meet by address: the native frame that holds the anchor of an activation
+ * is the interpreter at work, and its Python frames stand in its place.
+ */
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+
+#include "collect/sample.h"
+#include "runtime/kernel.h"
+#include "runtime/runtime.h"
+
+#define MODULES 1024u /* known ones; a power of two */
+#define PROBES 16u
+#define NOTE_MAX 4096u
+#define BUILD_MAX 64u
+#define PATH_ROOM 4096u
+#define LOOKS_FREE 8u /* at the list of mappings, per thread; then now and then */
+#define LOOKS_EVERY 64u
+
+static struct {
+	_Atomic uint64_t tag;
+	_Atomic uint32_t id;
+} modules[MODULES];
+
+static uint32_t mode; /* ISC_CONTROL_NATIVE, _LEAF or 0 */
+static _Atomic uintptr_t eval_first, eval_past;
+
+/* Modules whose frames are left out: this library and the one that calls are traced from. */
+static struct {
+	_Atomic uintptr_t start, end;
+} own[2];
+
+static isc_unwind look; /* outside of handlers */
+
+static void set_own(int which, uintptr_t function)
+{
+	int m = isc_unwind_module(&look, function);
+
+	if (m < 0)
+		return;
+	atomic_store(&own[which].start, look.module[m].start);
+	atomic_store(&own[which].end, look.module[m].end);
+}
+
+void isc_sample_native_begin(uint32_t flags)
+{
+	mode = isc_unwind_begin() ? flags & (ISC_CONTROL_NATIVE | ISC_CONTROL_NATIVE_LEAF) : 0;
+	look.modules = 0;
+	if (mode != 0)
+		set_own(0, (uintptr_t)isc_sample_native_begin);
+}
+
+void isc_sample_native_python(const isc_python_layout *l)
+{
+	uintptr_t first, past;
+
+	if (mode == 0 || l->eval == NULL)
+		return;
+	look.modules = 0;
+	if (l->own != NULL)
+		set_own(1, (uintptr_t)l->own);
+	if (isc_unwind_function(&look, (uintptr_t)l->eval, &first, &past)) {
+		atomic_store(&eval_first, first);
+		atomic_store(&eval_past, past);
+	}
+}
+
+/* In a fork child the recorder looks for modules among the child's own definitions. */
+void isc_sample_native_forked(void)
+{
+	for (uint32_t i = 0; i < MODULES; i++) {
+		atomic_store(&modules[i].tag, 0);
+		atomic_store(&modules[i].id, 0);
+	}
+}
+
+static bool is_eval(uintptr_t ip)
+{
+	return ip - atomic_load_explicit(&eval_first, memory_order_relaxed) <
+	       atomic_load_explicit(&eval_past, memory_order_relaxed) -
+		       atomic_load_explicit(&eval_first, memory_order_relaxed);
+}
+
+static bool is_own(uintptr_t ip)
+{
+	for (int i = 0; i < 2; i++) {
+		uintptr_t start = atomic_load_explicit(&own[i].start, memory_order_relaxed);
+
+		if (ip - start < atomic_load_explicit(&own[i].end, memory_order_relaxed) - start)
+			return true;
+	}
+	return false;
+}
+
+/* ---- the stack's end ------------------------------------------------------ */
+
+static int hex(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The mapping around sp, from the kernel. */
+static bool read_mapping(isc_sampled *t, uintptr_t sp)
+{
+	uintptr_t part[2] = {0, 0};
+	int fd = isc_kernel_open("/proc/self/maps", O_RDONLY, 0), which = 0;
+	bool found = false;
+	long n;
+
+	if (fd < 0)
+		return false;
+	while (!found && (n = syscall(SYS_read, fd, t->scratch, (size_t)4096)) > 0) {
+		for (long i = 0; i < n && !found; i++) {
+			char c = t->scratch[i];
+
+			if (c == '\n') {
+				which = 0;
+				part[0] = part[1] = 0;
+			} else if (which < 2 && hex(c) >= 0) {
+				part[which] = part[which] << 4 | (uintptr_t)hex(c);
+			} else if (which < 2) {
+				which++;
+				found = which == 2 && sp >= part[0] && sp < part[1];
+			}
+		}
+	}
+	isc_kernel_close(fd);
+	if (found) {
+		t->stack_low = part[0];
+		t->stack_high = part[1];
+	}
+	return found;
+}
+
+static bool know_stack(isc_sampled *t, uintptr_t sp)
+{
+	if (sp >= t->stack_low && sp < t->stack_high)
+		return true;
+	t->looks++;
+	if (t->looks > LOOKS_FREE && t->looks % LOOKS_EVERY != 0)
+		return false;
+	return read_mapping(t, sp);
+}
+
+/* ---- the walk ------------------------------------------------------------- */
+
+static int list_anchors(isc_sampled *t)
+{
+	int n = 0;
+
+	for (int i = 0; i < t->activations.n; i++) {
+		uintptr_t a = t->activations.at[i].anchor;
+
+		if (n == 0 || a > t->anchors[n - 1])
+			t->anchors[n++] = a;
+	}
+	return n;
+}
+
+static void walk(isc_sampled *t, const void *context, uint32_t *flags)
+{
+	isc_unwind_start start = isc_unwind_registers(context);
+	isc_unwind *u = &t->unwind;
+
+	u->n = u->modules = 0;
+	u->end = ISC_UNWIND_CUT;
+	if (!know_stack(t, start.sp)) {
+		u->frame[0] = (isc_native_frame){start.ip, start.sp, start.sp, 0, isc_unwind_module(u, start.ip)};
+		u->n = 1;
+	} else {
+		u->low = start.sp & ~(uintptr_t)7;
+		u->high = t->stack_high;
+		u->anchors = t->anchors;
+		u->anchor_count = list_anchors(t);
+		if (sigsetjmp(t->fault.escape, 0) == 0) {
+			isc_fault_arm(&t->fault);
+			isc_unwind_walk(u, &start, mode == ISC_CONTROL_NATIVE ? ISC_UNWIND_FRAMES : 1);
+			isc_fault_disarm(&t->fault);
+		}
+	}
+	if (mode == ISC_CONTROL_NATIVE && u->end != ISC_UNWIND_BOTTOM)
+		*flags |= ISC_SAMPLE_NATIVE_CUT;
+}
+
+/* ---- one stack ------------------------------------------------------------- */
+
+struct merge {
+	isc_sampled *t;
+	int n;
+	int next; /* Python frame */
+};
+
+static void add_python(struct merge *m, int end)
+{
+	for (; m->next < end; m->next++) {
+		if (m->n < (int)ISC_STACK_FRAMES_MAX)
+			m->t->merged[m->n++] = (isc_merged){m->t->key[m->next], m->t->frames[m->next].code,
+							    m->t->frames[m->next].offset, -1};
+	}
+}
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+	h = (h ^ v) * 0xff51afd7ed558ccdull;
+	return h ^ h >> 32;
+}
+
+/* The newest frame is known by its function: every instruction of a loop would make a stack. */
+static void add_native(struct merge *m, const isc_native_frame *f, bool careful)
+{
+	isc_unwind *u = &m->t->unwind;
+	uint32_t flags = (f->flags & ISC_NATIVE_GUESSED ? ISC_PLACE_GUESSED : 0u);
+	uintptr_t at = f->ip, first, past;
+
+	if (m->n == (int)ISC_STACK_FRAMES_MAX || is_own(f->ip))
+		return;
+	if (f->flags & ISC_NATIVE_CALLER) {
+		flags |= ISC_PLACE_CALLER;
+	} else if (f->module < 0) {
+		flags |= ISC_PLACE_INSIDE;
+		at &= ~(uintptr_t)4095;
+	} else if (!careful && isc_unwind_function(u, at, &first, &past)) {
+		at = first;
+	} else {
+		flags |= ISC_PLACE_INSIDE;
+	}
+	if (f->module < 0)
+		at &= ~(uintptr_t)4095;
+	m->t->merged[m->n++] = (isc_merged){mix(mix(f->module >= 0 ? u->module[f->module].tag : 1, at), flags) | 1, at,
+					    flags, f->module >= 0 ? f->module : -2};
+}
+
+/* Frames that the interpreter has, without anchors: counted from the root if it is there. */
+static int uncounted(const isc_unwind *u, int python)
+{
+	int n = 0;
+
+	for (int i = 0; i < u->n; i++)
+		n += is_eval(u->frame[i].ip);
+	return u->end == ISC_UNWIND_BOTTOM && n > python ? n - python : 0;
+}
+
+/* The interpreter is met where no Python frame is left: the stack is another greenlet's, or
+ * there were too many frames. */
+static uint32_t end_of(uint32_t flags)
+{
+	return flags & ISC_SAMPLE_CUT ? ISC_SAMPLE_NATIVE_CUT : ISC_SAMPLE_SWITCHED;
+}
+
+static bool merge_counted(struct merge *m, int python, bool careful, uint32_t *flags)
+{
+	const isc_unwind *u = &m->t->unwind;
+	int extra = uncounted(u, python);
+
+	for (int i = 0; i < u->n; i++) {
+		const isc_native_frame *f = &u->frame[i];
+
+		if (!is_eval(f->ip)) {
+			add_native(m, f, careful);
+		} else if (extra > 0) {
+			extra--;
+			*flags |= ISC_SAMPLE_EDGE;
+		} else if (m->next < python) {
+			add_python(m, m->next + 1);
+		} else {
+			*flags |= end_of(*flags);
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool merge_anchored(struct merge *m, int python, bool careful, uint32_t *flags)
+{
+	const isc_unwind *u = &m->t->unwind;
+	const isc_activations *list = &m->t->activations;
+	int a = 0;
+
+	for (int i = 0; i < u->n; i++) {
+		const isc_native_frame *f = &u->frame[i];
+		bool found = false;
+
+		/* Also those that lie between two frames, of which one was passed by a scan. */
+		for (; a < list->n && list->at[a].anchor < f->cfa; a++) {
+			add_python(m, (int)list->at[a].end);
+			found |= list->at[a].anchor >= f->sp;
+		}
+		if (found || (f->flags & ISC_NATIVE_LATE))
+			continue;
+		if (!is_eval(f->ip)) {
+			add_native(m, f, careful);
+		} else if (a == list->n && m->next == python && python > 0) {
+			*flags |= end_of(*flags);
+			return false;
+		} else {
+			*flags |= ISC_SAMPLE_EDGE;
+		}
+	}
+	return true;
+}
+
+int isc_sample_merge(isc_sampled *t, const void *context, int python, bool careful, uint32_t *flags)
+{
+	struct merge m = {.t = t};
+	const isc_native_frame *newest = &t->unwind.frame[0];
+	bool all = true;
+
+	t->unwind.n = 0;
+	if (mode == 0 || context == NULL) {
+		add_python(&m, python);
+		return m.n;
+	}
+	if (careful) {
+		isc_unwind_start start = isc_unwind_registers(context);
+
+		t->unwind.modules = 0;
+		t->unwind.frame[0] =
+			(isc_native_frame){start.ip, start.sp, start.sp, 0, isc_unwind_module(&t->unwind, start.ip)};
+		t->unwind.n = 1;
+	} else {
+		walk(t, context, flags);
+	}
+	if (mode == ISC_CONTROL_NATIVE_LEAF || careful) {
+		bool inside = t->activations.n > 0 && t->activations.at[0].anchor >= newest->sp &&
+			      t->activations.at[0].anchor < newest->cfa;
+
+		if (t->unwind.n > 0 && !inside && !is_eval(newest->ip))
+			add_native(&m, newest, careful);
+		add_python(&m, python);
+		return m.n;
+	}
+	all = t->activations.n > 0 || python == 0 ? merge_anchored(&m, python, careful, flags)
+						  : merge_counted(&m, python, careful, flags);
+	if (all && m.next < python) {
+		*flags |= ISC_SAMPLE_UNPLACED;
+		add_python(&m, python);
+	}
+	for (int i = 0; i < m.n; i++) {
+		if (t->merged[i].module != -1 && (t->merged[i].offset & ISC_PLACE_GUESSED))
+			*flags |= ISC_SAMPLE_GUESSED;
+	}
+	if (m.n == (int)ISC_STACK_FRAMES_MAX)
+		*flags |= ISC_SAMPLE_CUT;
+	return m.n;
+}
+
+/* ---- definitions ------------------------------------------------------------ */
+
+/* The build id among the notes of a module in memory; its length. */
+static uint32_t build_of(const isc_module *m, uint8_t *to)
+{
+	const ElfW(Ehdr) *e = (const ElfW(Ehdr) *)m->start;
+	uintptr_t bias = m->map != NULL ? m->map->l_addr : 0;
+	const ElfW(Phdr) * p;
+
+	if (m->end - m->start < sizeof(*e) || memcmp(e->e_ident, ELFMAG, SELFMAG) != 0 ||
+	    e->e_phentsize != sizeof(*p) || e->e_phoff > m->end - m->start ||
+	    (m->end - m->start - e->e_phoff) / sizeof(*p) < e->e_phnum)
+		return 0;
+	p = (const ElfW(Phdr) *)(m->start + e->e_phoff);
+	for (unsigned i = 0; i < e->e_phnum; i++) {
+		uintptr_t at = bias + p[i].p_vaddr, end = at + p[i].p_filesz;
+
+		if (p[i].p_type != PT_NOTE || at < m->start || end < at || end > m->end || end - at > NOTE_MAX)
+			continue;
+		while (end - at > sizeof(ElfW(Nhdr))) {
+			const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)at;
+			uint64_t name = ((uint64_t)note->n_namesz + 3) & ~3ull,
+				 size = ((uint64_t)note->n_descsz + 3) & ~3ull;
+
+			at += sizeof(*note);
+			if (name + size > end - at)
+				break;
+			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && note->n_descsz <= BUILD_MAX &&
+			    memcmp((const void *)at, "GNU", 4) == 0) {
+				memcpy(to, (const void *)(at + name), note->n_descsz);
+				return note->n_descsz;
+			}
+			at += name + size;
+		}
+	}
+	return 0;
+}
+
+static size_t path_of(const isc_module *m, char *to)
+{
+	const char *name = m->map != NULL ? m->map->l_name : "";
+	size_t n = 0;
+	long got;
+
+	while (n < PATH_ROOM && name != NULL && name[n] != '\0') {
+		to[n] = name[n];
+		n++;
+	}
+	if (n != 0)
+		return n;
+	got = syscall(SYS_readlink, "/proc/self/exe", to, (size_t)PATH_ROOM);
+	return got > 0 ? (size_t)got : 0;
+}
+
+/* Into the scratch; its length, 0 when it cannot be read. */
+static size_t describe(isc_sampled *t, const isc_module *m, bool careful)
+{
+	char *text = t->scratch + sizeof(isc_def_module);
+	volatile size_t len = 0;
+
+	if (careful)
+		return 0;
+	if (sigsetjmp(t->fault.escape, 0) == 0) {
+		isc_def_module head = {.start = m->start, .end = m->end};
+
+		isc_fault_arm(&t->fault);
+		head.bias = m->map != NULL ? m->map->l_addr : 0;
+		head.build_len = build_of(m, (uint8_t *)text);
+		head.path_len = (uint32_t)path_of(m, text + head.build_len);
+		memcpy(t->scratch, &head, sizeof(head));
+		isc_fault_disarm(&t->fault);
+		len = sizeof(head) + head.build_len + head.path_len;
+	}
+	return len;
+}
+
+static uint32_t module_id(isc_sampled *t, const isc_module *m, bool careful)
+{
+	uint32_t id;
+	size_t len;
+
+	for (uint32_t k = 0; k < PROBES; k++) {
+		uint32_t at = (uint32_t)(m->tag + k) & (MODULES - 1);
+		uint64_t was = atomic_load_explicit(&modules[at].tag, memory_order_acquire);
+
+		if (was == m->tag) {
+			id = atomic_load_explicit(&modules[at].id, memory_order_acquire);
+			if (id != 0)
+				return id;
+		}
+		if (was != 0 && was != m->tag)
+			continue;
+		len = describe(t, m, careful);
+		id = len != 0 ? isc_rt_intern(ISC_DEF_MODULE, t->scratch, len) : 0;
+		if (id != 0) {
+			was = 0;
+			if (atomic_compare_exchange_strong(&modules[at].tag, &was, m->tag) || was == m->tag)
+				atomic_store_explicit(&modules[at].id, id, memory_order_release);
+		}
+		return id;
+	}
+	len = describe(t, m, careful);
+	return len != 0 ? isc_rt_intern(ISC_DEF_MODULE, t->scratch, len) : 0;
+}
+
+uint32_t isc_sample_place(isc_sampled *t, const isc_merged *frame, bool careful)
+{
+	isc_def_native place = {.flags = frame->offset, .offset = frame->code};
+
+	if (frame->module >= 0) {
+		const isc_module *m = &t->unwind.module[frame->module];
+
+		place.module = module_id(t, m, careful);
+		if (place.module == 0)
+			return 0;
+		place.offset -= m->map != NULL ? m->map->l_addr : 0;
+	}
+	return isc_rt_intern(ISC_DEF_NATIVE, &place, sizeof(place));
+}

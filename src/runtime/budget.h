@@ -1,0 +1,42 @@
+/*
+ * budget.h - the one bucket of the process, from which everything that costs takes.
+ *
+ * In ticks.  It fills with the budget's share of the time that passes and every
+ * source takes what it costs.  Tracing of calls looks at it often and fills it;
+ * where that is not at work, the sampler does.  Signal-safe.
+ */
+#ifndef ISC_RUNTIME_BUDGET_H
+#define ISC_RUNTIME_BUDGET_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtime/image.h"
+
+typedef struct isc_budget {
+	_Atomic int64_t tokens;	 /* below 0: more was spent than there was */
+	_Atomic int64_t most;	 /* it holds no more; 0: there is no budget, or nobody set it yet */
+	_Atomic uint64_t filled; /* ticks when it was last filled by who looks often */
+} isc_budget;
+
+ISC_SHARED extern isc_budget isc_budget_self;
+
+static inline void isc_budget_take(int64_t ticks)
+{
+	atomic_fetch_sub_explicit(&isc_budget_self.tokens, ticks, memory_order_relaxed);
+}
+
+/* What is in it now. */
+static inline int64_t isc_budget_left(void)
+{
+	return atomic_load_explicit(&isc_budget_self.tokens, memory_order_relaxed);
+}
+
+/* Full, with room for this much. */
+ISC_SHARED void isc_budget_set(int64_t most);
+
+/* Adds, as far as there is room; what is in it now. */
+ISC_SHARED int64_t isc_budget_fill(int64_t ticks);
+
+#endif

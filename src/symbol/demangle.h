@@ -1,0 +1,10 @@
+/*
+ * demangle.h - names of C++ and Rust functions, as they were written.
+ */
+#ifndef ISC_SYMBOL_DEMANGLE_H
+#define ISC_SYMBOL_DEMANGLE_H
+
+/* To be freed; NULL: the name is not mangled, too long, or nothing here can read it. */
+char *isc_demangle(const char *name);
+
+#endif

@@ -1,0 +1,17 @@
+"""Counting what a program made itself, beside the samples and waits that are recorded of every program."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+# For tests of exact counts, of losses and of sizes.  What they measure is not what a sampler adds to it; that a
+# program comes to no harm is tested with everything on.
+QUIET = ("--no-sample", "--no-syscalls")
+
+BESIDE = re.compile(r"^[+-]\S+ p\d+ t\d+ (?:nested )?#\d+ (?:sample|wait)")
+
+
+def beside(dump: Iterable[str]) -> int:
+    """How many of the events in this dump are samples and waits."""
+    return sum(BESIDE.match(line) is not None for line in dump)

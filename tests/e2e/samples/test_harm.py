@@ -1,0 +1,294 @@
+"""Sampling at 1 kHz and more changes nothing for the program."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.e2e.samples.sampling import samples
+else:
+    from sampling import samples
+
+
+def same(
+    inferscope: Any, *command: str | Path, timeout: float = 100, rate: str = "1000", more: tuple[str, ...] = ()
+) -> Any:
+    """The run, after its output and its end were compared with those of a bare one."""
+    options = ["run", "--no-report", "--rate", rate, "--budget", "off", *more]
+    run = inferscope(*options, "--", *command, timeout=timeout)
+    bare = subprocess.run(
+        [str(part) for part in command], capture_output=True, text=True, timeout=timeout, check=False,
+        cwd=inferscope.folder, env=inferscope.environment,
+    )  # fmt: skip
+    assert run.stdout == bare.stdout
+    assert re.sub("0x[0-9a-f]+", "", run.theirs) == re.sub("0x[0-9a-f]+", "", bare.stderr)
+    assert run.returncode == bare.returncode
+    return run
+
+
+def test_H3_a_program_keeps_its_urgent_signals(inferscope: Any, target: Callable[[str], str]) -> None:
+    for rate in ("200", "1000"):
+        run = same(inferscope, target("urgent.c"), rate=rate)
+        assert len(samples(run)) > 20
+
+
+@pytest.mark.parametrize("end", ["fault", "raise", "kill"])
+def test_H3_a_program_keeps_its_faults(inferscope: Any, target: Callable[[str], str], end: str) -> None:
+    run = same(inferscope, target("faulty.c"), end)
+    assert run.returncode == -11
+    assert len(samples(run)) > 20
+
+
+@pytest.mark.parametrize("how", ["exec", "failed exec", "spawn"])
+def test_H1_what_is_blocked_or_ignored_is_handed_on(inferscope: Any, python: str, tmp_path: Path, how: str) -> None:
+    """A program that blocks all signals and ignores ours starts another one, which is not traced."""
+    code = (
+        SPIN
+        + f"""
+import os, signal
+how = {how!r}
+look = ["grep", "-E", "^Sig(Blk|Ign):", "/proc/self/status"]
+ours = (signal.SIGURG, signal.SIGBUS, signal.SIGSEGV)
+if how != "spawn":
+    for number in ours:
+        signal.signal(number, signal.SIG_IGN)
+signal.pthread_sigmask(signal.SIG_SETMASK, signal.valid_signals())
+spin(60)
+if how == "spawn":
+    os.waitpid(os.posix_spawn("/bin/grep", look, os.environ), 0)
+elif os.fork() == 0:
+    if how == "failed exec":
+        try:
+            os.execv("/nonexistent", ["x"])
+        except FileNotFoundError:
+            print([str(signal.getsignal(number)) for number in ours], flush=True)
+        spin(60)
+    os.execvp("grep", look)
+else:
+    os.wait()
+"""
+    )
+    run = run_python(inferscope, python, tmp_path, code, more=("--follow", "python"))
+    assert len(samples(run)) > 20
+
+
+@pytest.mark.parametrize("rate", ["200", "1000"])
+@pytest.mark.parametrize("how", ["strict", "filter"])
+def test_H1_a_program_that_confines_itself_works_on(
+    inferscope: Any, target: Callable[[str], str], how: str, rate: str
+) -> None:
+    """Where a system call of ours would end it, there is none."""
+    run = same(inferscope, target("confined.c"), how, rate=rate)
+    assert run.returncode == 3
+    assert len(samples(run)) > 2
+
+
+def test_H3_handlers_run_as_often_under_sampling(inferscope: Any, target: Callable[[str], str]) -> None:
+    same(inferscope, target("handlers.c"))
+
+
+def run_python(inferscope: Any, python: str, tmp_path: Path, code: str, **options: Any) -> Any:
+    program = tmp_path / "program.py"
+    program.write_text(code)
+    return same(inferscope, python, program, **options)
+
+
+SPIN = """
+import time
+def spin(ms):
+    end = time.thread_time_ns() + ms * 1_000_000
+    while time.thread_time_ns() < end: sum(range(50))
+"""
+
+
+def test_H3_python_handles_urgent_signals_itself(inferscope: Any, python: str, tmp_path: Path) -> None:
+    run = run_python(
+        inferscope,
+        python,
+        tmp_path,
+        SPIN
+        + """
+import os, signal
+got = []
+print(signal.getsignal(signal.SIGURG))
+signal.signal(signal.SIGURG, lambda number, frame: got.append(frame.f_code.co_name))
+for _ in range(30):
+    spin(10)
+    os.kill(os.getpid(), signal.SIGURG)
+    spin(1)
+print(len(got), set(got) <= {"spin", "<module>"})
+signal.signal(signal.SIGURG, signal.SIG_DFL)
+""",
+    )
+    assert len([s for s in samples(run) if "spin" in [name for name, _, _ in s.frames]]) > 100
+
+
+@pytest.mark.parametrize("end", ["faulthandler._sigsegv()", "faulthandler._sigabrt()", "os.kill(os.getpid(), 11)"])
+def test_H3_faulthandler_under_sampling(inferscope: Any, python: str, tmp_path: Path, end: str) -> None:
+    run_python(
+        inferscope,
+        python,
+        tmp_path,
+        SPIN
+        + f"""
+import faulthandler, os
+faulthandler.enable()
+print(faulthandler.is_enabled())
+spin(50)
+faulthandler.disable(); faulthandler.enable()
+spin(50)
+{end}
+""",
+    )
+
+
+CHURN = (
+    SPIN
+    + """
+import gc, sys, threading
+def generate(n):
+    if n:
+        yield from generate(n - 1)
+    yield n
+def fail(n):
+    if n: fail(n - 1)
+    raise ValueError(n)
+class Dies:
+    def __init__(self): self.me = self
+    def __del__(self): sum(range(20))
+def work():
+    end = time.thread_time_ns() + SECONDS * 1_000_000_000
+    while time.thread_time_ns() < end:
+        for _ in generate(15): pass
+        for g in [generate(8) for _ in range(5)]: next(g)
+        try: fail(30)
+        except ValueError: pass
+        for _ in range(10): Dies()
+        exec("def made(): return sum(range(10))\\nmade()", {})
+        gc.collect(0)
+"""
+)
+
+
+def test_frames_that_come_and_go_are_walked(inferscope: Any, python: str, tmp_path: Path, count: Any) -> None:
+    """Half-made and dying frames, at 10 kHz: what cannot be read is said, and is rare."""
+    code = CHURN.replace("SECONDS", str(count(1, 60)))
+    code += "threads = [threading.Thread(target=work) for _ in range(3)]\n"
+    code += "for t in threads: t.start()\nfor t in threads: t.join()\nprint('whole')\n"
+    run = run_python(inferscope, python, tmp_path, code, rate="10000", timeout=400, more=("--no-python",))
+    assert run.stdout == "whole\n"
+    taken = [s for s in samples(run) if s.frames or "fault" in s.flags]
+    known = {"work", "generate", "fail", "Dies", "__init__", "__del__", "made", "<module>"}
+    file = str(tmp_path / "program.py")
+    assert len(taken) > 3000
+    assert sum("fault" in s.flags for s in taken) < len(taken) / 100
+    for sample in taken:
+        names = sample.names(file)
+        assert set(names) <= known | {"<listcomp>", "SECONDS"}, sample
+        # Callers that are possible at all.
+        for caller, callee in zip(names, names[1:]):
+            assert callee not in ("work",), names
+            if callee == "fail":
+                assert caller in ("work", "fail"), names
+            if caller in ("made", "__del__"):
+                assert callee == "__del__", names
+
+
+def test_H7_threads_die_while_they_are_sampled(inferscope: Any, python: str, tmp_path: Path, count: Any) -> None:
+    rounds = count(20, 2000)
+    run_python(
+        inferscope,
+        python,
+        tmp_path,
+        SPIN
+        + f"""
+import threading
+for _ in range({rounds}):
+    threads = [threading.Thread(target=spin, args=(3,)) for _ in range(20)]
+    for t in threads: t.start()
+    for t in threads: t.join()
+print("all", threading.active_count())
+""",
+        timeout=900,
+    )
+
+
+@pytest.mark.parametrize("rate", ["100", "1000"])
+def test_H7_short_threads_get_their_share(inferscope: Any, target: Callable[[str], str], rate: str) -> None:
+    """Two steps of life each: what ends between two signals is counted all the same."""
+    run = inferscope("run", "--no-report", "--rate", rate, "--budget", "off", "--", target("many_threads.c"))
+    taken = samples(run)
+    assert sum(s.cpu_ns for s in taken) == pytest.approx(int(run.stdout), rel=0.05)
+    assert len({s.thread for s in taken}) >= 195
+
+
+def test_forks_and_programs_under_sampling(inferscope: Any, python: str, tmp_path: Path, count: Any) -> None:
+    rounds = count(40, 1000)
+    run = run_python(
+        inferscope,
+        python,
+        tmp_path,
+        SPIN
+        + f"""
+import os, subprocess, sys, threading, warnings
+stop = []
+def beside():
+    while not stop: sum(range(1000))
+thread = threading.Thread(target=beside); thread.start()
+warnings.simplefilter("ignore")
+good = 0
+for i in range({rounds}):
+    pid = os.fork()
+    if pid == 0:
+        spin(12)
+        os._exit(7)
+    good += os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+    if i % 4 == 0: good += subprocess.run(["/bin/true"]).returncode == 0
+    spin(2)
+stop.append(1); thread.join()
+print(good)
+""",
+        timeout=900,
+    )
+    assert run.stdout == f"{rounds + (rounds + 3) // 4}\n"
+    children = {s.process for s in samples(run) if "spin" in [name for name, _, _ in s.frames]}
+    assert len(children) > rounds / 2  # each child is sampled, by its own timer
+
+
+def test_fork_does_not_warn_of_a_thread_of_ours(inferscope: Any, python: str, tmp_path: Path) -> None:
+    run = run_python(
+        inferscope,
+        python,
+        tmp_path,
+        SPIN
+        + """
+import os
+spin(50)
+pid = os.fork()
+if pid == 0: os._exit(0)
+os.waitpid(pid, 0)
+print(len(os.listdir("/proc/self/task")))
+""",
+    )
+    assert run.stdout == "1\n"
+
+
+def test_H9_tiny_stacks(inferscope: Any, target: Callable[[str], str]) -> None:
+    run = same(inferscope, target("tiny_stacks.c"))
+    assert len(samples(run)) > 20
+
+
+def test_the_rate_falls_when_the_budget_is_used_up(inferscope: Any, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(SPIN + "spin(1500)\n")
+    run = inferscope("run", "--no-report", "--no-python", "--rate", "10000", "--budget", "1", program)
+    periods = [int(line.split("period_ns ")[1].split()[0]) for line in run.dump() if " sample_rate period_ns " in line]
+    assert periods and max(periods) >= 400_000
+    free = inferscope("run", "--no-report", "--no-python", "--rate", "10000", "--budget", "off", program)
+    assert not any(" sample_rate " in line for line in free.dump())

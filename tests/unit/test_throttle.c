@@ -1,0 +1,135 @@
+/* throttle: what a limit of CPU time took, from a double of the kernel's folders. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "session/throttle.h"
+
+#define MS 1000000ull
+
+static char folder[64];
+
+static int make_folder(void **state)
+{
+	(void)state;
+	snprintf(folder, sizeof(folder), "/tmp/isc-throttle-XXXXXX");
+	return mkdtemp(folder) == NULL;
+}
+
+static int remove_folder(void **state)
+{
+	char command[128];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
+	return system(command) != 0;
+}
+
+static void put(const char *name, const char *text)
+{
+	char path[256];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+		*slash = 0;
+		mkdir(path, 0700);
+		*slash = '/';
+	}
+	file = fopen(path, "w");
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+/* One line of mountinfo, with %s for the folder. */
+static void put_mount(const char *format)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text), format, folder);
+	put("mountinfo", text);
+}
+
+static void a_group_and_those_around_it_count(void **state)
+{
+	isc_throttle t;
+
+	(void)state;
+	put("cgroup", "0::/pod/app\n");
+	put_mount("31 23 0:28 / %s/groups rw,relatime - cgroup2 cgroup2 rw\n");
+	put("groups/cpu.stat", "usage_usec 7\n");
+	put("groups/pod/cpu.stat", "usage_usec 7\nnr_periods 9\nnr_throttled 3\nthrottled_usec 400000\n");
+	put("groups/pod/app/cpu.stat", "usage_usec 7\nnr_periods 9\nnr_throttled 1\nthrottled_usec 100000\n");
+	assert_int_equal(isc_throttle_open(&t, folder, 1000 * MS, NULL), ISC_OK);
+	assert_int_equal(t.count, 3);
+	isc_throttle_look(&t, 1100 * MS);
+	assert_int_equal(t.us, 0);
+	put("groups/pod/cpu.stat", "nr_throttled 5\nthrottled_usec 430000\n");
+	put("groups/pod/app/cpu.stat", "nr_throttled 2\nthrottled_usec 120000\n");
+	isc_throttle_look(&t, 1200 * MS);
+	assert_int_equal(t.us, 50000);
+	assert_int_equal(t.times, 3);
+	isc_throttle_close(&t);
+}
+
+/* Eight CPUs that all had to stop add up to more than the time that passed. */
+static void no_more_than_the_time_that_passed(void **state)
+{
+	isc_throttle t;
+
+	(void)state;
+	put("cgroup", "3:cpuset:/\n2:cpu,cpuacct:/docker/one\n0::/elsewhere\n");
+	put_mount("32 31 0:29 /docker/one %s/v1\\040cpu rw,relatime - cgroup cgroup rw,cpu,cpuacct\n");
+	put("v1 cpu/cpu.stat", "nr_periods 1\nnr_throttled 1\nthrottled_time 1000000\n");
+	assert_int_equal(isc_throttle_open(&t, folder, 1000 * MS, NULL), ISC_OK);
+	assert_int_equal(t.count, 1);
+	put("v1 cpu/cpu.stat", "nr_periods 9\nnr_throttled 9\nthrottled_time 801000000\n");
+	isc_throttle_look(&t, 1100 * MS);
+	assert_int_equal(t.us, 100000);
+	/* A counter that goes back is another group's. */
+	put("v1 cpu/cpu.stat", "nr_periods 1\nnr_throttled 0\nthrottled_time 0\n");
+	isc_throttle_look(&t, 1200 * MS);
+	assert_int_equal(t.us, 100000);
+	put("v1 cpu/cpu.stat", "");
+	isc_throttle_look(&t, 1300 * MS);
+	put("v1 cpu/cpu.stat", "throttled_time many\nthrottled_time_ 5\n");
+	isc_throttle_look(&t, 1400 * MS);
+	assert_int_equal(t.us, 100000);
+	isc_throttle_close(&t);
+}
+
+static void without_a_group_it_is_not_known(void **state)
+{
+	isc_error err = {0};
+	isc_throttle t;
+
+	(void)state;
+	assert_int_equal(isc_throttle_open(&t, folder, 0, &err), ISC_ERR_UNSUPPORTED);
+	assert_non_null(strstr(err.what, "control group"));
+	put("cgroup", "nonsense\n9:cpu\n0::/a\n");
+	put_mount("1 2\n31 23 0:28 / %s/none rw - cgroup2 cgroup2 rw\n");
+	assert_int_equal(isc_throttle_open(&t, folder, 0, &err), ISC_ERR_UNSUPPORTED);
+	isc_throttle_look(&t, 1);
+	assert_int_equal(t.us, 0);
+	isc_throttle_close(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_group_and_those_around_it_count, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(no_more_than_the_time_that_passed, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(without_a_group_it_is_not_known, make_folder, remove_folder),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
