@@ -57,7 +57,7 @@ class TimelineMerger:
         self._clock: dict[str, Any] = {}
 
     def synchronize_clocks(self) -> dict[str, Any]:
-        """Compare the clocks: ``method`` (direct, causality, assumed), ``error_bound_us``, ``causality_fixes``, ``jumps``.
+        """Compare the clocks: ``method`` (direct, causality, assumed), ``error_bound_us``, ``causality_fixes``.
 
         >>> from inferscope import TimelineMerger
         >>> TimelineMerger([], []).synchronize_clocks()["method"]

@@ -85,7 +85,7 @@ static void every_outer_form_is_read(void **state)
 		"\xef\xbb\xbf \n{\"schemaVersion\": 1, \"deviceProperties\": [{\"id\": 3, \"name\": \"H\\\"100 }]\"}],"
 		"\"distributedInfo\": {\"rank\": 2}, \"traceEvents\": [" KERNEL(
 			"100") ",\n\n" LAUNCH "], \"traceName\": \"x\", \"n\": null, \"t\": true, "
-					      "\"baseTimeNanoseconds\": 1700000000000000000}",
+			       "\"baseTimeNanoseconds\": 1700000000000000000}",
 		KERNEL("100") "\n" LAUNCH "\n",
 		"{\"a\": [[{}], \"[{\"], \"traceEvents\": [" LAUNCH "," KERNEL("100") "], \"z\": {\"y\": [1.5e3]}}",
 	};
