@@ -90,8 +90,8 @@ uint32_t isc_reader_thread(isc_reader *r, uint64_t pid, uint64_t tid)
 
 /* ---- spans that are entered and left ---- */
 
-/* A place for one more; 0 when there is none. */
-static uint32_t take_place(isc_reader *r)
+/* A place for one more; 0 when there are too many, or there is no memory. */
+static uint32_t take_place(isc_reader *r, bool *enough)
 {
 	if (r->free != 0) {
 		uint32_t place = r->free;
@@ -103,8 +103,10 @@ static uint32_t take_place(isc_reader *r)
 		size_t room = r->open_room > 0 ? r->open_room * 2 : 64;
 		isc_open_span *open = room <= OPEN_MOST ? realloc(r->open, room * sizeof(*open)) : NULL;
 
-		if (open == NULL)
+		if (open == NULL) {
+			*enough = room > OPEN_MOST;
 			return 0;
+		}
 		r->open = open;
 		r->open_room = room;
 	}
@@ -114,9 +116,10 @@ static uint32_t take_place(isc_reader *r)
 isc_status isc_reader_enter(isc_reader *r, const isc_open_span *span, isc_error *err)
 {
 	uint64_t *top = isc_hashmap_put(&r->top, span->thread, NULL);
-	uint32_t place = top != NULL ? take_place(r) : 0;
+	bool enough = top != NULL;
+	uint32_t place = enough ? take_place(r, &enough) : 0;
 
-	if (top == NULL)
+	if (!enough)
 		return isc_fail(err, ISC_ERR_NOMEM, "no memory to read the trace");
 	if (place == 0) {
 		r->file->unmatched++;

@@ -195,6 +195,8 @@ static void follow_stream(struct device *d, const isc_work_item *w)
 	isc_facts_stream *s;
 	int64_t gap, last;
 
+	if (d->failed)
+		return;
 	if (place == NULL) {
 		if (d->streams.count >= STREAMS_MOST) {
 			d->t->folded++;

@@ -11,7 +11,7 @@ uint32_t isc_timeline_name(isc_timeline *t, const char *at, size_t len)
 {
 	uint32_t name = isc_strings_put(&t->strings, at, len);
 
-	t->overflow |= name == 0;
+	t->starved |= name == 0;
 	return name;
 }
 
@@ -20,9 +20,10 @@ isc_string isc_timeline_text(const isc_timeline *t, uint32_t name)
 	return isc_strings_get(&t->strings, name);
 }
 
-static uint32_t refuse(isc_timeline *t)
+static uint32_t refuse(isc_timeline *t, bool full)
 {
-	t->overflow = true;
+	t->overflow |= full;
+	t->starved |= !full;
 	return ISC_GPU_UNKNOWN;
 }
 
@@ -37,7 +38,7 @@ uint32_t isc_timeline_source(isc_timeline *t, const char *label)
 		t->sources.count < ISC_SOURCES_MOST ? push(t, &t->sources, sizeof(isc_source_entry)) : NULL;
 
 	if (s == NULL)
-		return refuse(t);
+		return refuse(t, t->sources.count >= ISC_SOURCES_MOST);
 	s->label = isc_timeline_name(t, label, strlen(label));
 	s->rank = ISC_GPU_UNKNOWN;
 	return (uint32_t)t->sources.count - 1;
@@ -76,7 +77,7 @@ static uint32_t process_of(isc_timeline *t, uint32_t source, uint64_t pid)
 
 		place = isc_hashmap_put(&t->process_of, key, &fresh);
 		if (place == NULL)
-			return refuse(t);
+			return refuse(t, false);
 		if (fresh || *place == 0)
 			break;
 		p = isc_process_at(t, *place - 1);
@@ -85,7 +86,7 @@ static uint32_t process_of(isc_timeline *t, uint32_t source, uint64_t pid)
 	}
 	p = t->processes.count < ISC_THREADS_MOST ? push(t, &t->processes, sizeof(*p)) : NULL;
 	if (p == NULL)
-		return refuse(t);
+		return refuse(t, t->processes.count >= ISC_THREADS_MOST);
 	*p = (isc_process_entry){.source = source, .pid = pid};
 	*place = t->processes.count;
 	return (uint32_t)t->processes.count - 1;
@@ -104,7 +105,7 @@ uint32_t isc_timeline_thread(isc_timeline *t, uint32_t source, uint64_t pid, uin
 
 		place = isc_hashmap_put(&t->thread_of, key, &fresh);
 		if (place == NULL)
-			return refuse(t);
+			return refuse(t, false);
 		if (fresh || *place == 0)
 			break;
 		th = isc_thread_at(t, *place - 1);
@@ -113,7 +114,7 @@ uint32_t isc_timeline_thread(isc_timeline *t, uint32_t source, uint64_t pid, uin
 	}
 	th = t->threads.count < ISC_THREADS_MOST ? push(t, &t->threads, sizeof(*th)) : NULL;
 	if (th == NULL)
-		return refuse(t);
+		return refuse(t, t->threads.count >= ISC_THREADS_MOST);
 	*th = (isc_thread_entry){.process = process, .tid = tid};
 	*place = t->threads.count;
 	return (uint32_t)t->threads.count - 1;
@@ -124,7 +125,7 @@ uint32_t isc_timeline_domain(isc_timeline *t, uint32_t source, uint64_t process)
 	uint64_t *place = isc_hashmap_put(&t->domain_of, mix(process, (uint64_t)source + 7), NULL);
 
 	if (place == NULL)
-		return refuse(t);
+		return refuse(t, false);
 	if (*place == 0)
 		*place = ++t->domains;
 	return (uint32_t)*place;
@@ -136,12 +137,12 @@ uint32_t isc_timeline_device(isc_timeline *t, uint32_t source, uint32_t number)
 	isc_device_entry *d;
 
 	if (place == NULL)
-		return refuse(t);
+		return refuse(t, false);
 	if (*place != 0)
 		return (uint32_t)(*place - 1);
 	d = t->devices.count < ISC_DEVICES_MOST ? push(t, &t->devices, sizeof(*d)) : NULL;
 	if (d == NULL)
-		return refuse(t);
+		return refuse(t, t->devices.count >= ISC_DEVICES_MOST);
 	d->source = source;
 	d->number = number;
 	*place = t->devices.count;

@@ -108,7 +108,8 @@ struct isc_timeline {
 	size_t call_kinds_room;
 	uint8_t *classes; /* enum isc_gpu_class + 1, likewise */
 	size_t classes_room;
-	bool overflow; /* an id was asked for that could not be given */
+	bool overflow; /* an id was asked for past the limit */
+	bool starved;  /* one was asked for, and there was no memory */
 	uint64_t folded;
 	int64_t from_ns, to_ns; /* the window, of the origin */
 	bool cut;		/* a time or a scope was asked for */

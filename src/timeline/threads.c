@@ -75,8 +75,10 @@ static int rank_of(struct walk *w, uint32_t name)
 		size_t room = (size_t)name * 2 + 1024;
 		uint8_t *ranks = realloc(w->ranks, room);
 
-		if (ranks == NULL)
+		if (ranks == NULL) {
+			w->t->arena->failed = true;
 			return RANK_NONE;
+		}
 		memset(ranks + w->ranks_room, 0, room - w->ranks_room);
 		w->ranks = ranks;
 		w->ranks_room = room;
@@ -133,8 +135,10 @@ static uint32_t place_of(struct walk *w, uint32_t op, uint32_t frame)
 	if (frame != 0)
 		len += write_frame(text + len, sizeof(text) - len, isc_timeline_text(w->t, frame));
 	known = isc_hashmap_put(&w->place_of, isc_hashmap_key(op, frame), NULL);
-	if (known == NULL)
+	if (known == NULL) {
+		w->t->arena->failed = true;
 		return 0;
+	}
 	*known = isc_timeline_name(w->t, text, len);
 	return (uint32_t)*known;
 }
@@ -335,7 +339,7 @@ static isc_status walk(struct walk *w, isc_error *err)
 		pop(w, source);
 	if (st == ISC_OK)
 		st = isc_spool_failed(w->t->host, err);
-	return st == ISC_OK && w->t->arena->failed ? isc_timeline_no_memory(err) : st;
+	return st == ISC_OK && (w->t->arena->failed || w->t->starved) ? isc_timeline_no_memory(err) : st;
 }
 
 /* The window becomes the time from the first entry of the scope to its last exit. */

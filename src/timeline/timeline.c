@@ -151,8 +151,10 @@ static void widen(int64_t *first, int64_t *last, bool seen, int64_t start, int64
 		*last = end;
 }
 
-static isc_status no_ids(isc_error *err)
+static isc_status no_ids(const isc_timeline *t, isc_error *err)
 {
+	if (t->starved || t->arena->failed)
+		return isc_timeline_no_memory(err);
 	isc_fail(err, ISC_ERR_LIMIT, "the trace has more sources, threads or devices than can be told apart");
 	isc_hint(err, "analyse its files one by one");
 	return ISC_ERR_LIMIT;
@@ -160,9 +162,9 @@ static isc_status no_ids(isc_error *err)
 
 static isc_status check_thread(const isc_timeline *t, uint32_t thread, isc_error *err)
 {
-	if (t->arena->failed)
+	if (t->arena->failed || t->starved)
 		return isc_timeline_no_memory(err);
-	return thread < t->threads.count ? ISC_OK : no_ids(err);
+	return thread < t->threads.count ? ISC_OK : no_ids(t, err);
 }
 
 static isc_status add_host(isc_timeline *t, const isc_host_item *item, isc_error *err)
@@ -228,10 +230,10 @@ isc_status isc_timeline_add(isc_timeline *t, const isc_gpu_record *r, isc_error 
 
 	if (r->kind == ISC_GPU_API)
 		return add_call(t, r, err);
-	if (t->arena->failed)
+	if (t->arena->failed || t->starved)
 		return isc_timeline_no_memory(err);
 	if (r->device >= t->devices.count)
-		return no_ids(err);
+		return no_ids(t, err);
 	d = isc_device_at(t, r->device);
 	s = isc_source_at(t, d->source);
 	t->facts.records++;
@@ -411,10 +413,10 @@ isc_status isc_timeline_finish(isc_timeline *t, const isc_timeline_window *windo
 	isc_status st;
 
 	*out = &t->facts;
-	if (t->arena->failed)
+	if (t->arena->failed || t->starved)
 		return isc_timeline_no_memory(err);
 	if (t->overflow)
-		return no_ids(err);
+		return no_ids(t, err);
 	choose_origins(t);
 	st = cut_window(t, window, err);
 	if (st == ISC_OK)
