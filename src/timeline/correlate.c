@@ -15,14 +15,16 @@ static int compare(const isc_call_item *c, const isc_gpu_record *r)
 	return (c->correlation > r->correlation) - (c->correlation < r->correlation);
 }
 
-/* A copy that is not asynchronous by its name: it returns when the copy is done, when one side is
- * the host's. */
+/* A copy to the host that returns when it is done: one that is not asynchronous by its name, and any into
+ * memory that may be paged out. */
 static bool holds_until_done(isc_timeline *t, const isc_call_item *call, const isc_gpu_record *r)
 {
 	isc_string name = isc_timeline_text(t, call->name);
 
 	if (r->kind != ISC_GPU_D2H || isc_timeline_call_kind(t, call->name) != ISC_CALL_COPY)
 		return false;
+	if (r->memory == ISC_MEMORY_PAGEABLE)
+		return true;
 	for (size_t i = 0; i + 5 <= name.len; i++) {
 		if (name.at[i] == 'A' && name.at[i + 1] == 's' && name.at[i + 2] == 'y' && name.at[i + 3] == 'n' &&
 		    name.at[i + 4] == 'c')
@@ -34,7 +36,7 @@ static bool holds_until_done(isc_timeline *t, const isc_call_item *call, const i
 static void compare_clocks(isc_timeline *t, const isc_call_item *call, const isc_gpu_record *r)
 {
 	isc_device_entry *d = isc_device_at(t, r->device);
-	int64_t late = r->start_ns - call->start_ns;
+	int64_t late = r->start_ns - call->start_ns, done = call->waited_ns;
 
 	d->early += late < 0;
 	/* A record that is off by more than any clock is a bad record, and says nothing of the clock. */
@@ -43,10 +45,12 @@ static void compare_clocks(isc_timeline *t, const isc_call_item *call, const isc
 	if (!d->late_known || late < d->late_ns)
 		d->late_ns = late;
 	d->late_known = true;
-	if (!holds_until_done(t, call, r))
+	if (holds_until_done(t, call, r))
+		done = call->end_ns;
+	if (done == ISC_NEVER)
 		return;
-	if (!d->soon_known || r->end_ns - call->end_ns > d->soon_ns)
-		d->soon_ns = r->end_ns - call->end_ns;
+	if (!d->soon_known || r->end_ns - done > d->soon_ns)
+		d->soon_ns = r->end_ns - done;
 	d->soon_known = true;
 }
 

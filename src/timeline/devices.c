@@ -326,10 +326,11 @@ static void begin(struct device *d, isc_timeline *t, size_t i)
 			     .shift_ns = e->shift_ns,
 			     .first_ns = e->first_ns,
 			     .last_ns = e->last_ns};
-	g->bounded = e->late_known && e->soon_known && soon <= late;
-	g->error_ns = g->bounded ? (late > -soon ? late : -soon) : t->options.margin_ns;
-	if (g->bounded && g->error_ns < 0)
-		g->error_ns = 0;
+	/* A bound that is wider than the margin says less than the margin does. */
+	g->error_ns = late > -soon ? late : -soon;
+	g->bounded = e->late_known && e->soon_known && soon <= late && g->error_ns <= t->options.margin_ns;
+	if (!g->bounded)
+		g->error_ns = t->options.margin_ns;
 	g->seen = e->seen;
 }
 

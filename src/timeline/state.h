@@ -34,6 +34,7 @@ typedef struct isc_host_item {
 /* A call, with where it was made. */
 typedef struct isc_call_item {
 	int64_t start_ns, end_ns;
+	int64_t waited_ns; /* when all it asked for was done, by a wait for the device right after it; ISC_NEVER */
 	uint64_t correlation;
 	uint32_t domain, thread, name, where;
 } isc_call_item;

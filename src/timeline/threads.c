@@ -48,6 +48,7 @@ struct walk {
 	uint8_t *ranks;	      /* of names as Python frames, + 1 */
 	size_t ranks_room;
 	size_t histograms;
+	isc_call_item last; /* of the thread; domain ISC_GPU_UNKNOWN: none */
 };
 
 /* ---- places ---- */
@@ -281,25 +282,44 @@ static bool add_scope(struct walk *w, const isc_host_item *item, uint32_t source
 
 /* ---- the walk ---- */
 
+/* A call is kept until the next of its thread, which may be a wait for all that it asked for. */
+static isc_status put_last(struct walk *w, isc_error *err)
+{
+	isc_call_item call = w->last;
+
+	w->last.domain = ISC_GPU_UNKNOWN;
+	return call.domain != ISC_GPU_UNKNOWN ? isc_spool_add(w->t->calls, &call, err) : ISC_OK;
+}
+
+static bool waits_for_the_device(struct walk *w, const isc_host_item *item)
+{
+	isc_string name = isc_timeline_text(w->t, item->name);
+
+	return isc_timeline_call_kind(w->t, item->name) == ISC_CALL_SYNC &&
+	       (has(name, "DeviceSynchronize") || has(name, "CtxSynchronize"));
+}
+
 static isc_status add_call(struct walk *w, const isc_host_item *item, isc_error *err)
 {
-	isc_call_item call = {.start_ns = item->start_ns,
-			      .end_ns = item->end_ns,
-			      .correlation = item->correlation,
-			      .domain = item->domain,
-			      .thread = item->thread,
-			      .name = item->name};
 	isc_wait_item wait = {.start_ns = item->start_ns,
 			      .end_ns = item->end_ns,
 			      .thread = item->thread,
 			      .name = item->name,
 			      .call = isc_timeline_call_kind(w->t, item->name)};
-	isc_status st = ISC_OK;
+	isc_status st;
 
-	if (item->correlation != 0) {
-		call.where = where_is(w, item->stack);
-		st = isc_spool_add(w->t->calls, &call, err);
-	}
+	if (w->last.domain != ISC_GPU_UNKNOWN && waits_for_the_device(w, item) && item->start_ns >= w->last.end_ns)
+		w->last.waited_ns = item->end_ns;
+	st = put_last(w, err);
+	if (st == ISC_OK && item->correlation != 0)
+		w->last = (isc_call_item){.start_ns = item->start_ns,
+					  .end_ns = item->end_ns,
+					  .waited_ns = ISC_NEVER,
+					  .correlation = item->correlation,
+					  .domain = item->domain,
+					  .thread = item->thread,
+					  .name = item->name,
+					  .where = where_is(w, item->stack)};
 	if (st == ISC_OK && (wait.call == ISC_CALL_SYNC || wait.call == ISC_CALL_COPY))
 		st = isc_spool_add(w->t->waits, &wait, err);
 	return st;
@@ -313,6 +333,7 @@ static isc_status walk(struct walk *w, isc_error *err)
 
 	while (st == ISC_OK && (item = isc_spool_next(w->t->host)) != NULL) {
 		if (item->thread != thread) {
+			st = put_last(w, err);
 			while (w->depth > 0)
 				pop(w, source);
 			w->scope_depth = 0;
@@ -331,12 +352,14 @@ static isc_status walk(struct walk *w, isc_error *err)
 				st = isc_timeline_no_memory(err);
 			continue;
 		}
-		if (item->kind == ISC_HOST_CALL)
+		if (item->kind == ISC_HOST_CALL && st == ISC_OK)
 			st = add_call(w, item, err);
 		push(w, item, process, source);
 	}
 	while (w->depth > 0)
 		pop(w, source);
+	if (st == ISC_OK)
+		st = put_last(w, err);
 	if (st == ISC_OK)
 		st = isc_spool_failed(w->t->host, err);
 	return st == ISC_OK && (w->t->arena->failed || w->t->starved) ? isc_timeline_no_memory(err) : st;
@@ -424,7 +447,7 @@ static bool take(struct walk *w)
 
 isc_status isc_threads_walk(isc_timeline *t, const char *scope, isc_error *err)
 {
-	struct walk w = {.t = t, .stack = calloc(DEPTH_MOST, sizeof(struct frame))};
+	struct walk w = {.t = t, .stack = calloc(DEPTH_MOST, sizeof(struct frame)), .last.domain = ISC_GPU_UNKNOWN};
 	isc_status st = w.stack != NULL ? ISC_OK : isc_timeline_no_memory(err);
 
 	if (st == ISC_OK && scope != NULL)

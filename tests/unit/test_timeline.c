@@ -160,6 +160,22 @@ static void a_blocking_copy_bounds_the_clock(void **state)
 	assert_int_equal(g->error_ns, 20); /* late by 20 at most, and 10 soon */
 }
 
+static void a_wait_for_the_device_bounds_the_clock_too(void **state)
+{
+	const isc_facts_gpu *g = facts_of("gpu 0 s1 130..200 kernel a c1\n"
+					  "gpu 0 s1 210..280 kernel b c2\n"
+					  "call t1 100..105 cudaLaunchKernel c1\n"
+					  "call t1 110..115 cudaLaunchKernel c2\n"
+					  "call t1 120..295 cudaDeviceSynchronize c3\n"
+					  "call t2 120..130 cudaDeviceSynchronize c4\n",
+					  NULL)
+					 ->gpus;
+
+	(void)state;
+	assert_true(g->bounded);
+	assert_int_equal(g->error_ns, 30); /* late by 30 at most, and 15 soon */
+}
+
 static void times_of_functions_nest(void **state)
 {
 	const isc_timeline_facts *f = facts_of("py t1 0..1000 a.py(1): outer\n"
@@ -326,6 +342,7 @@ int main(void)
 		cmocka_unit_test_teardown(kernels_of_a_graph_share_one_call, end),
 		cmocka_unit_test_teardown(a_clock_that_is_off_is_mended_for_causes, end),
 		cmocka_unit_test_teardown(a_blocking_copy_bounds_the_clock, end),
+		cmocka_unit_test_teardown(a_wait_for_the_device_bounds_the_clock_too, end),
 		cmocka_unit_test_teardown(times_of_functions_nest, end),
 		cmocka_unit_test_teardown(a_window_cuts_everything, end),
 		cmocka_unit_test_teardown(records_without_a_time_are_counted_and_left_out, end),
