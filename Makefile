@@ -57,7 +57,7 @@ integration:		## other projects' programs under the command
 	@$(PY) tools/tree.py build
 	@$(CHECK) build --no-unit -m 'integration and not long'
 
-compat:			## other projects' own tests, with and without tracing, on every Python found: an hour
+compat:			## other projects' own tests, with and without tracing, on every Python found: hours
 	@tools/setup test integration
 	@$(PY) tools/tree.py build
 	@$(CHECK) build --no-unit --pythons 3.9,3.10,3.11,3.12,3.13 tests/e2e/compat tests/e2e/test_torch.py

@@ -1,6 +1,8 @@
-"""Programs of the kinds that are profiled, for bench_budget.py: budget_work.py NAME [FOLDER OF THE PACKAGE].
+"""Programs of the kinds that are profiled, for bench_budget.py: budget_work.py NAME [FOLDER OF THE PACKAGE [SECONDS]].
 
-Each sets itself up, works for about half a second and prints how long that took, as one line of JSON.
+Each sets itself up, works for about half a second and prints how long that took, as one line of JSON.  With SECONDS
+it works that long in short pieces, under `run --no-python`: tracing of calls is switched on for every other one, and
+what is printed is how much more CPU time they took, pair by pair.  Nothing but tracing differs within a pair.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 Array = Any  # of numpy, which may not be here
+Work = Callable[[int], object]  # does so much
+PIECE_SHARE = 12
 
 for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
@@ -54,18 +58,18 @@ def ackermann(m: int, n: int) -> int:
     return ackermann(m - 1, 1) if n == 0 else ackermann(m - 1, ackermann(m, n - 1))
 
 
-def calls() -> Callable[[], object]:
+def calls() -> Work:
     """Next to nothing but calls: about ten million a second."""
 
-    def work() -> None:
-        for _ in range(240):
+    def work(n: int) -> None:
+        for _ in range(n):
             grow(11).total(0)
             ackermann(2, 60)
 
     return work
 
 
-def decoder() -> Callable[[], object]:
+def decoder() -> Work:
     """A small decoder that makes tokens one by one, with a cache of keys and values."""
     np = importlib.import_module("numpy")
 
@@ -105,29 +109,29 @@ def decoder() -> Callable[[], object]:
             x = layer.forward(x, at)
         return int((words @ norm(x)).argmax())
 
-    def work() -> None:
+    def work(n: int) -> None:
         word = 1
-        for i in range(600):
+        for i in range(n):
             word = token(word, i % context)
 
     return work
 
 
-def arrays() -> Callable[[], object]:
+def arrays() -> Work:
     """Large arrays, a dozen calls a second."""
     np = importlib.import_module("numpy")
 
     a = np.random.default_rng(0).standard_normal((900, 900), dtype=np.float32)
 
-    def work() -> None:
+    def work(n: int) -> None:
         b = a
-        for _ in range(50):
+        for _ in range(n):
             b = np.tanh(a @ b / 30)
 
     return work
 
 
-def threads() -> Callable[[], object]:
+def threads() -> Work:
     """Four threads that all want the interpreter."""
     text = "a thread that waits for the interpreter lock is ready to run and does not get to " * 4
 
@@ -141,12 +145,12 @@ def threads() -> Callable[[], object]:
                 found[piece] = found.get(piece, 0) + 1
         return found
 
-    def serve() -> None:
-        for _ in range(2500):
+    def serve(n: int) -> None:
+        for _ in range(n):
             tokenize(text)
 
-    def work() -> None:
-        crowd = [threading.Thread(target=serve) for _ in range(4)]
+    def work(n: int) -> None:
+        crowd = [threading.Thread(target=serve, args=(n,)) for _ in range(4)]
         for one in crowd:
             one.start()
         for one in crowd:
@@ -155,7 +159,7 @@ def threads() -> Callable[[], object]:
     return work
 
 
-def minilm() -> Callable[[], object]:
+def minilm() -> Work:
     """examples/minilm.py, from the first request on."""
     path = Path(__file__).resolve().parent.parent / "examples" / "minilm.py"
     spec = importlib.util.spec_from_file_location("minilm", path)
@@ -166,21 +170,57 @@ def minilm() -> Callable[[], object]:
         embedder = example.Embedder(example.prepare())
         index = embedder.encode(example.PASSAGES)
 
-    def work() -> None:
-        for i in range(80):
+    def work(n: int) -> None:
+        for i in range(n):
             example.answer(embedder, index, example.QUESTIONS[i % len(example.QUESTIONS)])
 
     return work
 
 
-def main() -> None:
-    kinds = {"calls": calls, "decoder": decoder, "arrays": arrays, "threads": threads, "minilm": minilm}
-    sys.path += sys.argv[2:]
-    work = kinds[sys.argv[1]]()
+KINDS = {"calls": (calls, 240), "decoder": (decoder, 600), "arrays": (arrays, 50), "threads": (threads, 2500)}
+KINDS["minilm"] = (minilm, 80)
+
+
+def once(work: Work, size: int) -> dict[str, float]:
     begin, cpu = time.monotonic_ns(), time.process_time_ns()
-    work()
+    work(size)
     took, cpu = time.monotonic_ns() - begin, time.process_time_ns() - cpu
-    print(json.dumps({"work_ms": took / 1e6, "work_cpu_ms": cpu / 1e6}))
+    return {"work_ms": took / 1e6, "work_cpu_ms": cpu / 1e6}
+
+
+def in_pieces(work: Work, size: int, seconds: float) -> dict[str, list[float]]:
+    from inferscope import _core
+
+    session = _core.session()
+    assert session is not None
+
+    def piece(traced: bool) -> float:
+        if traced:
+            reason = _core.start(False, False, session[2])
+            assert reason is None, reason
+        took = once(work, size)["work_cpu_ms"]
+        if traced:
+            _core.stop()
+        return took
+
+    found: list[float] = []
+    end = time.process_time() + seconds
+    piece(True), piece(False)  # both warm
+    while time.process_time() < end:
+        first = len(found) % 2 == 0
+        one, other = piece(first), piece(not first)
+        found.append(one / other if first else other / one)
+    return {"ratios": found}
+
+
+def main() -> None:
+    make, size = KINDS[sys.argv[1]]
+    sys.path += sys.argv[2:3]
+    work = make()
+    if len(sys.argv) > 3:
+        print(json.dumps(in_pieces(work, size // PIECE_SHARE, float(sys.argv[3]))))
+    else:
+        print(json.dumps(once(work, size)))
 
 
 if __name__ == "__main__":

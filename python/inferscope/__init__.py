@@ -21,8 +21,11 @@ except ImportError:  # not built for this Python, or the runtime of another vers
 
 __version__ = "0.1.0"
 __all__ = [
+    "CPUProfiler",
     "CpuCollector",
     "Error",
+    "FlameGraphConverter",
+    "ProfileReport",
     "Profiler",
     "State",
     "TimelineMerger",
@@ -31,6 +34,8 @@ __all__ = [
     "active",
     "counter",
     "mark_event",
+    "profile_function",
+    "profiler_context",
     "scope",
 ]
 
@@ -42,18 +47,24 @@ if TYPE_CHECKING:
     from inferscope._offline import TraceBuffer
     from inferscope.cpu import CpuCollector, State
     from inferscope.profiler import Profiler
+    from inferscope.sampling import CPUProfiler, FlameGraphConverter, ProfileReport, profile_function, profiler_context
     from inferscope.timeline import TimelineMerger
 del TYPE_CHECKING
 
 # Where the other names come from.
 _HOMES = {
+    "CPUProfiler": "sampling",
     "CpuCollector": "cpu",
     "Error": "_errors",
+    "FlameGraphConverter": "sampling",
+    "ProfileReport": "sampling",
     "Profiler": "profiler",
     "State": "cpu",
     "TimelineMerger": "timeline",
     "TraceBuffer": "_offline",
     "load_ipython_extension": "notebook",
+    "profile_function": "sampling",
+    "profiler_context": "sampling",
 }
 
 

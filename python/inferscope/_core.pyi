@@ -30,6 +30,9 @@ def stop() -> None:
 def forked() -> None:
     """In a fork child: take back every start()."""
 
+def layout() -> bool:
+    """Let samples of this process read Python frames; False when they cannot be read."""
+
 def ticks() -> int:
     """Time now, as events have it."""
 

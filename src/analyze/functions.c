@@ -18,9 +18,6 @@
 /* How far calls in windows may be slower or quicker than those between: with both cores busy with
  * others a function that went on evenly was found 20 % too rare. */
 #define DISTURBED 0.2
-/* How many more calls there may be than windows count: the interpreter's quickest ways to call are
- * not all seen at once when a window opens (a loop of empty calls on 3.13: under half). */
-#define UNCOUNTED 3.0
 
 struct gathering {
 	isc_hashmap rank_of; /* process -> rank of its calls in the totals */
@@ -71,7 +68,7 @@ static void estimate_between(const isc_build *b, const isc_total_function *f, co
 	one = ((double)p->between_ns + rest) / (double)p->inside_ns;
 	error = DEVIATIONS * sqrt((f->spread + rest * rest * f->rate_most * f->rate_most) / 2) +
 		(double)p->farthest_ns * f->rate_most + WINDOW_MISSED * one + DISTURBED * f->between.likely;
-	e->most = e->calls + UNCOUNTED * (f->between.most + rest * r.most) + error;
+	e->most = e->calls + f->between.most + rest * r.most + error;
 	if (f->between.least + rest * r.least > error)
 		e->least += f->between.least + rest * r.least - error;
 	e->calls += f->between.likely + rest * r.likely;

@@ -84,9 +84,6 @@ enum isc_state isc_waits_state(uint32_t call, const isc_waits_frame *frames, siz
 {
 	if (call >= sizeof(plain) / sizeof(plain[0]) || call == 0)
 		return ISC_STATE_OTHER;
-	/* Nobody waits for a lock that it took itself: it waits to be woken. */
-	if (call == ISC_WAIT_SEM && holder != 0 && holder == self)
-		return ISC_STATE_IDLE;
 	for (size_t r = 0; r < sizeof(rules) / sizeof(rules[0]); r++) {
 		if ((rules[r].calls >> call & 1) == 0)
 			continue;
@@ -96,6 +93,9 @@ enum isc_state isc_waits_state(uint32_t call, const isc_waits_frame *frames, siz
 				return rules[r].state;
 		}
 	}
+	/* Nobody waits for a lock that it took itself: it waits to be woken. */
+	if (call == ISC_WAIT_SEM && holder != 0 && holder == self)
+		return ISC_STATE_IDLE;
 	/* Without Python it is a program's own loop, or a worker of its own pool. */
 	if (n == 0 && (POLLS >> call & 1) != 0)
 		return ISC_STATE_IDLE;

@@ -96,7 +96,7 @@ _Static_assert(sizeof(isc_burst) == 32 && sizeof(isc_burst_calls) == 8, "burst")
 enum isc_burst_flag {
 	ISC_BURST_SEEN = 1, /* up to here everything was traced, since the last one */
 	ISC_BURST_END = 2,  /* the process ends: nothing was counted */
-	ISC_BURST_ROUGH = 4 /* calls are right, times are not: everything was cold */
+	ISC_BURST_ROUGH = 4 /* calls are right, and say nothing of those between: it is no sample */
 };
 
 /* Behind a sample. */

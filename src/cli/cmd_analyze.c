@@ -1,15 +1,14 @@
 /*
  * cmd_analyze.c - inferscope analyze: read a trace, write its report.
  */
-#include <math.h>
-#include <signal.h>
-#include <stdlib.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/output.h"
 #include "cli/commands.h"
+#include "cli/ending.h"
+#include "cli/moment.h"
 #include "cli/options.h"
 #include "cli/report_files.h"
 #include "import/import.h"
@@ -26,29 +25,6 @@ struct arguments {
 	isc_report_request request;
 };
 
-/* Seconds, or with a unit: 1.5, 200ms, 1500us, 3s. */
-static isc_status parse_time(const isc_option *option, const char *value, double *us, isc_error *err)
-{
-	static const struct {
-		const char *name;
-		double us;
-	} units[] = {{"", 1e6}, {"s", 1e6}, {"ms", 1e3}, {"us", 1}};
-	char *end = NULL;
-	double number = strtod(value, &end);
-
-	if (end != value && isfinite(number) && number >= 0) {
-		for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-			if (strcmp(end, units[i].name) == 0) {
-				*us = number * units[i].us;
-				return ISC_OK;
-			}
-		}
-	}
-	isc_fail(err, ISC_ERR_INVALID, "--%s %.60s is not a time", option->name, value);
-	isc_hint(err, "write seconds from the start such as 1.5, or 200ms, or 1500us");
-	return ISC_ERR_INVALID;
-}
-
 static isc_status take_option(void *self, const isc_option *option, const char *value, isc_error *err)
 {
 	struct arguments *args = self;
@@ -61,9 +37,9 @@ static isc_status take_option(void *self, const isc_option *option, const char *
 	else if (strcmp(option->name, "scope") == 0)
 		r->options.scope = value;
 	else if (strcmp(option->name, "from") == 0)
-		return parse_time(option, value, &r->options.from_us, err);
+		return isc_moment_parse(option, value, &r->options.from_us, err);
 	else if (strcmp(option->name, "to") == 0)
-		return parse_time(option, value, &r->options.to_us, err);
+		return isc_moment_parse(option, value, &r->options.to_us, err);
 	else if (strcmp(option->name, "force") == 0)
 		r->force = true;
 	else
@@ -100,24 +76,6 @@ static void choose_path(struct arguments *args)
 	r->count = 1;
 }
 
-/* The signal is held back here, and ends us by its usual action after that. */
-static void on_end(int signo)
-{
-	isc_output_drop_all();
-	raise(signo);
-}
-
-static void tidy_up_on_signals(void)
-{
-	static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
-	const struct sigaction ours = {.sa_handler = on_end, .sa_flags = (int)SA_RESETHAND};
-	struct sigaction before;
-
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		if (sigaction(ends[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
-			sigaction(ends[i], &ours, NULL);
-}
-
 /* Settings that an analysis has: how far off the clock of a GPU is, when nothing tells. */
 static isc_status read_settings(isc_report_request *r, isc_error *err)
 {
@@ -138,7 +96,7 @@ static int analyze(isc_report_request *r)
 	isc_error err;
 	isc_status st;
 
-	tidy_up_on_signals();
+	isc_ending_tidies_up();
 	st = read_settings(r, &err);
 	if (st == ISC_OK)
 		st = isc_report_request_open(r, &err);

@@ -21,6 +21,7 @@ static const struct command {
 } commands[] = {
 	{"run", "record a program and say where its time went", cmd_run},
 	{"analyze", "report on a trace, also one still being written", cmd_analyze},
+	{"export", "turn a trace into a file of another tool", cmd_export},
 	{"dump", "print a trace as text", cmd_dump},
 	{"config", "show every setting and where it came from", cmd_config},
 	{"doctor", "say what can be recorded here, and what is missing", cmd_doctor},

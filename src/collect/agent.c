@@ -61,16 +61,37 @@ static void *absent(enum fails fails)
 	}
 }
 
+static void *look_in(void *where, enum isc_hook_id id)
+{
+	void *real = NULL;
+
+	if (lookup[id].version != NULL && dlvsym != NULL)
+		real = dlvsym(where, hooks[id].name, lookup[id].version);
+	return real != NULL ? real : dlsym(where, hooks[id].name);
+}
+
+/* In a program that is linked with a library of ours we are loaded behind libc: nothing is next,
+ * and what everybody finds is the real one. */
+static void *look_before(enum isc_hook_id id)
+{
+	void *real = look_in(RTLD_DEFAULT, id);
+	Dl_info theirs, ours;
+
+	if (real == NULL || dladdr(real, &theirs) == 0 || dladdr((void *)look_before, &ours) == 0 ||
+	    theirs.dli_fbase == ours.dli_fbase)
+		return NULL;
+	return real;
+}
+
 void *isc_hook_resolve(enum isc_hook_id id)
 {
 	int saved = errno;
-	void *real = NULL;
+	void *real;
 
 	isc_alloc_lookup_begin();
-	if (lookup[id].version != NULL && dlvsym != NULL)
-		real = dlvsym(RTLD_NEXT, hooks[id].name, lookup[id].version);
+	real = look_in(RTLD_NEXT, id);
 	if (real == NULL)
-		real = dlsym(RTLD_NEXT, hooks[id].name);
+		real = look_before(id);
 	if (real == NULL) {
 		dlerror(); /* the program never asked, so it is not to hear of it */
 		real = absent(lookup[id].fails);

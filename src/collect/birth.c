@@ -13,6 +13,7 @@
 
 #include "collect/blocked.h"
 #include "collect/sample.h"
+#include "runtime/profile.h"
 
 /* Before glibc 2.34 another library has these; a program that makes threads has it. */
 extern __typeof__(pthread_key_create) pthread_key_create __attribute__((weak, visibility("default")));
@@ -66,8 +67,8 @@ ISC_HOOK int daemon(int keep_directory, int keep_files)
 	return ISC_REAL(daemon)(keep_directory, keep_files);
 }
 
-ISC_HOOK int pthread_create(pthread_t *__restrict thread, const pthread_attr_t *__restrict attr, void *(*start)(void *),
-			    void *__restrict arg)
+int isc_rt_profile_thread(pthread_t *__restrict thread, const pthread_attr_t *__restrict attr, void *(*start)(void *),
+			  void *__restrict arg)
 {
 	isc_sampled *t = isc_sample_reserve(start, arg);
 	int error;
@@ -78,4 +79,10 @@ ISC_HOOK int pthread_create(pthread_t *__restrict thread, const pthread_attr_t *
 	if (error != 0)
 		isc_sample_cancel(t);
 	return error;
+}
+
+ISC_HOOK int pthread_create(pthread_t *__restrict thread, const pthread_attr_t *__restrict attr, void *(*start)(void *),
+			    void *__restrict arg)
+{
+	return isc_rt_profile_thread(thread, attr, start, arg);
 }

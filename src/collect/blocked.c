@@ -23,6 +23,7 @@
 #define COST_MOST (LONG / 10) /* of a wait that is told; what took longer was interrupted */
 #define FILLED_LONG 20u	      /* times LONG: nobody has filled the bucket since */
 #define TAKERS 1024u	      /* places for locks; two that share one hide each other */
+#define NEAR 65536u	      /* bytes of frames above ours */
 #define TAKER_SHIFT 22u	      /* tids are below that: PID_MAX_LIMIT */
 
 static _Atomic uint64_t takers[TAKERS];
@@ -199,11 +200,30 @@ void isc_blocked_took(const void *object)
 		atomic_store_explicit(taker_of(object), (uintptr_t)object << TAKER_SHIFT | tid, memory_order_relaxed);
 }
 
+static bool is_of(uint64_t entry, const void *object)
+{
+	return entry >> TAKER_SHIFT == ((uintptr_t)object << TAKER_SHIFT) >> TAKER_SHIFT;
+}
+
 uint32_t isc_blocked_taker(const void *object)
+{
+	_Atomic uint64_t *place = taker_of(object);
+	uint64_t entry = atomic_load_explicit(place, memory_order_relaxed);
+	uint32_t tid = is_of(entry, object) ? (uint32_t)entry & ((1u << TAKER_SHIFT) - 1) : 0;
+	char here;
+
+	/* Never taken, and in a frame of the thread's own: it is there to be woken by, as Python parks threads. */
+	if (!is_of(entry, object) && (uintptr_t)object - (uintptr_t)&here < NEAR)
+		return self_tid();
+	/* Whoever waits for what it took itself waits to be woken, and so do all that wait with it. */
+	if (tid != 0 && tid == self_tid())
+		atomic_store_explicit(place, (uintptr_t)object << TAKER_SHIFT, memory_order_relaxed);
+	return tid;
+}
+
+uint32_t isc_blocked_waker(const void *object, uint32_t holder)
 {
 	uint64_t entry = atomic_load_explicit(taker_of(object), memory_order_relaxed);
 
-	return entry >> TAKER_SHIFT == ((uintptr_t)object << TAKER_SHIFT) >> TAKER_SHIFT
-		       ? (uint32_t)entry & ((1u << TAKER_SHIFT) - 1)
-		       : 0;
+	return is_of(entry, object) && (entry & ((1u << TAKER_SHIFT) - 1)) == 0 ? self_tid() : holder;
 }

@@ -57,6 +57,10 @@ bool isc_blocked_is_gil(const void *object);
 void isc_blocked_took(const void *object);
 uint32_t isc_blocked_taker(const void *object);
 
+/* At the end of a wait for it: the thread itself, if somebody waited for what it had taken itself meanwhile.  Then
+ * it is no lock that somebody holds. */
+uint32_t isc_blocked_waker(const void *object, uint32_t holder);
+
 /* Does a wait in this call begin that is worth telling before it has ended?  What the
  * last one was like says what to expect. */
 static inline bool isc_blocked_lasts(enum isc_wait_call call)

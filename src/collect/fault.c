@@ -2,7 +2,9 @@
 
 #include "collect/fault.h"
 
+#include <errno.h>
 #include <string.h>
+#include <ucontext.h>
 
 #include "collect/sample.h"
 #include "runtime/image.h"
@@ -83,17 +85,50 @@ static void step_aside(int number, siginfo_t *info)
 	isc_guard_leave(&guard);
 }
 
+/* The kernel lets nobody change the alternate stack who is on it, which it tells by the stack pointer. */
+static void leave_stack(const stack_t *none, void *elsewhere)
+{
+#if defined(__x86_64__)
+	long result = SYS_sigaltstack;
+
+	__asm__ volatile("xchg %%rsp, %[sp]\n\tsyscall\n\txchg %%rsp, %[sp]"
+			 : "+a"(result), [sp] "+r"(elsewhere)
+			 : "D"(none), "S"(NULL)
+			 : "rcx", "r11", "memory");
+#else
+	(void)none;
+	(void)elsewhere;
+#endif
+}
+
+/* A handler of the program's must not find a stack that the program did not give it: at the end of its own
+ * it is not called, and the program ends.  The next sample gives ours back. */
+static void take_stack_back(isc_sampled *t, ucontext_t *context)
+{
+	const stack_t none = {.ss_flags = SS_DISABLE};
+	uint64_t all = ~0ull;
+
+	if (t == NULL || context->uc_stack.ss_sp != t->stack)
+		return;
+	/* Until this handler returns: a sample would give it back. */
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, NULL, sizeof(all));
+	leave_stack(&none, t);
+	context->uc_stack = none;
+}
+
 static void on_fault(int number, siginfo_t *info, void *context)
 {
 	isc_sampled *t = isc_sampled_self;
+	int error = errno;
 
-	(void)context;
 	if (t != NULL && t->fault.armed && repeats(number, info) &&
 	    atomic_load_explicit(ISC_SAMPLED_TID(t), memory_order_relaxed) == isc_kernel_tid()) {
 		t->fault.armed = 0;
 		siglongjmp(t->fault.escape, 1);
 	}
+	take_stack_back(t, context);
 	step_aside(number, info);
+	errno = error;
 }
 
 void isc_fault_begin(bool hooked)
@@ -105,6 +140,34 @@ void isc_fault_begin(bool hooked)
 	seen = hooked;
 	for (int i = 0; i < FAULTS; i++)
 		kernel_action(number_of[i], &mine, &theirs[i]);
+}
+
+void isc_fault_end(void)
+{
+	struct sigaction now;
+	bool out = true;
+	isc_guard guard;
+
+	if (!atomic_load(&begun))
+		return;
+	isc_guard_enter(&guard);
+	while (!try_lock())
+		isc_kernel_yield();
+	for (int i = 0; i < FAULTS; i++) {
+		if (kernel_action(number_of[i], NULL, &now) != 0)
+			out = false;
+		else if (is_ours(&now))
+			kernel_action(number_of[i], &theirs[i], NULL);
+		else
+			out = out && aside[i] && now.sa_handler == theirs[i].sa_handler;
+	}
+	/* One that was put over ours calls ours when it is done: next time ours must not go over it. */
+	if (out) {
+		aside[SEGV] = aside[BUS] = false;
+		atomic_store(&begun, false);
+	}
+	unlock();
+	isc_guard_leave(&guard);
 }
 
 bool isc_fault_caught(void)

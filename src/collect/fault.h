@@ -43,6 +43,9 @@ static inline void isc_fault_disarm(isc_fault *fault)
 /* Puts our handlers in.  hooked: we see what the program does with its own. */
 void isc_fault_begin(bool hooked);
 
+/* Takes them out again where they are still there. */
+void isc_fault_end(void);
+
 /* Would a fault now come to us?  Puts our handler back in if it had stepped
  * aside.  Signal-safe; one system call. */
 bool isc_fault_caught(void);

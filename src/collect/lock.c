@@ -153,6 +153,8 @@ static bool sem_taken(sem_t *sem)
 		uint32_t holder_ = taken_ ? isc_blocked_taker(sem) : 0; \
 		uint64_t begin_ = taken_ ? isc_blocked_enter(ISC_WAIT_SEM) : 0; \
 		int result_ = (call); \
+		if (begin_ != 0) \
+			holder_ = isc_blocked_waker(sem, holder_); \
 		if (result_ == 0 && isc_blocked_wanted()) \
 			isc_blocked_took(sem); \
 		if (begin_ != 0) \

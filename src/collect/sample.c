@@ -8,9 +8,9 @@
  */
 #include "collect/hook.h"
 
+#include "collect/profile.h"
 #include "collect/sample.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
@@ -26,7 +26,6 @@
 #define COOKIE 0x15c5a3b1u
 #define TIMER_PERIOD_NS 4000000u /* shorter steps than that are perf's */
 #define AFTER_LEAST_NS 20000u
-#define SEARCH_NS 1000000000u
 #define PERF_DESCRIPTOR 200 /* out of the way of those that programs count on */
 #define CPU_CLOCK_OF(tid) ((int)(~(uint32_t)(tid) << 3 | 6u))
 
@@ -36,13 +35,7 @@ _Atomic uint32_t isc_sampled_tid[ISC_SAMPLED_MAX];
 
 static _Atomic(isc_sampled *) threads[ISC_SAMPLED_MAX];
 static _Atomic uint32_t most; /* places ever used */
-static _Atomic bool on, ended;
 static _Atomic uint32_t perf_refused;
-
-bool isc_sample_on(void)
-{
-	return atomic_load_explicit(&on, memory_order_acquire) && !atomic_load_explicit(&ended, memory_order_relaxed);
-}
 
 static uint64_t ns_of(int clock)
 {
@@ -71,7 +64,7 @@ static isc_sampled *map_place(uint32_t index)
 		return NULL;
 	syscall(SYS_mprotect, t->fence, sizeof(t->fence), PROT_NONE);
 	t->index = index;
-	t->timer = t->perf = -1;
+	t->timer = t->perf = t->counter = -1;
 	if (atomic_compare_exchange_strong(&threads[index], &none, t))
 		return t;
 	syscall(SYS_munmap, t, sizeof(*t));
@@ -97,8 +90,8 @@ static isc_sampled *take(uint32_t tid)
 		n = atomic_load(&most);
 		while (n < i + 1 && !atomic_compare_exchange_weak(&most, &n, i + 1))
 			;
-		t->timer = t->perf = -1;
-		t->adopted = t->busy = t->holds = t->held = t->paused = false;
+		t->timer = t->perf = t->counter = -1;
+		t->adopted = t->busy = t->lent = t->holds = t->held = t->paused = false;
 		t->known = 0;
 		atomic_store_explicit(&t->last_stack, 0, memory_order_relaxed);
 		t->stack_low = t->stack_high = 0;
@@ -170,13 +163,6 @@ static bool has_perf(const isc_sampled *t)
 	return t->perf >= 0 && isc_sample_perf_id(t->perf) == t->perf_id;
 }
 
-static void close_perf(isc_sampled *t)
-{
-	if (has_perf(t))
-		isc_kernel_close(t->perf);
-	t->perf = -1;
-}
-
 static bool open_perf(isc_sampled *t, uint32_t tid)
 {
 	struct f_owner_ex owner = {F_OWNER_TID, (int)tid};
@@ -205,12 +191,22 @@ static bool open_perf(isc_sampled *t, uint32_t tid)
 	return true;
 }
 
+/* A thread that ends and who ends sampling may meet here: each thing is closed once. */
+static int take_source(int32_t *source)
+{
+	return __atomic_exchange_n(source, -1, __ATOMIC_ACQ_REL);
+}
+
 static void close_sources(isc_sampled *t)
 {
-	if (t->timer >= 0)
-		syscall(SYS_timer_delete, t->timer);
-	t->timer = -1;
-	close_perf(t);
+	int timer = take_source(&t->timer), perf = take_source(&t->perf), counter = take_source(&t->counter);
+
+	if (timer >= 0)
+		syscall(SYS_timer_delete, timer);
+	if (perf >= 0 && isc_sample_perf_id(perf) == t->perf_id)
+		isc_kernel_close(perf);
+	if (counter >= 0 && isc_sample_perf_id(counter) == t->counter_id)
+		isc_kernel_close(counter);
 	isc_sample_count_end(t);
 }
 
@@ -247,6 +243,7 @@ void isc_sample_pause(isc_sampled *t, bool pause)
 
 	if (pause == t->paused)
 		return;
+	isc_sample_inside(true);
 	t->paused = pause;
 	atomic_signal_fence(memory_order_seq_cst);
 	if (!pause) {
@@ -257,6 +254,7 @@ void isc_sample_pause(isc_sampled *t, bool pause)
 		if (has_perf(t))
 			syscall(SYS_ioctl, t->perf, PERF_EVENT_IOC_DISABLE, 0);
 	}
+	isc_sample_inside(false);
 	errno = error;
 }
 
@@ -265,7 +263,7 @@ static void tell_once(void)
 {
 	static _Atomic bool told;
 
-	if (!atomic_exchange(&told, true))
+	if (isc_sample_for_session() && !atomic_exchange(&told, true))
 		isc_write1(isc_ticks(),
 			   ISC_RECORD_WORD(isc_sample_period_ns(), ISC_KIND_SAMPLE_RATE, ISC_SAMPLE_RATE_REFUSED));
 }
@@ -276,10 +274,13 @@ static void begin_thread(isc_sampled *t, uint32_t tid)
 	uint32_t period = isc_sample_period_ns();
 	uint64_t now = ns_of(CPU_CLOCK_OF(tid));
 
+	close_sources(t);
 	if (!(period < TIMER_PERIOD_NS && open_perf(t, tid)) && !open_timer(t, tid)) {
+		isc_profile_thread(t, tid, true);
 		tell_once();
 		return;
 	}
+	isc_profile_thread(t, tid, false);
 	isc_sample_count_begin(t, tid);
 	/* The first signal then comes anywhere in the first step, and short threads get their share. */
 	t->base_ns = (int64_t)now - period / 2;
@@ -316,8 +317,9 @@ static void give_alternate_stack(isc_sampled *t)
 {
 	stack_t now, mine = {.ss_sp = t->stack, .ss_size = sizeof(t->stack)};
 
+	isc_fault_caught(); /* first: a handler of the program's must not find our stack */
 	if (syscall(SYS_sigaltstack, NULL, &now) == 0 && (now.ss_flags & SS_DISABLE) != 0)
-		syscall(SYS_sigaltstack, &mine, NULL);
+		t->lent = syscall(SYS_sigaltstack, &mine, NULL) == 0;
 }
 
 static void take_alternate_stack(isc_sampled *t)
@@ -326,6 +328,7 @@ static void take_alternate_stack(isc_sampled *t)
 
 	if (syscall(SYS_sigaltstack, NULL, &now) == 0 && now.ss_sp == t->stack)
 		syscall(SYS_sigaltstack, &none, NULL);
+	t->lent = false;
 }
 
 isc_sampled *isc_sample_reserve(void *(*start)(void *), void *arg)
@@ -351,6 +354,7 @@ void isc_sample_enter(isc_sampled *t)
 	isc_guard guard;
 
 	isc_guard_enter(&guard);
+	isc_sample_inside(true);
 	/* Found by a search meanwhile: that place has its timer, and goes when the thread has gone. */
 	if (isc_sampled_self != NULL) {
 		isc_sample_cancel(t);
@@ -361,6 +365,7 @@ void isc_sample_enter(isc_sampled *t)
 		if (isc_sample_on())
 			begin_thread(t, tid);
 	}
+	isc_sample_inside(false);
 	isc_guard_leave(&guard);
 }
 
@@ -382,23 +387,24 @@ void isc_sample_leave(isc_sampled *t)
 		return;
 	}
 	isc_guard_enter(&guard);
+	isc_sample_inside(true);
 	isc_sample_end(t);
 	close_sources(t);
+	isc_sample_inside(false);
 	take_alternate_stack(t);
 	isc_sampled_self = NULL;
 	atomic_store_explicit(ISC_SAMPLED_TID(t), 0, memory_order_release);
 	isc_guard_leave(&guard);
 }
 
-/* The calling thread, which nobody made. */
-static void begin_self(void)
+void isc_sample_begin_self(void)
 {
 	uint32_t tid = isc_kernel_tid();
 	isc_sampled *t = isc_sampled_self;
 
 	if (t == NULL)
 		t = take(tid);
-	if (t == NULL)
+	if (t == NULL || t->timer >= 0 || t->perf >= 0)
 		return;
 	atomic_store_explicit(ISC_SAMPLED_TID(t), tid, memory_order_release);
 	t->adopted = true;
@@ -460,7 +466,7 @@ struct directory_entry { /* of getdents64 */
 	char name[];
 };
 
-void isc_sample_search(void)
+void isc_sample_search(uint64_t every_ns)
 {
 	static _Atomic uint64_t searched_ns;
 	static _Atomic uint32_t searches;
@@ -470,7 +476,7 @@ void isc_sample_search(void)
 	long n;
 	int fd;
 
-	if (now - last < SEARCH_NS || !atomic_compare_exchange_strong(&searched_ns, &last, now))
+	if ((every_ns != 0 && now - last < every_ns) || !atomic_compare_exchange_strong(&searched_ns, &last, now))
 		return;
 	fd = isc_kernel_open("/proc/self/task", O_RDONLY | O_DIRECTORY, 0);
 	if (fd < 0)
@@ -491,70 +497,54 @@ void isc_sample_search(void)
 		forget_gone(search);
 }
 
-/* ---- beginning and end -------------------------------------------------- */
+/* ---- all of them --------------------------------------------------------- */
 
-/* A fork child has one thread and no timers. */
-static void forked(void)
+void isc_sample_begin_known(void)
+{
+	uint32_t n = atomic_load_explicit(&most, memory_order_acquire);
+
+	for (uint32_t i = 0; i < n; i++) {
+		isc_sampled *t = atomic_load_explicit(&threads[i], memory_order_acquire);
+		uint32_t tid = atomic_load_explicit(&isc_sampled_tid[i], memory_order_acquire);
+
+		if (t == NULL || tid == 0 || tid == UINT32_MAX || t->timer >= 0 || t->perf >= 0)
+			continue;
+		begin_thread(t, tid);
+	}
+}
+
+bool isc_sample_end_known(void)
+{
+	uint32_t n = atomic_load_explicit(&most, memory_order_acquire);
+	bool lent = false;
+
+	if (isc_sampled_self != NULL)
+		take_alternate_stack(isc_sampled_self);
+
+	for (uint32_t i = 0; i < n; i++) {
+		isc_sampled *t = atomic_load_explicit(&threads[i], memory_order_acquire);
+
+		if (t == NULL)
+			continue;
+		close_sources(t);
+		lent = lent || (t->lent && atomic_load_explicit(&isc_sampled_tid[i], memory_order_relaxed) != 0);
+	}
+	return lent;
+}
+
+void isc_sample_places_forked(void)
 {
 	uint32_t n = atomic_load(&most);
 
-	isc_fault_forked();
-	isc_sample_native_forked();
-	isc_sample_signal_forked();
 	for (uint32_t i = 0; i < n; i++) {
 		isc_sampled *t = atomic_load(&threads[i]);
 
 		if (t == NULL)
 			continue;
-		t->timer = -1;
-		if (isc_sample_on()) {
-			close_perf(t);
-			isc_sample_count_end(t);
-		}
+		t->timer = -1; /* not inherited; descriptors are */
+		if (isc_sample_on())
+			close_sources(t);
 		if (t != isc_sampled_self)
 			atomic_store(ISC_SAMPLED_TID(t), 0);
 	}
-}
-
-/* Do the program's calls come to us?  Not when we were loaded by the package alone. */
-static bool hooked(void)
-{
-	void *found = dlsym(RTLD_DEFAULT, "sigaction");
-	Dl_info theirs, ours;
-
-	return found != NULL && dladdr(found, &theirs) != 0 && dladdr((void *)hooked, &ours) != 0 &&
-	       theirs.dli_fbase == ours.dli_fbase;
-}
-
-void isc_image_arrived(uint16_t birth)
-{
-	const isc_control *control = isc_rt_control();
-	bool is_hooked;
-
-	if (birth == ISC_BIRTH_FORK && atomic_load(&on))
-		forked();
-	if (control == NULL || (control->flags & ISC_CONTROL_SAMPLE) == 0 || control->rate_hz == 0 ||
-	    isc_image_following() != ISC_FOLLOWING_YES || atomic_load(&ended))
-		return;
-	if (!atomic_load(&on)) {
-		if (birth == ISC_BIRTH_FORK)
-			return; /* a child of one that was not sampled: looking up symbols is not for here */
-		is_hooked = hooked();
-		isc_sample_rate_begin(control->rate_hz, control->budget_pct);
-		if (!isc_sample_signal_begin(is_hooked))
-			return;
-		isc_fault_begin(is_hooked);
-		isc_sample_native_begin(control->flags);
-		atomic_store_explicit(&on, true, memory_order_release);
-	}
-	begin_self();
-}
-
-void isc_sample_give_way(void)
-{
-	if (!isc_sample_on() || atomic_exchange(&ended, true))
-		return;
-	if (isc_sampled_self != NULL)
-		isc_sample_pause(isc_sampled_self, true);
-	isc_write1(isc_ticks(), ISC_RECORD_WORD(isc_sample_period_ns(), ISC_KIND_SAMPLE_RATE, ISC_SAMPLE_RATE_ENDED));
 }

@@ -2,6 +2,7 @@
  * sample.h - where threads stand, at even steps of their CPU time.
  *
  *	sample.c		which threads there are, and their timers
+ *	sample_use.c		who wants samples: a session, the profiler of this process, or both
  *	sample_handler.c	what happens at a step
  *	sample_native.c		native frames, and one stack of both
  *	sample_count.c		what the processor counts between samples
@@ -43,9 +44,12 @@ typedef struct isc_merged {
 /* One thread.  Mapped when it is first needed and used again, never given back. */
 typedef struct isc_sampled {
 	uint32_t index;
-	int32_t timer;		     /* of the kernel; -1: none */
-	int32_t perf;		     /* descriptor; -1: none */
-	uint64_t perf_id;	     /* by which it is known again */
+	int32_t timer;	  /* of the kernel; -1: none */
+	int32_t perf;	  /* descriptor; -1: none */
+	uint64_t perf_id; /* by which it is known again */
+	int32_t counter;  /* of a profile: descriptor; -1: none */
+	uint64_t counter_id;
+	uint64_t counted;	     /* what it had at the last sample */
 	uint64_t due_ns;	     /* CPU time at which the next signal is due */
 	int64_t base_ns;	     /* CPU time up to here is accounted for; half a step before it began, at first */
 	uint32_t period_ns;	     /* of the step that is under way */
@@ -54,6 +58,7 @@ typedef struct isc_sampled {
 	uint64_t random;
 	bool adopted; /* not begun through pthread_create(): nobody will say that it ends */
 	bool busy;
+	bool lent;   /* its alternate stack is ours */
 	bool paused; /* the program blocks SIGURG itself: no signal of ours is to stay pending */
 	bool holds;  /* the program believes that SIGURG is blocked */
 	bool held;   /* and one has come meanwhile: */
@@ -85,13 +90,32 @@ extern _Atomic uint32_t isc_sampled_tid[ISC_SAMPLED_MAX];
 
 extern __thread isc_sampled *isc_sampled_self __attribute__((tls_model("initial-exec")));
 
-/* ---- sample.c ---------------------------------------------------------- */
+/* ---- sample_use.c ------------------------------------------------------ */
 
 /* Is the signal ours in this process? */
 bool isc_sample_on(void);
 
+/* Are samples for a session? */
+bool isc_sample_for_session(void);
+
 /* For good, in this process: the program needs the signal. */
 void isc_sample_give_way(void);
+
+/* Handlers, and what must not meet the end of sampling.  Nests. */
+void isc_sample_inside(bool inside);
+
+/* Waits until nobody is inside, and not for ever. */
+bool isc_sample_quiet(void);
+
+/* Samples for the profile; 0 or an errno.  *shared_ns: the steps are a session's, and so long. */
+struct isc_profile_options;
+int isc_sample_profile_begin(const struct isc_profile_options *options, uint32_t *shared_ns);
+
+/* True: the program has taken the signal meanwhile. */
+bool isc_sample_profile_end(void);
+void isc_sample_profile_forked(void);
+
+/* ---- sample.c ---------------------------------------------------------- */
 
 /* A thread that is about to be made: a place for it, or NULL.  Its maker begins it,
  * the thread itself enters and leaves. */
@@ -116,8 +140,19 @@ void isc_sample_arm(isc_sampled *t, uint64_t after_ns, uint64_t now_ns);
 /* No more signals for this thread, or again; by the thread itself. */
 void isc_sample_pause(isc_sampled *t, bool pause);
 
-/* Threads that nobody told of, and those of them that have gone.  At most once a second. */
-void isc_sample_search(void);
+/* Threads that nobody told of, and those of them that have gone.  At most so often. */
+void isc_sample_search(uint64_t every_ns);
+
+/* The calling thread, which nobody made. */
+void isc_sample_begin_self(void);
+
+/* All threads that are known: they get timers, or lose them.  True: some still have an alternate
+ * stack of ours, which only they could give back. */
+void isc_sample_begin_known(void);
+bool isc_sample_end_known(void);
+
+/* In a fork child: it has one thread and no timers. */
+void isc_sample_places_forked(void);
 
 /* A second place of the calling thread, found by a search while it began. */
 void isc_sample_drop(isc_sampled *t);
@@ -148,7 +183,7 @@ bool isc_sample_count(const isc_sampled *t, isc_sample_counts *out);
 
 /* ---- sample_rate.c ------------------------------------------------------ */
 
-void isc_sample_rate_begin(uint32_t rate_hz, double budget_pct);
+void isc_sample_rate_begin(uint32_t step_ns, double budget_pct);
 uint32_t isc_sample_period_ns(void);
 uint32_t isc_sample_asked_ns(void);
 
@@ -163,12 +198,21 @@ uint32_t isc_sample_cost_take(void); /* in ns */
 
 /* Takes the signal; false: the program has a handler, and we would not see what it does with it. */
 bool isc_sample_signal_begin(bool hooked);
+
+/* What the program had, if it had no handler and ours is still there; else ours stays and passes
+ * signals on.  False: the program has put another in its place. */
+bool isc_sample_signal_end(void);
 void isc_sample_signal_forked(void); /* nobody holds the lock */
 
 /* A SIGURG that is not ours: the program's. */
 void isc_sample_signal_pass(int number, siginfo_t *info, void *context);
 
 /* ---- sample_stack.c ----------------------------------------------------- */
+
+/* A definition into t->scratch, under the guard; its length, 0 when it cannot be read. */
+typedef size_t isc_sample_reader(const isc_python_layout *l, isc_reach *r, uintptr_t code, char *to, size_t room);
+size_t isc_sample_read(isc_sampled *t, const isc_python_layout *l, uintptr_t code, bool careful,
+		       isc_sample_reader *read);
 
 /* The id of a stack of n frames in t->merged; 0: there is no room.  careful as in isc_reach. */
 uint32_t isc_sample_stack(isc_sampled *t, const isc_python_layout *l, int n, bool careful);
@@ -183,6 +227,9 @@ void isc_sample_native_forked(void);
 /* Fills t->merged from the Python frames in t->frames and t->activations and from the C
  * stack; how many frames it has.  Without a context: the Python frames alone. */
 int isc_sample_merge(isc_sampled *t, const void *context, int python, bool careful, uint32_t *flags);
+
+/* What is known of a module, into t->scratch; its length, 0 when it cannot be read. */
+size_t isc_sample_describe(isc_sampled *t, const isc_module *m, bool careful);
 
 /* The definition of a native place; 0: there is no room. */
 uint32_t isc_sample_place(isc_sampled *t, const isc_merged *frame, bool careful);

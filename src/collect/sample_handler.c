@@ -10,6 +10,7 @@
 #include <sys/auxv.h>
 #include <ucontext.h>
 
+#include "collect/profile.h"
 #include "collect/pywalk.h"
 #include "collect/sample.h"
 #include "runtime/image.h"
@@ -17,8 +18,10 @@
 #include "runtime/runtime.h"
 #include "runtime/write.h"
 
-#define WAITING_NS 50000000u /* between two looks whether samples are wanted yet */
-#define STACK_LEAST 4096u    /* that a walk needs, on top of two frames of the kernel */
+#define WAITING_NS 50000000u	 /* between two looks whether samples are wanted yet */
+#define SEARCH_NS 1000000000u	 /* between two searches for threads */
+#define SEARCH_SOON_NS 50000000u /* where we may not be told of all that are made */
+#define STACK_LEAST 4096u	 /* that a walk needs, on top of two frames of the kernel */
 
 static _Atomic(const isc_python_layout *) python;
 static isc_python_layout python_copy;
@@ -85,14 +88,12 @@ static int walk(isc_sampled *t, const isc_python_layout *l, bool careful, uint32
 	return (found & ISC_SAMPLE_FAULT) ? 0 : n;
 }
 
-static uint32_t stack_now(isc_sampled *t, const ucontext_t *context, uint32_t *flags)
+/* The frames now, in t->merged; how many. */
+static int frames_now(isc_sampled *t, const isc_python_layout *l, const ucontext_t *context, bool careful,
+		      uint32_t *flags)
 {
-	const isc_python_layout *l = isc_sample_layout();
-	bool careful;
-	uint32_t id;
 	int n = 0;
 
-	careful = !isc_fault_caught();
 	t->activations.n = 0;
 	if (l == NULL) {
 		*flags |= ISC_SAMPLE_BLIND;
@@ -104,13 +105,7 @@ static uint32_t stack_now(isc_sampled *t, const ucontext_t *context, uint32_t *f
 			n = 0;
 		}
 	}
-	n = isc_sample_merge(t, context, n, careful, flags);
-	if (n == 0)
-		return 0;
-	id = isc_sample_stack(t, l, n, careful);
-	if (id == 0)
-		*flags |= ISC_SAMPLE_OTHER;
-	return id;
+	return isc_sample_merge(t, context, n, careful, flags);
 }
 
 static void sample(isc_sampled *t, const ucontext_t *context, uint64_t ticks, uint32_t steps)
@@ -120,12 +115,22 @@ static void sample(isc_sampled *t, const ucontext_t *context, uint64_t ticks, ui
 		isc_sample body;
 		isc_sample_counts counts;
 	} record = {.head = {.ticks = ticks, .kind = ISC_KIND_SAMPLE, .slots = 2, .arg = (uint16_t)steps}};
+	const isc_python_layout *l = isc_sample_layout();
+	bool careful = !isc_fault_caught();
+	bool session = isc_sample_for_session() && isc_rt_active();
+	int n = frames_now(t, l, context, careful, &record.body.flags);
 
-	if (isc_sample_count(t, &record.counts))
+	if (session && isc_sample_count(t, &record.counts))
 		record.head.slots = 4;
+	isc_profile_add(t, l, n, (uint64_t)steps * t->period_ns,
+			session ? record.counts.instructions : ISC_COUNT_UNKNOWN, careful);
+	if (!session)
+		return;
 	record.body.period_ns = t->period_ns;
 	record.body.cost_ns = isc_sample_cost_take();
-	record.head.id = stack_now(t, context, &record.body.flags);
+	record.head.id = n > 0 ? isc_sample_stack(t, l, n, careful) : 0;
+	if (n > 0 && record.head.id == 0)
+		record.body.flags |= ISC_SAMPLE_OTHER;
 	if (record.head.id != 0)
 		atomic_store_explicit(&t->last_stack, record.head.id, memory_order_relaxed);
 	record.body.task = isc_producer_self != NULL ? isc_producer_self->task : 0;
@@ -140,27 +145,35 @@ void isc_sample_end(isc_sampled *t)
 	} record = {.head = {.ticks = isc_ticks(), .kind = ISC_KIND_SAMPLE, .slots = 2}};
 	uint64_t now, steps;
 
-	if (!isc_sample_on() || !isc_rt_active() || (t->timer < 0 && t->perf < 0))
+	if (!isc_sample_on() || (!isc_rt_active() && !isc_profile_on()) || (t->timer < 0 && t->perf < 0))
 		return;
 	now = isc_sample_cpu_ns();
 	if (now < t->due_ns)
 		return;
 	steps = (uint64_t)((int64_t)now - t->base_ns + t->period_ns / 2) / t->period_ns;
 	record.head.arg = (uint16_t)(steps < 1 ? 1 : steps < UINT16_MAX ? steps : UINT16_MAX);
+	isc_profile_add_unknown(t, (uint64_t)record.head.arg * t->period_ns);
+	if (!isc_sample_for_session() || !isc_rt_active())
+		return;
 	record.body = (isc_sample){.period_ns = t->period_ns, .flags = ISC_SAMPLE_GONE};
 	isc_write((const isc_record *)&record, 2);
 }
 
-/* The thread was met by a search, or the program took its alternate stack away: sigreturn
- * installs what stands in the context, and would undo a call to sigaltstack(). */
-static void settle(isc_sampled *t, ucontext_t *context)
+/* The thread was met by a search, or its alternate stack was taken away, by the program or for a fault of
+ * its own: sigreturn installs what stands in the context, and would undo a call to sigaltstack().  False:
+ * this signal came without one. */
+static bool settle(isc_sampled *t, ucontext_t *context)
 {
-	isc_sampled_self = t;
-	if ((context->uc_stack.ss_flags & SS_DISABLE) == 0)
-		return;
+	if (isc_sampled_self == NULL)
+		isc_sampled_self = t;
+	if (isc_sampled_self != t || (context->uc_stack.ss_flags & SS_DISABLE) == 0)
+		return true;
+	isc_fault_caught(); /* first: a handler of the program's must not find our stack */
 	context->uc_stack.ss_sp = t->stack;
 	context->uc_stack.ss_size = sizeof(t->stack);
 	context->uc_stack.ss_flags = 0;
+	t->lent = true;
+	return false;
 }
 
 /* Apart from its caller: this is what needs a stack. */
@@ -170,7 +183,7 @@ __attribute__((noinline)) static void step(isc_sampled *t, const ucontext_t *con
 	uint64_t steps = (ran + t->period_ns / 2) / t->period_ns;
 	const isc_control *control = isc_rt_control();
 
-	if (!isc_rt_active()) {
+	if (!isc_profile_on() && !(isc_sample_for_session() && isc_rt_active())) {
 		t->base_ns = (int64_t)now;
 		if (control != NULL && atomic_load_explicit(&control->phase, memory_order_relaxed) == ISC_PHASE_WAITING)
 			isc_sample_arm(t, WAITING_NS, now);
@@ -180,8 +193,11 @@ __attribute__((noinline)) static void step(isc_sampled *t, const ucontext_t *con
 	if (steps > 0)
 		sample(t, context, ticks, (uint32_t)steps);
 	t->base_ns += (int64_t)(steps * t->period_ns);
-	isc_sample_search();
-	isc_sample_spent(isc_ticks(), isc_ticks() - ticks, now, steps * t->period_ns);
+	isc_sample_search(isc_profile_on() ? SEARCH_SOON_NS : SEARCH_NS);
+	if (isc_profile_on())
+		isc_profile_spent(isc_sample_cpu_ns() - now);
+	if (isc_sample_for_session())
+		isc_sample_spent(isc_ticks(), isc_ticks() - ticks, now, steps * t->period_ns);
 	t->period_ns = isc_sample_period_ns();
 	/* Somewhere in the next step: the middle of it on average. */
 	isc_sample_arm(t, t->period_ns / 2 + random_next(t) % t->period_ns, now);
@@ -199,25 +215,33 @@ void isc_sample_handle(int number, siginfo_t *info, void *context)
 {
 	uint64_t ticks = isc_ticks();
 	int error = errno;
-	isc_sampled *t = isc_sample_of(info);
+	isc_sampled *t;
 
+	isc_sample_inside(true);
+	t = isc_sample_of(info);
 	if (t == NULL) {
+		/* Its handler may stay away as long as it likes, or for ever. */
+		isc_sample_inside(false);
 		isc_sample_signal_pass(number, info, context);
-	} else if (isc_sample_on() &&
-		   atomic_load_explicit(ISC_SAMPLED_TID(t), memory_order_relaxed) == isc_kernel_tid()) {
-		if (isc_sampled_self == NULL)
-			settle(t, context);
+		errno = error;
+		return;
+	}
+	if (isc_sample_on() && atomic_load_explicit(ISC_SAMPLED_TID(t), memory_order_relaxed) == isc_kernel_tid()) {
+		bool settled = settle(t, context);
+
 		if (isc_sampled_self != t) {
 			isc_sample_drop(t);
 		} else if (!t->busy) {
 			t->busy = true;
-			if (has_room(t, context))
+			/* Not on the thread's own, of which little may be left. */
+			if (settled && has_room(t, context))
 				step(t, context, ticks);
 			else
 				put_off(t);
 			t->busy = false;
 		}
 	}
+	isc_sample_inside(false);
 	errno = error;
 }
 

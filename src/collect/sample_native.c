@@ -402,7 +402,7 @@ static size_t path_of(const isc_module *m, char *to)
 }
 
 /* Into the scratch; its length, 0 when it cannot be read. */
-static size_t describe(isc_sampled *t, const isc_module *m, bool careful)
+size_t isc_sample_describe(isc_sampled *t, const isc_module *m, bool careful)
 {
 	char *text = t->scratch + sizeof(isc_def_module);
 	volatile size_t len = 0;
@@ -439,7 +439,7 @@ static uint32_t module_id(isc_sampled *t, const isc_module *m, bool careful)
 		}
 		if (was != 0 && was != m->tag)
 			continue;
-		len = describe(t, m, careful);
+		len = isc_sample_describe(t, m, careful);
 		id = len != 0 ? isc_rt_intern(ISC_DEF_MODULE, t->scratch, len) : 0;
 		if (id != 0) {
 			was = 0;
@@ -448,7 +448,7 @@ static uint32_t module_id(isc_sampled *t, const isc_module *m, bool careful)
 		}
 		return id;
 	}
-	len = describe(t, m, careful);
+	len = isc_sample_describe(t, m, careful);
 	return len != 0 ? isc_rt_intern(ISC_DEF_MODULE, t->scratch, len) : 0;
 }
 

@@ -46,9 +46,9 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-void isc_sample_rate_begin(uint32_t rate_hz, double budget_pct)
+void isc_sample_rate_begin(uint32_t step_ns, double budget_pct)
 {
-	asked_ns = 1000000000u / rate_hz;
+	asked_ns = step_ns;
 	atomic_store(&period_ns, asked_ns);
 	share = budget_pct < 0 ? -1 : budget_pct / 100;
 	begun_ticks = isc_ticks();

@@ -46,6 +46,11 @@ static bool is_handler(const struct sigaction *action)
 	return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
 }
 
+static bool is_ours(const struct sigaction *action)
+{
+	return (action->sa_flags & SA_SIGINFO) != 0 && action->sa_sigaction == isc_sample_handle;
+}
+
 static int install(const struct sigaction *theirs)
 {
 	struct sigaction mine = {.sa_sigaction = isc_sample_handle, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
@@ -72,11 +77,30 @@ bool isc_sample_signal_begin(bool hooked)
 {
 	struct sigaction now;
 
-	if (ISC_REAL(sigaction)(SIGURG, NULL, &now) != 0 || (!hooked && is_handler(&now)))
+	if (ISC_REAL(sigaction)(SIGURG, NULL, &now) != 0)
+		return false;
+	/* Ours stayed for a handler of the program's. */
+	if (is_ours(&now))
+		return true;
+	if (!hooked && is_handler(&now))
 		return false;
 	keep(&now);
 	begun = install(&now) == 0;
 	return begun;
+}
+
+bool isc_sample_signal_end(void)
+{
+	struct sigaction now, theirs = theirs_now();
+
+	if (ISC_REAL(sigaction)(SIGURG, NULL, &now) != 0 || !is_ours(&now))
+		return false;
+	/* A signal of ours that is still pending would come to the program's handler. */
+	if (is_handler(&theirs))
+		return true;
+	begun = false;
+	ISC_REAL(sigaction)(SIGURG, &theirs, NULL);
+	return true;
 }
 
 bool isc_sample_signal_action(int number, const struct sigaction *action, struct sigaction *old, int *result)

@@ -40,10 +40,8 @@ static uint64_t hash(uint64_t a, uint64_t b)
 
 /* ---- code objects ------------------------------------------------------ */
 
-typedef size_t reader(const isc_python_layout *l, isc_reach *r, uintptr_t code, char *to, size_t room);
-
-/* A definition into the scratch, under the guard; its length, 0 when it cannot be read. */
-static size_t read_guarded(isc_sampled *t, const isc_python_layout *l, uintptr_t code, bool careful, reader *read)
+size_t isc_sample_read(isc_sampled *t, const isc_python_layout *l, uintptr_t code, bool careful,
+		       isc_sample_reader *read)
 {
 	isc_reach r = {.careful = careful, .pid = careful ? isc_kernel_pid() : 0};
 	volatile size_t len = 0;
@@ -59,12 +57,12 @@ static size_t read_guarded(isc_sampled *t, const isc_python_layout *l, uintptr_t
 /* code:32 | lines:32; 0: it cannot be read, or there is no room now. */
 static uint64_t define_code(isc_sampled *t, const isc_python_layout *l, uintptr_t code, bool careful)
 {
-	size_t len = read_guarded(t, l, code, careful, isc_pywalk_code);
+	size_t len = isc_sample_read(t, l, code, careful, isc_pywalk_code);
 	uint32_t id = len != 0 ? isc_rt_intern(ISC_DEF_CODE, t->scratch, len) : 0, lines = 0;
 
 	if (id == 0)
 		return 0;
-	len = read_guarded(t, l, code, careful, isc_pywalk_lines);
+	len = isc_sample_read(t, l, code, careful, isc_pywalk_lines);
 	if (len != 0) {
 		((isc_def_lines *)(void *)t->scratch)->code = id;
 		lines = isc_rt_intern(ISC_DEF_LINES, t->scratch, len);

@@ -105,6 +105,12 @@ static uintptr_t word(uintptr_t at)
 	return *(const uintptr_t *)at;
 }
 
+/* Of a program, by its size alone. */
+static bool is_address(uintptr_t v)
+{
+	return v >= 0x10000 && v >> 47 == 0;
+}
+
 /* The anchor that a frame of [sp, cfa) holds, or the next one above it; the count: none. */
 static int anchor_from(const isc_unwind *u, uintptr_t sp)
 {
@@ -203,6 +209,22 @@ static enum step leave_signal(const isc_unwind *u, struct place *p)
 	return AT_SIGNAL;
 }
 
+/* rbp as it was before the frame. */
+static bool restore_bp(const isc_unwind *u, struct place *p, isc_cfi_rule r, uintptr_t cfa)
+{
+	uintptr_t saved = (r.kind == ISC_CFI_RULE_BP ? p->bp : cfa) + (uintptr_t)(intptr_t)r.bp;
+
+	if (r.kind != ISC_CFI_RULE_BP && r.bp == 0)
+		return true;
+	/* At the end of a function compilers tell how rsp moves and not that rbp has been taken off the stack. */
+	if (saved < p->sp && p->look == p->ip)
+		return true;
+	if (saved < p->sp || !on_stack(u, saved))
+		return false;
+	p->bp = word(saved);
+	return true;
+}
+
 /* One frame out, by CFI.  Pushes the frame that is left. */
 static enum step step(isc_unwind *u, struct place *p)
 {
@@ -211,7 +233,7 @@ static enum step step(isc_unwind *u, struct place *p)
 	uintptr_t cfa, back;
 	uint32_t d = distance();
 
-	if (r.kind == ISC_CFI_NONE && p->flags == 0 && p->look != p->ip)
+	if (r.kind == ISC_CFI_NONE && p->flags == 0 && p->look != p->ip && is_address(p->ip))
 		r = trampoline(p);
 	at = anchor_from(u, p->sp);
 	if (r.kind == ISC_CFI_SIGNAL && p->flags == 0) {
@@ -241,20 +263,11 @@ static enum step step(isc_unwind *u, struct place *p)
 			learn(cfa - u->anchors[at]);
 	}
 	back = word(cfa - 8);
-	if (r.kind == ISC_CFI_RULE_BP) {
-		uintptr_t saved = p->bp + (uintptr_t)(intptr_t)r.bp;
-
-		if (saved < p->sp || !on_stack(u, saved))
-			return STUCK;
-		p->bp = word(saved);
-	} else if (r.bp != 0) {
-		uintptr_t saved = cfa + (uintptr_t)(intptr_t)r.bp;
-
-		if (saved < p->sp || !on_stack(u, saved))
-			return STUCK;
-		p->bp = word(saved);
-	}
-	if (back == 0 && at < u->anchor_count && u->anchors[u->anchor_count - 1] >= cfa)
+	if (!restore_bp(u, p, r, cfa))
+		return STUCK;
+	/* A zero may be anything where the way there was a guess; what starts threads says that it is the bottom. */
+	if (back == 0 &&
+	    ((p->flags & ISC_NATIVE_GUESSED) != 0 || (at < u->anchor_count && u->anchors[u->anchor_count - 1] >= cfa)))
 		return STUCK;
 	if (!push(u, p, cfa, module))
 		return AT_BOTTOM;
@@ -305,7 +318,7 @@ static bool scan(isc_unwind *u, uintptr_t from, uintptr_t *at, uintptr_t limit, 
 		int module;
 
 		*at += 8;
-		if (v < 0x10000 || v >> 47 != 0)
+		if (!is_address(v))
 			continue;
 		module = isc_unwind_module(u, v - 1);
 		if (module < 0)

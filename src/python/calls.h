@@ -8,6 +8,7 @@
  *	window.c	counts calls that are not traced, now and then
  *	pointer.c	the interpreter's pointer to what evaluates frames
  *	waker.c		the helper thread
+ *	cpu_clock.c	the CPU time of the program
  *	task.c		the asyncio task that runs
  *	native.c	names of C functions
  *

@@ -128,11 +128,15 @@ static PyObject *make_list(PyObject *theirs)
  * another build of the interpreter, and we keep our hands off. */
 static bool is_shown(PyObject *list)
 {
+	PyObject *modules = PyImport_GetModuleDict();
+	bool theirs = PyDict_GetItemString(modules, "gc") != NULL, same;
 	PyObject *gc = PyImport_ImportModule("gc"), *shown = NULL;
-	bool same;
 
 	if (gc != NULL)
 		shown = PyObject_GetAttrString(gc, "callbacks");
+	/* From 3.10 on a second import would show our list: there it stays. */
+	if (gc != NULL && !theirs && PY_VERSION_HEX < 0x030a0000)
+		PyDict_DelItemString(modules, "gc");
 	same = list != NULL && shown == list && PyList_CheckExact(list);
 	Py_XDECREF(shown);
 	Py_XDECREF(gc);

@@ -99,6 +99,13 @@ static PyObject *core_forked(PyObject *module, PyObject *unused)
 	Py_RETURN_NONE;
 }
 
+static PyObject *core_layout(PyObject *module, PyObject *unused)
+{
+	(void)module;
+	(void)unused;
+	return PyBool_FromLong(fits() && isc_layout_tell());
+}
+
 static PyObject *core_ticks(PyObject *module, PyObject *unused)
 {
 	(void)module;
@@ -193,6 +200,7 @@ static PyMethodDef core_methods[] = {
 	{"start", core_start, METH_VARARGS, PyDoc_STR("Trace calls from now on; None, or why that cannot be.")},
 	{"stop", core_stop, METH_NOARGS, PyDoc_STR("One start() less.")},
 	{"forked", core_forked, METH_NOARGS, PyDoc_STR("In a fork child: take back every start().")},
+	{"layout", core_layout, METH_NOARGS, PyDoc_STR("Let samples read Python frames; False: they cannot.")},
 	{"ticks", core_ticks, METH_NOARGS, PyDoc_STR("Time now, as events have it.")},
 	{"window", core_window, METH_O, PyDoc_STR("One window more, or less.")},
 	{"flush", core_flush, METH_VARARGS,

@@ -98,7 +98,9 @@ static __attribute__((noinline)) PyObject *evaluate_generator(PyThreadState *ts,
 
 static bool wanted(void)
 {
-	return atomic_load(&isc_window_mode) != ISC_WINDOW_OFF;
+	uint32_t mode = atomic_load(&isc_window_mode);
+
+	return mode == ISC_WINDOW_TRACED || mode == ISC_WINDOW_COUNTING;
 }
 
 /* All that may come with a call. */
@@ -189,7 +191,7 @@ void isc_hook_resume(uint64_t ticks)
 void isc_hook_settle(uint64_t ticks)
 {
 	isc_governor *g = &isc_governor_self;
-	double windows = 2 * (double)isc_window_cost(), rest;
+	double window = (double)isc_window_cost(), rest;
 
 	/* Frames that were entered before still leave. */
 	if (atomic_load_explicit(&isc_window_mode, memory_order_relaxed) != ISC_WINDOW_TRACED)
@@ -201,10 +203,10 @@ void isc_hook_settle(uint64_t ticks)
 	if (!g->empty || burst < BURST_EVENTS || g->share <= 0)
 		return;
 	/* The next burst has to be paid as well, before it begins. */
-	rest = (double)g->cost * BURST_EVENTS + windows - (double)isc_budget_left();
+	rest = (double)g->cost * BURST_EVENTS + window - (double)isc_budget_left();
 	if (!isc_window_close((uint64_t)(rest / g->share / g->ticks_per_ns)))
 		return;
-	isc_governor_spend((uint64_t)windows);
+	isc_governor_spend((uint64_t)window);
 	told_pause = true;
 	isc_calls_write(ticks, 0, ISC_KIND_GOVERNED, ISC_GOVERNED_OFF);
 }

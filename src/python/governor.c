@@ -20,9 +20,11 @@
 
 isc_governor isc_governor_self = {.countdown = ISC_GOVERNOR_STRIDE};
 
-static PyObject *run;	     /* calls f CALLS times; only while measuring */
+/* Call f, and g, CALLS times; only while measuring.  Call sites get used to hooks,
+ * and are slower without them for a while: g never meets any. */
+static PyObject *run, *run_plain;
 static isc_code *called;     /* f */
-static uint64_t plain_ticks; /* the quickest run without hooks */
+static uint64_t plain_ticks; /* the quickest run of g */
 static uint64_t begun_ticks;
 static struct timespec begun;
 
@@ -44,36 +46,48 @@ static void scratch_init(struct scratch *s)
 	atomic_store_explicit(&s->producer.stream[1].busy, UINTPTR_MAX, memory_order_relaxed);
 }
 
-/* The quickest of some runs, in ticks; 0: it cannot be told. */
-static uint64_t quickest(void)
+/* One run, which may be the quickest, in ticks. */
+static bool is_run(PyObject *function, struct scratch *s, uint64_t *best)
+{
+	isc_producer *own = isc_producer_self;
+	uint64_t from, took;
+	PyObject *done;
+
+	s->producer.stream[0].commit = 0;
+	isc_producer_self = &s->producer;
+	from = isc_calls_ticks();
+	done = PyObject_CallObject(function, NULL);
+	took = isc_calls_ticks() - from;
+	isc_producer_self = own;
+	if (done == NULL)
+		PyErr_Clear();
+	Py_XDECREF(done);
+	*best = took < *best ? took : *best;
+	return done != NULL;
+}
+
+/*
+ * What a call takes without hooks, and with what this mode adds, in ticks of the
+ * quickest run; false: it cannot be told.  In turn, for the machine may be
+ * quicker at one time than at another.
+ */
+static bool compare(enum isc_window_mode mode, uint64_t *plain, uint64_t *hooked)
 {
 	struct scratch *s = aligned_alloc(64, (sizeof(*s) + 63) / 64 * 64);
-	isc_producer *own = isc_producer_self;
-	uint64_t best = UINT64_MAX;
+	bool good = s != NULL;
 
-	if (s == NULL)
-		return 0;
-	scratch_init(s);
-	for (int i = 0; i < RUNS; i++) {
-		uint64_t from, took;
-		PyObject *done;
-
-		s->producer.stream[0].commit = 0;
-		isc_producer_self = &s->producer;
-		from = isc_calls_ticks();
-		done = PyObject_CallObject(run, NULL);
-		took = isc_calls_ticks() - from;
-		isc_producer_self = own;
-		if (done == NULL) {
-			PyErr_Clear();
-			best = 0;
-			break;
-		}
-		Py_DECREF(done);
-		best = took < best ? took : best;
+	*plain = *hooked = UINT64_MAX;
+	if (good)
+		scratch_init(s);
+	for (int i = 0; i < RUNS && good; i++) {
+		isc_window_try(ISC_WINDOW_OFF);
+		good = is_run(run_plain, s, plain);
+		isc_window_try(mode);
+		good = good && is_run(run, s, hooked);
 	}
+	isc_window_try(ISC_WINDOW_TRACED);
 	free(s);
-	return best;
+	return good;
 }
 
 static isc_code *see(PyObject *function, enum isc_code_state state)
@@ -91,7 +105,8 @@ static isc_code *see(PyObject *function, enum isc_code_state state)
 
 bool isc_governor_prepare(void)
 {
-	static const char source[] = "def f(): pass\ndef run():\n for _ in calls: f()\n";
+	static const char source[] = "def f(): pass\ndef g(): pass\n"
+				     "def run():\n for _ in calls: f()\ndef run_plain():\n for _ in calls: g()\n";
 	PyObject *names = PyDict_New(), *code = NULL, *done = NULL, *calls = NULL;
 	bool good = false;
 
@@ -106,15 +121,17 @@ bool isc_governor_prepare(void)
 		goto out;
 	done = PyEval_EvalCode(code, names, names);
 	run = PyDict_GetItemString(names, "run");
+	run_plain = PyDict_GetItemString(names, "run_plain");
 	Py_XINCREF(run);
+	Py_XINCREF(run_plain);
 	called = see(PyDict_GetItemString(names, "f"), ISC_CODE_TRACED);
-	good = done != NULL && called != NULL && see(run, ISC_CODE_SKIPPED) != NULL;
-	if (good)
-		plain_ticks = quickest();
+	good = done != NULL && called != NULL && see(PyDict_GetItemString(names, "g"), ISC_CODE_SKIPPED) != NULL &&
+	       see(run, ISC_CODE_SKIPPED) != NULL && see(run_plain, ISC_CODE_SKIPPED) != NULL;
 out:
 	if (!good) {
 		PyErr_Clear();
 		Py_CLEAR(run);
+		Py_CLEAR(run_plain);
 	}
 	Py_XDECREF(done);
 	Py_XDECREF(calls);
@@ -131,12 +148,13 @@ static double ns_since(const struct timespec *from)
 	return (double)(now.tv_sec - from->tv_sec) * 1e9 + (double)(now.tv_nsec - from->tv_nsec);
 }
 
-/* What the hooks add to a call, in ticks; 0: it cannot be told. */
-static double added(void)
+/* What the hooks of this mode add to a call, in ticks; 0: it cannot be told. */
+static double added(enum isc_window_mode mode)
 {
-	uint64_t hooked = quickest();
+	uint64_t hooked;
 
-	return plain_ticks != 0 && hooked > plain_ticks ? (double)(hooked - plain_ticks) / CALLS : 0;
+	return compare(mode, &plain_ticks, &hooked) && hooked > plain_ticks ? (double)(hooked - plain_ticks) / CALLS
+									    : 0;
 }
 
 static double between(double value, double least, double most)
@@ -153,12 +171,11 @@ static void measure(void)
 
 	if (run != NULL) {
 		isc_hook_arm(called);
-		per_event = added() / 2;
+		per_event = added(ISC_WINDOW_TRACED) / 2;
 		isc_hook_count(called);
-		isc_window_try(true);
-		per_count = added();
-		isc_window_try(false);
+		per_count = added(ISC_WINDOW_COUNTING);
 		Py_CLEAR(run);
+		Py_CLEAR(run_plain);
 	}
 	now = isc_calls_ticks();
 	ns = ns_since(&begun);

@@ -164,27 +164,35 @@ static bool agrees(const isc_python_layout *l)
 	return same && at == n;
 }
 
-void isc_layout_begin(void)
+bool isc_layout_tell(void)
 {
-	const isc_control *control = isc_rt_control();
 	isc_python_layout l = {.size = sizeof(l), .version = PY_VERSION_HEX >> 16, .thread_state = thread_state};
 	PyObject *type, *value, *traceback;
+	bool known;
 
-	if (control == NULL || (control->flags & (ISC_CONTROL_SAMPLE | ISC_CONTROL_WAITS)) == 0)
-		return;
 	/* What was compiled against another minor version would not have been loaded; one
 	 * with other options may have been, so a stack that is known is read first. */
 	l.object_type = offsetof(PyObject, ob_type);
 	l.object_size = offsetof(PyVarObject, ob_size);
 	l.bytes_data = offsetof(PyBytesObject, ob_sval);
-	l.own = (const void *)(uintptr_t)isc_layout_begin;
+	l.own = (const void *)(uintptr_t)isc_layout_tell;
 	l.eval = (const void *)(uintptr_t)_PyEval_EvalFrameDefault;
 	fill_text(&l);
 	fill_code(&l);
 	fill_frames(&l);
 	fill_lock(&l);
 	PyErr_Fetch(&type, &value, &traceback);
-	if (agrees(&l))
+	known = agrees(&l);
+	if (known)
 		isc_rt_python(&l);
 	PyErr_Restore(type, value, traceback);
+	return known;
+}
+
+void isc_layout_begin(void)
+{
+	const isc_control *control = isc_rt_control();
+
+	if (control != NULL && (control->flags & (ISC_CONTROL_SAMPLE | ISC_CONTROL_WAITS)) != 0)
+		isc_layout_tell();
 }

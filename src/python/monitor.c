@@ -213,6 +213,22 @@ static __attribute__((noinline, cold)) isc_code *first_start(PyCodeObject *code,
 	return entry;
 }
 
+/* A call begins or goes on, at this time; false: it is traced no more. */
+static inline bool is_entered(const PyCodeObject *code, isc_code *entry, uint64_t *ticks)
+{
+	if (ISC_UNLIKELY(code->co_flags & CO_COROUTINE))
+		isc_task_enter(PyThreadState_Get());
+	*ticks = isc_calls_ticks();
+	if (ISC_LIKELY(!isc_governor_self.watching))
+		return true;
+	if (is_too_dear(entry)) {
+		govern(entry, *ticks);
+		return false;
+	}
+	watch_enter(entry, *ticks);
+	return true;
+}
+
 /* All that may come with a start. */
 static __attribute__((noinline)) PyObject *start_with_care(PyCodeObject *code, isc_code *entry)
 {
@@ -225,16 +241,8 @@ static __attribute__((noinline)) PyObject *start_with_care(PyCodeObject *code, i
 	}
 	if (ISC_UNLIKELY(!isc_calls_live()))
 		return not_live();
-	if (ISC_UNLIKELY(code->co_flags & CO_COROUTINE))
-		isc_task_enter(PyThreadState_Get());
-	ticks = isc_calls_ticks();
-	if (ISC_UNLIKELY(isc_governor_self.watching)) {
-		if (is_too_dear(entry)) {
-			govern(entry, ticks);
-			return no_more();
-		}
-		watch_enter(entry, ticks);
-	}
+	if (!is_entered(code, entry, &ticks))
+		return no_more();
 	isc_calls_write(ticks, isc_code_id(entry), ISC_KIND_CALL_ENTER, 0);
 	isc_code_give_ticket(entry, CO_COROUTINE);
 	isc_governor_count(ticks);
@@ -261,16 +269,8 @@ static inline PyObject *on_resume_by(PyCodeObject *code, uint32_t arg)
 
 	if (ISC_UNLIKELY(entry == NULL || !isc_code_is_traced(entry) || !isc_calls_live()))
 		return nothing();
-	if (ISC_UNLIKELY(code->co_flags & CO_COROUTINE))
-		isc_task_enter(PyThreadState_Get());
-	ticks = isc_calls_ticks();
-	if (ISC_UNLIKELY(isc_governor_self.watching)) {
-		if (is_too_dear(entry)) {
-			govern(entry, ticks);
-			return nothing();
-		}
-		watch_enter(entry, ticks);
-	}
+	if (!is_entered(code, entry, &ticks))
+		return nothing();
 	isc_calls_write(ticks, isc_code_id(entry), ISC_KIND_CALL_RESUME, arg);
 	isc_governor_count(ticks);
 	return nothing();

@@ -1,5 +1,4 @@
-#include "python/calls.h"
-
+#include "python/cpu_clock.h"
 #include "python/waker.h"
 
 #include <linux/futex.h>
@@ -43,14 +42,14 @@ static void wait_for(uint32_t seen, uint64_t ns)
 /* Until the program has run that long. */
 static void sleep_while_running(uint32_t seen, uint64_t want, uint64_t wall)
 {
-	uint64_t cpu = now_ns(CLOCK_PROCESS_CPUTIME_ID), ran = 0;
+	uint64_t cpu = isc_cpu_clock_ns(), ran = 0;
 	uint64_t until = now_ns(CLOCK_MONOTONIC) + wall, least = SLEEP_NS_LEAST;
 
 	while (ran < want && atomic_load(&asks) == seen && (wall == 0 || now_ns(CLOCK_MONOTONIC) < until)) {
 		uint64_t step = want - ran > least ? want - ran : least, before = ran;
 
 		wait_for(seen, step < SLEEP_NS_MOST ? step : SLEEP_NS_MOST);
-		ran = now_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+		ran = isc_cpu_clock_ns() - cpu;
 		if (ran - before < step / 8 && least < SLEEP_NS_MOST)
 			least *= 2;
 	}

@@ -3,20 +3,31 @@
 #include <string.h>
 #include <time.h>
 
+#include "python/cpu_clock.h"
 #include "python/governor.h"
 #include "python/pointer.h"
 #include "python/waker.h"
 
-/* Calls until caches are warm again and call sites have got used to it; then enough
- * of them that reading clocks hardly matters, and few enough to cost little. */
-#define CALLS_WARM 500
-#define CALLS_ENOUGH 2000
+/*
+ * How long, in CPU time, until caches are warm again after the helper thread ran, and then how
+ * long it counts.  The same for every window: one that ended sooner where calls are many would
+ * be met mostly by those.  Long enough that reading clocks hardly matters, and short enough to
+ * cost little.
+ */
+#define WARM_NS 40000u
+#define WINDOW_NS 160000u
+/* After so much the helper thread ends it: where a call can it is better not disturbed. */
+#define HELPER_NS (2 * (WARM_NS + WINDOW_NS))
+/* Calls between two looks at the clock, before and after. */
+#define COLD_STRIDE 8u
+#define STRIDE 32u
 #define FUNCTIONS_ENOUGH 500u /* what one event has room for */
-#define WINDOW_NS 1000000u
 /* Waking the helper thread, caches gone cold and call sites that lose their specialisation. */
 #define SWITCH_NS 60e3
+#define FIRST_SHARE 8u /* of a pause, before the first window */
 /* A program that waits is traced again after so many times the CPU time of a pause. */
 #define PATIENCE 4u
+#define END_NAME "inferscope.window.end"
 
 #if PY_VERSION_HEX >= 0x030c0000
 #define AFTER ISC_WINDOW_OFF
@@ -33,7 +44,7 @@
 #endif
 
 typedef struct span {
-	uint64_t begin_ns, end_ns; /* CPU time of the process */
+	uint64_t begin_ns, end_ns; /* of the CPU clock */
 	uint32_t flags;		   /* enum isc_burst_flag */
 	uint32_t calls, resumes;
 } span;
@@ -47,15 +58,16 @@ _Static_assert(sizeof(struct event) <= 255 * sizeof(isc_record), "one event");
 
 _Atomic uint32_t isc_window_mode;
 
-static span now_open; /* begin and flags; the rest when it ends */
-static uint32_t after;
+static span now_open; /* begin; the rest when it ends */
+static bool warm;
+static uint64_t look_ticks; /* when the next of these is due, if the program is not kept from running */
 static uint64_t pause_ns, next_ns, next_wall_ns;
 static double call_ns, least_ns;
 static bool used; /* there was a window */
 
 /* With the GIL. */
-static _Atomic uint32_t counted, resumed, enough; /* calls of this window, and how many end it; the helper looks */
-static bool warm;
+static _Atomic uint32_t counted, resumed,
+	enough; /* calls of this window, and with how many to settle(); the helper looks */
 static isc_code *touched;
 static uint32_t touched_count;
 
@@ -70,18 +82,12 @@ static uint32_t ended_count;
 
 static uint64_t helper(uint64_t *wall_ns);
 
-static uint64_t clock_ns(clockid_t clock)
+static uint64_t wall_ns_now(void)
 {
 	struct timespec t;
 
-	clock_gettime(clock, &t);
+	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-/* Of the program, without the helper thread. */
-static uint64_t cpu_ns(void)
-{
-	return clock_ns(CLOCK_PROCESS_CPUTIME_ID) - isc_waker_cpu_ns();
 }
 
 /* Evenly spread over half to one and a half: windows must not keep time with the program. */
@@ -99,7 +105,10 @@ static uint64_t about(uint64_t ns)
 
 uint64_t isc_window_cost(void)
 {
-	return (uint64_t)((SWITCH_NS + (CALLS_WARM + CALLS_ENOUGH) * call_ns) * isc_governor_self.ticks_per_ns);
+	/* With the quickest calls there are. */
+	double share = call_ns + least_ns > 0 ? call_ns / (call_ns + least_ns) : 1;
+
+	return (uint64_t)((SWITCH_NS + (WARM_NS + WINDOW_NS) * share) * isc_governor_self.ticks_per_ns);
 }
 
 void isc_window_calibrate(double counted_ns, double plain_ns)
@@ -146,8 +155,7 @@ static void clear_touched(void)
 	touched = NULL;
 	touched_count = 0;
 	counted = resumed = 0;
-	enough = CALLS_WARM;
-	warm = false;
+	enough = COLD_STRIDE;
 }
 
 static void write_due(void)
@@ -161,37 +169,51 @@ static void write_due(void)
 
 /* ---- from one mode to the next ---------------------------------------- */
 
-static void open_at(uint64_t ns, uint32_t flags, uint32_t then)
+static uint64_t in_ticks(uint64_t ns)
 {
-	now_open = (span){.begin_ns = ns, .flags = flags};
-	after = then;
+	return (uint64_t)((double)ns * isc_governor_self.ticks_per_ns);
+}
+
+static void open_now(void)
+{
+	now_open = (span){.begin_ns = isc_cpu_clock_mark()};
+	warm = false;
+	look_ticks = isc_calls_ticks() + in_ticks(WARM_NS);
 	if (atomic_load(&due) != 0)
 		enough = 0; /* the first call has something to write */
 	atomic_store(&isc_window_mode, ISC_WINDOW_COUNTING);
 	isc_pointer_put();
 }
 
-/* By whoever is first; true: it was us. */
-static bool end_at(uint64_t ns)
+/* By whoever is first; true: it was us, and leave() is next. */
+static bool end_now(void)
 {
 	uint32_t was = ISC_WINDOW_COUNTING;
 
-	if (!atomic_compare_exchange_strong(&isc_window_mode, &was, after))
+	if (!atomic_compare_exchange_strong(&isc_window_mode, &was, ISC_WINDOW_ENDING))
 		return false;
-	now_open.end_ns = ns;
-	next_ns = ns + about(pause_ns);
-	next_wall_ns = clock_ns(CLOCK_MONOTONIC) + PATIENCE * pause_ns;
-	if (after == ISC_WINDOW_OFF)
+	now_open.end_ns = isc_cpu_clock_mark();
+	next_ns = now_open.end_ns + about(pause_ns);
+	next_wall_ns = wall_ns_now() + PATIENCE * pause_ns;
+	if (AFTER == ISC_WINDOW_OFF)
 		isc_pointer_take();
 	return true;
 }
 
+static void leave(void)
+{
+	uint32_t was = ISC_WINDOW_ENDING;
+
+	/* Not if tracing was switched off meanwhile. */
+	atomic_compare_exchange_strong(&isc_window_mode, &was, AFTER);
+}
+
 /* The time is over. */
-static bool end_unasked(uint64_t now)
+static bool end_unasked(void)
 {
 	bool nothing = atomic_load(&due) != 0 && enough == 0;
 
-	if (!end_at(now))
+	if (!end_now())
 		return false;
 	now_open.calls = nothing ? 0 : counted;
 	now_open.resumes = nothing ? 0 : resumed;
@@ -201,6 +223,7 @@ static bool end_unasked(uint64_t now)
 		ended[ended_count - 1] = now_open;
 	}
 	atomic_store(&due, 1);
+	leave();
 	return true;
 }
 
@@ -208,65 +231,79 @@ static bool end_unasked(uint64_t now)
  * of the process to come again; 0: when asked. */
 static uint64_t helper(uint64_t *wall_ns)
 {
-	uint64_t now = cpu_ns();
+	uint64_t now;
 
 	if (isc_calls_over() || ISC_FINALIZING())
 		return 0;
+	now = isc_cpu_clock_ns();
 	switch (atomic_load(&isc_window_mode)) {
 	case ISC_WINDOW_OFF:
 		/* A program that waits has its calls traced again, where that is the next step. */
-		if (now < next_ns && (AFTER == ISC_WINDOW_OFF || clock_ns(CLOCK_MONOTONIC) < next_wall_ns)) {
+		if (now < next_ns && (AFTER == ISC_WINDOW_OFF || wall_ns_now() < next_wall_ns)) {
 			*wall_ns = AFTER == ISC_WINDOW_OFF ? 0 : PATIENCE * (next_ns - now);
 			return next_ns - now;
 		}
-		open_at(now, 0, AFTER);
-		return WINDOW_NS;
+		open_now();
+		return HELPER_NS;
 	case ISC_WINDOW_COUNTING:
-		if (now < now_open.begin_ns + WINDOW_NS)
-			return now_open.begin_ns + WINDOW_NS - now;
-		if (end_unasked(now) && after == ISC_WINDOW_TRACED)
-			return 0;
+		if (now < now_open.begin_ns + HELPER_NS)
+			return now_open.begin_ns + HELPER_NS - now;
+		if (end_unasked())
+			return AFTER == ISC_WINDOW_TRACED ? 0 : next_ns - now;
+		return WINDOW_NS;
+	case ISC_WINDOW_ENDING:
 		return WINDOW_NS;
 	default:
 		return 0;
 	}
 }
 
-/* Where calls come fast, the window begins when everything is warm. */
-static void begin_anew(uint64_t now)
+/* Is it for longer than this?  Else it is looked at again when it may be. */
+static bool is_over(uint64_t ran_ns, uint64_t ns)
 {
-	if (now < now_open.begin_ns + WINDOW_NS / 2) {
-		/* Up to the window all calls are to be known. */
-		if (now_open.flags & ISC_BURST_SEEN)
-			write_span(&(span){now_open.begin_ns, now, ISC_BURST_SEEN | ISC_BURST_ROUGH, counted, resumed},
-				   touched);
-		clear_touched();
-		now_open.begin_ns = now;
-	}
-	warm = true;
-	enough = CALLS_ENOUGH;
+	if (ran_ns < ns)
+		look_ticks = isc_calls_ticks() + in_ticks(ns - ran_ns);
+	return ran_ns >= ns;
 }
 
-/* With the GIL, in a call: there were enough, or there is something to write. */
+/* Is there still something to wait for?  Where calls are few the first look comes late: then it
+ * is known from the begin on how few they are. */
+static bool goes_on(void)
+{
+	uint64_t ran;
+
+	enough = counted + (warm ? STRIDE : COLD_STRIDE);
+	if (isc_calls_ticks() < look_ticks)
+		return true;
+	ran = isc_cpu_clock_ns() - now_open.begin_ns;
+	if (!warm && !is_over(ran, WARM_NS))
+		return true;
+	if (!warm && ran < 2 * WARM_NS) {
+		clear_touched();
+		now_open.begin_ns += ran;
+		ran = 0;
+	}
+	warm = true;
+	return !is_over(ran, WINDOW_NS);
+}
+
+/* With the GIL, in a call: time to look at the clock, or there is something to write. */
 static __attribute__((noinline, cold)) void settle(bool deep)
 {
-	uint64_t now = cpu_ns();
-
 	if (atomic_load(&due) != 0) {
 		write_due();
 		return;
 	}
-	if (!warm && !deep && touched_count < FUNCTIONS_ENOUGH) {
-		begin_anew(now);
+	if (!deep && touched_count < FUNCTIONS_ENOUGH && goes_on())
 		return;
-	}
-	if (!end_at(now))
+	if (!end_now())
 		return;
 	now_open.calls = counted;
 	now_open.resumes = resumed;
 	write_span(&now_open, touched);
 	clear_touched();
-	if (after == ISC_WINDOW_TRACED)
+	leave();
+	if (AFTER == ISC_WINDOW_TRACED)
 		isc_hook_resume(isc_calls_ticks());
 	else
 		isc_waker_ask(helper);
@@ -274,6 +311,8 @@ static __attribute__((noinline, cold)) void settle(bool deep)
 
 bool isc_window_close(uint64_t pause)
 {
+	span seen = {.flags = ISC_BURST_SEEN | ISC_BURST_ROUGH};
+
 	if (!isc_pointer_self.found || !isc_waker_can())
 		return false;
 	if (atomic_load(&due) != 0)
@@ -281,19 +320,26 @@ bool isc_window_close(uint64_t pause)
 	clear_touched();
 	used = true;
 	pause_ns = pause;
-	open_at(cpu_ns(), ISC_BURST_SEEN, ISC_WINDOW_OFF);
+	isc_cpu_clock_meet();
+	/* This is no moment to count at: that there is a call is why we are here. */
+	seen.begin_ns = seen.end_ns = isc_cpu_clock_mark();
+	write_span(&seen, NULL);
+	next_ns = seen.end_ns + about(AFTER == ISC_WINDOW_OFF ? pause / FIRST_SHARE : pause);
+	next_wall_ns = wall_ns_now() + PATIENCE * pause;
+	atomic_store(&isc_window_mode, ISC_WINDOW_OFF);
+	isc_pointer_take();
 	isc_waker_ask(helper);
 	return true;
 }
 
-void isc_window_try(bool on)
+void isc_window_try(enum isc_window_mode mode)
 {
 	clear_touched();
-	enough = on ? UINT32_MAX : CALLS_WARM;
-	atomic_store(&isc_window_mode, on ? ISC_WINDOW_COUNTING : ISC_WINDOW_TRACED);
-	if (on)
+	enough = mode == ISC_WINDOW_COUNTING ? UINT32_MAX : COLD_STRIDE;
+	atomic_store(&isc_window_mode, mode);
+	if (mode == ISC_WINDOW_COUNTING || (mode == ISC_WINDOW_TRACED && AFTER == ISC_WINDOW_TRACED))
 		isc_pointer_put();
-	else if (AFTER == ISC_WINDOW_OFF)
+	else
 		isc_pointer_take();
 }
 
@@ -326,6 +372,8 @@ void isc_window_stop(void)
 /* The helper thread is gone: a window of any length, whose end starts it again. */
 static void go_on_alone(bool child)
 {
+	if (child)
+		isc_cpu_clock_forked();
 	if (!used || atomic_load(&isc_window_mode) == ISC_WINDOW_TRACED)
 		return;
 	if (child) {
@@ -337,26 +385,45 @@ static void go_on_alone(bool child)
 		atomic_store(&isc_window_mode, ISC_WINDOW_TRACED);
 		isc_pointer_put();
 	} else if (child || atomic_load(&isc_window_mode) == ISC_WINDOW_OFF) {
-		open_at(cpu_ns(), 0, ISC_WINDOW_OFF);
+		open_now();
 	}
 }
 
-static void at_exit(void)
+static void at_end(PyObject *capsule)
 {
-	span end = {.begin_ns = cpu_ns(), .flags = ISC_BURST_END};
+	span end = {.flags = ISC_BURST_END};
 
+	(void)capsule;
 	if (!used)
 		return;
-	end.end_ns = end.begin_ns;
+	end.begin_ns = end.end_ns = isc_cpu_clock_ns();
 	end.flags |= atomic_load(&isc_window_mode) == ISC_WINDOW_TRACED ? ISC_BURST_SEEN : 0;
 	write_span(&end, NULL);
 }
 
+/*
+ * The last moment with an interpreter is when its dictionary goes.  What Py_AtExit()
+ * calls comes later: on 3.10 daemon threads that wake up by then read what has been
+ * freed, and one system call of ours is enough for them to wake up in.
+ */
+static void watch_end(void)
+{
+	PyObject *dict = PyInterpreterState_GetDict(PyInterpreterState_Get()), *capsule;
+
+	if (dict == NULL || PyDict_GetItemString(dict, END_NAME) != NULL)
+		return;
+	capsule = PyCapsule_New(&used, END_NAME, NULL);
+	if (capsule == NULL || PyDict_SetItemString(dict, END_NAME, capsule) < 0 ||
+	    PyCapsule_SetDestructor(capsule, at_end) < 0)
+		PyErr_Clear();
+	Py_XDECREF(capsule);
+}
+
 void isc_window_begin(void)
 {
-	enough = CALLS_WARM;
+	enough = COLD_STRIDE;
 	isc_waker_begin(go_on_alone);
-	Py_AtExit(at_exit);
+	watch_end();
 }
 
 /* ---- a call ----------------------------------------------------------- */
@@ -421,6 +488,7 @@ PyObject *isc_window_frame(PyThreadState *ts, isc_frame *f, int thrown)
 		return isc_pointer_go_on(ts, f, thrown);
 	}
 	deep = is_deep(ts);
+	isc_cpu_clock_meet();
 	if (ISC_UNLIKELY(atomic_load_explicit(&counted, memory_order_relaxed) >=
 			 atomic_load_explicit(&enough, memory_order_relaxed)) ||
 	    ISC_UNLIKELY(deep))

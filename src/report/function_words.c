@@ -80,8 +80,18 @@ static const char *last_two(const isc_text *file)
 	return file->at + from + (file->at[from] == '/');
 }
 
+/* "<frozen runpy>" and "<string>" are no files, and Markdown takes them for tags: what stands inside; at NULL: a file. */
+static isc_text no_file(const isc_text *file)
+{
+	if (file->len < 3 || file->at[0] != '<' || file->at[file->len - 1] != '>' ||
+	    memchr(file->at + 1, '<', file->len - 1) != NULL || memchr(file->at, '>', file->len - 1) != NULL)
+		return (isc_text){NULL, 0};
+	return (isc_text){file->at + 1, file->len - 2};
+}
+
 void isc_words_place(isc_buffer *out, const isc_analysis_function *f)
 {
+	isc_text inside = no_file(&f->file);
 	const char *from;
 
 	if (f->file.len == 0) {
@@ -96,7 +106,13 @@ void isc_words_place(isc_buffer *out, const isc_analysis_function *f)
 		from = in_library(&f->file);
 	if (from == NULL)
 		from = last_two(&f->file);
-	isc_buffer_add(out, from, (size_t)(f->file.at + f->file.len - from));
+	if (inside.at != NULL) {
+		isc_buffer_text(out, "(");
+		isc_buffer_add(out, inside.at, inside.len);
+		isc_buffer_text(out, ")");
+	} else {
+		isc_buffer_add(out, from, (size_t)(f->file.at + f->file.len - from));
+	}
 	if (f->line != 0)
 		isc_buffer_format(out, ":%u", f->line);
 }
@@ -106,11 +122,14 @@ static void add_module(isc_buffer *out, const isc_text *file)
 {
 	const char *slash = file->len > 0 ? memrchr(file->at, '/', file->len) : NULL;
 	const char *from = slash != NULL ? slash + 1 : file->at;
+	isc_text inside = no_file(file);
 
 	if (ends_with(file, "/__init__.py"))
 		from = last_two(file);
 	isc_buffer_text(out, file->len > 0 ? "(module " : "(module");
-	if (file->len > 0)
+	if (inside.at != NULL)
+		isc_buffer_add(out, inside.at, inside.len);
+	else if (file->len > 0)
 		isc_buffer_add(out, from, (size_t)(file->at + file->len - from));
 	isc_buffer_text(out, ")");
 }
@@ -137,6 +156,18 @@ void isc_words_function(isc_buffer *out, const isc_analysis_function *f)
 			isc_buffer_add(out, at++, 1);
 		}
 	}
+}
+
+void isc_words_escaped(isc_buffer *out, const isc_analysis_function *f,
+		       void (*words)(isc_buffer *, const isc_analysis_function *),
+		       void (*escape)(isc_buffer *, const char *text, size_t len, size_t max), size_t max)
+{
+	isc_buffer raw = {0};
+
+	words(&raw, f);
+	out->failed |= raw.failed;
+	escape(out, raw.data, raw.len, max);
+	isc_buffer_fini(&raw);
 }
 
 static bool is_named(const isc_text *name, const char *last)

@@ -123,7 +123,7 @@ void isc_hot_spots_write(const isc_analysis *a, isc_buffer *out)
 
 	if (s->count == 0)
 		return;
-	isc_buffer_text(out, "\n## Where the time went\n\n");
+	isc_buffer_text(out, "\n## Where the CPU time went\n\n");
 	isc_buffer_format(out, "%s sample%s stand%s for %s of CPU time", isc_units_count(&n, s->count),
 			  s->count == 1 ? "" : "s", s->count == 1 ? "s" : "", isc_units_time(&time, s->us));
 	if (s->covered_pct >= 0)

@@ -95,18 +95,6 @@ static size_t rows(size_t count)
 
 /* ---- what ran ---- */
 
-/* Words about a function, made safe. */
-static void add_words(isc_buffer *out, const isc_analysis_function *f,
-		      void (*words)(isc_buffer *, const isc_analysis_function *))
-{
-	isc_buffer raw = {0};
-
-	words(&raw, f);
-	out->failed |= raw.failed;
-	isc_text_markdown(out, raw.data, raw.len, NAME_MAX_LEN);
-	isc_buffer_fini(&raw);
-}
-
 static void write_top(const isc_analysis *a, isc_buffer *out)
 {
 	const isc_analysis_function *top[TOP_MAX];
@@ -116,7 +104,7 @@ static void write_top(const isc_analysis *a, isc_buffer *out)
 
 	for (size_t i = 0; i < n; i++) {
 		isc_buffer_text(out, i == 0 ? "Most time was spent in " : i + 1 < n ? ", " : " and ");
-		add_words(out, top[i], isc_words_function);
+		isc_words_escaped(out, top[i], isc_words_function, isc_text_markdown, NAME_MAX_LEN);
 		isc_buffer_format(out, i == 0 ? " (**%s** of its own)" : " (%s)", isc_units_time(&u, top[i]->self_us));
 		estimated |= top[i]->estimated;
 	}
@@ -131,7 +119,7 @@ static void write_hottest(const isc_analysis *a, isc_buffer *out)
 
 	for (size_t i = 0; i < n; i++) {
 		isc_buffer_text(out, i == 0 ? "CPU time went to " : i + 1 < n ? ", " : " and ");
-		add_words(out, top[i], isc_words_function);
+		isc_words_escaped(out, top[i], isc_words_function, isc_text_markdown, NAME_MAX_LEN);
 		isc_buffer_format(out, i == 0 ? " (**%s**)" : " (%s)",
 				  isc_units_percent(&u, top[i]->cpu_self_us / a->samples.us * 100));
 	}
@@ -433,7 +421,7 @@ static void add_calls(isc_grid *t, const isc_analysis_function *f)
 
 static void write_function(const isc_analysis *a, const isc_analysis_function *f, isc_grid *t)
 {
-	add_words(&t->text, f, isc_words_function);
+	isc_words_escaped(&t->text, f, isc_words_function, isc_text_markdown, NAME_MAX_LEN);
 	isc_grid_end(t);
 	add_time(t, f->self_us);
 	add_share(t, f->self_us, a->to_us - a->from_us);
@@ -445,7 +433,7 @@ static void write_function(const isc_analysis *a, const isc_analysis_function *f
 	else
 		isc_grid_cell(t, "-");
 	if (f->file.len > 0 || f->module.len > 0)
-		add_words(&t->text, f, isc_words_place);
+		isc_words_escaped(&t->text, f, isc_words_place, isc_text_markdown, NAME_MAX_LEN);
 	isc_grid_end(t);
 }
 

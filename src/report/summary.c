@@ -71,17 +71,6 @@ static void write_time(const isc_analysis *a, isc_buffer *out)
 			  isc_units_percent(&w, t->waiting_us / t->wall_us * 100), isc_units_time(&x, t->wall_us));
 }
 
-static void add_words(isc_buffer *out, const isc_analysis_function *f,
-		      void (*words)(isc_buffer *, const isc_analysis_function *), size_t max)
-{
-	isc_buffer raw = {0};
-
-	words(&raw, f);
-	out->failed |= raw.failed;
-	isc_text_terminal(out, raw.data, raw.len, max);
-	isc_buffer_fini(&raw);
-}
-
 static void write_functions(const isc_analysis *a, isc_buffer *out)
 {
 	const isc_analysis_function *top[FUNCTIONS_MAX];
@@ -96,10 +85,10 @@ static void write_functions(const isc_analysis *a, isc_buffer *out)
 	isc_buffer_text(out, "most time in: ");
 	for (size_t i = 0; i < n; i++) {
 		isc_buffer_text(out, i > 0 ? ", " : "");
-		add_words(out, top[i], isc_words_function, NAME_MAX_LEN);
+		isc_words_escaped(out, top[i], isc_words_function, isc_text_terminal, NAME_MAX_LEN);
 		if (i == 0 && top[i]->file.len > 0 && top[i]->name.len > 0 && top[i]->name.at[0] != '<') {
 			isc_buffer_text(out, " (");
-			add_words(out, top[i], isc_words_place, COMMAND_MAX);
+			isc_words_escaped(out, top[i], isc_words_place, isc_text_terminal, COMMAND_MAX);
 			isc_buffer_text(out, ")");
 		}
 		isc_buffer_format(out, " %s (%s)", isc_units_time(&u, top[i]->self_us),
@@ -124,10 +113,10 @@ static void write_hottest(const isc_analysis *a, isc_buffer *out)
 	isc_buffer_text(out, "CPU time in: ");
 	for (size_t i = 0; i < n; i++) {
 		isc_buffer_text(out, i > 0 ? ", " : "");
-		add_words(out, top[i], isc_words_function, NAME_MAX_LEN);
+		isc_words_escaped(out, top[i], isc_words_function, isc_text_terminal, NAME_MAX_LEN);
 		if (i == 0 && top[i]->file.len > 0 && top[i]->name.len > 0 && top[i]->name.at[0] != '<') {
 			isc_buffer_text(out, " (");
-			add_words(out, top[i], isc_words_place, COMMAND_MAX);
+			isc_words_escaped(out, top[i], isc_words_place, isc_text_terminal, COMMAND_MAX);
 			isc_buffer_text(out, ")");
 		}
 		isc_buffer_format(out, " %s", isc_units_percent(&u, top[i]->cpu_self_us / a->samples.us * 100));

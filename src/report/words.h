@@ -1,6 +1,6 @@
 /*
- * words.h - what several reports say in the same words.  Raw text: the caller
- * escapes for its medium.
+ * words.h - what several reports say in the same words.  Raw text unless said
+ * otherwise: the caller escapes for its medium.
  */
 #ifndef ISC_REPORT_WORDS_H
 #define ISC_REPORT_WORDS_H
@@ -29,8 +29,13 @@ const isc_analysis_scope *isc_words_slowest(const isc_analysis *a);
 void isc_words_function(isc_buffer *out, const isc_analysis_function *f);
 
 /* "torch/nn/functional.py:17": the path inside site-packages, or from the folder of Python's own
- * library on, or its last two parts; without a file the library; nothing when there is none. */
+ * library on, or its last two parts; "(frozen runpy):7"; without a file the library; nothing when there is none. */
 void isc_words_place(isc_buffer *out, const isc_analysis_function *f);
+
+/* One of these two, escaped for a medium, of which isc_text_markdown() is one. */
+void isc_words_escaped(isc_buffer *out, const isc_analysis_function *f,
+		       void (*words)(isc_buffer *, const isc_analysis_function *),
+		       void (*escape)(isc_buffer *, const char *text, size_t len, size_t max), size_t max);
 
 /* Does it wait for something to do, or for another thread, as far as its name tells?  Functions of
  * Python's own library alone. */

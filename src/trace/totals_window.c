@@ -16,8 +16,8 @@
 
 /* What counting a call costs in the program, against what was measured at its
  * start, and where it is a generator that goes on. */
-static const isc_total_range cost_of_call = {0.7, 1.2, 4.0}, cost_of_resume = {0, 0.4, 1.4};
-#define COST_SHARE_MAX 0.95 /* of a window */
+static const isc_total_range cost_of_call = {0.8, 1.2, 1.6}, cost_of_resume = {0, 0.4, 1.4};
+#define COST_SHARE_MAX 0.8 /* of a window */
 #define QUICKEST 0.5	   /* a call, against the quickest there was at the start */
 
 /* CPU time of a window without what counting cost. */

@@ -227,6 +227,20 @@ def nvtx_python() -> str:
     return environment_python("nvtx")
 
 
+@pytest.fixture
+def greenlet_python(python: str) -> str:
+    """That Python with greenlet, in an environment that later runs find again."""
+    folder = ROOT / f".venv-greenlet-{Path(python).name}"
+    found = folder / "bin" / "python"
+    if not (folder / "complete").exists():
+        subprocess.run([python, "-m", "venv", str(folder)], check=True)
+        got = subprocess.run([str(found), "-m", "pip", "install", "--quiet", "greenlet"], check=False, timeout=300)
+        if got.returncode:
+            pytest.skip("pip cannot install greenlet for this Python")
+        (folder / "complete").touch()
+    return str(found)
+
+
 def pythons() -> list[str]:
     listed = [path for path in os.environ.get("INFERSCOPE_PYTHONS", "").split(os.pathsep) if path]
     if listed:

@@ -188,6 +188,8 @@ RAISED = {
     ("scope", "TypeError"): "inferscope.scope(1)",
     ("TraceBuffer", "ValueError"): "inferscope.TraceBuffer(0)",
     ("CpuCollector", "TypeError"): "inferscope.CpuCollector(object())",
+    ("CPUProfiler", "inferscope.Error"): "inferscope.CPUProfiler('/nonexistent/libinferscope.so')",
+    ("CPUProfiler", "ValueError"): "inferscope.CPUProfiler(interval_us=1)",
     ("TimelineMerger", "ValueError"): "inferscope.TimelineMerger([], margin_us=-1)",
 }
 

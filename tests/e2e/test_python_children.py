@@ -121,7 +121,8 @@ def test_an_environment_made_by_venv_is_seen_into(inferscope: Command, script: P
 VIEW = r"""
 from __future__ import print_function
 import os, posix, sys
-print(list(sys.modules))
+# Collections are told of through it, and from 3.10 on it cannot be let go.
+print([name for name in sys.modules if name != 'gc' or sys.version_info < (3, 10)])
 ours = ("LD_PRELOAD", "INFERSCOPE_SESSION")
 print([(k, v) for k, v in os.environ.items() if k not in ours])
 print([(k, v) for k, v in posix.environ.items() if (k if isinstance(k, str) else k.decode()) not in ours])

@@ -53,7 +53,7 @@ static void on_record(void *self, const isc_perf_record *record)
 	run *r = self;
 
 	r->records++;
-	must(record->kind >= ISC_PERF_SWITCH_IN && record->kind <= ISC_PERF_LOST);
+	must(record->kind >= ISC_PERF_SWITCH_IN && record->kind <= ISC_PERF_FAULT);
 	if (record->kind == ISC_PERF_FORK)
 		isc_follow_forked(r->follow, record->pid, record->tid, record->other, record->time_ns);
 	else if (record->kind == ISC_PERF_EXIT)

@@ -76,6 +76,15 @@ def test_what_reads_traces_is_one_file_for_all_pythons_and_needs_nothing_of_the_
     assert (said.stdout, said.stderr) == ("True\n", "")
 
 
+def test_the_profiler_works_from_where_it_is_installed(installation: Any) -> None:
+    library = installation.package / "libinferscope.so"
+    assert needed(library) <= {"libinferscope_rt.so", "libzstd.so.1", "libm.so.6", "libc.so.6", "ld-linux-x86-64.so.2"}
+    assert re.findall(r"\(RUNPATH\).*\[(.*)\]", elf(library, "-d")) == ["$ORIGIN"]
+    code = "import inferscope as i; p = i.CPUProfiler(); print(p.start(), p.stop(), p.state()['note'])"
+    said = installation.run(installation.python, "-I", "-c", code)
+    assert (said.stdout, said.stderr) == ("True True None\n", "")
+
+
 def test_a_part_of_a_program_is_traced_from_inside(installation: Any) -> None:
     code = (
         "import inferscope\ndef f(): pass\nwith inferscope.Profiler() as p: f()\nprint([e['name'] for e in p.stop()])"

@@ -19,11 +19,13 @@ ALLOWED = {
     "import": {"timeline", "trace", "base"},
     "analyze": {"import", "timeline", "trace", "base"},
     "report": {"analyze", "import", "timeline", "trace", "base"},
+    "export": {"trace", "base"},
     "runtime": {"base"},
     "collect": {"runtime", "base"},
     "symbol": {"base"},
+    "profiler": {"runtime", "symbol", "base"},
     "session": {"runtime/layout.h", "symbol", "trace", "base"},
-    "cli": {"session", "analyze", "report", "import", "trace", "base"},
+    "cli": {"session", "analyze", "report", "export", "import", "trace", "base"},
     "python": {"runtime", "base"},
 }
 # inferscope._offline is another library than _core: it reads, and has nothing of the runtime.

@@ -57,7 +57,18 @@ def main():
     counters = torch._dynamo.utils.counters
     print(y.shape, round(float(plain.sum()), 3), dict(counters["stats"]), sum(counters["graph_break"].values()))
     torch._dynamo.reset()
-    print(round(float(torch.compile(step, backend=sys.argv[1])(model, x).detach().sum()), 3))
+    learn(model, x)
+
+
+def learn(model, x):
+    """Forward and backward, each a graph of its own, and the same numbers as without a compiler."""
+    loss = torch.compile(step, backend=sys.argv[1])(model, x).square().sum()
+    loss.backward()
+    found = [p.grad.clone() for p in model.parameters()]
+    model.zero_grad()
+    step(model, x).square().sum().backward()
+    torch.testing.assert_close(found, [p.grad for p in model.parameters()])
+    print(round(float(loss), 3), len(found))
 
 
 main()

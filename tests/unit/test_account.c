@@ -336,7 +336,7 @@ static void waiting_for_work_is_idle_and_for_a_lock_is_not(void **state)
 		 {{TEXT("Condition.wait"), TEXT("/usr/lib/python3.11/threading.py")},
 		  {TEXT("Semaphore.acquire"), TEXT("/usr/lib/python3.11/threading.py")}},
 		 2,
-		 0,
+		 7, /* the lock that it waits with is its own */
 		 ISC_STATE_LOCK_WAIT},
 		{ISC_WAIT_SEM,
 		 {{TEXT("_worker"), TEXT("/usr/lib/python3.11/concurrent/futures/thread.py")}},

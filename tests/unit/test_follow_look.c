@@ -128,7 +128,7 @@ static void a_process_that_was_told_dead_but_lives_is_not_gone(void **state)
 /* A process that is number 1 in a pid namespace of its own, with a thread. */
 static void *idle(void *out)
 {
-	*(uint32_t *)out = (uint32_t)gettid();
+	__atomic_store_n((uint32_t *)out, (uint32_t)gettid(), __ATOMIC_RELEASE);
 	pause();
 	return NULL;
 }
@@ -158,7 +158,7 @@ static void a_process_in_its_own_pid_namespace_is_found_by_ours(void **state)
 			memset(own, 0, sizeof(own));
 			if (pthread_create(&thread, NULL, idle, &own[1]) != 0)
 				_exit(1);
-			while (*(volatile uint32_t *)&own[1] == 0)
+			while (__atomic_load_n(&own[1], __ATOMIC_ACQUIRE) == 0)
 				usleep(100);
 			own[0] = (uint32_t)getpid();
 			if (write(told[1], own, sizeof(own)) != sizeof(own))

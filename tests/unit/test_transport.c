@@ -303,16 +303,21 @@ static void fork_three_ways(void)
 
 static void every_image_is_in_the_roster(void **state)
 {
-	(void)state;
-	assert_int_equal(in_child(fork_three_ways), 0);
 	/* The image, the fork, the clone at its first event; the vfork child is its parent. */
-	assert_int_equal(atomic_load(&session.control->roster_tail), 3);
+	unsigned images = 3;
+
+	(void)state;
+#ifdef __SANITIZE_THREAD__
+	images = 4; /* which makes a fork of every vfork */
+#endif
+	assert_int_equal(in_child(fork_three_ways), 0);
+	assert_int_equal(atomic_load(&session.control->roster_tail), images);
 	assert_int_equal(roster_birth(0), ISC_BIRTH_IMAGE);
 	assert_int_equal(roster_birth(1), ISC_BIRTH_FORK);
 	assert_int_equal(roster_birth(2), ISC_BIRTH_FORK);
 	assert_int_equal(session.control->roster[1].ppid, session.control->roster[0].pid);
 	assert_int_equal(session.control->roster[2].ppid, session.control->roster[0].pid);
-	for (unsigned i = 0; i < 3; i++) {
+	for (unsigned i = 0; i < images; i++) {
 		assert_int_equal(atomic_load(&session.control->roster[i].seq), i + 1);
 		assert_int_equal(session.control->roster[i].traced, 1);
 	}

@@ -321,6 +321,62 @@ static void a_handler_s_frames_lead_to_what_it_interrupted(void **state)
 	signal(SIGUSR1, SIG_DFL);
 }
 
+/* What compilers say of the end of a function: rsp is followed, rbp stays where it was saved. */
+__asm__(".text\n"
+	".type popped, @function\n"
+	"popped:\n"
+	".cfi_startproc\n"
+	"push %rbp\n"
+	".cfi_def_cfa_offset 16\n"
+	".cfi_offset 6, -16\n"
+	"xor %ebp, %ebp\n"
+	"pop %rbp\n"
+	".cfi_def_cfa_offset 8\n"
+	"int3\n"
+	"ret\n"
+	".cfi_endproc\n"
+	".size popped, . - popped\n");
+void popped(void);
+
+static void on_trap(int number, siginfo_t *info, void *context)
+{
+	isc_unwind_start start = isc_unwind_registers(context);
+
+	(void)number;
+	(void)info;
+	bounds(&walked, start.sp);
+	isc_unwind_walk(&walked, &start, ISC_UNWIND_FRAMES);
+}
+
+static void __attribute__((noinline)) calls_popped(size_t n)
+{
+	volatile char *room = __builtin_alloca(n); /* needs rbp to find its frame */
+
+	room[0] = 1;
+	popped();
+	room[n - 1] = 1;
+}
+
+static void a_register_that_was_popped_is_not_looked_for_on_the_stack(void **state)
+{
+	struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO}, old;
+	uintptr_t first, past;
+
+	(void)state;
+	assert_true(isc_unwind_begin());
+	sigaction(SIGTRAP, &action, &old);
+	calls_popped(100);
+	sigaction(SIGTRAP, &old, NULL);
+	assert_int_equal(walked.end, ISC_UNWIND_BOTTOM);
+	for (int i = 0; i < walked.n; i++)
+		assert_false(walked.frame[i].flags & ISC_NATIVE_GUESSED);
+	assert_true(isc_unwind_function(&walked, (uintptr_t)calls_popped, &first, &past));
+	assert_in_range(walked.frame[1].ip, first, past);
+	assert_true(isc_unwind_function(&walked, (uintptr_t)a_register_that_was_popped_is_not_looked_for_on_the_stack,
+					&first, &past));
+	assert_in_range(walked.frame[2].ip, first, past);
+}
+
 static void the_leaf_alone_asks_for_one_frame(void **state)
 {
 	ucontext_t here;
@@ -451,6 +507,7 @@ int main(void)
 		cmocka_unit_test(frames_are_those_that_gcc_finds),
 		cmocka_unit_test(a_thread_ends_at_its_bottom),
 		cmocka_unit_test(a_handler_s_frames_lead_to_what_it_interrupted),
+		cmocka_unit_test(a_register_that_was_popped_is_not_looked_for_on_the_stack),
 		cmocka_unit_test(the_leaf_alone_asks_for_one_frame),
 		cmocka_unit_test(code_without_tables_is_passed_by_a_guess_that_says_so),
 		cmocka_unit_test(garbage_ends),

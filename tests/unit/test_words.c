@@ -63,9 +63,11 @@ static void a_place_is_as_short_as_tells_it_apart(void **state)
 	check_place("/srv/app/model/layers.py", 17, "model/layers.py:17");
 	check_place("/layers.py", 17, "layers.py:17");
 	check_place("layers.py", 0, "layers.py");
-	check_place("<string>", 1, "<string>:1");
+	check_place("<string>", 1, "(string):1");
 	check_place("/a/site-packages/", 0, "");
 	check_place("", 3, "");
+	check_place("<frozen importlib._bootstrap>", 7, "(frozen importlib._bootstrap):7");
+	check_place("<a><b>", 7, "<a><b>:7");
 	check(isc_words_place, &(isc_analysis_function){0}, "");
 }
 
@@ -79,6 +81,7 @@ static void a_function_is_named_as_people_name_it(void **state)
 	check_name("<module>", "/srv/app/infer.py", "(module infer.py)");
 	check_name("<module>", "/env/site-packages/torch/__init__.py", "(module torch/__init__.py)");
 	check_name("<module>", "", "(module)");
+	check_name("<module>", "<frozen runpy>", "(module frozen runpy)");
 	check_name("<modules>", "/x.py", "<modules>");
 	check_name("<script>", "/x.py", "<script>");
 	check_name("a<", "/x.py", "a<");

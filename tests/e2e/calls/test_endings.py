@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -51,6 +52,33 @@ def test_h1_a_program_with_traced_threads_ends_as_without_us(
     for i in range(count(2, 50)):
         run = inferscope("run", "--no-report", *MODES[i % 2], "--python", python, script, name)
         assert (run.returncode, run.stdout, run.theirs) == expected
+    assert any("endings.py" in line for line in lines(run)), "and yet it was traced"
+
+
+@pytest.mark.parametrize("options", MODES, ids=["default", "all"])
+def test_h1_daemon_threads_get_no_time_in_an_interpreter_that_is_gone(
+    inferscope: Any, target: Callable[[str], str], python: str, options: list[str]
+) -> None:
+    """H1: on 3.10 they read what was freed if anything takes time after that, so nothing of ours may.
+
+    A look at the CPU time of the process is a system call; here it takes 20 ms, in which they wake up.
+    """
+    if shutil.which("strace") is None:
+        pytest.fail("strace is not installed; run make setup")
+    slow = ["strace", "-f", "-qq", "-o", "/dev/null"]
+    slow += ["-e", "trace=clock_gettime", "-e", "inject=clock_gettime:delay_enter=20000"]
+    words = ("run", "--no-report", *options, "--python", python, target("endings.py"), "daemon_threads_at_exit")
+    expected = alone(inferscope, python, target("endings.py"), "daemon_threads_at_exit")
+    done = subprocess.run(
+        [*slow, *inferscope.arguments(words)],
+        capture_output=True, text=True, env=inferscope.environment, cwd=inferscope.folder, timeout=60, check=False,
+    )  # fmt: skip
+    if "PTRACE_" in done.stderr:
+        pytest.skip("strace may not watch here")
+    # Of threads that end while they are held up it says so.
+    said = "".join(line for line in done.stderr.splitlines(True) if not line.startswith("strace: "))
+    run = inferscope.result(done.returncode, done.stdout, said)
+    assert (run.returncode, run.stdout, run.theirs) == expected
     assert any("endings.py" in line for line in lines(run)), "and yet it was traced"
 
 

@@ -65,6 +65,21 @@ for t in threads: t.start()
 for t in threads: t.join()
 print(json.dumps({"leaf": sum(counts)}))
 """,
+    "empty calls": """
+def empty(): pass
+def step():
+    for _ in range(1000): empty()
+print(json.dumps({"empty": 1000 * busy(SECONDS, step)}))
+""",
+    "calls between native work": """
+import zlib
+data = bytes(range(256)) * 1000
+def small(x): return x + 1
+def step():
+    for _ in range(20000): small(3)
+    zlib.compress(data)
+print(json.dumps({"small": 20000 * busy(SECONDS, step)}))
+""",
     "one long loop": """
 def leaf(x): return x
 def loop(n):
@@ -96,8 +111,9 @@ def test_the_truth_lies_inside_the_bound(inferscope: Any, tmp_path: Path, python
         assert entry["recorded"] < calls / 4, "not governed"
         assert entry["at_least"] <= calls <= entry["at_most"], (name, calls, entry)
         assert entry["at_least"] <= entry["calls"] <= entry["at_most"]
-        # On a machine that does nothing else it is less than 2.
-        assert entry["at_most"] < 16 * calls, (name, calls, entry)
+        # On a machine that does nothing else it is within a fifth, and at_most less than 2, of generators 3.5.
+        assert calls / 2 < entry["calls"] < 2 * calls, (name, calls, entry)
+        assert entry["at_most"] < 5 * calls, (name, calls, entry)
 
 
 def test_what_cannot_be_counted_has_no_bound(inferscope: Any, tmp_path: Path, python: str) -> None:
@@ -134,7 +150,20 @@ os.waitpid(pid, 0)
     found = json.loads((tmp_path / "report.json").read_text())["overhead"]["governed"]
     said = [e for e in found if e["name"].endswith("leaf")]
     assert len(said) == 2
-    assert any(e["at_least"] <= truth <= e["at_most"] < 16 * truth for e in said), (truth, said)
+    assert any(e["at_least"] <= truth <= e["at_most"] < 5 * truth for e in said), (truth, said)
+
+
+def test_windows_last_equally_long(inferscope: Any, tmp_path: Path, python: str) -> None:
+    # With the kernel's clock of the process many last up to a tick, on a machine with nothing else to do.
+    program = tmp_path / "dense.py"
+    program.write_text(HEAD + "def leaf(): pass\ndef step():\n for _ in range(1000): leaf()\nbusy(1.0, step)\n")
+    run = inferscope("run", "--no-report", "--python", python, program)
+    spans = [re.search(r" burst cpu_ns (\d+)\.\.(\d+) ", line) for line in run.dump()]
+    took = sorted(int(m[2]) - int(m[1]) for m in spans if m)
+    assert len(took) >= 10
+    assert took[len(took) // 10] > 150_000
+    assert took[len(took) * 9 // 10] < 300_000, took
+    assert took[-2] < 1_000_000, took
 
 
 def test_windows_are_in_the_trace(inferscope: Any, tmp_path: Path, python: str) -> None:
@@ -143,5 +172,5 @@ def test_windows_are_in_the_trace(inferscope: Any, tmp_path: Path, python: str) 
     run = inferscope("run", "--no-report", "--python", python, program)
     bursts = [line for line in run.dump() if re.search(r" burst(?: arg \d)? cpu_ns ", line)]
     assert len([line for line in bursts if ' of "leaf" ' in line]) >= 5
-    assert re.search(r" burst arg [15] cpu_ns ", bursts[0]), "the first one follows what was traced"
+    assert re.search(r" burst arg 5 cpu_ns ", bursts[0]), "the first one says up to when all was traced"
     assert re.search(r" burst arg [23] cpu_ns ", bursts[-1]), "the last one says when the program ended"

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[3]
 
 INTERPRETERS = """
 try:
@@ -62,24 +59,11 @@ def test_without_subinterpreters_nothing_is_said_of_them(inferscope: Any, tmp_pa
     assert not [w for w in run.report.warnings if w.id == "subinterpreters"]
 
 
-def greenlet_python(python: str) -> str:
-    """That Python with greenlet, in an environment that later runs find again."""
-    folder = ROOT / f".venv-greenlet-{Path(python).name}"
-    found = folder / "bin" / "python"
-    if not (folder / "complete").exists():
-        subprocess.run([python, "-m", "venv", str(folder)], check=True)
-        got = subprocess.run([str(found), "-m", "pip", "install", "--quiet", "greenlet"], check=False, timeout=300)
-        if got.returncode:
-            pytest.skip("pip cannot install greenlet for this Python")
-        (folder / "complete").touch()
-    return str(found)
-
-
 @pytest.mark.integration
-def test_greenlets_are_counted_and_their_times_marked(inferscope: Any, tmp_path: Path, python: str) -> None:
+def test_greenlets_are_counted_and_their_times_marked(inferscope: Any, tmp_path: Path, greenlet_python: str) -> None:
     program = tmp_path / "program.py"
     program.write_text(GREENLETS)
-    run = inferscope("run", "--budget", "off", "--python", greenlet_python(python), program)
+    run = inferscope("run", "--budget", "off", "--python", greenlet_python, program)
     assert run.returncode == 0 and run.stdout == "end\n", run.stderr
     found = {f.name: f for f in run.report.functions if f.file == str(program)}
     counts = {name: f.calls for name, f in found.items()}

@@ -1,8 +1,9 @@
-"""Samples out of `inferscope dump`."""
+"""Samples out of `inferscope dump`, and runs that are compared with bare ones."""
 
 from __future__ import annotations
 
 import re
+import subprocess
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,6 +60,35 @@ def totals(run: Any) -> Counter[str]:
     return found
 
 
+THREAD = re.compile(r"^thread t(\d+) p\d+ tid (\d+) ")
+NATIVE = re.compile(rf"(native |guessed |){TEXT} {TEXT}:(\d+)")
+
+
+@dataclass
+class Stack:
+    thread: int
+    samples: int
+    cpu_ns: int
+    flags: set[str]
+    frames: list[tuple[str, str, str, int]]  # "", native or guessed, name, file and line, root first
+
+
+def native_stacks(run: Any) -> list[Stack]:
+    """Every stack in the totals with its native frames; threads by their numbers in the system."""
+    found = []
+    tids: dict[str, int] = {}
+    for line in run.dump():
+        told = THREAD.match(line)
+        if told:
+            tids[told.group(1)] = int(told.group(2))
+        got = TOTAL.match(line)
+        if got:
+            _, thread, count, _, cpu_ns, flags, stack = got.groups()
+            frames = [(kind.strip(), name, file, int(no)) for kind, name, file, no in NATIVE.findall(stack)]
+            found.append(Stack(tids.get(thread, 0), int(count), int(cpu_ns), set(flags.split()), frames))
+    return found
+
+
 def shares(taken: list[Sample], file: Path) -> dict[str, float]:
     """Percent of the CPU time in which each function of that file was the newest on the stack."""
     time: Counter[str] = Counter()
@@ -67,3 +97,33 @@ def shares(taken: list[Sample], file: Path) -> dict[str, float]:
         if names:
             time[names[-1]] += sample.cpu_ns
     return {name: 100 * ns / sum(time.values()) for name, ns in time.items()}
+
+
+def same(
+    inferscope: Any, *command: str | Path, timeout: float = 100, rate: str = "1000", more: tuple[str, ...] = ()
+) -> Any:
+    """The run, after its output and its end were compared with those of a bare one."""
+    options = ["run", "--no-report", "--rate", rate, "--budget", "off", *more]
+    run = inferscope(*options, "--", *command, timeout=timeout)
+    bare = subprocess.run(
+        [str(part) for part in command], capture_output=True, text=True, timeout=timeout, check=False,
+        cwd=inferscope.folder, env=inferscope.environment,
+    )  # fmt: skip
+    assert run.stdout == bare.stdout
+    assert re.sub("0x[0-9a-f]+", "", run.theirs) == re.sub("0x[0-9a-f]+", "", bare.stderr)
+    assert run.returncode == bare.returncode
+    return run
+
+
+def run_python(inferscope: Any, python: str, tmp_path: Path, code: str, **options: Any) -> Any:
+    program = tmp_path / "program.py"
+    program.write_text(code)
+    return same(inferscope, python, program, **options)
+
+
+SPIN = """
+import time
+def spin(ms):
+    end = time.thread_time_ns() + ms * 1_000_000
+    while time.thread_time_ns() < end: sum(range(50))
+"""

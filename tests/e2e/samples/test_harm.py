@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,25 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from tests.e2e.samples.sampling import samples
+    from tests.e2e.samples.sampling import SPIN, run_python, same, samples
 else:
-    from sampling import samples
-
-
-def same(
-    inferscope: Any, *command: str | Path, timeout: float = 100, rate: str = "1000", more: tuple[str, ...] = ()
-) -> Any:
-    """The run, after its output and its end were compared with those of a bare one."""
-    options = ["run", "--no-report", "--rate", rate, "--budget", "off", *more]
-    run = inferscope(*options, "--", *command, timeout=timeout)
-    bare = subprocess.run(
-        [str(part) for part in command], capture_output=True, text=True, timeout=timeout, check=False,
-        cwd=inferscope.folder, env=inferscope.environment,
-    )  # fmt: skip
-    assert run.stdout == bare.stdout
-    assert re.sub("0x[0-9a-f]+", "", run.theirs) == re.sub("0x[0-9a-f]+", "", bare.stderr)
-    assert run.returncode == bare.returncode
-    return run
+    from sampling import SPIN, run_python, same, samples
 
 
 def test_H3_a_program_keeps_its_urgent_signals(inferscope: Any, target: Callable[[str], str]) -> None:
@@ -91,20 +73,6 @@ def test_H1_a_program_that_confines_itself_works_on(
 
 def test_H3_handlers_run_as_often_under_sampling(inferscope: Any, target: Callable[[str], str]) -> None:
     same(inferscope, target("handlers.c"))
-
-
-def run_python(inferscope: Any, python: str, tmp_path: Path, code: str, **options: Any) -> Any:
-    program = tmp_path / "program.py"
-    program.write_text(code)
-    return same(inferscope, python, program, **options)
-
-
-SPIN = """
-import time
-def spin(ms):
-    end = time.thread_time_ns() + ms * 1_000_000
-    while time.thread_time_ns() < end: sum(range(50))
-"""
 
 
 def test_H3_python_handles_urgent_signals_itself(inferscope: Any, python: str, tmp_path: Path) -> None:
@@ -292,3 +260,29 @@ def test_the_rate_falls_when_the_budget_is_used_up(inferscope: Any, tmp_path: Pa
     assert periods and max(periods) >= 400_000
     free = inferscope("run", "--no-report", "--no-python", "--rate", "10000", "--budget", "off", program)
     assert not any(" sample_rate " in line for line in free.dump())
+
+
+def test_the_rate_stays_when_others_have_the_cpu(inferscope: Any, tmp_path: Path) -> None:
+    """A handler that loses its CPU on the way looks long by the clock; it has not cost that."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        SPIN
+        + """
+import os, signal
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+others = []
+for _ in range(3):
+    pid = os.fork()
+    if pid == 0:
+        while True: pass
+    others.append(pid)
+spin(600)
+for pid in others:
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+"""
+    )
+    run = inferscope("run", "--no-report", "--no-python", "--follow", "none", "--rate", "1000", program)
+    periods = [int(line.split("period_ns ")[1].split()[0]) for line in run.dump() if " sample_rate period_ns " in line]
+    assert max(periods, default=0) <= 4_000_000
+    assert len(samples(run)) > 150

@@ -71,13 +71,53 @@ def test_D4_known_shares_are_found(inferscope: Any, python: str, tmp_path: Path,
 def test_D4_every_step_is_accounted_for(inferscope: Any, python: str, tmp_path: Path, count: Any) -> None:
     program = tmp_path / "shares.py"
     program.write_text(SHARES)
-    for rate in ("100", "1000"):
+    for rate in ("100", "200", "1000"):
         run = inferscope(
             "run", "--no-report", "--rate", rate, "--budget", "off", "--python", python, program, str(count(100, 1000))
         )
         truth = json.loads(run.stdout)["cpu_ns"]
         found = sum(s.cpu_ns for s in samples(run) if s.names(program))
         assert found == pytest.approx(truth, rel=0.01, abs=2 * 1e9 / int(rate))
+
+
+# Work in pieces of all lengths, with waits between them, in threads of which some live for one piece only.
+PIECES = """
+import sys, threading, time
+def piece(ms):
+    end = time.thread_time_ns() + int(ms * 1_000_000)
+    while time.thread_time_ns() < end:
+        for _ in range(20): pass
+def work(pieces):
+    for n in range(pieces):
+        piece(1 + n * 7 % 13 / 2)
+        time.sleep(0.001)
+for _ in range(int(sys.argv[1])):
+    threads = [threading.Thread(target=work, args=(n,)) for n in (40, 25, 1, 2, 3)]
+    for t in threads: t.start()
+    for t in threads: t.join()
+print(time.process_time_ns())
+"""
+
+
+@pytest.mark.parametrize("rate", ["10", "100", "200", "1000", "10000"])
+def test_D4_ticks_are_accounted_for_in_threads_that_come_and_go(
+    inferscope: Any, python: str, tmp_path: Path, count: Any, rate: str
+) -> None:
+    program = tmp_path / "pieces.py"
+    program.write_text(PIECES)
+    rounds = count(2, 20)
+    run = inferscope(
+        "run", "--no-report", "--rate", rate, "--budget", "off", "--python", python, program, str(rounds), timeout=200
+    )
+    assert run.returncode == 0, run.stderr
+    truth, taken = int(run.stdout), samples(run)
+    # A thread that ends between two ticks is right on average: half a step of each, either way.  What the
+    # interpreter does at its end comes after the truth was told.
+    threads, step = 5 * rounds, 1e9 / int(rate)
+    found, slack = sum(s.cpu_ns for s in taken), 2 * step * threads**0.5
+    assert truth * 0.99 - slack < found < truth * 1.01 + slack + 30_000_000
+    # Different moments, not the same ones with more weight; above 1 kHz a signal takes its time.
+    assert len(taken) > truth / step * (0.1 if rate == "10000" else 0.5)
 
 
 def test_totals_hold_the_same_time_as_the_samples(inferscope: Any, tmp_path: Path) -> None:

@@ -1,0 +1,276 @@
+/*
+ * chrome.c - the JSON of chrome://tracing, which Perfetto and others open too.
+ *
+ * Calls, waits and collections are complete events of their thread.  Scopes may
+ * end on another thread than they began on, so they are nestable async events, by
+ * number.  Times are microseconds since the session began, exact to the nanosecond.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hashmap.h"
+#include "export/json_text.h"
+#include "export/sink.h"
+
+typedef struct chrome {
+	isc_sink sink;
+	isc_hashmap known; /* process, kind and id -> offset of its text + 1 */
+	isc_buffer texts;  /* length, then `"name":...,"cat":...` as it is written each time */
+	isc_buffer piece;
+	bool first;
+} chrome;
+
+static isc_buffer *next(chrome *c)
+{
+	isc_buffer *out = &c->sink.out->text;
+
+	isc_buffer_text(out, c->first ? "\n" : ",\n");
+	c->first = false;
+	return out;
+}
+
+static void text_value(isc_buffer *out, const char *key, const isc_frame_text *text)
+{
+	isc_buffer_text(out, key);
+	isc_json_string(out, text->at, text->len);
+}
+
+static isc_sink *begin(isc_trace *trace, isc_export_out *out)
+{
+	chrome *c = calloc(1, sizeof(*c));
+
+	if (c == NULL)
+		return NULL;
+	c->sink = (isc_sink){.trace = trace, .out = out};
+	c->first = true;
+	isc_buffer_format(&out->text,
+			  "{\"otherData\":{\"made_by\":\"" ISC_EXPORT_MARK
+			  "\",\"start_unix_ns\":\"%llu\",\"start_ns\":\"%llu\"},\n"
+			  "\"displayTimeUnit\":\"ns\",\"traceEvents\":[",
+			  (unsigned long long)isc_trace_header(trace)->start_unix_ns,
+			  (unsigned long long)isc_trace_header(trace)->start_ns);
+	return &c->sink;
+}
+
+static void name_event(chrome *c, const char *what, uint32_t pid, uint32_t tid, const isc_frame_text *name)
+{
+	isc_buffer *out = next(c);
+
+	isc_buffer_format(out, "{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%u,\"tid\":%u,\"args\":{", what, pid, tid);
+	text_value(out, "\"name\":", name);
+	isc_buffer_text(out, "}}");
+}
+
+/* The arguments of the process in one line, as its name. */
+static void process(isc_sink *self, const isc_trace_process *p)
+{
+	chrome *c = (chrome *)self;
+	isc_frame_text name;
+
+	isc_buffer_clear(&c->piece);
+	for (uint32_t i = 0; i < p->argv_len; i++)
+		isc_buffer_add(&c->piece, p->argv[i] != 0 ? &p->argv[i] : " ", 1);
+	while (c->piece.len > 0 && c->piece.data[c->piece.len - 1] == ' ')
+		c->piece.len--;
+	name = (isc_frame_text){c->piece.data, (uint32_t)c->piece.len};
+	if (name.len > 0 && p->pid != 0)
+		name_event(c, "process_name", p->pid, p->pid, &name);
+}
+
+static void thread(isc_sink *self, const isc_export_thread *t)
+{
+	if (t->name.len > 0)
+		name_event((chrome *)self, "thread_name", t->pid, t->tid, &t->name);
+}
+
+static const char *category(uint8_t kind)
+{
+	static const char *const names[ISC_SLICE_KINDS] = {"python", "c", "wait", "gc"};
+
+	return names[kind];
+}
+
+/* Name, category and place of a slice, which thousands of others have too. */
+static void add_fixed(chrome *c, isc_buffer *out, const isc_slice *s)
+{
+	uint64_t *known =
+		isc_hashmap_put(&c->known, (uint64_t)s->on->process << 36 ^ (uint64_t)s->kind << 32 ^ s->id, NULL);
+	uint32_t len;
+
+	if (known == NULL) {
+		c->sink.failed = true;
+		return;
+	}
+	if (*known == 0) {
+		isc_buffer_clear(&c->piece);
+		text_value(&c->piece, "\"name\":", &s->name);
+		isc_buffer_format(&c->piece, ",\"cat\":\"%s\"", category(s->kind));
+		if (s->file.len > 0) {
+			text_value(&c->piece, ",\"args\":{\"file\":", &s->file);
+			isc_buffer_format(&c->piece, ",\"line\":%u", s->line);
+		} else {
+			isc_buffer_format(&c->piece, ",\"args\":{\"kind\":\"%s\"", category(s->kind));
+		}
+		len = (uint32_t)c->piece.len;
+		*known = c->texts.len + 1;
+		isc_buffer_add(&c->texts, &len, sizeof(len));
+		isc_buffer_add(&c->texts, c->piece.data, c->piece.len);
+		if (c->texts.failed || c->piece.failed) {
+			c->sink.failed = true;
+			return;
+		}
+	}
+	memcpy(&len, c->texts.data + *known - 1, sizeof(len));
+	isc_buffer_add(out, c->texts.data + *known - 1 + sizeof(len), len);
+}
+
+static void add_task(const chrome *c, isc_buffer *out, const isc_export_thread *on, uint32_t task)
+{
+	isc_frame_text name;
+
+	if (task == 0)
+		return;
+	name.at = isc_trace_name(c->sink.trace, on->process, task, &name.len);
+	text_value(out, ",\"task\":", &name);
+}
+
+static void add_place(isc_buffer *out, const char *begin, const isc_export_thread *on, uint64_t ns)
+{
+	isc_buffer_text(out, begin);
+	isc_json_number(out, on->pid);
+	isc_buffer_add(out, ",\"tid\":", 7);
+	isc_json_number(out, on->tid);
+	isc_buffer_add(out, ",\"ts\":", 6);
+	isc_json_us(out, ns);
+}
+
+static void close_slice(isc_sink *self, const isc_slice *s)
+{
+	static const struct {
+		uint8_t flag;
+		const char *word;
+	} words[] = {{ISC_SLICE_RESUMED, ",\"resumed\":true"},	     {ISC_SLICE_THROWN, ",\"thrown\":true"},
+		     {ISC_SLICE_YIELDED, ",\"yielded\":true"},	     {ISC_SLICE_RAISED, ",\"raised\":true"},
+		     {ISC_SLICE_UNFINISHED, ",\"unfinished\":true"}, {ISC_SLICE_CUT, ",\"cut\":true"}};
+	chrome *c = (chrome *)self;
+	isc_buffer *out = next(c);
+
+	add_place(out, "{\"ph\":\"X\",\"pid\":", s->on, s->start_ns);
+	isc_buffer_add(out, ",\"dur\":", 7);
+	isc_json_us(out, s->end_ns - s->start_ns);
+	isc_buffer_add(out, ",", 1);
+	add_fixed(c, out, s);
+	for (size_t i = 0; s->flags != 0 && i < sizeof(words) / sizeof(words[0]); i++)
+		if (s->flags & words[i].flag)
+			isc_buffer_text(out, words[i].word);
+	if (s->holder != 0)
+		isc_buffer_format(out, ",\"holder\":%u", s->holder);
+	if (s->kind == ISC_SLICE_GC)
+		isc_buffer_format(out, ",\"generation\":%u", s->id);
+	add_task(c, out, s->on, s->task);
+	isc_buffer_add(out, "}}", 2);
+}
+
+static void scope_end(chrome *c, const isc_mark *m, const char *begin, uint64_t ns)
+{
+	isc_buffer *out = next(c);
+
+	add_place(out, begin, m->on, ns);
+	text_value(out, ",\"cat\":\"scope\",\"name\":", &m->name);
+	isc_buffer_format(out, ",\"id\":\"%llx\",\"args\":{\"instance\":%llu", (unsigned long long)m->instance,
+			  (unsigned long long)m->instance);
+	if (m->inside != 0)
+		isc_buffer_format(out, ",\"inside\":%llu", (unsigned long long)m->inside);
+	if (m->flags & ISC_SLICE_UNFINISHED)
+		isc_buffer_text(out, ",\"unfinished\":true");
+	if (m->flags & ISC_SLICE_CUT)
+		isc_buffer_text(out, ",\"cut\":true");
+	add_task(c, out, m->on, m->task);
+	isc_buffer_add(out, "}}", 2);
+}
+
+static void mark(isc_sink *self, const isc_mark *m)
+{
+	chrome *c = (chrome *)self;
+	isc_buffer *out;
+
+	if (m->kind == ISC_MARK_SCOPE) {
+		scope_end(c, m, "{\"ph\":\"b\",\"pid\":", m->start_ns);
+		scope_end(c, m, "{\"ph\":\"e\",\"pid\":", m->end_ns);
+		return;
+	}
+	out = next(c);
+	add_place(out,
+		  m->kind == ISC_MARK_COUNTER ? "{\"ph\":\"C\",\"pid\":" : "{\"ph\":\"i\",\"s\":\"t\",\"pid\":", m->on,
+		  m->start_ns);
+	text_value(out, ",\"name\":", &m->name);
+	if (m->kind == ISC_MARK_COUNTER) {
+		isc_buffer_text(out, ",\"args\":{\"value\":");
+		isc_json_real(out, m->value);
+	} else {
+		isc_buffer_text(out, ",\"cat\":\"mark\",\"args\":{\"metadata\":");
+		if (m->json.len > 0)
+			isc_json_value(out, m->json.at, m->json.len);
+		else
+			isc_buffer_text(out, "null");
+		add_task(c, out, m->on, m->task);
+	}
+	isc_buffer_text(out, "}}");
+}
+
+/* Root first, names only. */
+static void add_stack(chrome *c, isc_buffer *out, uint32_t process, uint32_t id)
+{
+	isc_frame_text names[ISC_STACK_FRAMES_MAX];
+	size_t n = 0;
+	isc_frame frame;
+
+	while (n < ISC_STACK_FRAMES_MAX && isc_trace_frame(c->sink.trace, process, id, &frame)) {
+		names[n++] = frame.name;
+		id = frame.parent;
+	}
+	isc_buffer_text(out, "[");
+	for (size_t i = n; i > 0; i--) {
+		isc_json_string(out, names[i - 1].at, names[i - 1].len);
+		isc_buffer_text(out, i > 1 ? "," : "");
+	}
+	isc_buffer_text(out, "]");
+}
+
+static void sample(isc_sink *self, const isc_export_sample *s)
+{
+	chrome *c = (chrome *)self;
+	isc_buffer *out;
+	isc_frame frame = {0};
+
+	if (s->wait_ns > 0 || !isc_trace_frame(c->sink.trace, s->on->process, s->stack, &frame))
+		return; /* the wait has a slice */
+	out = next(c);
+	add_place(out, "{\"ph\":\"i\",\"s\":\"t\",\"pid\":", s->on, s->time_ns);
+	text_value(out, ",\"cat\":\"sample\",\"name\":", &frame.name);
+	isc_buffer_format(out, ",\"args\":{\"cpu_ns\":%llu,\"steps\":%u,\"stack\":", (unsigned long long)s->cpu_ns,
+			  s->steps);
+	add_stack(c, out, s->on->process, s->stack);
+	add_task(c, out, s->on, s->task);
+	isc_buffer_text(out, "}}");
+}
+
+static void end(isc_sink *self, const isc_export_result *result)
+{
+	chrome *c = (chrome *)self;
+
+	(void)result;
+	isc_buffer_text(&self->out->text, "\n]}\n");
+	isc_hashmap_fini(&c->known);
+	isc_buffer_fini(&c->texts);
+	isc_buffer_fini(&c->piece);
+	free(c);
+}
+
+const isc_sink_class isc_sink_chrome = {.begin = begin,
+					.process = process,
+					.thread = thread,
+					.close = close_slice,
+					.mark = mark,
+					.sample = sample,
+					.end = end};

@@ -1,0 +1,231 @@
+/*
+ * events.c - event dictionaries as a JSON list: what TraceBuffer.read_all() gives,
+ * one on each line, calls when they end and everything else when it happens.
+ */
+#include <stdlib.h>
+
+#include "export/json_text.h"
+#include "export/sink.h"
+
+typedef struct events {
+	isc_sink sink;
+	bool first;
+} events;
+
+static isc_sink *begin(isc_trace *trace, isc_export_out *out)
+{
+	events *e = calloc(1, sizeof(*e));
+
+	if (e == NULL)
+		return NULL;
+	e->sink = (isc_sink){.trace = trace, .out = out, .start_ns = isc_trace_header(trace)->start_ns};
+	e->first = true;
+	isc_buffer_text(&out->text, "[");
+	return &e->sink;
+}
+
+static void add_text(isc_buffer *out, const char *key, const isc_frame_text *text)
+{
+	isc_buffer_text(out, key);
+	if (text->len > 0)
+		isc_json_string(out, text->at, text->len);
+	else
+		isc_buffer_text(out, "null");
+}
+
+static void add_count(isc_buffer *out, const char *key, uint64_t n)
+{
+	isc_buffer_text(out, key);
+	isc_json_number(out, n);
+}
+
+/* What all of them have; the object stays open.  Moments are those of CLOCK_MONOTONIC. */
+static isc_buffer *head(events *e, const char *type, const isc_frame_text *name, uint64_t start_ns, uint64_t end_ns,
+			const isc_export_thread *on, uint16_t cpu, uint32_t task)
+{
+	isc_buffer *out = &e->sink.out->text;
+	isc_frame_text task_name = {0};
+
+	isc_buffer_text(out, e->first ? "\n{\"event_type\":\"" : ",\n{\"event_type\":\"");
+	e->first = false;
+	start_ns += e->sink.start_ns;
+	end_ns += e->sink.start_ns;
+	isc_buffer_text(out, type);
+	isc_buffer_text(out, "\",\"name\":");
+	isc_json_string(out, name->at, name->len);
+	add_count(out, ",\"start_us\":", start_ns / 1000);
+	add_count(out, ",\"end_us\":", end_ns / 1000);
+	add_count(out, ",\"start_ns\":", start_ns);
+	add_count(out, ",\"end_ns\":", end_ns);
+	add_count(out, ",\"thread_id\":", on->tid);
+	add_count(out, ",\"process_id\":", on->pid);
+	if (cpu != UINT16_MAX)
+		add_count(out, ",\"cpu_id\":", cpu);
+	else
+		isc_buffer_text(out, ",\"cpu_id\":null");
+	if (task != 0)
+		task_name.at = isc_trace_name(e->sink.trace, on->process, task, &task_name.len);
+	add_text(out, ",\"task\":", &task_name);
+	return out;
+}
+
+static void add_place(isc_buffer *out, const isc_frame_text *file, uint32_t line)
+{
+	add_text(out, ",\"file\":", file);
+	if (line != 0)
+		add_count(out, ",\"line\":", line);
+	else
+		isc_buffer_text(out, ",\"line\":null");
+}
+
+static void add_flags(isc_buffer *out, const isc_slice *s)
+{
+	static const struct {
+		uint8_t flag;
+		const char *word;
+	} words[] = {{ISC_SLICE_RESUMED, "resumed"},	   {ISC_SLICE_THROWN, "thrown"},
+		     {ISC_SLICE_YIELDED, "yielded"},	   {ISC_SLICE_RAISED, "raised"},
+		     {ISC_SLICE_UNFINISHED, "unfinished"}, {ISC_SLICE_CUT, "cut"}};
+	const char *between = "";
+
+	isc_buffer_text(out, ",\"metadata\":{");
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (s->flags & words[i].flag) {
+			isc_buffer_format(out, "%s\"%s\":true", between, words[i].word);
+			between = ",";
+		}
+	}
+	if (s->kind == ISC_SLICE_C_CALL)
+		isc_buffer_format(out, "%s\"native\":true", between);
+	isc_buffer_text(out, "}}");
+}
+
+/* gil and the locks have names of their own; what else a thread waits for is a system call. */
+static const char *type_of_wait(uint32_t call)
+{
+	switch (call) {
+	case ISC_WAIT_GIL:
+		return "gil_wait";
+	case ISC_WAIT_MUTEX:
+	case ISC_WAIT_RWLOCK:
+	case ISC_WAIT_SEM:
+	case ISC_WAIT_COND:
+	case ISC_WAIT_BARRIER:
+	case ISC_WAIT_JOIN:
+		return "lock_wait";
+	default:
+		return "cpu_syscall";
+	}
+}
+
+static void close_slice(isc_sink *self, const isc_slice *s)
+{
+	bool call = s->kind == ISC_SLICE_CALL || s->kind == ISC_SLICE_C_CALL;
+	const char *type = call ? "cpu_call" : s->kind == ISC_SLICE_GC ? "gc_pause" : type_of_wait(s->id);
+	isc_buffer *out = head((events *)self, type, &s->name, s->start_ns, s->end_ns, s->on, s->cpu, s->task);
+
+	add_place(out, &s->file, s->line);
+	if (call && (s->flags != 0 || s->kind == ISC_SLICE_C_CALL))
+		add_flags(out, s);
+	else if (call)
+		isc_buffer_text(out, ",\"metadata\":null}");
+	else if (s->kind == ISC_SLICE_GC)
+		isc_buffer_format(out, ",\"metadata\":{\"generation\":%u}}", s->id);
+	else if (s->holder != 0)
+		isc_buffer_format(out, ",\"metadata\":{\"holder\":%u}}", s->holder);
+	else
+		isc_buffer_text(out, ",\"metadata\":null}");
+}
+
+static void scope_end(events *e, const isc_mark *m, const char *type, uint64_t ns, bool enter)
+{
+	static const isc_frame_text none = {NULL, 0};
+	isc_buffer *out = head(e, type, &m->name, ns, ns, m->on, m->cpu, m->task);
+
+	add_place(out, &none, 0);
+	isc_buffer_format(out, ",\"metadata\":{\"instance\":%llu", (unsigned long long)m->instance);
+	if (enter && m->inside != 0)
+		isc_buffer_format(out, ",\"inside\":%llu", (unsigned long long)m->inside);
+	else if (enter)
+		isc_buffer_text(out, ",\"inside\":null");
+	if (m->flags & ISC_SLICE_CUT)
+		isc_buffer_text(out, ",\"cut\":true");
+	isc_buffer_text(out, "}}");
+}
+
+static void mark(isc_sink *self, const isc_mark *m)
+{
+	static const isc_frame_text none = {NULL, 0};
+	events *e = (events *)self;
+	isc_buffer *out;
+
+	if (m->kind == ISC_MARK_SCOPE) {
+		scope_end(e, m, "scope_enter", m->start_ns, true);
+		if (!(m->flags & ISC_SLICE_UNFINISHED))
+			scope_end(e, m, "scope_exit", m->end_ns, false);
+		return;
+	}
+	out = head(e, m->kind == ISC_MARK_COUNTER ? "counter" : "instant", &m->name, m->start_ns, m->end_ns, m->on,
+		   m->cpu, m->task);
+	add_place(out, &none, 0);
+	isc_buffer_text(out, ",\"metadata\":");
+	if (m->kind == ISC_MARK_COUNTER) {
+		isc_buffer_text(out, "{\"value\":");
+		isc_json_real(out, m->value);
+		isc_buffer_text(out, "}");
+	} else if (m->json.len > 0) {
+		isc_json_value(out, m->json.at, m->json.len);
+	} else {
+		isc_buffer_text(out, "null");
+	}
+	isc_buffer_text(out, "}");
+}
+
+static const char *kind_of(const isc_frame *frame)
+{
+	return frame->kind == ISC_FRAME_PYTHON ? "\"python\"" : frame->kind == ISC_FRAME_NATIVE ? "\"native\"" : "null";
+}
+
+static void add_frame(isc_buffer *out, const isc_frame *frame, uint32_t line, bool more)
+{
+	isc_buffer_format(out, "{\"kind\":%s", kind_of(frame));
+	add_text(out, ",\"name\":", &frame->name);
+	add_place(out, &frame->file, line);
+	add_text(out, ",\"module\":", &frame->module);
+	isc_buffer_text(out, more ? "}," : "}");
+}
+
+static void sample(isc_sink *self, const isc_export_sample *s)
+{
+	events *e = (events *)self;
+	isc_frame frames[ISC_STACK_FRAMES_MAX];
+	isc_frame_text name = {"?", 1};
+	uint64_t searched = 0;
+	uint32_t id = s->stack;
+	isc_buffer *out;
+	size_t n = 0;
+
+	if (s->wait_ns > 0)
+		return;
+	while (n < ISC_STACK_FRAMES_MAX && isc_trace_frame(self->trace, s->on->process, id, &frames[n]))
+		id = frames[n++].parent;
+	if (n > 0)
+		name = frames[0].name;
+	out = head(e, "cpu_sample", &name, s->time_ns, s->time_ns, s->on, s->cpu, s->task);
+	isc_buffer_text(out, ",\"stack\":[");
+	for (size_t i = n; i > 0; i--)
+		add_frame(out, &frames[i - 1],
+			  isc_trace_frame_line(self->trace, s->on->process, &frames[i - 1], &searched), i > 1);
+	isc_buffer_format(out, "],\"state\":%s,\"instructions\":null,\"metadata\":{\"steps\":%u,\"cpu_ns\":%llu}}",
+			  n > 0 ? kind_of(&frames[0]) : "null", s->steps, (unsigned long long)s->cpu_ns);
+}
+
+static void end(isc_sink *self, const isc_export_result *result)
+{
+	(void)result;
+	isc_buffer_text(&self->out->text, "\n]\n");
+	free(self);
+}
+
+const isc_sink_class isc_sink_events = {
+	.begin = begin, .close = close_slice, .mark = mark, .sample = sample, .end = end};

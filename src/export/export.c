@@ -1,0 +1,109 @@
+#include "export/export.h"
+
+#include <string.h>
+
+#include "base/suggest.h"
+#include "export/cut.h"
+#include "export/sink.h"
+#include "export/stream.h"
+
+#define SEND_AT (256u << 10)
+
+static const struct format {
+	const char *name;
+	const char *ending;
+	const isc_sink_class *sink;
+} formats[ISC_EXPORT_FORMATS] = {
+	[ISC_EXPORT_CHROME] = {"chrome", ".chrome.json", &isc_sink_chrome},
+	[ISC_EXPORT_PERFETTO] = {"perfetto", ".pftrace", &isc_sink_perfetto},
+	[ISC_EXPORT_SPEEDSCOPE] = {"speedscope", ".speedscope.json", &isc_sink_speedscope},
+	[ISC_EXPORT_COLLAPSED] = {"collapsed", ".folded", &isc_sink_collapsed},
+	[ISC_EXPORT_PPROF] = {"pprof", ".pb.gz", &isc_sink_pprof},
+	[ISC_EXPORT_EVENTS] = {"events", ".events.json", &isc_sink_events},
+};
+
+const char *isc_export_name(int format)
+{
+	return format >= 0 && format < ISC_EXPORT_FORMATS ? formats[format].name : NULL;
+}
+
+const char *isc_export_ending(int format)
+{
+	return format >= 0 && format < ISC_EXPORT_FORMATS ? formats[format].ending : NULL;
+}
+
+isc_status isc_export_choose(const char *name, int *format, isc_error *err)
+{
+	const char *names[ISC_EXPORT_FORMATS], *near;
+
+	for (int i = 0; i < ISC_EXPORT_FORMATS; i++) {
+		names[i] = formats[i].name;
+		if (strcmp(name, names[i]) == 0) {
+			*format = i;
+			return ISC_OK;
+		}
+	}
+	near = isc_suggest(name, names, ISC_EXPORT_FORMATS);
+	isc_fail(err, ISC_ERR_INVALID, "export: %.60s is not a format", name);
+	if (near != NULL)
+		isc_hint(err, "did you mean %s?", near);
+	else
+		isc_hint(err, "choose chrome, perfetto, speedscope, collapsed, pprof or events");
+	return ISC_ERR_INVALID;
+}
+
+bool isc_export_is_ours(const char *head, size_t len)
+{
+	return memmem(head, len < 256 ? len : 256, "\"" ISC_EXPORT_MARK "\"", sizeof(ISC_EXPORT_MARK) + 1) != NULL;
+}
+
+void isc_export_send(isc_export_out *out, bool all)
+{
+	if (out->status != ISC_OK || (!all && out->text.len < SEND_AT))
+		return;
+	if (out->text.failed)
+		out->status = isc_fail(out->err, ISC_ERR_NOMEM, "no memory for the export");
+	else if (out->text.len > 0)
+		out->status = out->write(out->self, out->text.data, out->text.len, out->err);
+	out->bytes += out->text.len;
+	isc_buffer_clear(&out->text);
+}
+
+isc_status isc_export_run(isc_trace *trace, const isc_export_options *options, isc_export_write_fn write, void *self,
+			  isc_export_result *result, isc_error *err)
+{
+	const isc_sink_class *class = formats[options->format].sink;
+	isc_export_out out = {.write = write, .self = self, .err = err};
+	const isc_trace_stats *stats;
+	isc_arena *arena;
+	isc_status st;
+	isc_sink *sink;
+	isc_cut cut;
+
+	*result = (isc_export_result){0};
+	st = isc_cut_make(&cut, trace, options, err);
+	if (st != ISC_OK)
+		return st;
+	arena = isc_arena_new();
+	sink = arena != NULL ? class->begin(trace, &out) : NULL;
+	if (sink == NULL) {
+		st = isc_fail(err, ISC_ERR_NOMEM, "no memory");
+	} else {
+		st = isc_stream_run(trace, options, &cut, class, sink, arena, result, err);
+		/* It frees itself; what it still writes of a failed export goes nowhere. */
+		if (st != ISC_OK)
+			out.status = st;
+		class->end(sink, result);
+	}
+	if (st == ISC_OK) {
+		isc_export_send(&out, true);
+		st = out.status;
+	}
+	stats = isc_trace_stats_get(trace);
+	result->bytes = out.bytes;
+	result->damaged = stats->damaged_chunks > 0 || stats->truncated;
+	isc_buffer_fini(&out.text);
+	isc_arena_free(arena);
+	isc_cut_fini(&cut);
+	return st;
+}

@@ -1,0 +1,437 @@
+/*
+ * perfetto.c - Perfetto's protocol buffers: track events, counters and callstack
+ * samples, with interned strings.
+ *
+ * One sequence for everything, so a string is written once.  Packets are in the
+ * order of the trace, thread by thread: Perfetto sorts them by time.  Scopes may end
+ * on another thread, so each has a track of its own under its process.
+ */
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "export/frames.h"
+#include "export/wire.h"
+
+/* Fields, by the messages of perfetto_trace.proto. */
+enum { TRACE_PACKET = 1 };
+enum {
+	PACKET_TIMESTAMP = 8,
+	PACKET_SEQUENCE = 10,
+	PACKET_TRACK_EVENT = 11,
+	PACKET_INTERNED = 12,
+	PACKET_FLAGS = 13,
+	PACKET_TRACK = 60,
+	PACKET_PERF_SAMPLE = 66
+};
+enum { FLAG_CLEARED = 1, FLAG_NEEDS_STATE = 2 };
+enum { TRACK_UUID = 1, TRACK_NAME = 2, TRACK_PROCESS = 3, TRACK_THREAD = 4, TRACK_PARENT = 5, TRACK_COUNTER = 8 };
+enum { EVENT_CATEGORY = 3, EVENT_NOTE = 4, EVENT_TYPE = 9, EVENT_NAME = 10, EVENT_TRACK = 11, EVENT_DOUBLE = 44 };
+enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4 };
+enum {
+	INTERNED_CATEGORY = 1,
+	INTERNED_NAME = 2,
+	INTERNED_FUNCTION = 5,
+	INTERNED_FRAME = 6,
+	INTERNED_CALLSTACK = 7,
+	INTERNED_MAPPING_PATH = 17,
+	INTERNED_MAPPING = 19
+};
+enum { NOTE_UINT = 3, NOTE_TEXT = 6, NOTE_JSON = 9, NOTE_NAME = 10 };
+
+typedef struct perfetto {
+	isc_sink sink;
+	isc_frames frames;
+	isc_buffer packet, event, interned, inner, clean;
+	isc_hashmap names;     /* of slices, by frame + 1; of marks by process and id -> iid */
+	isc_hashmap functions; /* frames that were told -> 1 */
+	isc_hashmap stacks;    /* process and stack -> iid */
+	isc_hashmap counters;  /* process and name -> track */
+	isc_hashmap modules;   /* address of its text -> iid */
+	uint64_t next_name, next_stack, next_module;
+	bool begun;
+} perfetto;
+
+static uint64_t process_track(uint32_t pid)
+{
+	return 1ull << 32 | pid;
+}
+
+static uint64_t thread_track(const isc_export_thread *on)
+{
+	return 2ull << 32 | on->thread;
+}
+
+static uint64_t scope_track(const isc_mark *m)
+{
+	return (3ull << 60 | (uint64_t)m->on->process << 40) ^ m->instance;
+}
+
+static isc_sink *begin(isc_trace *trace, isc_export_out *out)
+{
+	perfetto *p = calloc(1, sizeof(*p));
+
+	if (p == NULL)
+		return NULL;
+	p->sink = (isc_sink){.trace = trace, .out = out};
+	p->frames = (isc_frames){.trace = trace};
+	return &p->sink;
+}
+
+/* The packet that has gathered goes out, with the strings that it needs. */
+static void send(perfetto *p, uint64_t ns, unsigned field, const isc_buffer *body)
+{
+	isc_buffer_clear(&p->packet);
+	isc_wire_number(&p->packet, PACKET_TIMESTAMP, ns);
+	isc_wire_number(&p->packet, PACKET_SEQUENCE, 1);
+	isc_wire_number(&p->packet, PACKET_FLAGS, p->begun ? FLAG_NEEDS_STATE : FLAG_CLEARED | FLAG_NEEDS_STATE);
+	p->begun = true;
+	if (p->interned.len > 0) {
+		isc_wire_message(&p->packet, PACKET_INTERNED, &p->interned);
+		isc_buffer_clear(&p->interned);
+	}
+	isc_wire_message(&p->packet, field, body);
+	isc_wire_message(&p->sink.out->text, TRACE_PACKET, &p->packet);
+	p->sink.failed |= p->packet.failed;
+}
+
+static void add_clean(perfetto *p, isc_buffer *out, unsigned field, const isc_frame_text *text)
+{
+	isc_buffer_clear(&p->clean);
+	isc_text_utf8(&p->clean, text->at, text->len);
+	isc_wire_message(out, field, &p->clean);
+}
+
+static void intern(perfetto *p, unsigned field, uint64_t iid, const isc_frame_text *text)
+{
+	isc_buffer_clear(&p->inner);
+	isc_wire_number(&p->inner, 1, iid);
+	add_clean(p, &p->inner, 2, text);
+	isc_wire_message(&p->interned, field, &p->inner);
+}
+
+/* A name of events; key tells it from all others. */
+static uint64_t name_of(perfetto *p, uint64_t key, const isc_frame_text *text)
+{
+	uint64_t *known = isc_hashmap_put(&p->names, key, NULL);
+
+	if (known == NULL) {
+		p->sink.failed = true;
+		return 0;
+	}
+	if (*known == 0) {
+		*known = ++p->next_name;
+		intern(p, INTERNED_NAME, *known, text);
+	}
+	return *known;
+}
+
+/* Names of categories never change: their iids are these numbers. */
+static uint64_t category_of(perfetto *p, unsigned number)
+{
+	static const char *const names[] = {"python", "c", "wait", "gc", "scope", "mark"};
+	isc_frame_text text = {names[number], (uint32_t)strlen(names[number])};
+	uint64_t *known = isc_hashmap_put(&p->names, 7ull << 60 | number, NULL);
+
+	if (known == NULL) {
+		p->sink.failed = true;
+	} else if (*known == 0) {
+		*known = 1;
+		intern(p, INTERNED_CATEGORY, number + 1, &text);
+	}
+	return number + 1;
+}
+
+/* ---- tracks ------------------------------------------------------------------ */
+
+static void process(isc_sink *self, const isc_trace_process *t)
+{
+	perfetto *p = (perfetto *)self;
+	isc_buffer *out = &p->event;
+	uint32_t at = 0;
+
+	if (t->pid == 0 || t->argv_len == 0)
+		return;
+	isc_buffer_clear(&p->inner);
+	isc_wire_number(&p->inner, 1, t->pid);
+	while (at < t->argv_len) {
+		isc_frame_text word = {t->argv + at, (uint32_t)strnlen(t->argv + at, t->argv_len - at)};
+
+		add_clean(p, &p->inner, 2, &word);
+		if (at == 0)
+			add_clean(p, &p->inner, 6, &word);
+		at += word.len + 1;
+	}
+	isc_buffer_clear(out);
+	isc_wire_number(out, TRACK_UUID, process_track(t->pid));
+	isc_wire_message(out, TRACK_PROCESS, &p->inner);
+	send(p, 0, PACKET_TRACK, out);
+}
+
+static void thread(isc_sink *self, const isc_export_thread *t)
+{
+	perfetto *p = (perfetto *)self;
+	isc_buffer *out = &p->event;
+
+	isc_buffer_clear(&p->inner);
+	isc_wire_number(&p->inner, 1, t->pid);
+	isc_wire_number(&p->inner, 2, t->tid);
+	if (t->name.len > 0)
+		add_clean(p, &p->inner, 5, &t->name);
+	isc_buffer_clear(out);
+	isc_wire_number(out, TRACK_UUID, thread_track(t));
+	isc_wire_number(out, TRACK_PARENT, process_track(t->pid));
+	isc_wire_message(out, TRACK_THREAD, &p->inner);
+	send(p, 0, PACKET_TRACK, out);
+}
+
+static void named_track(perfetto *p, uint64_t uuid, uint32_t pid, const isc_frame_text *name, bool counter)
+{
+	isc_buffer track = {0};
+
+	isc_wire_number(&track, TRACK_UUID, uuid);
+	isc_wire_number(&track, TRACK_PARENT, process_track(pid));
+	add_clean(p, &track, TRACK_NAME, name);
+	if (counter)
+		isc_wire_bytes(&track, TRACK_COUNTER, NULL, 0);
+	send(p, 0, PACKET_TRACK, &track);
+	p->sink.failed |= track.failed;
+	isc_buffer_fini(&track);
+}
+
+/* ---- events ------------------------------------------------------------------ */
+
+static void add_note(perfetto *p, const char *key, unsigned field, const isc_frame_text *text, uint64_t number)
+{
+	isc_buffer_clear(&p->inner);
+	isc_wire_text(&p->inner, NOTE_NAME, key);
+	if (text != NULL)
+		add_clean(p, &p->inner, field, text);
+	else
+		isc_wire_number(&p->inner, field, number);
+	isc_wire_message(&p->event, EVENT_NOTE, &p->inner);
+}
+
+static void add_task(perfetto *p, const isc_export_thread *on, uint32_t task)
+{
+	isc_frame_text name;
+
+	if (task == 0)
+		return;
+	name.at = isc_trace_name(p->sink.trace, on->process, task, &name.len);
+	add_note(p, "task", NOTE_TEXT, &name, 0);
+}
+
+static void start_event(perfetto *p, unsigned type, uint64_t track)
+{
+	isc_buffer_clear(&p->event);
+	isc_wire_number(&p->event, EVENT_TYPE, type);
+	isc_wire_number(&p->event, EVENT_TRACK, track);
+}
+
+static void open_slice(isc_sink *self, const isc_slice *s)
+{
+	perfetto *p = (perfetto *)self;
+	size_t frame = isc_frames_of_slice(&p->frames, s);
+	isc_frame_text name = s->name;
+
+	if (frame == SIZE_MAX) {
+		self->failed = true;
+		return;
+	}
+	start_event(p, TYPE_BEGIN, thread_track(s->on));
+	isc_wire_number(&p->event, EVENT_CATEGORY, category_of(p, s->kind));
+	isc_wire_number(&p->event, EVENT_NAME, name_of(p, 1ull << 60 | frame, &name));
+	if (s->file.len > 0) {
+		add_note(p, "file", NOTE_TEXT, &s->file, 0);
+		add_note(p, "line", NOTE_UINT, NULL, s->line);
+	}
+	if (s->holder != 0)
+		add_note(p, "holder", NOTE_UINT, NULL, s->holder);
+	add_task(p, s->on, s->task);
+	send(p, s->start_ns, PACKET_TRACK_EVENT, &p->event);
+}
+
+static void close_slice(isc_sink *self, const isc_slice *s)
+{
+	perfetto *p = (perfetto *)self;
+
+	start_event(p, TYPE_END, thread_track(s->on));
+	if (s->flags & ISC_SLICE_UNFINISHED)
+		add_note(p, "unfinished", NOTE_UINT, NULL, 1);
+	if (s->flags & ISC_SLICE_RAISED)
+		add_note(p, "raised", NOTE_UINT, NULL, 1);
+	send(p, s->end_ns, PACKET_TRACK_EVENT, &p->event);
+}
+
+static uint64_t mark_name(perfetto *p, const isc_mark *m)
+{
+	return name_of(p, 2ull << 60 ^ (uint64_t)m->on->process << 32 ^ m->id, &m->name);
+}
+
+static void scope(perfetto *p, const isc_mark *m)
+{
+	named_track(p, scope_track(m), m->on->pid, &m->name, false);
+	start_event(p, TYPE_BEGIN, scope_track(m));
+	isc_wire_number(&p->event, EVENT_CATEGORY, category_of(p, ISC_SLICE_KINDS));
+	isc_wire_number(&p->event, EVENT_NAME, mark_name(p, m));
+	add_note(p, "instance", NOTE_UINT, NULL, m->instance);
+	if (m->inside != 0)
+		add_note(p, "inside", NOTE_UINT, NULL, m->inside);
+	add_note(p, "thread", NOTE_UINT, NULL, m->on->tid);
+	add_task(p, m->on, m->task);
+	send(p, m->start_ns, PACKET_TRACK_EVENT, &p->event);
+	start_event(p, TYPE_END, scope_track(m));
+	send(p, m->end_ns, PACKET_TRACK_EVENT, &p->event);
+}
+
+static void count(perfetto *p, const isc_mark *m)
+{
+	uint64_t *known = isc_hashmap_put(&p->counters, isc_hashmap_key(m->on->process, m->id), NULL), track;
+
+	if (known == NULL) {
+		p->sink.failed = true;
+		return;
+	}
+	track = 4ull << 60 ^ (uint64_t)m->on->process << 32 ^ m->id;
+	if (*known == 0)
+		named_track(p, track, m->on->pid, &m->name, true);
+	*known = 1;
+	start_event(p, TYPE_COUNTER, track);
+	isc_wire_double(&p->event, EVENT_DOUBLE, m->value);
+	send(p, m->start_ns, PACKET_TRACK_EVENT, &p->event);
+}
+
+static void mark(isc_sink *self, const isc_mark *m)
+{
+	perfetto *p = (perfetto *)self;
+
+	if (m->kind == ISC_MARK_SCOPE) {
+		scope(p, m);
+	} else if (m->kind == ISC_MARK_COUNTER) {
+		count(p, m);
+	} else {
+		start_event(p, TYPE_INSTANT, thread_track(m->on));
+		isc_wire_number(&p->event, EVENT_CATEGORY, category_of(p, ISC_SLICE_KINDS + 1));
+		isc_wire_number(&p->event, EVENT_NAME, mark_name(p, m));
+		if (m->json.len > 0)
+			add_note(p, "metadata", NOTE_JSON, &m->json, 0);
+		add_task(p, m->on, m->task);
+		send(p, m->start_ns, PACKET_TRACK_EVENT, &p->event);
+	}
+}
+
+/* ---- samples ------------------------------------------------------------------ */
+
+static uint64_t module_of(perfetto *p, const isc_frame_text *path)
+{
+	uint64_t *known = isc_hashmap_put(&p->modules, (uint64_t)(uintptr_t)path->at, NULL);
+	uint64_t iid;
+
+	if (known == NULL) {
+		p->sink.failed = true;
+		return 0;
+	}
+	if (*known != 0)
+		return *known;
+	iid = *known = ++p->next_module;
+	intern(p, INTERNED_MAPPING_PATH, iid, path);
+	isc_buffer_clear(&p->inner);
+	isc_wire_number(&p->inner, 1, iid);
+	isc_wire_number(&p->inner, 7, iid);
+	isc_wire_message(&p->interned, INTERNED_MAPPING, &p->inner);
+	return iid;
+}
+
+/* The iids of a function and its frame are the number of the frame, and one. */
+static void tell_frame(perfetto *p, size_t number)
+{
+	const isc_export_frame *f = &p->frames.frame[number];
+	uint64_t *told = isc_hashmap_put(&p->functions, number, NULL), module = 0;
+
+	if (told == NULL)
+		p->sink.failed = true;
+	if (told == NULL || *told != 0)
+		return;
+	*told = 1;
+	if (f->module.len > 0 || f->file.len > 0)
+		module = module_of(p, f->module.len > 0 ? &f->module : &f->file);
+	intern(p, INTERNED_FUNCTION, number + 1, &f->name);
+	isc_buffer_clear(&p->inner);
+	isc_wire_number(&p->inner, 1, number + 1);
+	isc_wire_number(&p->inner, 2, number + 1);
+	if (module != 0)
+		isc_wire_number(&p->inner, 3, module);
+	isc_wire_message(&p->interned, INTERNED_FRAME, &p->inner);
+}
+
+static uint64_t stack_of(perfetto *p, uint32_t process, uint32_t id)
+{
+	uint64_t *known = isc_hashmap_put(&p->stacks, isc_hashmap_key(process, id), NULL);
+	size_t numbers[ISC_STACK_FRAMES_MAX], n;
+	uint64_t iid;
+
+	if (known == NULL) {
+		p->sink.failed = true;
+		return 0;
+	}
+	if (*known != 0)
+		return *known;
+	iid = *known = ++p->next_stack;
+	n = isc_frames_stack(&p->frames, process, id, numbers, ISC_STACK_FRAMES_MAX);
+	for (size_t i = 0; i < n; i++)
+		tell_frame(p, numbers[i]);
+	isc_buffer_clear(&p->inner);
+	isc_wire_number(&p->inner, 1, iid);
+	for (size_t i = n; i > 0; i--)
+		isc_wire_number(&p->inner, 2, numbers[i - 1] + 1);
+	isc_wire_message(&p->interned, INTERNED_CALLSTACK, &p->inner);
+	return iid;
+}
+
+static void sample(isc_sink *self, const isc_export_sample *s)
+{
+	perfetto *p = (perfetto *)self;
+	uint64_t stack;
+
+	if (s->wait_ns > 0 || s->stack == 0)
+		return;
+	stack = stack_of(p, s->on->process, s->stack);
+	isc_buffer_clear(&p->event);
+	if (s->cpu != UINT16_MAX)
+		isc_wire_number(&p->event, 1, s->cpu);
+	isc_wire_number(&p->event, 2, s->on->pid);
+	isc_wire_number(&p->event, 3, s->on->tid);
+	isc_wire_number(&p->event, 4, stack);
+	isc_wire_number(&p->event, 6, s->cpu_ns);
+	send(p, s->time_ns, PACKET_PERF_SAMPLE, &p->event);
+}
+
+static void end(isc_sink *self, const isc_export_result *result)
+{
+	perfetto *p = (perfetto *)self;
+
+	(void)result;
+	if (self->failed || p->frames.failed)
+		self->out->text.failed = true;
+	isc_frames_fini(&p->frames);
+	isc_buffer_fini(&p->packet);
+	isc_buffer_fini(&p->event);
+	isc_buffer_fini(&p->interned);
+	isc_buffer_fini(&p->inner);
+	isc_buffer_fini(&p->clean);
+	isc_hashmap_fini(&p->names);
+	isc_hashmap_fini(&p->functions);
+	isc_hashmap_fini(&p->stacks);
+	isc_hashmap_fini(&p->counters);
+	isc_hashmap_fini(&p->modules);
+	free(p);
+}
+
+const isc_sink_class isc_sink_perfetto = {.begin = begin,
+					  .process = process,
+					  .thread = thread,
+					  .open = open_slice,
+					  .close = close_slice,
+					  .mark = mark,
+					  .sample = sample,
+					  .end = end};
