@@ -30,6 +30,7 @@ AREAS = {
     "budget": "with the budget that is the default",
     "storm": "more events than a program should send",
     "file": "the trace file",
+    "import": "traces of other tools",
 }
 HEAD = """# What was last measured
 

@@ -28,6 +28,7 @@ __all__ = [
     "ProfileReport",
     "Profiler",
     "State",
+    "TimelineMerger",
     "TraceBuffer",
     "__version__",
     "active",
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from inferscope.cpu import CpuCollector, State
     from inferscope.profiler import Profiler
     from inferscope.sampling import CPUProfiler, FlameGraphConverter, ProfileReport, profile_function, profiler_context
+    from inferscope.timeline import TimelineMerger
 del TYPE_CHECKING
 
 # Where the other names come from.
@@ -58,6 +60,7 @@ _HOMES = {
     "ProfileReport": "sampling",
     "Profiler": "profiler",
     "State": "cpu",
+    "TimelineMerger": "timeline",
     "TraceBuffer": "_offline",
     "load_ipython_extension": "notebook",
     "profile_function": "sampling",

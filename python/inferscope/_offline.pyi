@@ -48,3 +48,8 @@ def report(
 
 def copy(path: str | PathLike[str], to: str | PathLike[str], force: bool) -> None:
     """A copy of a trace."""
+
+def align(
+    events: list[dict[str, Any]], readings: list[Any], margin_us: float
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Events of GPUs on the clock of the CPU."""

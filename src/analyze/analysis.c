@@ -1,6 +1,9 @@
 #include "analyze/analysis.h"
 
+#include <stdlib.h>
+
 #include "analyze/build.h"
+#include "import/import.h"
 
 /* Events between two looks at the clock: some milliseconds. */
 #define PROGRESS_EVERY 100000u
@@ -117,6 +120,7 @@ isc_status isc_analysis_new(isc_trace *trace, const isc_analysis_options *option
 		return isc_build_no_memory(err);
 	}
 	b.a->arena = b.arena;
+	b.a->clock_error_us = -1;
 	b.a->live = options != NULL && options->live;
 	b.options = options;
 	st = build(&b, err);
@@ -135,6 +139,11 @@ isc_status isc_analysis_new(isc_trace *trace, const isc_analysis_options *option
 
 void isc_analysis_free(isc_analysis *a)
 {
-	if (a != NULL)
-		isc_arena_free(a->arena);
+	if (a == NULL)
+		return;
+	isc_timeline_free(a->timeline_own);
+	if (a->imported != NULL)
+		isc_import_fini(a->imported);
+	free(a->imported);
+	isc_arena_free(a->arena);
 }

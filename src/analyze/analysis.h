@@ -14,7 +14,10 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "timeline/timeline.h"
 #include "trace/reader.h"
+
+struct isc_import;
 
 /* Raw bytes that may hold anything, NULs included. */
 typedef struct isc_text {
@@ -287,7 +290,17 @@ typedef struct isc_analysis {
 
 	isc_analysis_warning *warnings;
 	size_t warning_count;
+
+	/* GPUs, and traces of other tools. */
+	const isc_timeline_facts *timeline; /* NULL: no GPU was recorded */
+	const struct isc_import *import;    /* what was imported; NULL: a trace of ours */
+	const char *clock_sync;		    /* "causality", "assumed"; NULL: there is no GPU */
+	double clock_error_us;		    /* of times of GPUs against the CPU's; negative: not known */
+	uint64_t causality_fixes;
+
 	struct isc_arena *arena;
+	struct isc_import *imported; /* import and timeline, to be freed */
+	struct isc_timeline *timeline_own;
 } isc_analysis;
 
 /* A file that has another name in reports: a cell of a notebook. */

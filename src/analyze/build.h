@@ -9,6 +9,7 @@
 #include "analyze/function_table.h"
 #include "base/arena.h"
 #include "base/hashmap.h"
+#include "base/histogram.h"
 
 /* A run shorter than this says nothing about what the recorder costs beside it. */
 #define ISC_BUILD_SHORT_US 100e3
@@ -83,6 +84,9 @@ void isc_build_sort_functions(isc_build *b);
 isc_status isc_build_marks(isc_build *b, isc_error *err);
 void isc_build_accounts(isc_build *b);
 isc_status isc_build_warnings(isc_build *b, isc_error *err);
+
+/* The bars of a histogram whose numbers are so many microseconds each; false: no memory. */
+bool isc_build_bins(isc_arena *arena, const isc_histogram *h, double us, isc_analysis_scope *out);
 
 /* The rank of a process image in a->processes, or SIZE_MAX. */
 size_t isc_build_process_rank(const isc_build *b, uint32_t process);

@@ -47,17 +47,17 @@ static bool gather(isc_build *b, struct tallies *s)
 	return true;
 }
 
-static bool take_bins(isc_build *b, const isc_histogram *h, isc_analysis_scope *out)
+bool isc_build_bins(isc_arena *arena, const isc_histogram *h, double us, isc_analysis_scope *out)
 {
 	size_t at = 0, room = 0;
 	uint64_t low, high, count;
 	isc_analysis_bin *bin = NULL;
 
 	while (isc_histogram_next(h, &at, &low, &high, &count)) {
-		double from = (double)low * b->us_per_tick, to = ((double)high + 1) * b->us_per_tick;
+		double from = (double)low * us, to = ((double)high + 1) * us;
 
 		if (bin == NULL || to > bin->from_us * BIN_GROWTH) {
-			bin = isc_arena_push(b->arena, &out->bins, &out->bin_count, &room, sizeof(*bin));
+			bin = isc_arena_push(arena, &out->bins, &out->bin_count, &room, sizeof(*bin));
 			if (bin == NULL)
 				return false;
 			bin->from_us = from;
@@ -88,7 +88,7 @@ static bool take_scope(isc_build *b, const struct tally *t, const isc_text *name
 	out->p90_us = (double)isc_histogram_percentile(&t->ticks, 0.90) * us;
 	out->p99_us = (double)isc_histogram_percentile(&t->ticks, 0.99) * us;
 	out->max_us = (double)t->ticks.max * us;
-	return take_bins(b, &t->ticks, out);
+	return isc_build_bins(b->arena, &t->ticks, us, out);
 }
 
 static int by_total(const void *x, const void *y)

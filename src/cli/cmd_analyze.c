@@ -3,17 +3,25 @@
  */
 #include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/commands.h"
 #include "cli/ending.h"
 #include "cli/moment.h"
 #include "cli/options.h"
 #include "cli/report_files.h"
+#include "import/import.h"
 
 static char default_report[] = "report.md";
 
+/* Ranks of a large run, one file each; more go into a folder. */
+#define INPUTS_MAX 1024u
+
 struct arguments {
 	char *path;
+	char *inputs[INPUTS_MAX];
+	size_t input_count;
 	isc_report_request request;
 };
 
@@ -43,12 +51,13 @@ static isc_status take_argument(void *self, const char *value, isc_error *err)
 {
 	struct arguments *args = self;
 
-	if (args->request.trace != NULL) {
-		isc_fail(err, ISC_ERR_INVALID, "analyze: one trace at a time, and %.80s is the second", value);
-		isc_hint(err, "analyse each on its own");
+	if (args->input_count == INPUTS_MAX) {
+		isc_fail(err, ISC_ERR_INVALID, "analyze: more than %u traces", INPUTS_MAX);
+		isc_hint(err, "put them into a folder, and give that");
 		return ISC_ERR_INVALID;
 	}
-	args->request.trace = value;
+	args->inputs[args->input_count++] = (char *)(uintptr_t)value;
+	args->request.trace = args->inputs[0];
 	return ISC_OK;
 }
 
@@ -61,8 +70,24 @@ static void choose_path(struct arguments *args)
 	if (args->path == NULL)
 		args->path = r->format != NULL && strcmp(r->format, "json") == 0 ? json_report : default_report;
 	r->stdout_ours = true;
+	r->inputs = args->inputs;
+	r->input_count = args->input_count;
 	r->paths = &args->path;
 	r->count = 1;
+}
+
+/* Settings that an analysis has: how far off the clock of a GPU is, when nothing tells. */
+static isc_status read_settings(isc_report_request *r, isc_error *err)
+{
+	isc_settings settings;
+	isc_status st = isc_settings_init(&settings, err);
+
+	if (st != ISC_OK)
+		return st;
+	st = isc_settings_load(&settings, NULL, environ, err);
+	r->margin_us = settings.sync_error_margin_us;
+	isc_settings_fini(&settings);
+	return st;
 }
 
 static int analyze(isc_report_request *r)
@@ -72,8 +97,9 @@ static int analyze(isc_report_request *r)
 	isc_status st;
 
 	isc_ending_tidies_up();
-	st = isc_report_request_open(r, &err);
-
+	st = read_settings(r, &err);
+	if (st == ISC_OK)
+		st = isc_report_request_open(r, &err);
 	if (st != ISC_OK)
 		return isc_cli_fail(&err, st == ISC_ERR_INVALID ? ISC_EXIT_USAGE : ISC_EXIT_FAILED);
 	st = isc_report_request_write(r, &damaged, &opened, &err);
@@ -84,6 +110,24 @@ static int analyze(isc_report_request *r)
 		return isc_cli_fail(&err, ISC_EXIT_INPUT);
 	/* The scope or the time that was asked for is not there. */
 	return isc_cli_fail(&err, st == ISC_ERR_INVALID ? ISC_EXIT_USAGE : ISC_EXIT_FAILED);
+}
+
+/* Traces of ours are one run each; of other tools' files several may be the ranks of one. */
+static isc_status refuse_several(const struct arguments *args, isc_error *err)
+{
+	for (size_t i = 0; args->input_count > 1 && i < args->input_count; i++) {
+		enum isc_import_format format = ISC_IMPORT_UNKNOWN;
+		struct stat sb;
+
+		if (stat(args->inputs[i], &sb) < 0 || !S_ISREG(sb.st_mode) ||
+		    isc_import_sniff(args->inputs[i], &format, NULL) != ISC_OK || format != ISC_IMPORT_ISC)
+			continue;
+		isc_fail(err, ISC_ERR_INVALID, "analyze: one trace at a time, and %.80s is not the only one",
+			 args->inputs[i]);
+		isc_hint(err, "analyse each on its own; only traces of other tools are read together");
+		return ISC_ERR_INVALID;
+	}
+	return ISC_OK;
 }
 
 int cmd_analyze(int argc, char **argv)
@@ -99,13 +143,16 @@ int cmd_analyze(int argc, char **argv)
 	};
 	const isc_options options = {
 		.command = "analyze",
-		.arguments = "TRACE",
-		.about = "Read a trace, also one that is still being written, and write its report.",
+		.arguments = "TRACE...",
+		.about = "Read a trace, also one that is still being written, and write its report. Traces of\n"
+			 "torch.profiler (Kineto JSON, also .gz), of Nsight Systems (.sqlite) and event JSON are read "
+			 "too;\n"
+			 "several files, or a folder of them, are the ranks of one run.",
 		.table = table,
 		.count = sizeof(table) / sizeof(table[0]),
 		.option = take_option,
 		.argument = take_argument};
-	struct arguments args = {0};
+	static struct arguments args;
 	bool helped = false;
 	isc_error err;
 
@@ -118,6 +165,8 @@ int cmd_analyze(int argc, char **argv)
 		isc_hint(&err, "write inferscope analyze TRACE");
 		return isc_cli_fail(&err, ISC_EXIT_USAGE);
 	}
+	if (refuse_several(&args, &err) != ISC_OK)
+		return isc_cli_fail(&err, ISC_EXIT_USAGE);
 	choose_path(&args);
 	return analyze(&args.request);
 }

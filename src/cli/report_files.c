@@ -5,12 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "analyze/imported.h"
 #include "base/output.h"
 #include "base/path.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
+#include "import/import.h"
 #include "report/report.h"
 #include "trace/reader.h"
 
@@ -48,6 +51,22 @@ static isc_status refuse_stdout(isc_error *err)
 	return ISC_ERR_INVALID;
 }
 
+static isc_status refuse_input(const isc_report_request *r, const char *path, isc_error *err)
+{
+	size_t n = r->inputs != NULL ? r->input_count : 1;
+
+	for (size_t i = 0; i < n; i++) {
+		const char *input = r->inputs != NULL ? r->inputs[i] : r->trace;
+
+		if (!isc_path_same(path, input))
+			continue;
+		isc_fail(err, ISC_ERR_INVALID, "the report and the trace are both to be %.150s", input);
+		isc_hint(err, "choose another path for one of them");
+		return ISC_ERR_INVALID;
+	}
+	return ISC_OK;
+}
+
 isc_status isc_report_request_open(isc_report_request *r, isc_error *err)
 {
 	isc_status st = ISC_OK;
@@ -57,10 +76,8 @@ isc_status isc_report_request_open(isc_report_request *r, isc_error *err)
 		st = is_stdout(r, i) && !r->stdout_ours ? refuse_stdout(err) : choose(r, i, &format, err);
 		if (st == ISC_OK && is_stdout(r, i))
 			continue;
-		if (st == ISC_OK && isc_path_same(r->paths[i], r->trace)) {
-			st = isc_fail(err, ISC_ERR_INVALID, "the report and the trace are both to be %.150s", r->trace);
-			isc_hint(err, "choose another path for one of them");
-		}
+		if (st == ISC_OK)
+			st = refuse_input(r, r->paths[i], err);
 		if (st == ISC_OK)
 			st = isc_output_open(r->paths[i], r->force, isc_report_is_ours, &r->output[i], err);
 	}
@@ -153,17 +170,52 @@ static void step_bar(void *self, uint64_t done, uint64_t total)
 	isc_bar_step(self, done, total);
 }
 
-static isc_status analyse(const isc_report_request *r, isc_trace **trace, isc_analysis **a, isc_error *err)
+/* A trace of another tool?  What cannot be told is left to the reader of ours, which says what is wrong. */
+static bool is_foreign(const char *path)
+{
+	enum isc_import_format format = ISC_IMPORT_UNKNOWN;
+	struct stat sb;
+
+	/* What comes through a pipe can be read once only. */
+	if (stat(path, &sb) == 0 && S_ISFIFO(sb.st_mode))
+		return true;
+	return isc_import_sniff(path, &format, NULL) == ISC_OK && format != ISC_IMPORT_UNKNOWN &&
+	       format != ISC_IMPORT_ISC;
+}
+
+static isc_status analyse_foreign(const isc_report_request *r, isc_bar *bar, isc_analysis **a, bool *opened,
+				  isc_error *err)
+{
+	char *const alone[] = {(char *)(uintptr_t)r->trace};
+	const isc_imported_options options = {.scope = r->options.scope,
+					      .from_us = r->options.from_us,
+					      .to_us = r->options.to_us,
+					      .margin_us = r->margin_us,
+					      .progress = step_bar,
+					      .progress_self = bar};
+
+	return isc_imported_new(r->inputs != NULL ? r->inputs : alone, r->inputs != NULL ? r->input_count : 1, &options,
+				a, opened, err);
+}
+
+static isc_status analyse(const isc_report_request *r, isc_trace **trace, isc_analysis **a, bool *opened,
+			  isc_error *err)
 {
 	isc_analysis_options options = r->options;
 	isc_status st;
 	isc_bar bar;
 
 	isc_bar_start(&bar, STDERR_FILENO, !r->quiet && !r->no_bar, "reading trace");
+	if (r->inputs != NULL && (r->input_count > 1 || is_foreign(r->trace))) {
+		st = analyse_foreign(r, &bar, a, opened, err);
+		isc_bar_end(&bar);
+		return st;
+	}
 	options.live = is_being_written(r->trace);
 	options.progress = step_bar;
 	options.progress_self = &bar;
 	st = isc_trace_open(r->trace, trace, err);
+	*opened = *trace != NULL;
 	if (st == ISC_OK)
 		st = isc_analysis_new(*trace, &options, a, err);
 	isc_bar_end(&bar);
@@ -178,9 +230,8 @@ isc_status isc_report_request_write(isc_report_request *r, bool *damaged, bool *
 	isc_error failed;
 	isc_status st, first = ISC_OK;
 
-	*damaged = false;
-	st = analyse(r, &trace, &a, err);
-	*opened = trace != NULL;
+	*damaged = *opened = false;
+	st = analyse(r, &trace, &a, opened, err);
 	if (st != ISC_OK)
 		goto out;
 	*damaged = a->damaged;

@@ -284,6 +284,8 @@ static PyMethodDef methods[] = {
 	{"report", offline_report, METH_VARARGS,
 	 PyDoc_STR("report(path, from_ticks, to_ticks, live, format, files)\n--\n\nA report as text.")},
 	{"copy", offline_copy, METH_VARARGS, PyDoc_STR("copy(path, to, force)\n--\n\nA copy of a trace.")},
+	{"align", isc_offline_align, METH_VARARGS,
+	 PyDoc_STR("align(events, readings, margin_us)\n--\n\nEvents of GPUs on the clock of the CPU.")},
 	{NULL, NULL, 0, NULL},
 };
 

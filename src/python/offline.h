@@ -5,6 +5,7 @@
  *
  *	offline.c	the module: events, reports and copies of a trace
  *	offline_event.c	an event as a dictionary
+ *	offline_align.c	events of GPUs on the clock of the CPU
  *	offline_sample.c	a sample as one
  *	trace_buffer.c	TraceBuffer
  *
@@ -38,6 +39,9 @@ void isc_event_maker_fini(isc_event_maker *m);
 
 /* A new dictionary, or NULL with an exception. */
 PyObject *isc_event_make(isc_event_maker *m, const isc_excerpt *spans, const isc_piece *span);
+
+/* align(events, readings, margin_us): the events, and what is known of the clock. */
+PyObject *isc_offline_align(PyObject *module, PyObject *args);
 
 /* Adds what only a sample has to its dictionary; false: an exception is set. */
 bool isc_event_add_sample(isc_event_maker *m, const isc_excerpt *spans, const isc_piece *span, PyObject *event);

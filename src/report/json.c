@@ -4,97 +4,13 @@
  */
 #include "report/json.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <yyjson.h>
+
+#include "report/gpu_json.h"
+#include "report/json_tree.h"
 
 #include "base/text.h"
-
-/* Every state of a breakdown, in the order in which they win over each other
- * when several hold. */
-typedef yyjson_mut_val val;
-
-/* The document, and whether any piece of it found no memory. */
-struct json {
-	yyjson_mut_doc *doc;
-	isc_buffer text;
-	bool failed;
-};
-
-static val *put(struct json *j, val *object, const char *key, val *value)
-{
-	if (!yyjson_mut_obj_add(object, yyjson_mut_str(j->doc, key), value))
-		j->failed = true;
-	return value;
-}
-
-static val *add(struct json *j, val *array, val *value)
-{
-	if (!yyjson_mut_arr_append(array, value))
-		j->failed = true;
-	return value;
-}
-
-static val *object_in(struct json *j, val *object, const char *key)
-{
-	return put(j, object, key, yyjson_mut_obj(j->doc));
-}
-
-static val *list_in(struct json *j, val *object, const char *key)
-{
-	return put(j, object, key, yyjson_mut_arr(j->doc));
-}
-
-static void put_null(struct json *j, val *object, const char *key)
-{
-	put(j, object, key, yyjson_mut_null(j->doc));
-}
-
-/* Strict parsers want valid UTF-8, and a name is any bytes. */
-static val *text_of(struct json *j, const isc_text *text)
-{
-	isc_buffer_clear(&j->text);
-	isc_text_utf8(&j->text, text->at, text->len);
-	if (j->text.failed)
-		return NULL;
-	return yyjson_mut_strncpy(j->doc, j->text.data != NULL ? j->text.data : "", j->text.len);
-}
-
-static void put_text(struct json *j, val *object, const char *key, const isc_text *text)
-{
-	put(j, object, key, text->len > 0 ? text_of(j, text) : yyjson_mut_null(j->doc));
-}
-
-static void put_words(struct json *j, val *object, const char *key, const char *words)
-{
-	put(j, object, key, words != NULL ? text_of(j, &(isc_text){words, strlen(words)}) : yyjson_mut_null(j->doc));
-}
-
-static void put_count(struct json *j, val *object, const char *key, uint64_t n)
-{
-	put(j, object, key, yyjson_mut_uint(j->doc, n));
-}
-
-static val *real_of(struct json *j, double value)
-{
-	/* To the nanosecond; what lies behind is the arithmetic's. */
-	if (fabs(value) < 1e12)
-		value = round(value * 1e3) / 1e3;
-	return isfinite(value) ? yyjson_mut_real(j->doc, value) : yyjson_mut_null(j->doc);
-}
-
-/* Times and shares: negative means not known. */
-static void put_us(struct json *j, val *object, const char *key, double us)
-{
-	put(j, object, key, us >= 0 ? real_of(j, us) : yyjson_mut_null(j->doc));
-}
-
-/* Counter values keep every bit. */
-static void put_value(struct json *j, val *object, const char *key, double value)
-{
-	put(j, object, key, isfinite(value) ? yyjson_mut_real(j->doc, value) : yyjson_mut_null(j->doc));
-}
 
 static void put_argv(struct json *j, val *object, const isc_text *argv, size_t argc)
 {
@@ -194,7 +110,7 @@ static void put_window(struct json *j, val *root, const isc_analysis *a)
 	put_us(j, o, "to_us", a->to_us);
 	put_words(j, o, "why", a->why);
 	put_breakdown(j, root, &a->breakdown);
-	list_in(j, root, "gpus");
+	isc_gpu_json_gpus(j, root, a);
 }
 
 static void put_scope(struct json *j, val *list, const isc_analysis_scope *s)
@@ -453,9 +369,9 @@ static void put_overhead(struct json *j, val *root, const isc_analysis *a)
 	put_governed(j, o, a);
 	o = object_in(j, root, "clock");
 	put_words(j, o, "source", a->clock_source);
-	put_null(j, o, "sync");
-	put_null(j, o, "error_bound_us");
-	put_count(j, o, "causality_fixes", 0);
+	put_words(j, o, "sync", a->clock_sync);
+	put_us(j, o, "error_bound_us", a->clock_error_us);
+	put_count(j, o, "causality_fixes", a->causality_fixes);
 }
 
 static void put_warnings(struct json *j, val *root, const isc_analysis *a)
@@ -485,8 +401,8 @@ static void write_all(struct json *j, const isc_analysis *a)
 	put_names(j, root, a);
 	put_functions(j, root, a);
 	put_lines(j, root, a);
-	list_in(j, root, "kernels");
-	list_in(j, root, "copies");
+	isc_gpu_json_kernels(j, root, a);
+	isc_gpu_json_copies(j, root, a);
 	put_stacks(j, root, a);
 	put_samples(j, root, a);
 	list_in(j, root, "syscalls");

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "report/gpu_words.h"
 #include "report/grid.h"
 #include "report/hot_spots.h"
 #include "report/minor.h"
@@ -127,6 +128,17 @@ static void write_hottest(const isc_analysis *a, isc_buffer *out)
 				  isc_units_count(&v, a->samples.count));
 }
 
+/* An imported trace: its file's name is anybody's too. */
+static void add_input(const isc_analysis *a, isc_buffer *out)
+{
+	isc_buffer raw = {0};
+
+	isc_gpu_words_input(a, &raw);
+	out->failed |= raw.failed;
+	isc_text_markdown(out, raw.data, raw.len, COMMAND_MAX);
+	isc_buffer_fini(&raw);
+}
+
 static void write_headline(const isc_analysis *a, isc_buffer *out)
 {
 	const isc_analysis_thread *busiest = isc_words_busiest(a);
@@ -134,9 +146,13 @@ static void write_headline(const isc_analysis *a, isc_buffer *out)
 	isc_units u, v, w, x;
 
 	isc_buffer_text(out, ISC_MARKDOWN_MARK "1 -->\n# ");
-	add_command(out, a->argv, a->argc, false);
-	isc_buffer_format(out, " took %s and ", isc_units_time(&u, a->wall_us));
-	isc_words_end(out, a->exit_known, a->exit_code, a->signal);
+	if (a->import != NULL) {
+		add_input(a, out);
+	} else {
+		add_command(out, a->argv, a->argc, false);
+		isc_buffer_format(out, " took %s and ", isc_units_time(&u, a->wall_us));
+		isc_words_end(out, a->exit_known, a->exit_code, a->signal);
+	}
 	isc_buffer_text(out, "\n\n");
 	if (busiest != NULL && busiest->wall_us > 0) {
 		double all = busiest->wall_us / 100;
@@ -551,6 +567,7 @@ void isc_markdown_write(const isc_analysis *a, isc_buffer *out)
 {
 	write_headline(a, out);
 	write_facts(a, out);
+	isc_gpu_words_markdown(a, out);
 	write_breakdown(a, out);
 	write_scopes(a, out);
 	isc_hot_spots_write(a, out);

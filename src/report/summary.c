@@ -6,11 +6,13 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "report/gpu_words.h"
 #include "report/report.h"
 #include "report/words.h"
 
 #define PREFIX "inferscope: "
 #define COMMAND_MAX 60u
+#define INPUT_MAX 160u /* of an imported trace's name and kind */
 #define NAME_MAX_LEN 40u
 /* Warnings that are shown in full; the rest is counted: twelve lines at most. */
 #define WARNINGS_MAX 4u
@@ -31,9 +33,17 @@ static void write_program(const isc_analysis *a, isc_buffer *out)
 	isc_buffer command = {0};
 	isc_units u;
 
+	begin(out);
+	if (a->import != NULL) {
+		isc_gpu_words_input(a, &command);
+		out->failed |= command.failed;
+		isc_text_terminal(out, command.data, command.len, INPUT_MAX);
+		isc_buffer_text(out, "\n");
+		isc_buffer_fini(&command);
+		return;
+	}
 	isc_words_command(&command, a->argv, a->argc, false);
 	out->failed |= command.failed;
-	begin(out);
 	isc_text_terminal(out, command.data, command.len, COMMAND_MAX);
 	isc_buffer_fini(&command);
 	isc_buffer_format(out, " took %s and ", isc_units_time(&u, a->wall_us));
@@ -215,6 +225,7 @@ isc_status isc_report_summary(const isc_analysis *a, const char *report, const c
 			      isc_error *err)
 {
 	write_program(a, out);
+	isc_gpu_words_summary(a, PREFIX, out);
 	write_time(a, out);
 	if (a->samples.count >= ISC_SAMPLES_ENOUGH && a->samples.us > 0)
 		write_hottest(a, out);

@@ -15,20 +15,22 @@ SRC = ROOT / "src"
 ALLOWED = {
     "base": set(),
     "trace": {"base"},
-    "analyze": {"trace", "base"},
-    "report": {"analyze", "trace", "base"},
+    "timeline": {"base"},
+    "import": {"timeline", "trace", "base"},
+    "analyze": {"import", "timeline", "trace", "base"},
+    "report": {"analyze", "import", "timeline", "trace", "base"},
     "export": {"trace", "base"},
     "runtime": {"base"},
     "collect": {"runtime", "base"},
     "symbol": {"base"},
     "profiler": {"runtime", "symbol", "base"},
     "session": {"runtime/layout.h", "symbol", "trace", "base"},
-    "cli": {"session", "analyze", "report", "export", "trace", "base"},
+    "cli": {"session", "analyze", "report", "export", "import", "trace", "base"},
     "python": {"runtime", "base"},
 }
 # inferscope._offline is another library than _core: it reads, and has nothing of the runtime.
 OFFLINE = re.compile(r"python/(offline\w*|trace_buffer)\.[ch]")
-OFFLINE_ALLOWED = {"report", "analyze", "trace", "base"}
+OFFLINE_ALLOWED = {"report", "analyze", "import", "timeline", "trace", "base"}
 LINES_MAX = 600
 Files = Callable[..., list[Path]]
 

@@ -1,0 +1,28 @@
+/*
+ * imported.h - an analysis of traces that other tools wrote.
+ */
+#ifndef ISC_ANALYZE_IMPORTED_H
+#define ISC_ANALYZE_IMPORTED_H
+
+#include "analyze/analysis.h"
+
+typedef struct isc_imported_options {
+	const char *scope;     /* from its first entry to its last exit; NULL: all */
+	double from_us, to_us; /* to_us 0: the end */
+	double margin_us;      /* error of the GPU's clock when nothing bounds it; 0: 1,000 */
+	size_t memory_bytes;   /* for sorting; 0: as much as is usual */
+	void (*progress)(void *self, uint64_t done, uint64_t total); /* may be NULL */
+	void *progress_self;
+} isc_imported_options;
+
+/*
+ * Files and folders, each one source.  options may be NULL.
+ *
+ * Damage is no failure: a->damaged tells, and a warning says what was lost.
+ * ISC_ERR_INVALID: there is no such scope, or nothing in that time; *read then
+ * tells that the files could be read.
+ */
+isc_status isc_imported_new(char *const *paths, size_t count, const isc_imported_options *options, isc_analysis **out,
+			    bool *read, isc_error *err);
+
+#endif

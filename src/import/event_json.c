@@ -1,0 +1,193 @@
+/*
+ * event_json.c - our own event dictionaries, as Python's classes give them: a
+ * list of objects with an event_type each.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "import/reader.h"
+
+enum what { WORK, CALL, SPAN, ENTER, EXIT, MARK, COUNTER, SKIPPED };
+
+static const struct {
+	const char *type;
+	uint8_t what, kind;
+} types[] = {
+	{"gpu_kernel", WORK, ISC_GPU_KERNEL},
+	{"h2d_copy", WORK, ISC_GPU_H2D},
+	{"d2h_copy", WORK, ISC_GPU_D2H},
+	{"d2d_copy", WORK, ISC_GPU_D2D},
+	{"p2p_copy", WORK, ISC_GPU_P2P},
+	{"memset", WORK, ISC_GPU_MEMSET},
+	{"gpu_sync", CALL, ISC_GPU_API},
+	{"gpu_api", CALL, ISC_GPU_API},
+	{"cpu_call", SPAN, ISC_HOST_PYTHON},
+	{"cpu_syscall", SPAN, ISC_HOST_OP},
+	{"gc_pause", SPAN, ISC_HOST_OP},
+	{"gil_wait", SPAN, ISC_HOST_OP},
+	{"lock_wait", SPAN, ISC_HOST_OP},
+	{"scope_enter", ENTER, ISC_HOST_SCOPE},
+	{"scope_exit", EXIT, ISC_HOST_SCOPE},
+	{"instant", MARK, 0},
+	{"counter", COUNTER, 0},
+};
+
+static yyjson_val *get(yyjson_val *event, const char *key)
+{
+	return yyjson_obj_get(event, key);
+}
+
+/* Exact nanoseconds, else whole microseconds. */
+static bool time_of(yyjson_val *event, const char *ns, const char *us, int64_t *out)
+{
+	return isc_reader_time(get(event, ns), 0, out) || isc_reader_time(get(event, us), 3, out);
+}
+
+static uint32_t number_of(yyjson_val *value)
+{
+	uint64_t n;
+
+	return isc_reader_count(value, &n) && n < ISC_GPU_UNKNOWN ? (uint32_t)n : ISC_GPU_UNKNOWN;
+}
+
+/* Dictionaries without a process are all of one. */
+static uint32_t thread_of(isc_reader *r, yyjson_val *event)
+{
+	uint64_t pid = 0, tid = 0;
+
+	isc_reader_id(get(event, "process_id"), &pid);
+	isc_reader_id(get(event, "thread_id"), &tid);
+	return isc_reader_thread(r, pid, tid);
+}
+
+/* As Kineto writes a Python frame, when file and line are there. */
+static uint32_t name_of(isc_reader *r, yyjson_val *event)
+{
+	yyjson_val *name = get(event, "name"), *file = get(event, "file");
+	uint64_t line;
+	char text[4096];
+	int len;
+
+	if (!yyjson_is_str(file) || !isc_reader_count(get(event, "line"), &line))
+		return isc_reader_name(r, name);
+	len = snprintf(text, sizeof(text), "%.2000s(%llu): %.2000s", yyjson_get_str(file), (unsigned long long)line,
+		       yyjson_get_str(name));
+	return len > 0 ? isc_timeline_name(r->timeline, text, strnlen(text, sizeof(text))) : 0;
+}
+
+static void take_sides(yyjson_val *list, uint32_t sides[3])
+{
+	for (size_t i = 0; yyjson_is_arr(list) && i < 3; i++)
+		sides[i] = number_of(yyjson_arr_get(list, i));
+}
+
+static enum isc_gpu_memory memory_of(yyjson_val *event)
+{
+	yyjson_val *pageable = get(event, "pageable");
+
+	if (yyjson_is_bool(pageable))
+		return yyjson_is_true(pageable) ? ISC_MEMORY_PAGEABLE : ISC_MEMORY_PINNED;
+	if (yyjson_equals_str(get(event, "memory"), "pageable"))
+		return ISC_MEMORY_PAGEABLE;
+	return yyjson_equals_str(get(event, "memory"), "pinned") ? ISC_MEMORY_PINNED : ISC_MEMORY_UNKNOWN;
+}
+
+static isc_status add_record(isc_reader *r, yyjson_val *event, enum isc_gpu_kind kind, int64_t start, int64_t end,
+			     isc_error *err)
+{
+	isc_gpu_record record = {.start_ns = start,
+				 .end_ns = end,
+				 .device = ISC_GPU_UNKNOWN,
+				 .context = number_of(get(event, "context")),
+				 .thread = ISC_GPU_UNKNOWN,
+				 .name = isc_reader_name(r, get(event, "name")),
+				 .kind = (uint8_t)kind,
+				 .memory = (uint8_t)memory_of(event)};
+	uint64_t pid = 0;
+	uint32_t device = number_of(get(event, "device_id"));
+
+	isc_reader_id(get(event, "process_id"), &pid);
+	record.domain = isc_timeline_domain(r->timeline, r->source, pid);
+	isc_reader_count(get(event, "correlation"), &record.correlation);
+	isc_reader_count(get(event, "bytes"), &record.bytes);
+	isc_reader_id(get(event, "stream"), &record.stream);
+	take_sides(get(event, "grid_dim"), record.grid);
+	take_sides(get(event, "block_dim"), record.block);
+	if (kind == ISC_GPU_API)
+		record.thread = thread_of(r, event);
+	else
+		record.device = isc_timeline_device(r->timeline, r->source, device != ISC_GPU_UNKNOWN ? device : 0);
+	return isc_timeline_add(r->timeline, &record, err);
+}
+
+static isc_status add_counter(isc_reader *r, yyjson_val *event, isc_error *err)
+{
+	yyjson_val *value = get(get(event, "metadata"), "value");
+
+	value = value != NULL ? value : get(event, "value");
+	if (!yyjson_is_raw(value)) {
+		r->file->malformed++;
+		return ISC_OK;
+	}
+	return isc_timeline_counter(r->timeline, isc_reader_name(r, get(event, "name")),
+				    strtod(yyjson_get_raw(value), NULL), err);
+}
+
+static isc_status add_edge(isc_reader *r, yyjson_val *event, enum what what, int64_t at, isc_error *err)
+{
+	isc_open_span span = {.start_ns = at,
+			      .thread = thread_of(r, event),
+			      .name = isc_reader_name(r, get(event, "name")),
+			      .kind = ISC_HOST_SCOPE};
+
+	if (what == ENTER)
+		return isc_reader_enter(r, &span, err);
+	return isc_reader_leave(r, span.thread, span.name, at, err);
+}
+
+isc_status isc_event_dictionary(isc_reader *r, yyjson_val *event, isc_error *err)
+{
+	yyjson_val *type = get(event, "event_type");
+	enum what what = SKIPPED;
+	isc_host_span span = {0};
+	int64_t start = 0, end = 0;
+	uint8_t kind = 0;
+
+	r->file->dictionaries = true;
+	for (size_t i = 0; what == SKIPPED && i < sizeof(types) / sizeof(types[0]); i++) {
+		if (yyjson_equals_str(type, types[i].type)) {
+			what = (enum what)types[i].what;
+			kind = types[i].kind;
+		}
+	}
+	if (what == SKIPPED) {
+		r->file->unused++;
+		return ISC_OK;
+	}
+	if (!yyjson_is_str(get(event, "name")) || !time_of(event, "start_ns", "start_us", &start)) {
+		r->file->malformed++;
+		return ISC_OK;
+	}
+	if (!time_of(event, "end_ns", "end_us", &end))
+		end = start;
+	switch (what) {
+	case WORK:
+	case CALL:
+		return add_record(r, event, (enum isc_gpu_kind)kind, start, end, err);
+	case ENTER:
+	case EXIT:
+		return add_edge(r, event, what, start, err);
+	case MARK:
+		return isc_timeline_mark(r->timeline, isc_reader_name(r, get(event, "name")), err);
+	case COUNTER:
+		return add_counter(r, event, err);
+	default:
+		span.start_ns = start;
+		span.end_ns = end;
+		span.thread = thread_of(r, event);
+		span.kind = kind;
+		span.name = kind == ISC_HOST_PYTHON ? name_of(r, event) : isc_reader_name(r, get(event, "name"));
+		return isc_timeline_span(r->timeline, &span, err);
+	}
+}

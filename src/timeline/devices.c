@@ -1,0 +1,461 @@
+/*
+ * devices.c - every device in the order of time: when it was busy and with what,
+ * and for each gap what it waited for.
+ *
+ * A gap lies between the end of everything before and the start of the next
+ * work.  What its time went to is told by the call that asked for that work:
+ *
+ *	end of work      call begins     call ends    work begins
+ *	     |  sync, copy, host_wait | host_wait | kernel_wait |
+ *
+ * The thread that made the call had not asked yet up to where it begins: it was
+ * in a wait or a copy, or did something else.  When the call began before the
+ * gap, all of the gap is kernel_wait.  Pieces add up to the gap by construction.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "timeline/state.h"
+
+/* A longer gap on one stream, with its work asked for, is not only the next kernel's start. */
+#define NEXT_KERNEL_NS 30000
+#define STREAMS_MOST 4096u
+#define AT_ONCE_MOST 1024u
+
+struct cover { /* a union of intervals, by their start */
+	int64_t to, total;
+	bool any;
+};
+
+struct device {
+	isc_timeline *t;
+	isc_facts_gpu *gpu;
+	uint32_t source;
+	int64_t origin_ns;
+	int64_t host_ns; /* what is taken from a time of the host to be one of this device, of the origin */
+	struct cover busy, kernel, compute, comm, copy, set;
+	isc_hashmap where_of; /* cause and place -> time */
+	isc_histogram delay;
+	int64_t delay_sum;
+	isc_hashmap stream_of;
+	isc_array streams;
+	int64_t *stream_end;
+	size_t stream_room;
+	int64_t ends[AT_ONCE_MOST];
+	unsigned at_once;
+	isc_wait_item *open; /* waits that may reach into the next gap */
+	size_t open_count, open_room;
+	const isc_wait_item *next_wait;
+	bool failed;
+};
+
+const char *isc_idle_cause_name(enum isc_idle_cause cause)
+{
+	static const char *const names[ISC_IDLE_CAUSES] = {"host_wait", "kernel_wait", "sync", "copy", "unknown"};
+
+	return (unsigned)cause < ISC_IDLE_CAUSES ? names[cause] : "?";
+}
+
+static void cover(struct cover *c, int64_t start, int64_t end)
+{
+	if (!c->any || start > c->to) {
+		c->total += end - start;
+		c->to = end;
+	} else if (end > c->to) {
+		c->total += end - c->to;
+		c->to = end;
+	}
+	c->any = true;
+}
+
+/* ---- causes ---- */
+
+static void blame(struct device *d, enum isc_idle_cause cause, uint32_t where, int64_t ns)
+{
+	uint64_t key = isc_hashmap_key((uint32_t)cause, where), *sum;
+
+	if (ns <= 0)
+		return;
+	d->gpu->idle[cause].ns += ns;
+	if (where == 0)
+		return;
+	sum = isc_hashmap_find(&d->where_of, key);
+	if (sum == NULL && d->where_of.count >= ISC_ROWS_MOST) {
+		d->t->folded++;
+		return;
+	}
+	sum = sum != NULL ? sum : isc_hashmap_put(&d->where_of, key, NULL);
+	if (sum == NULL)
+		d->failed = true;
+	else
+		*sum += (uint64_t)ns;
+}
+
+/* The part of [*from, to) that this wait covers, when it is one of the thread. */
+static void blame_wait(struct device *d, const isc_wait_item *w, uint32_t thread, uint32_t where, int64_t *from,
+		       int64_t to)
+{
+	int64_t start = w->start_ns - d->host_ns, end = w->end_ns - d->host_ns;
+
+	if (w->thread != thread || end <= *from || start >= to)
+		return;
+	end = end < to ? end : to;
+	if (start > *from) {
+		blame(d, ISC_IDLE_HOST_WAIT, where, start - *from);
+		*from = start;
+	}
+	blame(d, w->call == ISC_CALL_SYNC ? ISC_IDLE_SYNC : ISC_IDLE_COPY, w->name, end - *from);
+	*from = end;
+}
+
+static bool keep_open(struct device *d, const isc_wait_item *w)
+{
+	if (d->open_count == d->open_room) {
+		size_t room = d->open_room > 0 ? d->open_room * 2 : 64;
+		isc_wait_item *open = realloc(d->open, room * sizeof(*open));
+
+		if (open == NULL)
+			return false;
+		d->open = open;
+		d->open_room = room;
+	}
+	d->open[d->open_count++] = *w;
+	return true;
+}
+
+/* [from, to): nothing was asked of the device yet.  Waits come by their start; those that end
+ * later may matter to the next gap and are kept. */
+static void blame_host(struct device *d, const isc_work_item *w, int64_t from, int64_t to)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < d->open_count; i++) {
+		blame_wait(d, &d->open[i], w->thread, w->where, &from, to);
+		if (d->open[i].end_ns - d->host_ns > to)
+			d->open[kept++] = d->open[i];
+	}
+	d->open_count = kept;
+	while (d->next_wait != NULL && d->next_wait->start_ns - d->host_ns < to) {
+		blame_wait(d, d->next_wait, w->thread, w->where, &from, to);
+		if (d->next_wait->end_ns - d->host_ns > to && !keep_open(d, d->next_wait))
+			d->failed = true;
+		d->next_wait = isc_spool_next(d->t->waits);
+	}
+	blame(d, ISC_IDLE_HOST_WAIT, w->where, to - from);
+}
+
+static void fill_bins(struct device *d, int64_t from, int64_t to)
+{
+	isc_facts_gpu *g = d->gpu;
+	double width = (double)(g->last_ns - g->first_ns) / ISC_TIMELINE_BINS;
+
+	if (width <= 0)
+		return;
+	for (size_t i = (size_t)((double)(from - g->first_ns) / width); i < ISC_TIMELINE_BINS; i++) {
+		double begin = (double)g->first_ns + width * (double)i, end = begin + width;
+		double left = (double)from > begin ? (double)from : begin, right = (double)to < end ? (double)to : end;
+
+		if (right > left)
+			g->idle_over_time[i] += (right - left) / width;
+		if ((double)to <= end)
+			break;
+	}
+}
+
+static void explain_gap(struct device *d, const isc_work_item *w, int64_t from, int64_t to)
+{
+	bool known = w->call_ns != ISC_NEVER;
+	int64_t call = known ? w->call_ns - d->host_ns : 0, called = known ? w->called_ns - d->host_ns : 0;
+	enum isc_idle_cause cause = ISC_IDLE_HOST_WAIT;
+
+	fill_bins(d, from, to);
+	if (!known) {
+		cause = ISC_IDLE_UNKNOWN;
+		blame(d, cause, w->name, to - from);
+	} else if (call <= from) {
+		cause = ISC_IDLE_KERNEL_WAIT;
+		blame(d, cause, w->name, to - from);
+	} else {
+		call = call < to ? call : to;
+		called = called < to ? called : to;
+		blame_host(d, w, from, call);
+		/* Making the call is the host's time; what a copy takes in it is the copy's. */
+		blame(d, isc_gpu_is_copy(w->kind) ? ISC_IDLE_COPY : ISC_IDLE_HOST_WAIT, w->where, called - call);
+		blame(d, ISC_IDLE_KERNEL_WAIT, w->name, to - called);
+	}
+	d->gpu->idle[cause].gaps++;
+}
+
+/* ---- streams ---- */
+
+/* By the times that the source gives, as others tell it of the same trace. */
+static void follow_stream(struct device *d, const isc_work_item *w)
+{
+	uint64_t *place = isc_hashmap_find(&d->stream_of, w->stream);
+	isc_facts_stream *s;
+	int64_t gap, last;
+
+	if (d->failed)
+		return;
+	if (place == NULL) {
+		if (d->streams.count >= STREAMS_MOST) {
+			d->t->folded++;
+			return;
+		}
+		place = isc_hashmap_put(&d->stream_of, w->stream, NULL);
+		s = isc_arena_push(d->t->arena, &d->streams.at, &d->streams.count, &d->streams.room, sizeof(*s));
+		if (place == NULL || s == NULL) {
+			d->failed = true;
+			return;
+		}
+		*place = d->streams.count - 1;
+		s->stream = w->stream;
+		if (d->streams.count > d->stream_room) {
+			int64_t *ends = realloc(d->stream_end, d->streams.room * sizeof(*ends));
+
+			if (ends == NULL) {
+				d->failed = true;
+				return;
+			}
+			d->stream_end = ends;
+			d->stream_room = d->streams.room;
+		}
+		d->stream_end[*place] = w->end_ns;
+		s->count = 1;
+		return;
+	}
+	s = (isc_facts_stream *)d->streams.at + *place;
+	last = d->stream_end[*place];
+	gap = w->start_ns - last;
+	s->count++;
+	if (w->end_ns > last)
+		d->stream_end[*place] = w->end_ns;
+	if (gap <= 0)
+		return;
+	s->idle_ns += gap;
+	if (w->call_ns != ISC_NEVER && w->call_ns - d->origin_ns > last)
+		s->host_wait_ns += gap;
+	else if (gap < NEXT_KERNEL_NS)
+		s->kernel_wait_ns += gap;
+	else
+		s->other_ns += gap;
+}
+
+/* ---- work ---- */
+
+static void count_at_once(struct device *d, int64_t start, int64_t end)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < d->at_once; i++) {
+		if (d->ends[i] > start)
+			d->ends[n++] = d->ends[i];
+	}
+	d->at_once = n;
+	if (d->at_once < AT_ONCE_MOST && end > start)
+		d->ends[d->at_once++] = end;
+	if (d->at_once > d->gpu->most_at_once)
+		d->gpu->most_at_once = d->at_once;
+}
+
+static void add_delay(struct device *d, const isc_work_item *w)
+{
+	int64_t delay;
+
+	if (w->call_ns == ISC_NEVER) {
+		d->gpu->unlinked++;
+		return;
+	}
+	delay = w->start_ns - (w->called_ns - d->host_ns);
+	delay = delay > 0 ? delay : 0;
+	d->delay_sum += delay;
+	if (!isc_histogram_add(&d->delay, (uint64_t)delay))
+		d->failed = true;
+}
+
+static void count_kind(isc_facts_gpu *g, const isc_work_item *w)
+{
+	uint64_t *bytes = w->kind == ISC_GPU_H2D ? &g->h2d_bytes : w->kind == ISC_GPU_D2H ? &g->d2h_bytes : NULL;
+
+	if (bytes != NULL)
+		*bytes = *bytes + w->bytes < *bytes ? UINT64_MAX : *bytes + w->bytes;
+	if (w->kind == ISC_GPU_KERNEL) {
+		g->kernels++;
+		g->class_ns[w->class] += w->end_ns - w->start_ns;
+		g->class_count[w->class]++;
+	} else if (w->kind == ISC_GPU_MEMSET) {
+		g->sets++;
+	} else {
+		g->copies++;
+	}
+}
+
+/* Times of w are of the origin and inside the window. */
+static void add_work(struct device *d, const isc_work_item *w)
+{
+	if (d->busy.any && w->start_ns > d->busy.to)
+		explain_gap(d, w, d->busy.to, w->start_ns);
+	cover(&d->busy, w->start_ns, w->end_ns);
+	if (w->kind == ISC_GPU_KERNEL) {
+		cover(&d->kernel, w->start_ns, w->end_ns);
+		cover(w->class == ISC_CLASS_COMM ? &d->comm : &d->compute, w->start_ns, w->end_ns);
+	} else {
+		cover(w->kind == ISC_GPU_MEMSET ? &d->set : &d->copy, w->start_ns, w->end_ns);
+	}
+	count_kind(d->gpu, w);
+	count_at_once(d, w->start_ns, w->end_ns);
+	follow_stream(d, w);
+	add_delay(d, w);
+}
+
+static void begin(struct device *d, isc_timeline *t, size_t i)
+{
+	const isc_device_entry *e = isc_device_at(t, i);
+	isc_facts_gpu *g = &t->facts.gpus[e->place];
+	int64_t soon = e->soon_ns + e->shift_ns, late = e->late_ns + e->shift_ns;
+
+	*d = (struct device){.t = t, .gpu = g, .source = e->source};
+	d->origin_ns = isc_source_at(t, e->source)->origin_ns;
+	d->host_ns = d->origin_ns + e->shift_ns;
+	*g = (isc_facts_gpu){.source = e->source,
+			     .number = e->number,
+			     .name = isc_timeline_text(t, e->name),
+			     .syncs = e->syncs,
+			     .unstamped = e->unstamped,
+			     .early = e->early,
+			     .shift_ns = e->shift_ns,
+			     .first_ns = e->first_ns,
+			     .last_ns = e->last_ns};
+	/* A bound that is wider than the margin says less than the margin does. */
+	g->error_ns = late > -soon ? late : -soon;
+	g->bounded = e->late_known && e->soon_known && soon <= late && g->error_ns <= t->options.margin_ns;
+	if (!g->bounded)
+		g->error_ns = t->options.margin_ns;
+	g->seen = e->seen;
+}
+
+static void take_places(struct device *d)
+{
+	uint64_t key, sum;
+	size_t at = 0;
+
+	while (isc_hashmap_next(&d->where_of, &at, &key, &sum)) {
+		isc_facts_idle *idle = &d->gpu->idle[key >> 32];
+		isc_string where = isc_timeline_text(d->t, (uint32_t)key);
+
+		if ((int64_t)sum < idle->where_ns ||
+		    ((int64_t)sum == idle->where_ns && strcmp(where.at, idle->where.at) > 0))
+			continue;
+		idle->where_ns = (int64_t)sum;
+		idle->where = where;
+	}
+}
+
+static int by_stream(const void *a, const void *b)
+{
+	const isc_facts_stream *x = a, *y = b;
+
+	return (x->stream > y->stream) - (x->stream < y->stream);
+}
+
+static void end(struct device *d)
+{
+	isc_facts_gpu *g = d->gpu;
+
+	g->busy_ns = d->busy.total;
+	g->kernel_ns = d->kernel.total;
+	g->compute_ns = d->compute.total;
+	g->comm_ns = d->comm.total;
+	g->copy_ns = d->copy.total;
+	g->set_ns = d->set.total;
+	g->delays = d->delay.count;
+	if (g->delays > 0) {
+		g->delay_mean_ns = d->delay_sum / (int64_t)g->delays;
+		g->delay_p50_ns = (int64_t)isc_histogram_percentile(&d->delay, 0.50);
+		g->delay_p90_ns = (int64_t)isc_histogram_percentile(&d->delay, 0.90);
+		g->delay_p99_ns = (int64_t)isc_histogram_percentile(&d->delay, 0.99);
+		g->delay_max_ns = (int64_t)d->delay.max;
+	}
+	if (d->streams.count > 0)
+		qsort(d->streams.at, d->streams.count, sizeof(isc_facts_stream), by_stream);
+	g->streams = d->streams.at;
+	g->stream_count = d->streams.count;
+	take_places(d);
+	isc_hashmap_fini(&d->where_of);
+	isc_hashmap_fini(&d->stream_of);
+	isc_histogram_fini(&d->delay);
+	free(d->stream_end);
+	free(d->open);
+}
+
+/* All work of one device; *w is its first and becomes the first of the next. */
+static isc_status walk_device(isc_timeline *t, isc_tally *y, const isc_work_item **w, isc_error *err)
+{
+	struct device *d = malloc(sizeof(*d));
+	uint32_t number = (*w)->device;
+	isc_status st = d != NULL ? isc_spool_rewind(t->waits, err) : isc_timeline_no_memory(err);
+
+	if (st != ISC_OK) {
+		free(d);
+		return st;
+	}
+	begin(d, t, number);
+	d->next_wait = isc_spool_next(t->waits);
+	for (; *w != NULL && (*w)->device == number; *w = isc_spool_next(t->work)) {
+		isc_work_item item = **w;
+
+		if (!isc_timeline_clip(t, d->source, &item.start_ns, &item.end_ns))
+			continue;
+		add_work(d, &item);
+		if (!isc_tally_add(t, y, isc_device_at(t, number)->place, &item))
+			d->failed = true;
+	}
+	if (d->failed || t->arena->failed)
+		st = isc_timeline_no_memory(err);
+	end(d);
+	free(d);
+	return st == ISC_OK ? isc_spool_failed(t->waits, err) : st;
+}
+
+/* In reports devices stand by source and number, in whatever order they were met. */
+static void choose_places(isc_timeline *t)
+{
+	for (size_t i = 0; i < t->devices.count; i++) {
+		isc_device_entry *e = isc_device_at(t, i);
+
+		e->place = 0;
+		for (size_t k = 0; k < t->devices.count; k++) {
+			const isc_device_entry *o = isc_device_at(t, k);
+
+			e->place += o->source < e->source || (o->source == e->source && o->number < e->number);
+		}
+	}
+}
+
+isc_status isc_devices_walk(isc_timeline *t, isc_error *err)
+{
+	const isc_work_item *w;
+	isc_tally y = {0};
+	struct device *none = malloc(sizeof(*none));
+	isc_status st = none != NULL ? isc_spool_rewind(t->work, err) : isc_timeline_no_memory(err);
+
+	t->facts.gpus = isc_arena_array(t->arena, t->devices.count, sizeof(*t->facts.gpus));
+	if (st == ISC_OK && t->facts.gpus == NULL)
+		st = isc_timeline_no_memory(err);
+	choose_places(t);
+	/* Those without work have a name all the same. */
+	for (size_t i = 0; st == ISC_OK && i < t->devices.count; i++)
+		begin(none, t, i);
+	free(none);
+	if (st == ISC_OK)
+		t->facts.gpu_count = t->devices.count;
+	w = st == ISC_OK ? isc_spool_next(t->work) : NULL;
+	while (st == ISC_OK && w != NULL)
+		st = walk_device(t, &y, &w, err);
+	if (st == ISC_OK)
+		st = isc_spool_failed(t->work, err);
+	if (st == ISC_OK && !isc_tally_finish(t, &y))
+		st = isc_timeline_no_memory(err);
+	isc_tally_fini(&y);
+	return st;
+}

@@ -1,0 +1,168 @@
+/*
+ * state.h - what the parts of one timeline share.
+ *
+ *	timeline.c	adding, and the order of the parts
+ *	entries.c	names, sources, threads, devices
+ *	threads.c	each thread in order: functions, scopes, who called
+ *	correlate.c	which call asked for which work
+ *	devices.c	each device in order: unions, gaps and their causes
+ *	tally.c		tables of kernels and copies
+ */
+#ifndef ISC_TIMELINE_STATE_H
+#define ISC_TIMELINE_STATE_H
+
+#include "base/arena.h"
+#include "base/hashmap.h"
+#include "timeline/spool.h"
+#include "timeline/timeline.h"
+
+/* No moment: a call that is not known. */
+#define ISC_NEVER INT64_MIN
+
+/* A span or a call of a thread. */
+typedef struct isc_host_item {
+	int64_t start_ns, end_ns;
+	uint64_t correlation;
+	uint32_t domain;
+	uint32_t thread;
+	uint32_t name;
+	uint32_t stack;
+	uint32_t kind; /* enum isc_host_kind, or ISC_HOST_CALL */
+	uint32_t pad;
+} isc_host_item;
+
+/* A call, with where it was made. */
+typedef struct isc_call_item {
+	int64_t start_ns, end_ns;
+	int64_t waited_ns; /* when all it asked for was done, by a wait for the device right after it; ISC_NEVER */
+	uint64_t correlation;
+	uint32_t domain, thread, name, where;
+} isc_call_item;
+
+/* A call that holds its thread up. */
+typedef struct isc_wait_item {
+	int64_t start_ns, end_ns;
+	uint32_t thread, name;
+	uint32_t call; /* enum isc_gpu_call */
+	uint32_t pad;
+} isc_wait_item;
+
+/* Work of a device, with the call that asked for it. */
+typedef struct isc_work_item {
+	int64_t start_ns, end_ns;
+	int64_t call_ns, called_ns; /* the call's begin and end; ISC_NEVER: not known */
+	uint64_t bytes, stream;
+	uint32_t device, name, thread, where;
+	uint8_t kind, class, memory, pad[5];
+} isc_work_item;
+
+typedef struct isc_source_entry {
+	uint32_t label, rank;
+	int64_t first_ns, last_ns, origin_ns;
+	int64_t base_ns; /* what all its times are short of */
+	uint64_t records, spans;
+	bool seen;
+} isc_source_entry;
+
+typedef struct isc_process_entry {
+	uint32_t source, name;
+	uint64_t pid;
+} isc_process_entry;
+
+typedef struct isc_thread_entry {
+	uint32_t process, name;
+	uint64_t tid;
+	int64_t first_ns, last_ns;
+	uint64_t events;
+} isc_thread_entry;
+
+typedef struct isc_device_entry {
+	uint32_t source, number, name;
+	uint32_t place;		   /* in the facts */
+	int64_t first_ns, last_ns; /* of work in the window, of the origin */
+	bool seen;
+	uint64_t syncs, unstamped, early;
+	/* What the times of the host say of the device's: late_ns is the smallest time
+	 * from a call to its work, soon_ns the largest from a blocking call's end to its
+	 * work's.  The error of the clock lies between them. */
+	int64_t late_ns, soon_ns;
+	bool late_known, soon_known;
+	int64_t shift_ns;
+} isc_device_entry;
+
+typedef struct isc_array {
+	void *at;
+	size_t count, room;
+} isc_array;
+
+struct isc_timeline {
+	isc_timeline_options options;
+	isc_arena *arena;
+	isc_strings strings;
+	isc_array sources, processes, threads, devices;
+	isc_hashmap process_of, thread_of, device_of, domain_of; /* key -> place + 1 */
+	isc_hashmap mark_of, counter_of;
+	isc_array marks, counters;
+	uint32_t domains;
+	isc_spool *host, *records, *calls, *waits, *work;
+	uint8_t *call_kinds; /* enum isc_gpu_call + 1, by name; 0: not looked at */
+	size_t call_kinds_room;
+	uint8_t *classes; /* enum isc_gpu_class + 1, likewise */
+	size_t classes_room;
+	bool overflow; /* an id was asked for past the limit */
+	bool starved;  /* one was asked for, and there was no memory */
+	uint64_t folded;
+	int64_t from_ns, to_ns; /* the window, of the origin */
+	bool cut;		/* a time or a scope was asked for */
+	isc_timeline_facts facts;
+};
+
+#define ISC_SOURCES_MOST 4096u
+#define ISC_DEVICES_MOST 4096u
+#define ISC_THREADS_MOST (1u << 18)
+#define ISC_ROWS_MOST (1u << 20) /* of a table */
+
+static inline isc_source_entry *isc_source_at(const isc_timeline *t, size_t i)
+{
+	return (isc_source_entry *)t->sources.at + i;
+}
+
+static inline isc_process_entry *isc_process_at(const isc_timeline *t, size_t i)
+{
+	return (isc_process_entry *)t->processes.at + i;
+}
+
+static inline isc_thread_entry *isc_thread_at(const isc_timeline *t, size_t i)
+{
+	return (isc_thread_entry *)t->threads.at + i;
+}
+
+static inline isc_device_entry *isc_device_at(const isc_timeline *t, size_t i)
+{
+	return (isc_device_entry *)t->devices.at + i;
+}
+
+isc_status isc_timeline_no_memory(isc_error *err);
+enum isc_gpu_call isc_timeline_call_kind(isc_timeline *t, uint32_t name);
+enum isc_gpu_class isc_timeline_class(isc_timeline *t, uint32_t name);
+/* The part of a time in the window, relative to the origin; false: none. */
+bool isc_timeline_clip(const isc_timeline *t, uint32_t source, int64_t *start_ns, int64_t *end_ns);
+
+isc_status isc_threads_walk(isc_timeline *t, const char *scope, isc_error *err);
+isc_status isc_calls_match(isc_timeline *t, isc_error *err);
+isc_status isc_devices_walk(isc_timeline *t, isc_error *err);
+
+/* ---- tables of kernels and copies ---- */
+
+typedef struct isc_tally {
+	isc_hashmap kernel_of; /* device and name -> place + 1 */
+	isc_array kernels;     /* isc_facts_kernel */
+	isc_hashmap from_of;   /* kernel and place -> time */
+	isc_facts_copy *copies;
+} isc_tally;
+
+bool isc_tally_add(isc_timeline *t, isc_tally *y, size_t gpu, const isc_work_item *w); /* false: no memory */
+bool isc_tally_finish(isc_timeline *t, isc_tally *y);
+void isc_tally_fini(isc_tally *y);
+
+#endif

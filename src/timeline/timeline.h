@@ -1,0 +1,242 @@
+/*
+ * timeline.h - GPUs and threads on one clock, from any source, as facts.
+ *
+ * A source adds what it has in any order: records of GPUs, spans of threads,
+ * names.  isc_timeline_finish() then puts each thread in order, finds the call
+ * that asked for each piece of work, and goes through every device once.  What
+ * is kept in memory is bounded: records are sorted through temporary files when
+ * they are many (spool.h), names and tables have limits that are said when they
+ * are reached.
+ *
+ * Times are nanoseconds; the origin is where the first source begins, or each
+ * source its own when they do not overlap.
+ */
+#ifndef ISC_TIMELINE_TIMELINE_H
+#define ISC_TIMELINE_TIMELINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/histogram.h"
+#include "base/status.h"
+#include "timeline/gpu_record.h"
+#include "timeline/strings.h"
+
+#define ISC_TIMELINE_BINS 60u /* of idle_over_time */
+
+typedef struct isc_timeline isc_timeline;
+
+/* What a thread did: nested by time. */
+enum isc_host_kind {
+	ISC_HOST_OP,	 /* an operator, or any other piece of work */
+	ISC_HOST_PYTHON, /* "path/file.py(12): name" */
+	ISC_HOST_SCOPE	 /* marked by the program */
+};
+
+typedef struct isc_host_span {
+	int64_t start_ns, end_ns;
+	uint32_t thread; /* isc_timeline_thread() */
+	uint32_t name;
+	uint32_t stack; /* a Python frame that it was called from, as a name; 0: not known */
+	uint8_t kind;	/* enum isc_host_kind */
+} isc_host_span;
+
+typedef struct isc_timeline_options {
+	size_t memory_bytes; /* for records, while they are sorted; 0: 96 MiB */
+	int64_t margin_ns;   /* error of the GPU's clock when nothing bounds it; 0: 1 ms */
+} isc_timeline_options;
+
+isc_status isc_timeline_new(const isc_timeline_options *options, isc_timeline **out, isc_error *err);
+void isc_timeline_free(isc_timeline *t); /* NULL is fine; facts go with it */
+
+/* ---- adding: ids are given out as things are met; ISC_GPU_UNKNOWN, or 0 of
+ * names: there is no memory, or too many were met, and isc_timeline_add() fails
+ * with the reason. ---- */
+
+uint32_t isc_timeline_name(isc_timeline *t, const char *at, size_t len);
+isc_string isc_timeline_text(const isc_timeline *t, uint32_t name);
+
+/* A file, or a rank. */
+uint32_t isc_timeline_source(isc_timeline *t, const char *label);
+/* A process, of which correlations are unique. */
+uint32_t isc_timeline_domain(isc_timeline *t, uint32_t source, uint64_t process);
+uint32_t isc_timeline_device(isc_timeline *t, uint32_t source, uint32_t number);
+uint32_t isc_timeline_thread(isc_timeline *t, uint32_t source, uint64_t pid, uint64_t tid);
+
+void isc_timeline_device_named(isc_timeline *t, uint32_t source, uint32_t number, uint32_t name);
+void isc_timeline_process_named(isc_timeline *t, uint32_t source, uint64_t pid, uint32_t name);
+void isc_timeline_thread_named(isc_timeline *t, uint32_t thread, uint32_t name);
+void isc_timeline_source_ranked(isc_timeline *t, uint32_t source, uint32_t rank);
+/* Its times count from this moment of a clock that sources share; at most a quarter of what an int64 holds. */
+void isc_timeline_source_based(isc_timeline *t, uint32_t source, int64_t base_ns);
+
+isc_status isc_timeline_add(isc_timeline *t, const isc_gpu_record *r, isc_error *err);
+isc_status isc_timeline_span(isc_timeline *t, const isc_host_span *s, isc_error *err);
+isc_status isc_timeline_mark(isc_timeline *t, uint32_t name, isc_error *err);
+isc_status isc_timeline_counter(isc_timeline *t, uint32_t name, double value, isc_error *err);
+
+/* ---- facts ---- */
+
+enum isc_idle_cause {
+	ISC_IDLE_HOST_WAIT,   /* nothing was asked of the device yet */
+	ISC_IDLE_KERNEL_WAIT, /* work was asked for and did not begin */
+	ISC_IDLE_SYNC,	      /* the thread that asked next was waiting for the device */
+	ISC_IDLE_COPY,	      /* it was in a copy, or the next work is one */
+	ISC_IDLE_UNKNOWN,     /* which call asked for the next work is not known */
+	ISC_IDLE_CAUSES
+};
+
+const char *isc_idle_cause_name(enum isc_idle_cause cause);
+
+typedef struct isc_facts_idle {
+	int64_t ns;
+	uint64_t gaps;
+	isc_string where; /* that most of it is about; empty: not known */
+	int64_t where_ns;
+} isc_facts_idle;
+
+/* One stream of a device: idle time between its own pieces of work, each gap as a whole. */
+typedef struct isc_facts_stream {
+	uint64_t stream;
+	uint64_t count;
+	int64_t idle_ns, host_wait_ns, kernel_wait_ns, other_ns;
+} isc_facts_stream;
+
+typedef struct isc_facts_gpu {
+	uint32_t source;
+	uint32_t number; /* as the source counts devices */
+	isc_string name;
+	bool seen;		   /* work in the window; if not, the rest is empty */
+	int64_t first_ns, last_ns; /* of the origin */
+	/* Unions of intervals. */
+	int64_t busy_ns, kernel_ns, compute_ns, comm_ns, copy_ns, set_ns;
+	uint64_t kernels, copies, sets, syncs;
+	uint64_t h2d_bytes, d2h_bytes;
+	unsigned most_at_once;
+	isc_facts_idle idle[ISC_IDLE_CAUSES];
+	double idle_over_time[ISC_TIMELINE_BINS]; /* share, 0 to 1 */
+	/* Sums over kernels. */
+	int64_t class_ns[ISC_CLASSES];
+	uint64_t class_count[ISC_CLASSES];
+	/* From the end of the call to the start of the work; empty: no call is known. */
+	uint64_t delays;
+	int64_t delay_mean_ns, delay_p50_ns, delay_p90_ns, delay_p99_ns, delay_max_ns;
+	uint64_t unlinked;  /* work whose call is not known */
+	uint64_t unstamped; /* records without a time */
+	uint64_t early;	    /* work that begins before its call, by the clocks of the source */
+	int64_t shift_ns;   /* added to the times of the device to mend that */
+	int64_t error_ns;   /* what the times of the device may be off the host's */
+	bool bounded;	    /* error_ns is found from the trace, and not assumed */
+	isc_facts_stream *streams;
+	size_t stream_count;
+} isc_facts_gpu;
+
+typedef struct isc_facts_kernel {
+	size_t gpu; /* place in gpus */
+	isc_string name;
+	uint8_t class;
+	uint64_t count;
+	int64_t total_ns, max_ns, min_ns;
+	isc_string launched_from; /* most often; empty: not known */
+} isc_facts_kernel;
+
+typedef struct isc_facts_copy {
+	size_t gpu;
+	uint8_t kind;
+	uint64_t count;
+	int64_t total_ns;
+	uint64_t bytes;
+	uint64_t pageable, pinned; /* copies whose memory is known */
+} isc_facts_copy;
+
+typedef struct isc_facts_scope {
+	isc_string name;
+	uint64_t count, cut; /* cut: reaching over the edge of the window */
+	int64_t total_ns, max_ns;
+	isc_histogram ns; /* empty when there were too many names */
+} isc_facts_scope;
+
+typedef struct isc_facts_function {
+	isc_string name;
+	size_t process;
+	uint8_t kind; /* enum isc_host_kind, or ISC_HOST_CALL */
+	uint64_t calls;
+	int64_t self_ns, total_ns;
+} isc_facts_function;
+
+#define ISC_HOST_CALL 3 /* a call of the GPU's library */
+
+typedef struct isc_facts_process {
+	uint32_t source;
+	uint64_t pid;
+	isc_string name;
+	int64_t first_ns, last_ns;
+	uint64_t events;
+} isc_facts_process;
+
+typedef struct isc_facts_thread {
+	size_t process;
+	uint64_t tid;
+	isc_string name;
+	int64_t first_ns, last_ns;
+	uint64_t events;
+} isc_facts_thread;
+
+typedef struct isc_facts_mark {
+	isc_string name;
+	uint64_t count;
+	double min, max, sum, last; /* of counters */
+} isc_facts_mark;
+
+typedef struct isc_facts_source {
+	isc_string label;
+	uint32_t rank; /* ISC_GPU_UNKNOWN: not said */
+	int64_t origin_ns, first_ns, last_ns;
+	uint64_t records, spans;
+} isc_facts_source;
+
+typedef struct isc_timeline_facts {
+	isc_facts_source *sources;
+	size_t source_count;
+	bool apart; /* sources do not overlap: each begins at 0 */
+	int64_t from_ns, to_ns;
+	isc_facts_gpu *gpus;
+	size_t gpu_count;
+	isc_facts_kernel *kernels; /* most time first */
+	size_t kernel_count;
+	isc_facts_copy *copies;
+	size_t copy_count;
+	isc_facts_scope *scopes; /* most time first */
+	size_t scope_count;
+	isc_facts_function *functions; /* most time of their own first */
+	size_t function_count;
+	isc_facts_process *processes;
+	size_t process_count;
+	isc_facts_thread *threads;
+	size_t thread_count;
+	isc_facts_mark *marks;
+	size_t mark_count;
+	isc_facts_mark *counters;
+	size_t counter_count;
+	uint64_t records, spans;
+	uint64_t backward;    /* spans that end before they begin */
+	uint64_t too_deep;    /* spans below the deepest that is followed */
+	uint64_t overlapping; /* spans that end after the one they began in */
+	uint64_t folded;      /* names and rows past the limits of tables */
+	uint64_t calls;	      /* of the GPU's library */
+} isc_timeline_facts;
+
+typedef struct isc_timeline_window {
+	int64_t from_ns, to_ns; /* of the origin; to_ns 0: the end */
+	const char *scope;	/* from the first entry to the last exit of it; NULL: all */
+} isc_timeline_window;
+
+/*
+ * Facts are borrowed until isc_timeline_free(); once only.
+ * ISC_ERR_INVALID: there is no such scope, or nothing in that time.
+ */
+isc_status isc_timeline_finish(isc_timeline *t, const isc_timeline_window *window, const isc_timeline_facts **out,
+			       isc_error *err);
+
+#endif
