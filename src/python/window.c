@@ -16,6 +16,7 @@
  */
 #define WARM_NS 40000u
 #define WINDOW_NS 160000u
+#define FORK_NS 5000000u /* for which none ends behind a fork, so that no thread begins */
 /* After so much the helper thread ends it: where a call can it is better not disturbed. */
 #define HELPER_NS (2 * (WARM_NS + WINDOW_NS))
 /* Calls between two looks at the clock, before and after. */
@@ -387,6 +388,9 @@ static void go_on_alone(bool child)
 	} else if (child || atomic_load(&isc_window_mode) == ISC_WINDOW_OFF) {
 		open_now();
 	}
+	/* From 3.12 on a fork looks for other threads when it is over, and complains. */
+	if (!child)
+		look_ticks = isc_calls_ticks() + in_ticks(FORK_NS);
 }
 
 static void at_end(PyObject *capsule)

@@ -189,8 +189,8 @@ def test_s4_a_full_shared_memory_falls_back_and_says_so(inferscope, target, tmp_
     if subprocess.run(["unshare", "-m", "true"], stderr=subprocess.DEVNULL).returncode:
         pytest.skip("needs the right to make a mount namespace")
     script = (
-        f"mount -t tmpfs -o size=1m none /dev/shm && exec {inferscope.path} run --no-syscalls --trace {tmp_path}/t.isc "
-        f"--report {tmp_path}/r.json -- {target('marks.c')} 1000"
+        f"mount -t tmpfs -o size=1m none /dev/shm && exec {inferscope.path} run --no-sample --no-syscalls "
+        f"--trace {tmp_path}/t.isc --report {tmp_path}/r.json -- {target('marks.c')} 1000"
     )
     done = subprocess.run(
         ["unshare", "-m", "sh", "-c", script],

@@ -45,7 +45,7 @@ def test_ten_million_calls_are_analysed_in_two_seconds(
     if report.overhead.lost == 0:  # else the machine left the recorder no time, and the count says so
         assert found["token"].calls == tokens
         assert found["matmul"].calls == 12 * 6 * tokens
-        assert not any(f.estimated for f in report.functions)
+        assert not any(f.estimated for f in report.functions if f.source != "sampled")
     assert run.trace.stat().st_size / calls < 4
     whole = tmp_path / "whole.json"
     part = tmp_path / "part.json"

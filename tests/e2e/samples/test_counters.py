@@ -53,7 +53,7 @@ def retry():
 for n in range(60):
     with inferscope.scope("request"):
         answer()
-        if n % 10 == 7: retry()
+        if n % 5 == 2: retry()
 """
 
 SPIN = r"""
@@ -122,6 +122,7 @@ def test_memory_is_that_of_the_stack_in_which_the_peak_grew(inferscope: Any, tmp
 
 def test_a_configuration_file_cannot_ask_for_other_counters(inferscope: Any, tmp_path: Path) -> None:
     config = Path(inferscope.environment["XDG_CONFIG_HOME"]) / "inferscope" / "config.yaml"
+    config.parent.mkdir(parents=True)
     config.write_text("sample: true\ntest_counters: software\n")
     run = inferscope("run", script_of(tmp_path, "pass"))
     assert run.returncode == 125 and "test_counters" in run.stderr
