@@ -273,8 +273,8 @@ def test_consumers_of_empty_queues_are_idle(inferscope: Any, python: str, tmp_pa
     run, told = traced(inferscope, python, tmp_path, QUEUES)
     for name in ("plain", "simple", "beside", "timeout", "last", "pool"):
         thread = thread_of(run, told[name])
-        # A second consumer of a SimpleQueue waits for a lock that the first one holds, and only its stack tells why.
-        lock = thread.lock_wait if name == "beside" else 0
+        # Of two consumers of a SimpleQueue one waits for a lock that the other holds, and only its stack tells why.
+        lock = thread.lock_wait if name in ("simple", "beside") else 0
         assert thread.idle + lock > 0.8 * thread.wall_us, (name, thread)
         assert thread.lock_wait - lock + thread.io_wait < 0.05 * thread.wall_us, (name, thread)
 
