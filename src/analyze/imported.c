@@ -209,7 +209,7 @@ static void take_whole(isc_analysis *a, const isc_imported_options *options)
 	a->why = options != NULL && options->scope != NULL ? "the scope, from its first entry to its last exit"
 		 : cut					   ? "the time that was asked for"
 							   : "the whole trace";
-	a->withheld = "nothing was judged: rules do not look at imported traces yet";
+	a->withheld = "nothing was judged: this version has no rules for it yet";
 	a->budget_pct = a->measured_pct = a->recorder_cpu_pct = a->switches_pct = -1;
 	a->samples.covered_pct = a->minor_faults = a->major_faults = -1;
 	a->complete = a->lost_known = true;
