@@ -65,8 +65,7 @@ static void take_overhead(isc_build *b)
 	/* Accounts come behind the events they speak of: where they agree, they were the last word. */
 	a->lost_known = a->complete || a->live || b->accounted == b->stored;
 	/* A recorder at work is always in the middle of something. */
-	a->damaged = !a->live && (b->stats->damaged_chunks > 0 || b->stats->lost_bytes > 0 || b->stats->truncated ||
-				  b->stats->chunks == 0);
+	a->damaged = !a->live && isc_trace_is_damaged(b->trace);
 }
 
 static isc_status build(isc_build *b, isc_error *err)

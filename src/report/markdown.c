@@ -455,7 +455,7 @@ static void write_functions(const isc_analysis *a, isc_buffer *out)
 	isc_buffer_text(out,
 			"\n## Functions\n\n"
 			"Self is the time in a function itself, waiting included; total adds the functions that it "
-			"called; share is self of the time looked at.\n");
+			"called; share is self of the time looked at, all threads together.\n");
 	if (a->samples.count > 0)
 		isc_buffer_text(out, "CPU is the CPU time of a function itself by samples, with native code that "
 				     "it called.\n");
