@@ -11,7 +11,7 @@
 #define US 1e3 /* nanoseconds */
 #define NAME_MAX_LEN 80u
 #define ROWS_MAX 25u
-#define GPUS_IN_SUMMARY 3u
+#define GPUS_IN_SUMMARY 2u
 
 static void add_name(isc_buffer *out, isc_string s)
 {
