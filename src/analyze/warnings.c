@@ -349,18 +349,16 @@ static void about_parts(isc_build *b)
 		     isc_units_time(&u, b->a->wall_us));
 	if (b->a->samples.count > 0)
 		warn(b, NOTE, "no_syscalls", NULL,
-		     "no system calls were recorded: verdict, suggestions, slow_because and syscalls are empty%s",
+		     "no system calls were recorded: slow_because and syscalls are empty%s",
 		     b->calls_seen ? "" : ", and no calls: functions are those that samples met");
 	else if (b->calls_seen)
 		warn(b, NOTE, "no_samples", "run without --no-sample",
-		     "no samples or system calls were recorded: verdict, suggestions, slow_because, lines, "
-		     "stacks and syscalls are empty");
+		     "no samples or system calls were recorded: slow_because, lines, stacks and syscalls are empty");
 	else
 		warn(b, NOTE, "no_calls",
 		     "mark the parts of interest as scopes (inferscope/mark.h): their times are exact",
-		     "no calls, samples or system calls were recorded: verdict, suggestions, slow_because, "
-		     "functions, lines, "
-		     "stacks and syscalls are empty");
+		     "no calls, samples or system calls were recorded: slow_because, functions, lines, stacks and "
+		     "syscalls are empty");
 	warn(b, NOTE, "no_memory", NULL,
 	     "memory was not recorded: memory has the counts of page faults alone, and numa is empty%s",
 	     b->facts.faults ? ""

@@ -216,6 +216,9 @@ static isc_status analyse(const isc_report_request *r, isc_trace **trace, isc_an
 	options.progress_self = &bar;
 	st = isc_trace_open(r->trace, trace, err);
 	*opened = *trace != NULL;
+	if (st == ISC_ERR_INVALID && r->inputs != NULL)
+		isc_hint(err, "give a trace of inferscope run, torch.profiler or other Chrome JSON, event JSON, or "
+			      "Nsight Systems' .sqlite");
 	if (st == ISC_OK)
 		st = isc_analysis_new(*trace, &options, a, err);
 	isc_bar_end(&bar);

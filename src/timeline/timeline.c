@@ -251,6 +251,8 @@ isc_status isc_timeline_add(isc_timeline *t, const isc_gpu_record *r, isc_error 
 	}
 	widen(&s->first_ns, &s->last_ns, s->seen, record.start_ns, record.end_ns);
 	s->seen = true;
+	widen(&s->work_first_ns, &s->work_last_ns, s->worked, record.start_ns, record.end_ns);
+	s->worked = true;
 	return isc_spool_add(t->records, &record, err);
 }
 
@@ -376,7 +378,10 @@ static bool take_lists(isc_timeline *t)
 						   .name = isc_timeline_text(t, th->name),
 						   .first_ns = th->first_ns - origin,
 						   .last_ns = th->last_ns - origin,
-						   .events = th->events};
+						   .events = th->events,
+						   .asked = th->asked,
+						   .busy_ns = th->busy_ns,
+						   .waited_ns = th->waited_ns};
 		if (th->events == 0)
 			continue;
 		widen(&p->first_ns, &p->last_ns, p->events > 0, th->first_ns - origin, th->last_ns - origin);

@@ -181,6 +181,10 @@ typedef struct isc_facts_thread {
 	isc_string name;
 	int64_t first_ns, last_ns;
 	uint64_t events;
+	uint64_t asked; /* pieces of work that it asked devices for */
+	/* From the first to the last work of the source's devices: in anything that the trace tells of, and of
+	 * that in calls that wait for a device or copy. */
+	int64_t busy_ns, waited_ns;
 } isc_facts_thread;
 
 typedef struct isc_facts_mark {
