@@ -95,6 +95,8 @@ static isc_status build(isc_build *b, isc_error *err)
 		isc_build_sort_functions(b);
 	if (st == ISC_OK)
 		st = isc_build_marks(b, err);
+	if (st == ISC_OK)
+		st = isc_build_gpu(b, err);
 	if (st != ISC_OK)
 		return st;
 	b->a->from_us = isc_build_us(b, b->from_ns);
@@ -130,7 +132,7 @@ isc_status isc_analysis_new(isc_trace *trace, const isc_analysis_options *option
 	if (st == ISC_OK)
 		*out = b.a;
 	else
-		isc_arena_free(b.arena);
+		isc_analysis_free(b.a);
 	return st;
 }
 

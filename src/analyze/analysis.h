@@ -372,7 +372,7 @@ typedef struct isc_analysis {
 	/* GPUs, and traces of other tools. */
 	const isc_timeline_facts *timeline; /* NULL: no GPU was recorded */
 	const struct isc_import *import;    /* what was imported; NULL: a trace of ours */
-	const char *clock_sync;		    /* "causality", "assumed"; NULL: there is no GPU */
+	const char *clock_sync;		    /* "direct", "causality", "assumed"; NULL: there is no GPU */
 	double clock_error_us;		    /* of times of GPUs against the CPU's; negative: not known */
 	uint64_t causality_fixes;
 
@@ -391,6 +391,7 @@ typedef struct isc_analysis_options {
 	double from_us, to_us; /* of the session; to_us 0: the end */
 	bool alone;	       /* calls that began before from_us do not count: nobody was to see them end */
 	bool live;	       /* a recorder is still writing it: that it has no end is no damage */
+	double margin_us;      /* error of a GPU's clock when nothing bounds it; 0: 1,000 */
 	const isc_analysis_file *files;
 	size_t file_count;
 	const struct isc_rules *rules;				     /* NULL: the built-in ones */
