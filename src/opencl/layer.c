@@ -14,10 +14,6 @@
 isc_cl_function isc_cl_real[ISC_CL_COUNT];
 isc_cl_function isc_cl_ours[ISC_CL_COUNT];
 
-ISC_API int32_t clGetLayerInfo(uint32_t what, size_t room, void *value, size_t *needs);
-ISC_API int32_t clInitLayer(uint32_t entries, const isc_cl_function *target, uint32_t *entries_of_ours,
-			    const isc_cl_function **ours);
-
 int32_t clGetLayerInfo(uint32_t what, size_t room, void *value, size_t *needs)
 {
 	static const uint32_t version = LAYER_VERSION;

@@ -16,10 +16,6 @@
 
 #include "opencl/opencl.h"
 
-int32_t clGetLayerInfo(uint32_t what, size_t room, void *value, size_t *needs);
-int32_t clInitLayer(uint32_t entries, const isc_cl_function *target, uint32_t *entries_of_ours,
-		    const isc_cl_function **ours);
-
 /* ---- the runtime, as far as the layer calls it ---- */
 
 static bool asked = true, wanted = true;
