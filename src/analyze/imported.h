@@ -11,6 +11,7 @@ typedef struct isc_imported_options {
 	double from_us, to_us; /* to_us 0: the end */
 	double margin_us;      /* error of the GPU's clock when nothing bounds it; 0: 1,000 */
 	size_t memory_bytes;   /* for sorting; 0: as much as is usual */
+	bool lanes;	       /* make them too, for a timeline */
 	void (*progress)(void *self, uint64_t done, uint64_t total); /* may be NULL */
 	void *progress_self;
 } isc_imported_options;

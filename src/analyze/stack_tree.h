@@ -76,5 +76,6 @@ bool isc_build_slow_scopes(isc_build *b, isc_stack_tree *t);
 bool isc_build_lines(isc_build *b, const isc_stack_tree *t);
 bool isc_build_stacks(isc_build *b, const isc_stack_tree *t);
 bool isc_build_paths(isc_build *b, const isc_stack_tree *t);
+bool isc_build_tree(isc_build *b, const isc_stack_tree *t);
 
 #endif

@@ -43,6 +43,8 @@ static isc_status everything(isc_trace *trace, const isc_analysis_options *optio
 	if (st == ISC_OK)
 		st = isc_report_write(a, ISC_REPORT_JSON, out, &err);
 	if (st == ISC_OK)
+		st = isc_report_write(a, ISC_REPORT_HTML, out, &err);
+	if (st == ISC_OK)
 		st = isc_report_summary(a, "report.md", "x.isc", out, &err);
 	*damaged = a != NULL && a->damaged;
 	isc_analysis_free(a);
