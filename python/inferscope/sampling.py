@@ -344,7 +344,7 @@ def profiler_context(
                 try:
                     _save(profiler, name, output_dir, report)
                 except (OSError, ValueError) as error:
-                    warnings.warn(f"inferscope: the profile of {name} is not saved: {error}", stacklevel=3)
+                    warnings.warn(f"inferscope: the profile of {name} is not saved or not shown: {error}", stacklevel=3)
             elif not profiler.state()["running"]:
                 note = profiler.state()["note"]
                 warnings.warn(f"inferscope: {name} was not profiled: {note}", RuntimeWarning, stacklevel=3)

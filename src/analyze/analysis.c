@@ -66,11 +66,7 @@ static void take_overhead(isc_build *b)
 	/* Accounts come behind the events they speak of: where they agree, they were the last word. */
 	a->lost_known = a->complete || a->live || b->accounted == b->stored;
 	/* A recorder at work is always in the middle of something. */
-	a->damaged = !a->live && (b->stats->damaged_chunks > 0 || b->stats->lost_bytes > 0 || b->stats->truncated ||
-				  b->stats->chunks == 0);
-	a->withheld = a->samples.count > 0 ? "nothing was judged: this trace holds no waits or GPU activity"
-		      : b->calls_seen	   ? "nothing was judged: this trace holds no samples or GPU activity"
-					   : "nothing was judged: this trace holds no calls, samples or GPU activity";
+	a->damaged = !a->live && isc_trace_is_damaged(b->trace);
 }
 
 static isc_status build(isc_build *b, isc_error *err)
@@ -100,12 +96,16 @@ static isc_status build(isc_build *b, isc_error *err)
 		isc_build_sort_functions(b);
 	if (st == ISC_OK)
 		st = isc_build_marks(b, err);
+	if (st == ISC_OK)
+		st = isc_build_gpu(b, err);
 	if (st != ISC_OK)
 		return st;
 	b->a->from_us = isc_build_us(b, b->from_ns);
 	b->a->to_us = isc_build_us(b, b->to_ns);
 	take_overhead(b);
-	st = isc_build_warnings(b, err);
+	st = isc_build_verdict(b, err);
+	if (st == ISC_OK)
+		st = isc_build_warnings(b, err);
 	return st == ISC_OK && b->options != NULL && b->options->lanes ? isc_build_lanes(b, err) : st;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/waits.h"
+#include "base/grow.h"
 #include "base/hashmap.h"
 
 #define OPEN_MAX 65536u
@@ -41,22 +42,6 @@ void isc_excerpt_fini(isc_excerpt *s)
 	*s = (isc_excerpt){0};
 }
 
-static bool grow(void *items, size_t count, size_t *room, size_t size)
-{
-	size_t wider = *room != 0 ? *room * 2 : 64;
-	void *grown, *was;
-
-	if (count < *room)
-		return true;
-	memcpy(&was, items, sizeof(was));
-	grown = wider > SIZE_MAX / size ? NULL : realloc(was, wider * size);
-	if (grown == NULL)
-		return false;
-	memcpy(items, &grown, sizeof(grown));
-	*room = wider;
-	return true;
-}
-
 /* Makes room by letting the older half go. */
 static void drop(reading *r)
 {
@@ -72,12 +57,14 @@ static void drop(reading *r)
 static isc_piece *add(reading *r, const isc_event *ev, const lane *l)
 {
 	isc_excerpt *s = r->out;
-	isc_piece *span;
+	isc_piece *span, *bigger;
 
 	if (r->options->most != 0 && s->count >= r->options->most)
 		drop(r);
-	if (!grow(&s->span, s->count, &s->room, sizeof(*s->span)))
+	bigger = isc_grow(s->span, s->count, &s->room, sizeof(*bigger));
+	if (bigger == NULL)
 		return NULL;
+	s->span = bigger;
 	span = &s->span[s->count++];
 	*span = (isc_piece){.start_ns = ev->time_ns,
 			    .end_ns = ev->time_ns,
@@ -121,8 +108,11 @@ static lane *lane_of(reading *r, const isc_event *ev)
 	if (rank == NULL)
 		return NULL;
 	if (*rank == 0) {
-		if (!grow(&r->lanes, r->lane_count, &r->lane_room, sizeof(*r->lanes)))
+		lane *bigger = isc_grow(r->lanes, r->lane_count, &r->lane_room, sizeof(*bigger));
+
+		if (bigger == NULL)
 			return NULL;
+		r->lanes = bigger;
 		r->lanes[r->lane_count++] = (lane){.cpu = ISC_PIECE_NO_CPU};
 		*rank = r->lane_count;
 	}
@@ -132,6 +122,7 @@ static lane *lane_of(reading *r, const isc_event *ev)
 static bool enter(reading *r, lane *l, const isc_event *ev)
 {
 	isc_piece *span = add(r, ev, l);
+	uint64_t *bigger;
 
 	if (span == NULL)
 		return false;
@@ -140,8 +131,10 @@ static bool enter(reading *r, lane *l, const isc_event *ev)
 		span->flags |= ISC_PIECE_RESUMED | (ev->arg == ISC_CALL_THROWN ? ISC_PIECE_THROWN : 0u);
 	if (l->depth >= OPEN_MAX)
 		return true;
-	if (!grow(&l->open, l->depth, &l->room, sizeof(*l->open)))
+	bigger = isc_grow(l->open, l->depth, &l->room, sizeof(*bigger));
+	if (bigger == NULL)
 		return false;
+	l->open = bigger;
 	l->open[l->depth++] = span->order;
 	return true;
 }

@@ -9,6 +9,12 @@
 #define THREADS (1ull << 40) /* keys: threads of a timeline, streams of devices */
 #define STREAMS (2ull << 40)
 
+/* In a trace of ours threads are known by their tid, and have calls of their own. */
+static uint64_t key_of(const isc_lanes_watch *w, const isc_timeline_seen *s)
+{
+	return w->own ? ISC_LANES_TID | (s->tid & UINT32_MAX) : THREADS | s->thread;
+}
+
 static uint32_t name_of(isc_lanes_watch *w, uint32_t name, unsigned class)
 {
 	uint64_t *known = isc_hashmap_put(&w->names, name, NULL);
@@ -42,11 +48,15 @@ static void take_span(void *self, const isc_timeline_seen *s)
 		       .pid = s->pid,
 		       .number = s->tid,
 		       .name = {s->thread_name.at, s->thread_name.len}};
-	isc_lane *lane = isc_lanes_lane(w->lanes, THREADS | s->thread, &as);
+	isc_lane *lane = isc_lanes_lane(w->lanes, key_of(w, s), &as);
 	isc_lane_piece p = piece_of(w, s, 0);
 
-	isc_lanes_add(w->lanes, lane, s->kind == ISC_HOST_SCOPE ? ISC_ROW_SCOPE : ISC_ROW_CALL,
-		      (uint16_t)(s->depth < UINT16_MAX ? s->depth : UINT16_MAX), &p);
+	/* Of our own only calls of the GPU's library come this way: they have the last row to themselves. */
+	if (w->own)
+		isc_lanes_add(w->lanes, lane, ISC_ROW_CALL, ISC_LANES_DEEPEST - 1, &p);
+	else
+		isc_lanes_add(w->lanes, lane, s->kind == ISC_HOST_SCOPE ? ISC_ROW_SCOPE : ISC_ROW_CALL,
+			      (uint16_t)(s->depth < UINT16_MAX ? s->depth : UINT16_MAX), &p);
 }
 
 /* Work of one stream may overlap when the source joins several: what begins before the last ended goes
@@ -72,7 +82,7 @@ static void take_work(void *self, const isc_timeline_seen *s)
 				    s->kind == ISC_GPU_KERNEL ? s->class + 1u
 				    : s->kind <= ISC_GPU_COPY ? ISC_CLASS_COPY + 1u
 							      : ISC_CLASS_OTHER + 1u);
-	uint64_t *from = isc_hashmap_find(&w->lanes->lane_of, THREADS | s->thread);
+	uint64_t *from = isc_hashmap_find(&w->lanes->lane_of, key_of(w, s));
 
 	if (s->call_ns >= 0 && s->call_ns <= s->start_ns && from != NULL) {
 		p.launch_ns = (uint64_t)(s->start_ns - s->call_ns);
@@ -81,9 +91,9 @@ static void take_work(void *self, const isc_timeline_seen *s)
 	isc_lanes_add(w->lanes, lane, ISC_ROW_WORK, row_for(lane, p.start_ns), &p);
 }
 
-void isc_lanes_watch_init(isc_lanes_watch *w, isc_lanes *lanes)
+void isc_lanes_watch_init(isc_lanes_watch *w, isc_lanes *lanes, bool own)
 {
-	*w = (isc_lanes_watch){.lanes = lanes, .watch = {.span = take_span, .work = take_work}};
+	*w = (isc_lanes_watch){.lanes = lanes, .own = own, .watch = {.span = take_span, .work = take_work}};
 	w->watch.self = w;
 }
 

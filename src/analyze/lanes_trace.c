@@ -62,7 +62,7 @@ static struct thread *thread_of(struct reading *r, uint32_t index)
 	uint64_t *place = isc_hashmap_put(&r->thread_of, index, NULL);
 	const isc_trace_thread *info;
 	const isc_trace_process *process;
-	isc_lane as = {.kind = ISC_LANE_THREAD};
+	isc_lane as = {.kind = ISC_LANE_THREAD}, *lane;
 	struct thread *t;
 
 	if (place == NULL)
@@ -81,8 +81,12 @@ static struct thread *thread_of(struct reading *r, uint32_t index)
 		as.number = info->tid;
 		as.name = (isc_text){info->name, strnlen(info->name, sizeof(info->name))};
 	}
-	if (isc_lanes_lane(r->l, (uint64_t)index + 1, &as) != NULL)
-		t->lane = *isc_hashmap_find(&r->l->lane_of, (uint64_t)index + 1);
+	lane = isc_lanes_lane(r->l, ISC_LANES_TID | as.number, &as);
+	if (lane != NULL) {
+		t->lane = (size_t)(lane - r->l->lanes) + 1;
+		/* A call of the GPU's library may have made it, which does not know names. */
+		lane->name = as.name;
+	}
 	return t;
 }
 

@@ -64,7 +64,6 @@ int cmd_dump(int argc, char **argv)
 				     .count = sizeof(table) / sizeof(table[0]),
 				     .option = take_option,
 				     .argument = take_argument};
-	const isc_trace_stats *stats;
 	bool helped = false, printed, damaged;
 	isc_trace *tr = NULL;
 	isc_error err = {0};
@@ -81,8 +80,7 @@ int cmd_dump(int argc, char **argv)
 	if (isc_trace_open(args.trace, &tr, &err) != ISC_OK)
 		return isc_cli_fail(&err, err.status == ISC_ERR_NOMEM ? ISC_EXIT_FAILED : ISC_EXIT_INPUT);
 	printed = isc_dump_write(tr, &args.options, stdout, &err);
-	stats = isc_trace_stats_get(tr);
-	damaged = stats->damaged_chunks > 0 || stats->truncated;
+	damaged = isc_trace_is_damaged(tr);
 	isc_trace_close(tr);
 	if (!printed) {
 		/* Whoever closed the pipe has seen enough. */

@@ -26,6 +26,7 @@ isc_report_request isc_report_request_of(const isc_settings *s, const char *trac
 				    .force = s->force,
 				    .quiet = s->quiet,
 				    .no_bar = s->progress == ISC_PROGRESS_NEVER,
+				    .margin_us = s->sync_error_margin_us,
 				    .shown = s->trace};
 }
 
@@ -227,10 +228,14 @@ static isc_status analyse(const isc_report_request *r, isc_trace **trace, isc_an
 	}
 	options.live = is_being_written(r->trace);
 	options.lanes = has_page(r);
+	options.margin_us = r->margin_us;
 	options.progress = step_bar;
 	options.progress_self = &bar;
 	st = isc_trace_open(r->trace, trace, err);
 	*opened = *trace != NULL;
+	if (st == ISC_ERR_INVALID && r->inputs != NULL)
+		isc_hint(err, "give a trace of inferscope run, torch.profiler or other Chrome JSON, event JSON, or "
+			      "Nsight Systems' .sqlite");
 	if (st == ISC_OK)
 		st = isc_analysis_new(*trace, &options, a, err);
 	isc_bar_end(&bar);

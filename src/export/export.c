@@ -74,7 +74,6 @@ isc_status isc_export_run(isc_trace *trace, const isc_export_options *options, i
 {
 	const isc_sink_class *class = formats[options->format].sink;
 	isc_export_out out = {.write = write, .self = self, .err = err};
-	const isc_trace_stats *stats;
 	isc_arena *arena;
 	isc_status st;
 	isc_sink *sink;
@@ -99,9 +98,8 @@ isc_status isc_export_run(isc_trace *trace, const isc_export_options *options, i
 		isc_export_send(&out, true);
 		st = out.status;
 	}
-	stats = isc_trace_stats_get(trace);
 	result->bytes = out.bytes;
-	result->damaged = stats->damaged_chunks > 0 || stats->truncated;
+	result->damaged = isc_trace_is_damaged(trace);
 	isc_buffer_fini(&out.text);
 	isc_arena_free(arena);
 	isc_cut_fini(&cut);

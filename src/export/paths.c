@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 void isc_paths_fini(isc_paths *p)
 {
 	isc_frames_fini(&p->frames);
@@ -13,29 +15,17 @@ void isc_paths_fini(isc_paths *p)
 	isc_hashmap_fini(&p->by_lane);
 }
 
-static bool grow(void *items, size_t count, size_t *room, size_t size)
-{
-	size_t wider = *room != 0 ? *room * 2 : 256;
-	void *grown, *was;
-
-	if (count < *room)
-		return true;
-	memcpy(&was, items, sizeof(was));
-	grown = wider <= UINT32_MAX ? realloc(was, wider * size) : NULL;
-	if (grown == NULL)
-		return false;
-	memcpy(items, &grown, sizeof(grown));
-	*room = wider;
-	return true;
-}
-
 /* The place below a place; 0: no memory. */
 static size_t step(isc_paths *p, size_t parent, size_t frame)
 {
-	uint64_t *known;
+	isc_path_node *bigger = isc_grow(p->node, p->node_count, &p->node_room, sizeof(*bigger));
+	uint64_t *known = NULL;
 
-	if (frame == SIZE_MAX || (known = isc_hashmap_put(&p->by_step, (uint64_t)parent << 32 | frame, NULL)) == NULL ||
-	    !grow(&p->node, p->node_count, &p->node_room, sizeof(*p->node))) {
+	if (bigger != NULL)
+		p->node = bigger;
+	if (bigger != NULL && frame != SIZE_MAX)
+		known = isc_hashmap_put(&p->by_step, (uint64_t)parent << 32 | frame, NULL);
+	if (known == NULL) {
 		p->failed = true;
 		return 0;
 	}
@@ -48,9 +38,12 @@ static size_t step(isc_paths *p, size_t parent, size_t frame)
 
 static isc_path_row *row_of(isc_paths *p, size_t node, const isc_export_thread *on, const char *state)
 {
+	isc_path_row *bigger = isc_grow(p->row, p->row_count, &p->row_room, sizeof(*bigger));
 	uint64_t *first = isc_hashmap_put(&p->by_place, node, NULL);
 
-	if (first == NULL || !grow(&p->row, p->row_count, &p->row_room, sizeof(*p->row))) {
+	if (bigger != NULL)
+		p->row = bigger;
+	if (first == NULL || bigger == NULL) {
 		p->failed = true;
 		return NULL;
 	}

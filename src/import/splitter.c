@@ -322,22 +322,30 @@ static void end_early(isc_splitter *s)
 	s->begin = s->end;
 }
 
-static isc_status next_event(isc_splitter *s, isc_json_piece *piece, bool *got, isc_error *err)
+/* What the next member or event begins with; negative: there is none, and the text may have ended early. */
+static int look_behind_comma(isc_splitter *s, isc_status *st, isc_error *err)
 {
-	isc_status st = ISC_OK;
-	int c = look(s, &st, err);
-	size_t len;
+	int c = look(s, st, err);
 
 	if (c == ',') {
 		s->begin++;
-		c = look(s, &st, err);
+		c = look(s, st, err);
 	}
-	if (st != ISC_OK)
-		return st;
-	if (c < 0) {
+	if (*st != ISC_OK)
+		return -1;
+	if (c < 0)
 		end_early(s);
-		return ISC_OK;
-	}
+	return c;
+}
+
+static isc_status next_event(isc_splitter *s, isc_json_piece *piece, bool *got, isc_error *err)
+{
+	isc_status st = ISC_OK;
+	int c = look_behind_comma(s, &st, err);
+	size_t len;
+
+	if (c < 0)
+		return st;
 	if (c == ']' && s->began) {
 		s->begin++;
 		s->where = s->top_object ? IN_OBJECT : AT_END;
@@ -392,19 +400,11 @@ static size_t measure_word(isc_splitter *s, isc_status *st, isc_error *err)
 static isc_status next_member(isc_splitter *s, isc_json_piece *piece, bool *got, isc_error *err)
 {
 	isc_status st = ISC_OK;
-	int c = look(s, &st, err);
+	int c = look_behind_comma(s, &st, err);
 	size_t len;
 
-	if (c == ',') {
-		s->begin++;
-		c = look(s, &st, err);
-	}
-	if (st != ISC_OK)
+	if (c < 0)
 		return st;
-	if (c < 0) {
-		end_early(s);
-		return ISC_OK;
-	}
 	if (c == '}') {
 		s->begin++;
 		s->where = AT_END;

@@ -11,7 +11,7 @@
 #define US 1e3 /* nanoseconds */
 #define NAME_MAX_LEN 80u
 #define ROWS_MAX 25u
-#define GPUS_IN_SUMMARY 3u
+#define GPUS_IN_SUMMARY 2u
 
 static void add_name(isc_buffer *out, isc_string s)
 {
@@ -139,7 +139,7 @@ void isc_gpu_words_summary(const isc_analysis *a, const char *prefix, isc_buffer
 	size_t shown = 0, seen = f != NULL ? count_seen(f) : 0;
 	isc_units u, v, w, x;
 
-	for (size_t i = 0; i < seen && i < f->gpu_count && shown < GPUS_IN_SUMMARY; i++) {
+	for (size_t i = 0; seen > 0 && i < f->gpu_count && shown < GPUS_IN_SUMMARY; i++) {
 		const isc_facts_gpu *g = &f->gpus[i];
 		int most = 0;
 
@@ -158,8 +158,7 @@ void isc_gpu_words_summary(const isc_analysis *a, const char *prefix, isc_buffer
 		shown++;
 	}
 	if (seen > shown)
-		isc_buffer_format(out, "%s... and %s more GPUs are in the report\n", prefix,
-				  isc_units_count(&u, seen - shown));
+		isc_buffer_format(out, "%s... and %s more in the report\n", prefix, isc_units_count(&u, seen - shown));
 }
 
 /* ---- sections ---- */
@@ -215,7 +214,9 @@ static void write_idle(const isc_analysis *a, isc_buffer *out)
 	if (a->clock_error_us >= 0)
 		isc_buffer_format(out, " The clocks of CPU and GPU may differ by %s (%s).",
 				  isc_units_time(&u, a->clock_error_us),
-				  strcmp(a->clock_sync, "assumed") == 0 ? "assumed" : "from calls and their work");
+				  strcmp(a->clock_sync, "assumed") == 0	 ? "assumed"
+				  : strcmp(a->clock_sync, "direct") == 0 ? "the GPU's clock was read"
+									 : "from calls and their work");
 	isc_buffer_text(out, "\n\n");
 	for (size_t i = 0; i < f->gpu_count && shown < ROWS_MAX; i++) {
 		const isc_facts_gpu *g = &f->gpus[i];

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "report/gpu_words.h"
 #include "report/report.h"
+#include "report/verdict_words.h"
 #include "report/words.h"
 
 #define PREFIX "inferscope: "
@@ -15,7 +16,7 @@
 #define INPUT_MAX 160u /* of an imported trace's name and kind */
 #define NAME_MAX_LEN 40u
 /* Warnings that are shown in full; the rest is counted: twelve lines at most. */
-#define WARNINGS_MAX 4u
+#define WARNINGS_MAX 3u
 #define FUNCTIONS_MAX 3u
 
 static void begin(isc_buffer *out)
@@ -71,6 +72,18 @@ static void write_time(const isc_analysis *a, isc_buffer *out)
 			  isc_units_percent(&w, t->waiting_us / t->wall_us * 100), isc_units_time(&x, t->wall_us));
 }
 
+/* The first of a list has its place too, unless its name says it: "(module infer.py)". */
+static void add_function(isc_buffer *out, const isc_analysis_function *f, bool first)
+{
+	isc_buffer_text(out, first ? "" : ", ");
+	isc_words_escaped(out, f, isc_words_function, isc_text_terminal, NAME_MAX_LEN);
+	if (first && f->file.len > 0 && f->name.len > 0 && f->name.at[0] != '<') {
+		isc_buffer_text(out, " (");
+		isc_words_escaped(out, f, isc_words_place, isc_text_terminal, COMMAND_MAX);
+		isc_buffer_text(out, ")");
+	}
+}
+
 static void write_functions(const isc_analysis *a, isc_buffer *out)
 {
 	const isc_analysis_function *top[FUNCTIONS_MAX];
@@ -84,13 +97,7 @@ static void write_functions(const isc_analysis *a, isc_buffer *out)
 	begin(out);
 	isc_buffer_text(out, "most time in: ");
 	for (size_t i = 0; i < n; i++) {
-		isc_buffer_text(out, i > 0 ? ", " : "");
-		isc_words_escaped(out, top[i], isc_words_function, isc_text_terminal, NAME_MAX_LEN);
-		if (i == 0 && top[i]->file.len > 0 && top[i]->name.len > 0 && top[i]->name.at[0] != '<') {
-			isc_buffer_text(out, " (");
-			isc_words_escaped(out, top[i], isc_words_place, isc_text_terminal, COMMAND_MAX);
-			isc_buffer_text(out, ")");
-		}
+		add_function(out, top[i], i == 0);
 		isc_buffer_format(out, " %s (%s)", isc_units_time(&u, top[i]->self_us),
 				  isc_units_percent(&v, all_us > 0 ? top[i]->self_us / all_us * 100 : -1));
 		if (i == 0 && top[i]->traced) {
@@ -112,13 +119,7 @@ static void write_hottest(const isc_analysis *a, isc_buffer *out)
 	begin(out);
 	isc_buffer_text(out, "CPU time in: ");
 	for (size_t i = 0; i < n; i++) {
-		isc_buffer_text(out, i > 0 ? ", " : "");
-		isc_words_escaped(out, top[i], isc_words_function, isc_text_terminal, NAME_MAX_LEN);
-		if (i == 0 && top[i]->file.len > 0 && top[i]->name.len > 0 && top[i]->name.at[0] != '<') {
-			isc_buffer_text(out, " (");
-			isc_words_escaped(out, top[i], isc_words_place, isc_text_terminal, COMMAND_MAX);
-			isc_buffer_text(out, ")");
-		}
+		add_function(out, top[i], i == 0);
 		isc_buffer_format(out, " %s", isc_units_percent(&u, top[i]->cpu_self_us / a->samples.us * 100));
 	}
 	isc_buffer_format(out, "%s of %s, by %s samples", n == 0 ? "nothing known" : "",
@@ -225,6 +226,7 @@ isc_status isc_report_summary(const isc_analysis *a, const char *report, const c
 			      isc_error *err)
 {
 	write_program(a, out);
+	isc_verdict_summary(a, PREFIX, out);
 	isc_gpu_words_summary(a, PREFIX, out);
 	write_time(a, out);
 	if (a->samples.count >= ISC_SAMPLES_ENOUGH && a->samples.us > 0)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/grow.h"
 #include "base/hashmap.h"
 #include "symbol/elf.h"
 #include "symbol/module.h"
@@ -45,19 +46,6 @@ void isc_namer_free(isc_namer *n)
 	free(n);
 }
 
-static void *grow(void *items, size_t count, size_t *room, size_t size)
-{
-	size_t more = *room != 0 ? *room * 2 : 64;
-	void *bigger;
-
-	if (count < *room)
-		return items;
-	bigger = realloc(items, more * size);
-	if (bigger != NULL)
-		*room = more;
-	return bigger;
-}
-
 /* ---- what there is ----------------------------------------------------------- */
 
 static uint64_t hash_of(const char *text, size_t len)
@@ -89,7 +77,7 @@ static void add_module(isc_namer *n, uint32_t process, uint32_t id, const void *
 		return;
 	if (*same == 0 ||
 	    !isc_symbols_is(n->module[*same - 1], text + head.build_len, head.path_len, build, head.build_len)) {
-		bigger = grow(n->module, n->modules, &n->modules_room, sizeof(*bigger));
+		bigger = isc_grow(n->module, n->modules, &n->modules_room, sizeof(*bigger));
 		if (bigger == NULL)
 			return;
 		n->module = bigger;
@@ -115,7 +103,7 @@ void isc_namer_define(isc_namer *n, uint32_t process, uint32_t id, uint16_t type
 		return;
 	if (n->first == n->places)
 		n->first = n->places = 0;
-	bigger = grow(n->place, n->places, &n->places_room, sizeof(*bigger));
+	bigger = isc_grow(n->place, n->places, &n->places_room, sizeof(*bigger));
 	if (bigger == NULL)
 		return;
 	n->place = bigger;

@@ -133,6 +133,16 @@ static size_t lower(const char *name, size_t len, char *out)
 	return n;
 }
 
+/* The library of that name has kernels of every class. */
+static void blank_library(char *text, size_t len)
+{
+	static const char library[] = "fbgemm";
+	char *at;
+
+	while ((at = memmem(text, len, library, sizeof(library) - 1)) != NULL)
+		memset(at, ' ', sizeof(library) - 1);
+}
+
 static bool holds(const char *text, size_t len, const char *word)
 {
 	return memmem(text, len, word, strlen(word)) != NULL;
@@ -143,6 +153,7 @@ enum isc_gpu_class isc_gpu_class_of(const char *name, size_t len)
 	char text[LOOKED_AT];
 	size_t n = lower(name, len, text);
 
+	blank_library(text, n);
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (holds(text, n, words[i].word))
 			return (enum isc_gpu_class)words[i].class;

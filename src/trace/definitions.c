@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "trace/records.h"
 
 #define ENTRY_BYTES 96u /* an entry with its place in the map, which may be half empty */
@@ -17,22 +18,9 @@ void isc_definitions_fini(isc_definitions *d)
 	*d = (isc_definitions){0};
 }
 
-static void *grow(void *items, size_t count, size_t *room, size_t size)
-{
-	size_t more = *room ? *room * 2 : 64;
-	void *bigger;
-
-	if (count < *room)
-		return items;
-	bigger = realloc(items, more * size);
-	if (bigger != NULL)
-		*room = more;
-	return bigger;
-}
-
 static isc_status add(isc_definitions *d, const isc_definition *definition)
 {
-	isc_definition *bigger = grow(d->entry, d->count, &d->room, sizeof(*bigger));
+	isc_definition *bigger = isc_grow(d->entry, d->count, &d->room, sizeof(*bigger));
 	uint64_t *at;
 
 	if (bigger == NULL)
@@ -51,7 +39,7 @@ static isc_status add(isc_definitions *d, const isc_definition *definition)
 
 isc_status isc_definitions_load(isc_definitions *d, uint32_t process, const uint8_t *raw, size_t len)
 {
-	void **bigger = grow(d->block, d->blocks, &d->blocks_room, sizeof(*bigger));
+	void **bigger = isc_grow(d->block, d->blocks, &d->blocks_room, sizeof(*bigger));
 	isc_definition def = {.process = process};
 	isc_status st = ISC_OK;
 	uint8_t *copy;

@@ -253,6 +253,13 @@ const isc_trace_stats *isc_trace_stats_get(const isc_trace *tr)
 	return &tr->stats;
 }
 
+bool isc_trace_is_damaged(const isc_trace *tr)
+{
+	const isc_trace_stats *s = isc_trace_stats_get(tr);
+
+	return s->damaged_chunks > 0 || s->lost_bytes > 0 || s->truncated || s->chunks == 0;
+}
+
 const char *isc_trace_meta(const isc_trace *tr, size_t *len)
 {
 	*len = tr->state.meta.len;

@@ -43,6 +43,9 @@ void isc_trace_close(isc_trace *tr); /* NULL is fine */
 const isc_file_header *isc_trace_header(const isc_trace *tr);
 const isc_trace_stats *isc_trace_stats_get(const isc_trace *tr);
 
+/* Is there something in the file that cannot be read, or nothing that can? */
+bool isc_trace_is_damaged(const isc_trace *tr);
+
 /* The session's facts: one JSON object as text, or NULL. */
 const char *isc_trace_meta(const isc_trace *tr, size_t *len);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "trace/totals_lane.h"
 
 /* A leave looks this far down for its enter: deeper than any stack that did not
@@ -60,20 +61,6 @@ void isc_totals_free(isc_totals *t)
 	free(t);
 }
 
-/* Room for one more item of an array; NULL: no memory, and nothing has changed. */
-static void *grow(void *items, size_t count, size_t *room, size_t size)
-{
-	size_t more = *room ? *room * 2 : 16;
-	void *bigger;
-
-	if (count < *room)
-		return items;
-	bigger = realloc(items, more * size);
-	if (bigger != NULL)
-		*room = more;
-	return bigger;
-}
-
 /* Enters index count under key; false: no memory. */
 static bool enter(isc_hashmap *map, uint64_t key, size_t index)
 {
@@ -86,7 +73,7 @@ static bool enter(isc_hashmap *map, uint64_t key, size_t index)
 
 #define ADD(t, array, count_, room_, map, key, weigh) \
 	do { \
-		void *bigger_ = grow((t)->array, (t)->count_, &(t)->room_, sizeof(*(t)->array)); \
+		void *bigger_ = isc_grow((t)->array, (t)->count_, &(t)->room_, sizeof(*(t)->array)); \
 		if (bigger_ == NULL) \
 			return NULL; \
 		(t)->array = bigger_; \
@@ -279,7 +266,7 @@ isc_totals_lane *isc_totals_lane_of(isc_totals *t, uint32_t process, uint32_t th
 			return lane;
 	}
 	total = thread_of(t, process, thread);
-	bigger = total != NULL ? grow(t->lanes, t->lane_count, &t->lane_room, sizeof(*t->lanes)) : NULL;
+	bigger = total != NULL ? isc_grow(t->lanes, t->lane_count, &t->lane_room, sizeof(*t->lanes)) : NULL;
 	if (bigger == NULL)
 		return NULL;
 	t->lanes = bigger;
@@ -299,7 +286,7 @@ isc_totals_lane *isc_totals_lane_of(isc_totals *t, uint32_t process, uint32_t th
 
 bool isc_totals_lane_push(isc_totals_lane *lane, isc_totals_open open)
 {
-	isc_totals_open *bigger = grow(lane->open, lane->depth, &lane->room, sizeof(open));
+	isc_totals_open *bigger = isc_grow(lane->open, lane->depth, &lane->room, sizeof(open));
 
 	if (bigger == NULL)
 		return false;

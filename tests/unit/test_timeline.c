@@ -304,6 +304,7 @@ static void classes_come_from_names(void **state)
 		{"ampere_sgemm_128x64_tn", ISC_CLASS_GEMM},
 		{"nvjet_tst_192x192_64x4", ISC_CLASS_GEMM},
 		{"Cijk_Ailk_Bljk_HHS_BH_MT128x128", ISC_CLASS_GEMM},
+		{"fbgemm_gpu::permute_indices_weights_kernel", ISC_CLASS_COPY},
 		{"void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits>", ISC_CLASS_ATTENTION},
 		{"fmha_cutlassF_f16_aligned_64x64", ISC_CLASS_ATTENTION},
 		{"paged_attention_v2_kernel", ISC_CLASS_ATTENTION},
