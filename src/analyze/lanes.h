@@ -20,7 +20,7 @@
 #include "analyze/analysis.h"
 #include "analyze/names.h"
 
-#define ISC_LANES_PIECES 100000u /* in all; a page of 1 MB holds them */
+#define ISC_LANES_PIECES 64000u /* in all; a page of 1 MB holds them */
 #define ISC_LANES_MOST 400u	 /* lanes; threads beyond them are counted */
 #define ISC_LANES_DEEPEST 48u	 /* rows of calls of one thread; deeper ones are counted */
 #define ISC_LANES_KEPT 16u	 /* stretches with a finer grain */

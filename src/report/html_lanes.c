@@ -25,7 +25,7 @@ static uint64_t unit_of(const isc_lanes *l)
 {
 	uint64_t span = l->to_ns > l->from_ns ? l->to_ns - l->from_ns : 0;
 
-	return span < 20000000000ull ? 10 : span < 1000000000000ull ? 100 : 1000;
+	return span < 2000000000ull ? 10 : span < 200000000000ull ? 100 : 1000;
 }
 
 static val *short_text(struct json *j, isc_text text)

@@ -3,6 +3,8 @@
  * Of each row: start and end of its pieces in microseconds, their names, how many each stands for, and
  * the sum of covered time before each, so that the coverage of any stretch is one subtraction. */
 
+var STREAMS_FIRST = 4;
+
 function numbersOf(bytes) {
 	var at = 0;
 	return function () {
@@ -58,10 +60,9 @@ function laneNote(lane) {
 	return lane.kind === "thread" ? "thread " + lane.number + (lane.focus ? ", focus" : "") : lane.kind === "stream" ? "stream " + lane.number : "";
 }
 
-/* Threads that matter first, each GPU behind them, counters last. */
+/* The busiest streams of GPUs, which are thin, then the threads that matter, then all else; counters last. */
 function laneOrder(a, b) {
-	var rank = function (l) { return l.focus ? 0 : l.kind === "stream" ? 1 : l.kind === "thread" ? 2 : 3; };
-	return rank(a) - rank(b) || b.weight - a.weight || a.index - b.index;
+	return a.rank - b.rank || b.weight - a.weight || a.index - b.index;
 }
 
 function readLanes() {
@@ -82,6 +83,8 @@ function readLanes() {
 	});
 	if (!o.lanes.some(function (l) { return l.focus; }))
 		o.lanes.filter(function (l) { return l.kind === "thread"; }).sort(function (a, b) { return b.weight - a.weight; }).slice(0, 1).forEach(function (l) { l.focus = true; });
+	o.lanes.filter(function (l) { return l.kind === "stream"; }).sort(function (a, b) { return b.weight - a.weight; }).forEach(function (l, i) { l.rank = i < STREAMS_FIRST ? 0 : 3; });
+	o.lanes.forEach(function (l) { l.rank = l.kind === "stream" ? l.rank : l.focus ? 1 : l.kind === "thread" ? 2 : 4; });
 	o.order = o.lanes.slice().sort(laneOrder);
 	return o;
 }

@@ -12,6 +12,7 @@ function makeTimeline() {
 	var o = readLanes();
 	if (!o)
 		return null;
+	o.labels = [];
 	var section = openSection("timeline", "Timeline"), heading = el("h2", { id: "timeline-title" });
 	var ruler = el("canvas", { "aria-hidden": "true" }), canvas = el("canvas", { "aria-hidden": "true" }), over = el("canvas", { "aria-hidden": "true" }), map = el("canvas", { "aria-hidden": "true" });
 	var stage = el("div", { class: "stage" }, canvas, over), spacer = el("div", { class: "spacer" }, stage);
@@ -88,7 +89,7 @@ function makeTimeline() {
 		for (i = 0; i < f.texts.length; i += 6) {
 			var v = f.texts[i + 4], room = f.texts[i + 1] - f.texts[i] - 8 * ratio, many = f.texts[i + 5];
 			context.fillStyle = inkOn("rgb(" + (v & 255) + "," + (v >> 8 & 255) + "," + (v >> 16 & 255) + ")");
-			context.fillText(fit(context, (many > 1 ? "x" + count(many) + " " : "") + o.names[f.texts[i + 3]], room), f.texts[i] + 4 * ratio, (f.texts[i + 2] + 12) * ratio);
+			context.fillText(fit(context, (many > 1 ? "x" + count(many) + " " : "") + o.labels[f.texts[i + 3]], room), f.texts[i] + 4 * ratio, (f.texts[i + 2] + 12) * ratio);
 		}
 		shape.bands.forEach(function (band) {
 			if (band.counter && band.y - s.scroll < f.height / ratio && band.y + band.h > s.scroll)
@@ -109,7 +110,7 @@ function makeTimeline() {
 				return;
 			context.font = "600 " + 12 * ratio + "px Inter, system-ui, sans-serif";
 			context.fillStyle = colour("ink");
-			var fold = lane.kind === "thread" && lane.rows.some(function (r) { return r.kind === "call"; }) ? (lane.open ? "\u25be " : "\u25b8 ") : "";
+			var fold = lane.kind === "thread" && lane.rows.some(function (r) { return r.kind === "call"; }) ? (lane.open > 1 || (lane.open && !lane.deep) ? "\u25be " : lane.open ? "\u25bf " : "\u25b8 ") : "";
 			if (narrow)
 				return;
 			context.fillText(fit(context, fold + laneTitle(lane), f.left - 16 * ratio), 10 * ratio, (y + 12) * ratio);
@@ -218,7 +219,7 @@ function makeTimeline() {
 					var a = whole.t0 + x / w * (whole.t1 - whole.t0), b = whole.t0 + (x + step) / w * (whole.t1 - whole.t0);
 					list.push(covered(row, a, b) / (b - a));
 				}
-				return { list: list, colour: lane.kind === "stream" ? "g-gemm" : "s-native", words: laneTitle(lane) + (lane.kind === "stream" ? " busy" : " on a CPU") };
+				return { list: list, colour: lane.kind === "stream" ? "g-gemm" : "s-native", words: laneTitle(lane) + (lane.kind === "stream" ? " busy" : row.kind === "run" ? " on a CPU" : " in calls") };
 			}) };
 		context.font = "10.5px Inter, system-ui, sans-serif";
 		s.mapCache.rows.forEach(function (row, i) {
@@ -325,11 +326,11 @@ function makeTimeline() {
 			key = o.states[hit.row.name[hit.i]];
 			return key === "on_cpu" ? "on a CPU" : stateWords(key);
 		}
-		return o.names[hit.row.name[hit.i]];
+		return o.labels[hit.row.name[hit.i]];
 	}
 	function placeOf(hit) {
 		var state = hit.row.kind === "run" || hit.row.kind === "wait", n = hit.row.name[hit.i];
-		return state || !o.files[n] ? "" : shortFile(o.files[n]) + (o.lines[n] ? ":" + o.lines[n] : "");
+		return state ? "" : !o.files[n] ? (o.labels[n] !== o.names[n] ? o.names[n] : "") : shortFile(o.files[n]) + (o.lines[n] ? ":" + o.lines[n] : "");
 	}
 	function linesOf(hit) {
 		var r = hit.row, i = hit.i, many = r.count[i] > 1;
@@ -515,7 +516,7 @@ function makeTimeline() {
 		var y = e.clientY - view.getBoundingClientRect().top + s.scroll;
 		o.order.forEach(function (lane) {
 			if (lane.kind === "thread" && y >= lane.y && y < lane.y + lane.h) {
-				lane.open = !lane.open;
+				lane.open = lane.open === 0 ? 1 : lane.open === 1 && lane.deep ? 2 : 0;
 				shape = layout(o);
 				s.hover = s.selected = null;
 				redraw();

@@ -4,6 +4,7 @@
  * several pieces share a pixel, it shows how much of its time they cover. */
 
 var BAND = { state: 12, row: 17, work: 18, counter: 34, gap: 10, label: 150, ruler: 24 };
+var CALLS_SHOWN = 18;
 var TEXT_FROM = 30; /* pixels that a name needs */
 
 function packed(css) {
@@ -27,9 +28,18 @@ function palette(o) {
 	p.native = packed(colour("s-native"));
 	p.scopes = ["scope-a", "scope-b", "scope-c", "scope-d"].map(function (c) { return packed(colour(c)); });
 	o.names.forEach(function (name, i) {
+		o.labels[i] = pieceLabel(o, i);
 		p.names[i] = o.classes[i] ? packed(colour(classColour(o.classes[i]))) : mixed(p.python, p.panel, 0.72 + 0.28 * ((i * 7) % 5) / 4);
 	});
 	return p;
+}
+
+/* "path/file.py(12): name" of other tools is shown as its name. */
+function pieceLabel(o, i) {
+	var name = o.names[i], at = name.lastIndexOf("): ");
+	if (!o.files[i] && at > 0 && /\(\d+$/.test(name.slice(0, at)))
+		return name.slice(at + 3) === "<module>" ? "(module " + name.slice(0, name.lastIndexOf("(", at)).split("/").pop() + ")" : name.slice(at + 3);
+	return functionName({ name: name, file: o.files[i] });
 }
 
 function pieceColour(p, row, i) {
@@ -45,15 +55,17 @@ function layout(o) {
 		var top = y, rows = { scope: [], call: [], work: [], counter: [] };
 		lane.rows.forEach(function (r) { if (rows[r.kind]) rows[r.kind].push(r); });
 		["scope", "call", "work"].forEach(function (k) { rows[k].sort(function (a, b) { return a.depth - b.depth; }); });
+		/* How many rows of calls are shown: none, the first, or all. */
 		if (lane.open === undefined)
-			lane.open = lane.kind !== "thread" || place < 6;
+			lane.open = lane.kind !== "thread" || place < 6 ? 1 : 0;
+		lane.deep = rows.call.length > CALLS_SHOWN;
 		if (lane.rows.some(function (r) { return r.kind === "run" || r.kind === "wait"; })) {
 			bands.push({ lane: lane, y: y, h: BAND.state, rows: lane.rows.filter(function (r) { return r.kind === "run"; }).concat(lane.rows.filter(function (r) { return r.kind === "wait"; })) });
 			y += BAND.state + 1;
 		}
 		rows.scope.forEach(function (r) { bands.push({ lane: lane, y: y, h: BAND.row - 1, rows: [r] }); y += BAND.row; });
 		if (lane.open)
-			rows.call.forEach(function (r) { bands.push({ lane: lane, y: y, h: BAND.row - 1, rows: [r] }); y += BAND.row; });
+			rows.call.slice(0, lane.open > 1 ? Infinity : CALLS_SHOWN).forEach(function (r) { bands.push({ lane: lane, y: y, h: BAND.row - 1, rows: [r] }); y += BAND.row; });
 		rows.work.slice(0, lane.open ? 8 : 1).forEach(function (r) { bands.push({ lane: lane, y: y, h: BAND.work - 1, rows: [r] }); y += BAND.work; });
 		rows.counter.forEach(function (r) { bands.push({ lane: lane, y: y, h: BAND.counter, rows: [r], counter: true }); y += BAND.counter + 2; });
 		y = Math.max(y, top + 32);
