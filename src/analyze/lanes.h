@@ -21,9 +21,9 @@
 #include "analyze/names.h"
 
 #define ISC_LANES_PIECES 64000u /* in all; a page of 1 MB holds them */
-#define ISC_LANES_MOST 400u	 /* lanes; threads beyond them are counted */
-#define ISC_LANES_DEEPEST 48u	 /* rows of calls of one thread; deeper ones are counted */
-#define ISC_LANES_KEPT 16u	 /* stretches with a finer grain */
+#define ISC_LANES_MOST 400u	/* lanes; threads beyond them are counted */
+#define ISC_LANES_DEEPEST 48u	/* rows of calls of one thread; deeper ones are counted */
+#define ISC_LANES_KEPT 16u	/* stretches with a finer grain */
 
 #define ISC_LANES_TID (4ull << 40)  /* keys of threads of a trace of ours: that, and the tid */
 #define ISC_LANES_ON_CPU ISC_STATES /* a state of rows: what it did there is not known from moment to moment */
