@@ -66,7 +66,6 @@ static void take_overhead(isc_build *b)
 	a->lost_known = a->complete || a->live || b->accounted == b->stored;
 	/* A recorder at work is always in the middle of something. */
 	a->damaged = !a->live && isc_trace_is_damaged(b->trace);
-	a->withheld = "nothing was judged: this version has no rules for it yet";
 }
 
 static isc_status build(isc_build *b, isc_error *err)
@@ -96,12 +95,15 @@ static isc_status build(isc_build *b, isc_error *err)
 		isc_build_sort_functions(b);
 	if (st == ISC_OK)
 		st = isc_build_marks(b, err);
+	if (st == ISC_OK)
+		st = isc_build_gpu(b, err);
 	if (st != ISC_OK)
 		return st;
 	b->a->from_us = isc_build_us(b, b->from_ns);
 	b->a->to_us = isc_build_us(b, b->to_ns);
 	take_overhead(b);
-	return isc_build_warnings(b, err);
+	st = isc_build_verdict(b, err);
+	return st == ISC_OK ? isc_build_warnings(b, err) : st;
 }
 
 isc_status isc_analysis_new(isc_trace *trace, const isc_analysis_options *options, isc_analysis **out, isc_error *err)
@@ -130,7 +132,7 @@ isc_status isc_analysis_new(isc_trace *trace, const isc_analysis_options *option
 	if (st == ISC_OK)
 		*out = b.a;
 	else
-		isc_arena_free(b.arena);
+		isc_analysis_free(b.a);
 	return st;
 }
 

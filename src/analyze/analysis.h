@@ -18,6 +18,7 @@
 #include "trace/reader.h"
 
 struct isc_import;
+struct isc_rules;
 
 /* Raw bytes that may hold anything, NULs included. */
 typedef struct isc_text {
@@ -223,6 +224,39 @@ typedef struct isc_analysis_samples {
 /* With fewer samples no share is worth printing: 200 tell 50% from 43%. */
 #define ISC_SAMPLES_ENOUGH 200u
 
+/* A rule that fired: its metric lies above its threshold. */
+typedef struct isc_analysis_evidence {
+	const char *rule;   /* its id */
+	const char *metric; /* "gil_wait_pct" */
+	double value, threshold;
+	int64_t device_id; /* -1: of no device */
+} isc_analysis_evidence;
+
+/* Why it is slow, in one sentence and in numbers. */
+typedef struct isc_analysis_verdict {
+	const char *bottleneck; /* cpu_bound, gpu_bound, memory_bound, balanced or unknown */
+	const char *cause;	/* id of the rule that won; NULL: none */
+	double share;		/* percent of the window that it takes; negative: not known */
+	int64_t device_id;	/* -1: of no device */
+	double confidence;	/* 0 to 1 */
+	isc_text headline;	/* one sentence, with names of the program in it; empty: none */
+	isc_analysis_evidence *evidence;
+	size_t evidence_count; /* the one that won first */
+	isc_text *would_change;
+	size_t would_change_count;
+	const char *withheld; /* why no verdict is given; NULL: one is */
+} isc_analysis_verdict;
+
+/* What to change, the most that it can save first. */
+typedef struct isc_analysis_suggestion {
+	const char *rule;
+	isc_text title; /* "Move tokenise() off this thread" */
+	isc_text where; /* function and file:line, or kernel; empty: not known */
+	isc_text why;	/* what was seen there */
+	isc_text check; /* how to find out whether it helps */
+	double saves_at_most_us;
+} isc_analysis_suggestion;
+
 typedef struct isc_analysis_warning {
 	const char *id; /* "lost_events": the same in every version */
 	char *text;	/* one sentence */
@@ -245,7 +279,10 @@ typedef struct isc_analysis {
 
 	double from_us, to_us; /* what the figures below are about */
 	const char *why;       /* "the whole run", ... */
-	const char *withheld;  /* why no verdict is given */
+	isc_analysis_verdict verdict;
+	isc_analysis_suggestion *suggestions; /* best first */
+	size_t suggestion_count;
+	const char **gpu_bottleneck; /* of each GPU of the timeline; NULL: there is none */
 
 	isc_analysis_process *processes;
 	size_t process_count;
@@ -294,7 +331,7 @@ typedef struct isc_analysis {
 	/* GPUs, and traces of other tools. */
 	const isc_timeline_facts *timeline; /* NULL: no GPU was recorded */
 	const struct isc_import *import;    /* what was imported; NULL: a trace of ours */
-	const char *clock_sync;		    /* "causality", "assumed"; NULL: there is no GPU */
+	const char *clock_sync;		    /* "direct", "causality", "assumed"; NULL: there is no GPU */
 	double clock_error_us;		    /* of times of GPUs against the CPU's; negative: not known */
 	uint64_t causality_fixes;
 
@@ -313,8 +350,10 @@ typedef struct isc_analysis_options {
 	double from_us, to_us; /* of the session; to_us 0: the end */
 	bool alone;	       /* calls that began before from_us do not count: nobody was to see them end */
 	bool live;	       /* a recorder is still writing it: that it has no end is no damage */
+	double margin_us;      /* error of a GPU's clock when nothing bounds it; 0: 1,000 */
 	const isc_analysis_file *files;
 	size_t file_count;
+	const struct isc_rules *rules;				     /* NULL: the built-in ones */
 	void (*progress)(void *self, uint64_t done, uint64_t total); /* may be NULL */
 	void *progress_self;
 } isc_analysis_options;

@@ -9,6 +9,7 @@
 
 #include "analyze/build.h"
 #include "analyze/imported_warnings.h"
+#include "analyze/verdict.h"
 #include "import/import.h"
 #include "timeline/timeline.h"
 
@@ -209,7 +210,6 @@ static void take_whole(isc_analysis *a, const isc_imported_options *options)
 	a->why = options != NULL && options->scope != NULL ? "the scope, from its first entry to its last exit"
 		 : cut					   ? "the time that was asked for"
 							   : "the whole trace";
-	a->withheld = "nothing was judged: this version has no rules for it yet";
 	a->budget_pct = a->measured_pct = a->recorder_cpu_pct = a->switches_pct = -1;
 	a->samples.covered_pct = a->minor_faults = a->major_faults = -1;
 	a->complete = a->lost_known = true;
@@ -221,13 +221,30 @@ static void take_whole(isc_analysis *a, const isc_imported_options *options)
 	a->lost_known = !a->damaged;
 }
 
+/* Threads have no states here: what is judged is the devices. */
+static isc_status reach_verdict(isc_analysis *a, isc_arena *arena, const isc_imported_options *options, isc_error *err)
+{
+	isc_judge j = {.a = a, .arena = arena};
+	isc_rules own;
+
+	if (options != NULL && options->rules != NULL)
+		return isc_verdict_reach(&j, options->rules, a, err);
+	isc_rules_init(&own);
+	return isc_verdict_reach(&j, &own, a, err);
+}
+
 static isc_status fill(isc_analysis *a, isc_arena *arena, const isc_imported_options *options, isc_error *err)
 {
+	isc_status st;
+
 	take_whole(a, options);
 	if (!take_processes(a, arena) || !take_threads(a, arena) || !take_scopes(a, arena) ||
 	    !take_functions(a, arena) || !take_marks(a, arena))
 		return isc_build_no_memory(err);
 	take_clock(a);
+	st = reach_verdict(a, arena, options, err);
+	if (st != ISC_OK)
+		return st;
 	isc_imported_warn(a, arena);
 	return arena->failed ? isc_build_no_memory(err) : ISC_OK;
 }

@@ -7,10 +7,11 @@
 #include "analyze/analysis.h"
 
 typedef struct isc_imported_options {
-	const char *scope;     /* from its first entry to its last exit; NULL: all */
-	double from_us, to_us; /* to_us 0: the end */
-	double margin_us;      /* error of the GPU's clock when nothing bounds it; 0: 1,000 */
-	size_t memory_bytes;   /* for sorting; 0: as much as is usual */
+	const char *scope;	       /* from its first entry to its last exit; NULL: all */
+	double from_us, to_us;	       /* to_us 0: the end */
+	double margin_us;	       /* error of the GPU's clock when nothing bounds it; 0: 1,000 */
+	size_t memory_bytes;	       /* for sorting; 0: as much as is usual */
+	const struct isc_rules *rules; /* NULL: the built-in ones */
 	void (*progress)(void *self, uint64_t done, uint64_t total); /* may be NULL */
 	void *progress_self;
 } isc_imported_options;

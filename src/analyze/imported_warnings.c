@@ -167,8 +167,8 @@ static void about_parts(struct warnings *w)
 	if (w->a->function_count == 0)
 		warn(w, NOTE, "no_calls", "record with stacks", "the trace has no functions or operators of the CPU");
 	warn(w, NOTE, "no_samples", NULL,
-	     "imported traces hold no samples, memory or states of threads: verdict, suggestions, breakdown, "
-	     "slow_because, lines, stacks, syscalls, memory, numa and overhead are empty");
+	     "imported traces hold no samples, memory or states of threads: breakdown, slow_because, lines, stacks, "
+	     "syscalls, memory, numa and overhead are empty");
 }
 
 void isc_imported_warn(isc_analysis *a, isc_arena *arena)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/build.h"
+#include "analyze/gpu.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -48,6 +49,12 @@ static void warn(isc_build *b, int grave, const char *id, const char *remedy, co
 	va_start(args, format);
 	vsnprintf(w->text, (size_t)len + 1, format, args);
 	va_end(args);
+}
+
+void isc_build_say(isc_build *b, int grave, const char *id, const char *remedy, const char *text)
+{
+	if (text != NULL)
+		warn(b, grave, id, remedy, "%s", text);
 }
 
 /* ---- the file ---- */
@@ -349,18 +356,16 @@ static void about_parts(isc_build *b)
 		     isc_units_time(&u, b->a->wall_us));
 	if (b->a->samples.count > 0)
 		warn(b, NOTE, "no_syscalls", NULL,
-		     "no system calls were recorded: verdict, suggestions, slow_because and syscalls are empty%s",
+		     "no system calls were recorded: slow_because and syscalls are empty%s",
 		     b->calls_seen ? "" : ", and no calls: functions are those that samples met");
 	else if (b->calls_seen)
 		warn(b, NOTE, "no_samples", "run without --no-sample",
-		     "no samples or system calls were recorded: verdict, suggestions, slow_because, lines, "
-		     "stacks and syscalls are empty");
+		     "no samples or system calls were recorded: slow_because, lines, stacks and syscalls are empty");
 	else
 		warn(b, NOTE, "no_calls",
 		     "mark the parts of interest as scopes (inferscope/mark.h): their times are exact",
-		     "no calls, samples or system calls were recorded: verdict, suggestions, slow_because, "
-		     "functions, lines, "
-		     "stacks and syscalls are empty");
+		     "no calls, samples or system calls were recorded: slow_because, functions, lines, stacks and "
+		     "syscalls are empty");
 	warn(b, NOTE, "no_memory", NULL,
 	     "memory was not recorded: memory has the counts of page faults alone, and numa is empty%s",
 	     b->facts.faults ? ""
@@ -374,8 +379,10 @@ static void about_parts(isc_build *b)
 	else if (b->cut)
 		warn(b, NOTE, "no_throttling", "look at the whole run",
 		     "whether a limit of CPU time held the program up is known of the whole run alone");
-	warn(b, NOTE, "no_gpu", NULL,
-	     "GPU activity was not recorded: gpus, kernels, copies and clock.sync are empty, gpu_wait is not known");
+	if (b->a->clock_sync == NULL)
+		warn(b, NOTE, "no_gpu", NULL,
+		     "GPU activity was not recorded: gpus, kernels, copies and clock.sync are empty, gpu_wait is not "
+		     "known");
 }
 
 static void about_waits(isc_build *b)
@@ -417,6 +424,8 @@ isc_status isc_build_warnings(isc_build *b, isc_error *err)
 	about_calls(b);
 	about_waits(b);
 	about_samples(b);
+	if (b->gpu != NULL)
+		isc_gpu_warn(b);
 	about_parts(b);
 	if (b->arena->failed)
 		return isc_build_no_memory(err);

@@ -26,6 +26,7 @@ isc_report_request isc_report_request_of(const isc_settings *s, const char *trac
 				    .force = s->force,
 				    .quiet = s->quiet,
 				    .no_bar = s->progress == ISC_PROGRESS_NEVER,
+				    .margin_us = s->sync_error_margin_us,
 				    .shown = s->trace};
 }
 
@@ -212,6 +213,7 @@ static isc_status analyse(const isc_report_request *r, isc_trace **trace, isc_an
 		return st;
 	}
 	options.live = is_being_written(r->trace);
+	options.margin_us = r->margin_us;
 	options.progress = step_bar;
 	options.progress_self = &bar;
 	st = isc_trace_open(r->trace, trace, err);

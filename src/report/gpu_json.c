@@ -100,7 +100,8 @@ static void put_source(struct json *j, val *object, const isc_timeline_facts *f,
 	put(j, object, "rank", s->rank != ISC_GPU_UNKNOWN ? yyjson_mut_uint(j->doc, s->rank) : yyjson_mut_null(j->doc));
 }
 
-static void put_gpu(struct json *j, val *list, const isc_timeline_facts *f, const isc_facts_gpu *g)
+static void put_gpu(struct json *j, val *list, const isc_timeline_facts *f, const isc_facts_gpu *g,
+		    const char *bottleneck)
 {
 	int64_t span = g->last_ns - g->first_ns, window = f->to_ns - f->from_ns;
 	val *o = add(j, list, yyjson_mut_obj(j->doc)), *over;
@@ -139,7 +140,7 @@ static void put_gpu(struct json *j, val *list, const isc_timeline_facts *f, cons
 	put_classes(j, o, g);
 	put_delay(j, o, g);
 	put_streams(j, o, g);
-	put_null(j, o, "bottleneck");
+	put_words(j, o, "bottleneck", bottleneck);
 }
 
 void isc_gpu_json_gpus(struct json *j, yyjson_mut_val *root, const isc_analysis *a)
@@ -149,7 +150,7 @@ void isc_gpu_json_gpus(struct json *j, yyjson_mut_val *root, const isc_analysis 
 
 	for (size_t i = 0; f != NULL && i < f->gpu_count; i++) {
 		if (f->gpus[i].seen)
-			put_gpu(j, list, f, &f->gpus[i]);
+			put_gpu(j, list, f, &f->gpus[i], a->gpu_bottleneck != NULL ? a->gpu_bottleneck[i] : NULL);
 	}
 }
 

@@ -11,7 +11,7 @@
 #define US 1e3 /* nanoseconds */
 #define NAME_MAX_LEN 80u
 #define ROWS_MAX 25u
-#define GPUS_IN_SUMMARY 3u
+#define GPUS_IN_SUMMARY 2u
 
 static void add_name(isc_buffer *out, isc_string s)
 {
@@ -214,7 +214,9 @@ static void write_idle(const isc_analysis *a, isc_buffer *out)
 	if (a->clock_error_us >= 0)
 		isc_buffer_format(out, " The clocks of CPU and GPU may differ by %s (%s).",
 				  isc_units_time(&u, a->clock_error_us),
-				  strcmp(a->clock_sync, "assumed") == 0 ? "assumed" : "from calls and their work");
+				  strcmp(a->clock_sync, "assumed") == 0	 ? "assumed"
+				  : strcmp(a->clock_sync, "direct") == 0 ? "the GPU's clock was read"
+									 : "from calls and their work");
 	isc_buffer_text(out, "\n\n");
 	for (size_t i = 0; i < f->gpu_count && shown < ROWS_MAX; i++) {
 		const isc_facts_gpu *g = &f->gpus[i];

@@ -9,6 +9,7 @@
 
 #include "report/gpu_json.h"
 #include "report/json_tree.h"
+#include "report/verdict_json.h"
 
 #include "base/text.h"
 
@@ -66,22 +67,6 @@ static void put_program(struct json *j, val *root, const isc_analysis *a)
 	list = list_in(j, o, "processes");
 	for (size_t i = 0; i < a->process_count; i++)
 		put_process(j, list, &a->processes[i]);
-}
-
-static void put_verdict(struct json *j, val *root, const isc_analysis *a)
-{
-	val *o = object_in(j, root, "verdict");
-
-	put_words(j, o, "bottleneck", "unknown");
-	put_null(j, o, "cause");
-	put_null(j, o, "share");
-	put_null(j, o, "device_id");
-	put(j, o, "confidence", yyjson_mut_real(j->doc, 0));
-	put_null(j, o, "headline");
-	list_in(j, o, "evidence");
-	list_in(j, o, "would_change");
-	put_words(j, o, "withheld", a->withheld);
-	list_in(j, root, "suggestions");
 }
 
 static void put_breakdown(struct json *j, val *root, const isc_analysis_breakdown *breakdown)
@@ -396,7 +381,7 @@ static void write_all(struct json *j, const isc_analysis *a)
 	yyjson_mut_doc_set_root(j->doc, root);
 	put_words(j, root, "schema", ISC_JSON_SCHEMA);
 	put_program(j, root, a);
-	put_verdict(j, root, a);
+	isc_verdict_json(j, root, a);
 	put_window(j, root, a);
 	put_names(j, root, a);
 	put_functions(j, root, a);

@@ -13,6 +13,7 @@
 #include "report/grid.h"
 #include "report/hot_spots.h"
 #include "report/minor.h"
+#include "report/verdict_words.h"
 #include "report/words.h"
 
 #define COMMAND_MAX 200u  /* characters of a command line */
@@ -154,6 +155,7 @@ static void write_headline(const isc_analysis *a, isc_buffer *out)
 		isc_words_end(out, a->exit_known, a->exit_code, a->signal);
 	}
 	isc_buffer_text(out, "\n\n");
+	isc_verdict_markdown(a, out);
 	if (busiest != NULL && busiest->wall_us > 0) {
 		double all = busiest->wall_us / 100;
 
@@ -182,9 +184,6 @@ static void write_headline(const isc_analysis *a, isc_buffer *out)
 		if (slowest->count > 1)
 			isc_buffer_format(out, "%s times.\n", isc_units_count(&u, slowest->count));
 	}
-	isc_buffer_text(out, "No verdict: ");
-	isc_text_prose(out, a->withheld, strlen(a->withheld));
-	isc_buffer_text(out, ".\n");
 }
 
 static void write_facts(const isc_analysis *a, isc_buffer *out)

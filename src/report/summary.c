@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "report/gpu_words.h"
 #include "report/report.h"
+#include "report/verdict_words.h"
 #include "report/words.h"
 
 #define PREFIX "inferscope: "
@@ -15,7 +16,7 @@
 #define INPUT_MAX 160u /* of an imported trace's name and kind */
 #define NAME_MAX_LEN 40u
 /* Warnings that are shown in full; the rest is counted: twelve lines at most. */
-#define WARNINGS_MAX 4u
+#define WARNINGS_MAX 3u
 #define FUNCTIONS_MAX 3u
 
 static void begin(isc_buffer *out)
@@ -225,6 +226,7 @@ isc_status isc_report_summary(const isc_analysis *a, const char *report, const c
 			      isc_error *err)
 {
 	write_program(a, out);
+	isc_verdict_summary(a, PREFIX, out);
 	isc_gpu_words_summary(a, PREFIX, out);
 	write_time(a, out);
 	if (a->samples.count >= ISC_SAMPLES_ENOUGH && a->samples.us > 0)

@@ -112,6 +112,8 @@ static uint32_t flags_of(const isc_settings *s, bool agent, bool scratch)
 		flags |= ISC_CONTROL_C_CALLS;
 	if (agent && s->syscalls)
 		flags |= ISC_CONTROL_WAITS;
+	if (s->gpu)
+		flags |= ISC_CONTROL_GPU;
 	if (s->sample)
 		flags |= ISC_CONTROL_SAMPLE;
 	if (s->native == ISC_NATIVE_ON)

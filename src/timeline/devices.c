@@ -331,6 +331,12 @@ static void begin(struct device *d, isc_timeline *t, size_t i)
 	g->bounded = e->late_known && e->soon_known && soon <= late && g->error_ns <= t->options.margin_ns;
 	if (!g->bounded)
 		g->error_ns = t->options.margin_ns;
+	if (e->synced) {
+		g->error_ns = e->error_ns;
+		g->bounded = e->method != ISC_CLOCK_ASSUMED;
+		g->direct = e->method == ISC_CLOCK_DIRECT;
+		g->fixed = e->fixed;
+	}
 	g->seen = e->seen;
 }
 

@@ -59,6 +59,8 @@ typedef struct isc_work_item {
 typedef struct isc_source_entry {
 	uint32_t label, rank;
 	int64_t first_ns, last_ns, origin_ns;
+	int64_t work_first_ns, work_last_ns; /* of all its devices */
+	bool worked;
 	int64_t base_ns; /* what all its times are short of */
 	uint64_t records, spans;
 	bool seen;
@@ -74,6 +76,8 @@ typedef struct isc_thread_entry {
 	uint64_t tid;
 	int64_t first_ns, last_ns;
 	uint64_t events;
+	uint64_t asked;		    /* pieces of work */
+	int64_t busy_ns, waited_ns; /* as in isc_facts_thread */
 } isc_thread_entry;
 
 typedef struct isc_device_entry {
@@ -88,6 +92,10 @@ typedef struct isc_device_entry {
 	int64_t late_ns, soon_ns;
 	bool late_known, soon_known;
 	int64_t shift_ns;
+	bool synced; /* its times are the host's already, and off by error_ns at most */
+	enum isc_clock_method method;
+	int64_t error_ns;
+	uint64_t fixed;
 } isc_device_entry;
 
 typedef struct isc_array {

@@ -37,6 +37,7 @@ struct function {
 
 struct walk {
 	isc_timeline *t;
+	uint32_t thread; /* that is gone through */
 	struct frame *stack;
 	size_t depth;
 	struct inside scopes_in[SCOPES_IN_MOST]; /* those that the thread is in, for places */
@@ -201,11 +202,34 @@ static int64_t inside(const struct walk *w, uint32_t source, int64_t start, int6
 	return isc_timeline_clip(w->t, source, &start, &end) ? end - start : 0;
 }
 
+/* While the devices of the source had work, from the first to the last of it. */
+static int64_t beside_work(const struct walk *w, uint32_t source, const struct frame *f)
+{
+	const isc_source_entry *s = isc_source_at(w->t, source);
+	int64_t start = f->start_ns > s->work_first_ns ? f->start_ns : s->work_first_ns;
+	int64_t end = f->end_ns < s->work_last_ns ? f->end_ns : s->work_last_ns;
+
+	return s->worked && end > start ? inside(w, source, start, end) : 0;
+}
+
+static void count_thread(struct walk *w, uint32_t source, const struct frame *f)
+{
+	isc_thread_entry *th = isc_thread_at(w->t, w->thread);
+	enum isc_gpu_call call = f->kind == ISC_HOST_CALL ? isc_timeline_call_kind(w->t, f->name) : ISC_CALL_OTHER;
+
+	if (w->depth == 0)
+		th->busy_ns += beside_work(w, source, f);
+	if (call == ISC_CALL_SYNC || call == ISC_CALL_COPY)
+		th->waited_ns += beside_work(w, source, f);
+}
+
 static void pop(struct walk *w, uint32_t source)
 {
 	struct frame *top = &w->stack[--w->depth];
 	int64_t took = inside(w, source, top->start_ns, top->own_end_ns);
 	struct function *f;
+
+	count_thread(w, source, top);
 
 	if (w->depth > 0)
 		w->stack[w->depth - 1].inner_ns += inside(w, source, top->start_ns, top->end_ns);
@@ -311,6 +335,7 @@ static isc_status add_call(struct walk *w, const isc_host_item *item, isc_error 
 	if (w->last.domain != ISC_GPU_UNKNOWN && waits_for_the_device(w, item) && item->start_ns >= w->last.end_ns)
 		w->last.waited_ns = item->end_ns;
 	st = put_last(w, err);
+	isc_thread_at(w->t, item->thread)->asked += item->correlation != 0 && wait.call != ISC_CALL_SYNC;
 	if (st == ISC_OK && item->correlation != 0)
 		w->last = (isc_call_item){.start_ns = item->start_ns,
 					  .end_ns = item->end_ns,
@@ -337,7 +362,7 @@ static isc_status walk(struct walk *w, isc_error *err)
 			while (w->depth > 0)
 				pop(w, source);
 			w->scope_depth = 0;
-			thread = item->thread;
+			thread = w->thread = item->thread;
 			process = isc_thread_at(w->t, thread)->process;
 			source = isc_process_at(w->t, process)->source;
 		}

@@ -251,7 +251,20 @@ isc_status isc_timeline_add(isc_timeline *t, const isc_gpu_record *r, isc_error 
 	}
 	widen(&s->first_ns, &s->last_ns, s->seen, record.start_ns, record.end_ns);
 	s->seen = true;
+	widen(&s->work_first_ns, &s->work_last_ns, s->worked, record.start_ns, record.end_ns);
+	s->worked = true;
 	return isc_spool_add(t->records, &record, err);
+}
+
+void isc_timeline_source_covers(isc_timeline *t, uint32_t source, int64_t first_ns, int64_t last_ns)
+{
+	isc_source_entry *s;
+
+	if (source >= t->sources.count)
+		return;
+	s = isc_source_at(t, source);
+	widen(&s->first_ns, &s->last_ns, s->seen, bound_time(first_ns), bound_time(last_ns));
+	s->seen = true;
 }
 
 static isc_facts_mark *mark_of(isc_timeline *t, isc_hashmap *map, isc_array *marks, uint32_t name)
@@ -376,7 +389,10 @@ static bool take_lists(isc_timeline *t)
 						   .name = isc_timeline_text(t, th->name),
 						   .first_ns = th->first_ns - origin,
 						   .last_ns = th->last_ns - origin,
-						   .events = th->events};
+						   .events = th->events,
+						   .asked = th->asked,
+						   .busy_ns = th->busy_ns,
+						   .waited_ns = th->waited_ns};
 		if (th->events == 0)
 			continue;
 		widen(&p->first_ns, &p->last_ns, p->events > 0, th->first_ns - origin, th->last_ns - origin);

@@ -20,6 +20,7 @@
 
 #include "base/histogram.h"
 #include "base/status.h"
+#include "timeline/clock_sync.h"
 #include "timeline/gpu_record.h"
 #include "timeline/strings.h"
 
@@ -70,6 +71,12 @@ void isc_timeline_thread_named(isc_timeline *t, uint32_t thread, uint32_t name);
 void isc_timeline_source_ranked(isc_timeline *t, uint32_t source, uint32_t rank);
 /* Its times count from this moment of a clock that sources share; at most a quarter of what an int64 holds. */
 void isc_timeline_source_based(isc_timeline *t, uint32_t source, int64_t base_ns);
+
+/* It began and ended then, whatever else is known of it. */
+void isc_timeline_source_covers(isc_timeline *t, uint32_t source, int64_t first_ns, int64_t last_ns);
+/* The times of the device were turned into the host's, and are off by this much at most; if one is before
+ * its call all the same, it is moved behind it and counted. */
+void isc_timeline_device_synced(isc_timeline *t, uint32_t device, enum isc_clock_method method, int64_t error_ns);
 
 isc_status isc_timeline_add(isc_timeline *t, const isc_gpu_record *r, isc_error *err);
 isc_status isc_timeline_span(isc_timeline *t, const isc_host_span *s, isc_error *err);
@@ -128,6 +135,8 @@ typedef struct isc_facts_gpu {
 	int64_t shift_ns;   /* added to the times of the device to mend that */
 	int64_t error_ns;   /* what the times of the device may be off the host's */
 	bool bounded;	    /* error_ns is found from the trace, and not assumed */
+	bool direct;	    /* it is found from readings of the device's clock */
+	uint64_t fixed;	    /* work that was moved behind its call */
 	isc_facts_stream *streams;
 	size_t stream_count;
 } isc_facts_gpu;
@@ -181,6 +190,10 @@ typedef struct isc_facts_thread {
 	isc_string name;
 	int64_t first_ns, last_ns;
 	uint64_t events;
+	uint64_t asked; /* pieces of work that it asked devices for */
+	/* From the first to the last work of the source's devices: in anything that the trace tells of, and of
+	 * that in calls that wait for a device or copy. */
+	int64_t busy_ns, waited_ns;
 } isc_facts_thread;
 
 typedef struct isc_facts_mark {

@@ -15,11 +15,11 @@ SRC = ROOT / "src"
 ALLOWED = {
     "base": set(),
     "trace": {"base"},
-    "timeline": {"base"},
+    "timeline": {"trace", "base"},
     "import": {"timeline", "trace", "base"},
     "analyze": {"import", "timeline", "trace", "base"},
     "report": {"analyze", "import", "timeline", "trace", "base"},
-    "export": {"trace", "base"},
+    "export": {"timeline", "trace", "base"},
     "runtime": {"base"},
     "collect": {"runtime", "base"},
     "symbol": {"base"},

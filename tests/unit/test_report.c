@@ -32,6 +32,8 @@ struct model {
 	isc_analysis_stack stack;
 	isc_analysis_path path[2];
 	isc_analysis_warning warning[2];
+	isc_analysis_evidence evidence;
+	isc_analysis_suggestion suggestion;
 	char sentence[128];
 };
 
@@ -69,6 +71,9 @@ static void fill(struct model *m, const char *at, size_t len)
 					.max_us = 16,
 					.bins = &m->bin,
 					.bin_count = 1};
+	m->evidence = (isc_analysis_evidence){"gil_contention", "gil_wait_pct", 41, 10, -1};
+	m->suggestion =
+		(isc_analysis_suggestion){"gil_contention", m->text[0], m->text[0], m->text[0], m->text[0], 41e4};
 	m->mark = (isc_analysis_mark){m->text[0], 1};
 	m->counter = (isc_analysis_counter){m->text[0], 1, 1, 2, 1.5, 2};
 	m->function = (isc_analysis_function){.name = m->text[0],
@@ -113,7 +118,18 @@ static void fill(struct model *m, const char *at, size_t len)
 			      .labels = 1,
 			      .to_us = 1e6,
 			      .why = "the whole run",
-			      .withheld = "nothing was judged",
+			      .verdict = {.bottleneck = "cpu_bound",
+					  .cause = "gil_contention",
+					  .share = 41,
+					  .device_id = -1,
+					  .confidence = 0.5,
+					  .headline = m->text[0],
+					  .evidence = &m->evidence,
+					  .evidence_count = 1,
+					  .would_change = m->text,
+					  .would_change_count = 1},
+			      .suggestions = &m->suggestion,
+			      .suggestion_count = 1,
 			      .processes = &m->process,
 			      .process_count = 1,
 			      .threads = &m->thread,
@@ -239,6 +255,10 @@ static void payloads_reach_json_readers_as_data(void **state)
 		assert_true(yyjson_equals_strn(yyjson_ptr_get(root, "/threads/0/name"), name.data, name.len));
 		assert_true(yyjson_equals_strn(yyjson_ptr_get(root, "/stacks/0/frames/5/name"), name.data, name.len));
 		assert_true(yyjson_equals_strn(yyjson_ptr_get(root, "/lines/0/function"), name.data, name.len));
+		assert_true(yyjson_equals_strn(yyjson_ptr_get(root, "/verdict/headline"), name.data, name.len) ||
+			    name.len == 0);
+		assert_true(yyjson_equals_strn(yyjson_ptr_get(root, "/verdict/would_change/0"), name.data, name.len));
+		assert_true(yyjson_equals_strn(yyjson_ptr_get(root, "/suggestions/0/why"), name.data, name.len));
 		assert_int_equal(yyjson_obj_size(yyjson_ptr_get(root, "/program/labels")), 1);
 		yyjson_doc_free(doc);
 	}
@@ -317,7 +337,7 @@ static void the_summary_of_a_bad_day_has_twelve_lines_at_most(void **state)
 	for (size_t i = 0; i < text.len; i++)
 		lines += text.data[i] == '\n';
 	assert_int_equal(lines, 12);
-	assert_non_null(strstr(text.data, "inferscope: 36 more warnings are in the report"));
+	assert_non_null(strstr(text.data, "inferscope: 37 more warnings are in the report"));
 	isc_buffer_fini(&text);
 }
 
@@ -335,6 +355,8 @@ static void unknown_is_null_and_never_a_number(void **state)
 		m.thread.state_us[i] = -1;
 	m.scope.p50_us = m.a.measured_pct = -1;
 	m.counter.max = (double)INFINITY;
+	m.a.verdict =
+		(isc_analysis_verdict){.bottleneck = "unknown", .share = -1, .device_id = -1, .withheld = "too little"};
 	m.a.exit_known = false;
 	write_report(&m.a, ISC_REPORT_JSON, &text);
 	doc = yyjson_read(text.data, text.len, 0);
@@ -348,6 +370,8 @@ static void unknown_is_null_and_never_a_number(void **state)
 	assert_true(yyjson_is_null(yyjson_ptr_get(root, "/program/exit_code")));
 	assert_true(yyjson_is_null(yyjson_ptr_get(root, "/breakdown")));
 	assert_true(yyjson_equals_str(yyjson_ptr_get(root, "/verdict/bottleneck"), "unknown"));
+	assert_true(yyjson_is_null(yyjson_ptr_get(root, "/verdict/share")));
+	assert_true(yyjson_is_null(yyjson_ptr_get(root, "/verdict/device_id")));
 	yyjson_doc_free(doc);
 	write_report(&m.a, ISC_REPORT_MARKDOWN, &text);
 	assert_null(strstr(strchr(text.data, '\n'), "-1"));

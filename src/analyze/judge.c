@@ -1,0 +1,157 @@
+#include "analyze/judge.h"
+
+#include <string.h>
+
+#include "base/units.h"
+
+#define NAME_MAX_BYTES 120u
+
+void isc_judge_name(isc_buffer *out, isc_text name)
+{
+	size_t len = name.len;
+
+	if (len > NAME_MAX_BYTES) {
+		len = NAME_MAX_BYTES;
+		/* Not inside a character. */
+		while (len > 0 && ((unsigned char)name.at[len] & 0xc0) == 0x80)
+			len--;
+	}
+	isc_buffer_add(out, name.at, len);
+	isc_buffer_text(out, len < name.len ? "..." : "");
+}
+
+double isc_judge_pct(const isc_judge *j, enum isc_state state)
+{
+	if (!j->known || j->window_us <= 0 || j->state_us[state] < 0)
+		return -1;
+	return j->state_us[state] / j->window_us * 100;
+}
+
+double isc_judge_solid(const isc_judge *j, enum isc_state state)
+{
+	switch (j->source[state]) {
+	case ISC_SOURCE_AGENT:
+	case ISC_SOURCE_SWITCHES:
+		return 1;
+	case ISC_SOURCE_SAMPLED:
+		/* 50 samples tell half from a third; 200 are enough for shares. */
+		return (double)j->samples / ((double)j->samples + 20);
+	default:
+		return 0.7;
+	}
+}
+
+bool isc_judge_state(const isc_judge *j, enum isc_state state, isc_finding *out)
+{
+	double pct = isc_judge_pct(j, state);
+
+	if (pct < 0)
+		return false;
+	*out = (isc_finding){.value = pct,
+			     .share = pct,
+			     .us = j->state_us[state],
+			     .solid = isc_judge_solid(j, state),
+			     .device_id = -1,
+			     .where = isc_judge_where(j, &j->at[state])};
+	return true;
+}
+
+/* Work whose call is not known explains no gap; a clock that is only assumed may shift them. */
+static double solid_of(const isc_facts_gpu *g)
+{
+	double work = (double)(g->kernels + g->copies + g->sets);
+	double linked = work > 0 ? 1 - 0.5 * (double)g->unlinked / work : 0;
+
+	return linked * work / (work + 5) * (g->bounded ? 1 : 0.9);
+}
+
+bool isc_judge_gpu(const isc_judge *j, size_t gpu, int64_t ns, isc_finding *out)
+{
+	const isc_facts_gpu *g = &j->a->timeline->gpus[gpu];
+	int64_t span = g->last_ns - g->first_ns;
+
+	if (!g->seen || span <= 0)
+		return false;
+	*out = (isc_finding){.value = (double)ns / (double)span * 100,
+			     .share = (double)ns / (double)span * 100,
+			     .us = (double)ns / 1e3,
+			     .solid = solid_of(g),
+			     .device_id = g->number};
+	return true;
+}
+
+void isc_judge_device(const isc_judge *j, size_t gpu, isc_buffer *out)
+{
+	const isc_timeline_facts *f = j->a->timeline;
+	const isc_facts_gpu *g = &f->gpus[gpu];
+	uint32_t rank = f->sources[g->source].rank;
+
+	isc_buffer_format(out, "GPU %u", g->number);
+	if (f->source_count > 1 && rank != ISC_GPU_UNKNOWN)
+		isc_buffer_format(out, " of rank %u", rank);
+	else if (f->source_count > 1)
+		isc_buffer_format(out, " of file %u", g->source + 1);
+}
+
+void isc_judge_share(const isc_judge *j, double pct, isc_buffer *out)
+{
+	isc_units u;
+
+	isc_buffer_format(out, "%s of ", isc_units_percent(&u, pct));
+	if (j->scope.len > 0) {
+		isc_buffer_text(out, j->scopes > 1 ? "each " : "");
+		isc_judge_name(out, j->scope);
+	} else {
+		isc_buffer_text(out, "the time");
+	}
+}
+
+void isc_judge_in(const isc_finding *f, isc_buffer *out)
+{
+	if (f->where.len == 0)
+		return;
+	isc_buffer_text(out, " in ");
+	isc_judge_name(out, f->where);
+}
+
+/* The file and the folder it lies in: enough to find it, short enough for a sentence. */
+static isc_text short_path(isc_text path)
+{
+	size_t from = path.len, slashes = 0;
+
+	while (from > 0 && !(path.at[from - 1] == '/' && ++slashes == 2))
+		from--;
+	return (isc_text){path.at + from, path.len - from};
+}
+
+isc_text isc_judge_where(const isc_judge *j, const isc_place *place)
+{
+	isc_text path = short_path(place->file);
+	isc_buffer out = {0};
+
+	if (place->name.len == 0)
+		return (isc_text){0};
+	isc_judge_name(&out, place->name);
+	if (path.len > 0) {
+		isc_buffer_text(&out, " (");
+		isc_judge_name(&out, path);
+		if (place->line > 0)
+			isc_buffer_format(&out, ":%u", place->line);
+		isc_buffer_text(&out, ")");
+	}
+	return isc_judge_keep(j, &out);
+}
+
+isc_text isc_judge_keep(const isc_judge *j, isc_buffer *text)
+{
+	isc_text kept = {0};
+
+	if (text->failed)
+		j->arena->failed = true;
+	else if (text->len > 0)
+		kept = (isc_text){isc_arena_copy(j->arena, text->data, text->len), text->len};
+	if (kept.at == NULL)
+		kept.len = 0;
+	isc_buffer_fini(text);
+	return kept;
+}

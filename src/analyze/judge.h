@@ -1,0 +1,80 @@
+/*
+ * judge.h - what rules look at: one thread, in the part of the run that is judged.
+ *
+ * The thread is the focus: the one with the most time in scopes, else the main
+ * thread.  The part is inside its scopes, else what follows the start-up.  Every
+ * figure of a judge is about both, so shares of its states add up to 100.
+ */
+#ifndef ISC_ANALYZE_JUDGE_H
+#define ISC_ANALYZE_JUDGE_H
+
+#include "analyze/analysis.h"
+#include "base/arena.h"
+#include "base/buffer.h"
+
+/* A function and a line in it; texts are borrowed from the trace or the arena. */
+typedef struct isc_place {
+	isc_text name;
+	isc_text file;	/* empty: not known */
+	uint32_t line;	/* 0: not known */
+	isc_text stage; /* the scope that it ran in, inside the one that is judged; empty: none */
+	double us;
+} isc_place;
+
+typedef struct isc_judge {
+	const isc_analysis *a;
+	isc_arena *arena;
+	bool known;	  /* there is a thread, and time of it */
+	double window_us; /* time of the thread that is judged */
+	isc_text scope;	  /* that it is inside of; empty: none */
+	uint64_t scopes;  /* how many of it */
+	double state_us[ISC_STATES];
+	uint8_t source[ISC_STATES]; /* enum isc_source */
+	uint64_t samples;	    /* of the thread in the window */
+
+	/* Where most of the time in a state was, as far as stacks tell. */
+	isc_place at[ISC_STATES];
+} isc_judge;
+
+/* What a metric says. */
+typedef struct isc_finding {
+	double value;	   /* in the metric's unit */
+	double share;	   /* percent of the window, or of a device's span; negative: not known */
+	double us;	   /* the most that its absence can save */
+	double solid;	   /* 0 to 1: how well it was seen */
+	int64_t device_id; /* -1: of no device */
+	isc_text what;	   /* "41% of each request waits for the GIL", without the full stop */
+	isc_text where;
+} isc_finding;
+
+/* Share of a state in percent; negative: not known. */
+double isc_judge_pct(const isc_judge *j, enum isc_state state);
+
+/* How well a state was seen: its source and, where it is sampled, the number of samples. */
+double isc_judge_solid(const isc_judge *j, enum isc_state state);
+
+/* Value, share, time, place and how well it was seen, of a state as a metric; false: not known. */
+bool isc_judge_state(const isc_judge *j, enum isc_state state, isc_finding *out);
+
+/* The same of a device, whose span is the whole; false: it has no work in the window. */
+bool isc_judge_gpu(const isc_judge *j, size_t gpu, int64_t ns, isc_finding *out);
+
+/* "GPU 0", or with the rank or file that it is of where there are several. */
+void isc_judge_device(const isc_judge *j, size_t gpu, isc_buffer *out);
+
+/* "41.2% of each request" or "41.2% of the time". */
+void isc_judge_share(const isc_judge *j, double pct, isc_buffer *out);
+
+/* A name in a sentence: a long one is cut. */
+void isc_judge_name(isc_buffer *out, isc_text name);
+
+/* " in name (folder/file.py:12)", or nothing. */
+void isc_judge_in(const isc_finding *f, isc_buffer *out);
+
+/* "name (folder/file.py:12)"; empty when nothing is known. */
+isc_text isc_judge_where(const isc_judge *j, const isc_place *place);
+
+/* What was put together, kept in the arena; the buffer is freed. */
+isc_text isc_judge_keep(const isc_judge *j, isc_buffer *text);
+
+#endif

@@ -1,0 +1,20 @@
+/*
+ * rule_gil.c - time that a thread waits for Python's global lock, and who has it.
+ */
+#include "analyze/rule.h"
+
+static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
+{
+	isc_buffer text = {0};
+
+	(void)gpu;
+	if (!isc_judge_state(j, ISC_STATE_GIL_WAIT, out))
+		return false;
+	isc_judge_share(j, out->share, &text);
+	isc_buffer_text(&text, " waits for the GIL");
+	isc_judge_in(out, &text);
+	out->what = isc_judge_keep(j, &text);
+	return true;
+}
+
+const isc_metric isc_metric_gil = {"gil_wait_pct", "%", "waiting for Python's global lock", false, measure};

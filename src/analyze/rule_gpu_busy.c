@@ -1,0 +1,70 @@
+/*
+ * rule_gpu_busy.c - the device works much longer than the thread that feeds it: the host is
+ * not what limits.
+ */
+#include "analyze/rule.h"
+#include "base/units.h"
+
+/* The thread that asked for most, of the device's source. */
+static const isc_facts_thread *feeder(const isc_timeline_facts *f, const isc_facts_gpu *g)
+{
+	const isc_facts_thread *most = NULL;
+
+	for (size_t i = 0; i < f->thread_count; i++) {
+		const isc_facts_thread *t = &f->threads[i];
+
+		if (f->processes[t->process].source == g->source && t->asked > 0 &&
+		    (most == NULL || t->asked > most->asked))
+			most = t;
+	}
+	return most;
+}
+
+static bool host_us(const isc_judge *j, const isc_facts_gpu *g, double *us)
+{
+	static const int waits[] = {ISC_STATE_GPU_WAIT, ISC_STATE_IDLE, ISC_STATE_SLEEP};
+	const isc_facts_thread *t = feeder(j->a->timeline, g);
+
+	if (t != NULL && t->busy_ns > 0) {
+		*us = (double)(t->busy_ns > t->waited_ns ? t->busy_ns - t->waited_ns : 0) / 1e3;
+		return true;
+	}
+	if (!j->known)
+		return false;
+	*us = j->window_us;
+	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
+		*us -= j->state_us[waits[i]] > 0 ? j->state_us[waits[i]] : 0;
+	return true;
+}
+
+static isc_string top_kernel(const isc_timeline_facts *f, size_t gpu)
+{
+	for (size_t i = 0; i < f->kernel_count; i++) {
+		if (f->kernels[i].gpu == gpu)
+			return f->kernels[i].name;
+	}
+	return (isc_string){0};
+}
+
+static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
+{
+	const isc_facts_gpu *g = &j->a->timeline->gpus[gpu];
+	isc_string kernel = top_kernel(j->a->timeline, gpu);
+	isc_buffer text = {0};
+	isc_units u, v;
+	double host, busy = (double)g->busy_ns / 1e3;
+
+	if (!host_us(j, g, &host) || !isc_judge_gpu(j, gpu, g->busy_ns, out))
+		return false;
+	/* A host that does nothing at all is not more than a thousand times faster. */
+	out->value = busy / (host > busy / 1000 ? host : busy / 1000);
+	out->where = (isc_text){kernel.at, kernel.len};
+	isc_judge_device(j, gpu, &text);
+	isc_buffer_format(&text, " works for %s of its time, while the thread that feeds it works %s",
+			  isc_units_percent(&u, out->share), isc_units_time(&v, host));
+	out->what = isc_judge_keep(j, &text);
+	return true;
+}
+
+const isc_metric isc_metric_gpu_ratio = {
+	"gpu_cpu_ratio", "x", "busy time of a GPU over the working time of the thread that feeds it", true, measure};

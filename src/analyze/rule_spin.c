@@ -1,0 +1,23 @@
+/*
+ * rule_spin.c - time that a thread waits and keeps its CPU.
+ */
+#include "analyze/rule.h"
+
+static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
+{
+	isc_buffer text = {0};
+
+	(void)gpu;
+	if (!isc_judge_state(j, ISC_STATE_SPIN, out))
+		return false;
+	isc_judge_share(j, out->share, &text);
+	isc_buffer_text(&text, " is spent waiting on a CPU (spinning)");
+	isc_judge_in(out, &text);
+	out->what = isc_judge_keep(j, &text);
+	return true;
+}
+
+const isc_metric isc_metric_spin = {
+	"spin_pct", "%",
+	"waiting with a CPU in use: yielding again and again, or in the waiting loops of OpenMP and BLAS", false,
+	measure};

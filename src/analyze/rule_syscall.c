@@ -1,0 +1,21 @@
+/*
+ * rule_syscall.c - many transfers that do not wait: each is short, together they are not.
+ */
+#include "analyze/rule.h"
+
+static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
+{
+	isc_buffer text = {0};
+
+	(void)gpu;
+	if (!isc_judge_state(j, ISC_STATE_SYSCALL, out))
+		return false;
+	isc_judge_share(j, out->share, &text);
+	isc_buffer_text(&text, " goes to many short system calls");
+	isc_judge_in(out, &text);
+	out->what = isc_judge_keep(j, &text);
+	return true;
+}
+
+const isc_metric isc_metric_syscall = {"syscall_pct", "%", "reads and writes that did not wait, under 10 us each",
+				       false, measure};

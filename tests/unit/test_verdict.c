@@ -1,0 +1,291 @@
+/*
+ * verdict: which rule wins, how sure that is, and when nothing is said.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <math.h>
+
+#include "analyze/verdict.h"
+
+/* A thread of one second in states that a test chooses, and a GPU of one second. */
+struct scene {
+	isc_analysis a;
+	isc_judge j;
+	isc_rules rules;
+	isc_timeline_facts timeline;
+	isc_facts_gpu gpu;
+	isc_facts_source source;
+	isc_facts_process process;
+	isc_facts_thread thread;
+	isc_facts_copy copy;
+};
+
+static struct scene *scene(void)
+{
+	struct scene *s = calloc(1, sizeof(*s));
+
+	assert_non_null(s);
+	s->a.events = 5000;
+	s->a.samples.count = 500;
+	s->a.lost_known = s->a.complete = true;
+	s->j = (isc_judge){.a = &s->a, .arena = isc_arena_new(), .known = true, .window_us = 1e6, .samples = 500};
+	assert_non_null(s->j.arena);
+	for (int i = 0; i < ISC_STATES; i++)
+		s->j.source[i] = ISC_SOURCE_AGENT;
+	isc_rules_init(&s->rules);
+	return s;
+}
+
+static void drop(struct scene *s)
+{
+	isc_arena_free(s->j.arena);
+	isc_rules_fini(&s->rules);
+	free(s);
+}
+
+static void with_gpu(struct scene *s)
+{
+	s->source.rank = ISC_GPU_UNKNOWN;
+	s->gpu = (isc_facts_gpu){.seen = true,
+				 .number = 3,
+				 .last_ns = 1000000000,
+				 .busy_ns = 1000000000,
+				 .kernel_ns = 1000000000,
+				 .kernels = 1000,
+				 .bounded = true};
+	s->thread = (isc_facts_thread){.asked = 1000, .busy_ns = 1000000000};
+	s->timeline = (isc_timeline_facts){.sources = &s->source,
+					   .source_count = 1,
+					   .gpus = &s->gpu,
+					   .gpu_count = 1,
+					   .processes = &s->process,
+					   .process_count = 1,
+					   .threads = &s->thread,
+					   .thread_count = 1,
+					   .copies = &s->copy,
+					   .to_ns = 1000000000};
+	s->a.timeline = &s->timeline;
+	s->j.known = false;
+}
+
+static const isc_analysis_verdict *reach(struct scene *s)
+{
+	isc_error err;
+
+	assert_int_equal(isc_verdict_reach(&s->j, &s->rules, &s->a, &err), ISC_OK);
+	return &s->a.verdict;
+}
+
+static void set(struct scene *s, enum isc_state state, double pct)
+{
+	s->j.state_us[state] = pct * 1e4;
+}
+
+static const char *cause_at(enum isc_state state, double pct)
+{
+	struct scene *s = scene();
+	const char *cause;
+
+	set(s, state, pct);
+	cause = reach(s)->cause;
+	drop(s);
+	return cause;
+}
+
+static void states_fire_above_their_threshold_and_not_at_it(void **state)
+{
+	static const struct {
+		enum isc_state state;
+		double threshold;
+		const char *id;
+	} rows[] = {
+		{ISC_STATE_GIL_WAIT, 10, "gil_contention"},
+		{ISC_STATE_LOCK_WAIT, 10, "lock_contention"},
+		{ISC_STATE_IO_WAIT, 15, "io_wait"},
+		{ISC_STATE_SLEEP, 10, "sleeping"},
+		{ISC_STATE_GC, 5, "gc_pauses"},
+		{ISC_STATE_SYSCALL, 10, "chatty_syscalls"},
+		{ISC_STATE_SPIN, 10, "spinning"},
+		{ISC_STATE_PAGE_FAULT, 5, "page_faults"},
+		{ISC_STATE_THROTTLED, 5, "cpu_throttled"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		assert_null(cause_at(rows[i].state, rows[i].threshold));
+		assert_string_equal(cause_at(rows[i].state, nextafter(rows[i].threshold, 100) + 1e-9), rows[i].id);
+	}
+}
+
+static void idle_is_never_a_cause(void **state)
+{
+	(void)state;
+	assert_null(cause_at(ISC_STATE_IDLE, 99));
+	assert_null(cause_at(ISC_STATE_OTHER, 40));
+	assert_null(cause_at(ISC_STATE_NATIVE, 100));
+}
+
+static void devices_fire_above_their_threshold_and_not_at_it(void **state)
+{
+	struct scene *s = scene();
+
+	(void)state;
+	with_gpu(s);
+	s->gpu.busy_ns = 900000000;
+	assert_null(reach(s)->cause);
+	assert_string_equal(s->a.gpu_bottleneck[0], "balanced");
+	s->gpu.busy_ns = 899999999;
+	assert_string_equal(reach(s)->cause, "gpu_idle");
+	assert_string_equal(s->a.verdict.bottleneck, "cpu_bound");
+	assert_int_equal(s->a.verdict.device_id, 3);
+	assert_string_equal(s->a.gpu_bottleneck[0], "cpu_bound");
+	drop(s);
+
+	s = scene();
+	with_gpu(s);
+	s->thread.busy_ns = 500000000;
+	assert_null(reach(s)->cause);
+	s->thread.waited_ns = 1;
+	assert_string_equal(reach(s)->cause, "gpu_bound");
+	assert_string_equal(s->a.verdict.bottleneck, "gpu_bound");
+	drop(s);
+
+	s = scene();
+	with_gpu(s);
+	s->timeline.copy_count = 1;
+	s->copy = (isc_facts_copy){.kind = ISC_GPU_H2D, .count = 10, .total_ns = 200000000};
+	s->gpu.copy_ns = 400000000;
+	assert_null(reach(s)->cause);
+	s->copy.total_ns++;
+	assert_string_equal(reach(s)->cause, "copy_bound");
+	assert_string_equal(s->a.verdict.bottleneck, "memory_bound");
+	assert_non_null(memmem(s->a.verdict.headline.at, s->a.verdict.headline.len, "copy-bound", 10));
+	drop(s);
+}
+
+static void the_largest_excess_wins_and_all_are_shown(void **state)
+{
+	struct scene *s = scene();
+	const isc_analysis_verdict *v;
+
+	(void)state;
+	set(s, ISC_STATE_GIL_WAIT, 40);	 /* (40 - 10) / 10 = 3 */
+	set(s, ISC_STATE_IO_WAIT, 45);	 /* (45 - 15) / 15 = 2 */
+	set(s, ISC_STATE_LOCK_WAIT, 11); /* 0.1 */
+	v = reach(s);
+	assert_string_equal(v->cause, "gil_contention");
+	assert_int_equal(v->evidence_count, 3);
+	assert_string_equal(v->evidence[1].rule, "io_wait");
+	assert_string_equal(v->evidence[2].rule, "lock_contention");
+	assert_true(v->evidence[0].value == 40 && v->evidence[0].threshold == 10);
+	/* Suggestions are by what they save. */
+	assert_int_equal(s->a.suggestion_count, 3);
+	assert_string_equal(s->a.suggestions[0].rule, "io_wait");
+	assert_true(fabs(s->a.suggestions[0].saves_at_most_us - 450e3) < 1e-6);
+	/* At 30% the next one would win. */
+	assert_non_null(memmem(v->would_change[0].at, v->would_change[0].len, "30.0%", 5));
+	assert_non_null(memmem(v->would_change[0].at, v->would_change[0].len, "io_wait", 7));
+	isc_rules_find(&s->rules, "io_wait")->weight = 2;
+	assert_string_equal(reach(s)->cause, "io_wait");
+	isc_rules_find(&s->rules, "io_wait")->off = true;
+	assert_string_equal(reach(s)->cause, "gil_contention");
+	isc_rules_find(&s->rules, "gil_contention")->threshold = 39;
+	assert_string_equal(reach(s)->cause, "lock_contention");
+	drop(s);
+}
+
+static double confidence(double pct, double lost, double other, uint8_t source)
+{
+	struct scene *s = scene();
+	double found;
+
+	set(s, ISC_STATE_GIL_WAIT, pct);
+	set(s, ISC_STATE_OTHER, other);
+	s->j.source[ISC_STATE_GIL_WAIT] = source;
+	s->a.lost = (uint64_t)(lost * 5000);
+	found = reach(s)->confidence;
+	drop(s);
+	return found;
+}
+
+static void confidence_falls_with_every_reason_to_doubt(void **state)
+{
+	double best = confidence(60, 0, 0, ISC_SOURCE_AGENT);
+
+	(void)state;
+	assert_true(best > 0.9 && best <= 1);
+	assert_true(confidence(20, 0, 0, ISC_SOURCE_AGENT) < best);
+	assert_true(confidence(11, 0, 0, ISC_SOURCE_AGENT) < confidence(20, 0, 0, ISC_SOURCE_AGENT));
+	assert_true(confidence(11, 0, 0, ISC_SOURCE_AGENT) > ISC_CONFIDENCE_FLOOR);
+	assert_true(confidence(60, 0.1, 0, ISC_SOURCE_AGENT) < best);
+	assert_true(confidence(60, 0, 30, ISC_SOURCE_AGENT) < best);
+	assert_true(confidence(60, 0, 0, ISC_SOURCE_ESTIMATED) < best);
+}
+
+static void a_verdict_is_withheld_when_too_little_was_seen(void **state)
+{
+	struct scene *s = scene();
+	const isc_analysis_verdict *v;
+
+	(void)state;
+	set(s, ISC_STATE_GIL_WAIT, 60);
+	s->a.samples.count = 199;
+	s->a.events = 999;
+	v = reach(s);
+	assert_string_equal(v->bottleneck, "unknown");
+	assert_non_null(v->withheld);
+	assert_null(v->cause);
+	assert_int_equal(s->a.suggestion_count, 0);
+	s->a.samples.count = 200;
+	assert_null(reach(s)->withheld);
+	s->a.samples.count = 0;
+	s->a.events = 1000;
+	assert_null(reach(s)->withheld);
+	/* Half of all events are gone. */
+	s->a.lost = 1000;
+	v = reach(s);
+	assert_non_null(v->withheld);
+	assert_true(v->confidence == 0);
+	assert_string_equal(v->bottleneck, "unknown");
+	drop(s);
+}
+
+static void nothing_that_stands_out_is_balanced(void **state)
+{
+	struct scene *s = scene();
+	const isc_analysis_verdict *v;
+
+	(void)state;
+	set(s, ISC_STATE_NATIVE, 91);
+	set(s, ISC_STATE_GIL_WAIT, 9);
+	v = reach(s);
+	assert_string_equal(v->bottleneck, "balanced");
+	assert_null(v->cause);
+	assert_null(v->withheld);
+	assert_true(v->headline.len > 0 && v->share < 0);
+	assert_int_equal(v->evidence_count, 0);
+	/* What came nearest would change it. */
+	assert_non_null(memmem(v->would_change[0].at, v->would_change[0].len, "gil_wait_pct", 12));
+	drop(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(states_fire_above_their_threshold_and_not_at_it),
+		cmocka_unit_test(idle_is_never_a_cause),
+		cmocka_unit_test(devices_fire_above_their_threshold_and_not_at_it),
+		cmocka_unit_test(the_largest_excess_wins_and_all_are_shown),
+		cmocka_unit_test(confidence_falls_with_every_reason_to_doubt),
+		cmocka_unit_test(a_verdict_is_withheld_when_too_little_was_seen),
+		cmocka_unit_test(nothing_that_stands_out_is_balanced),
+	};
+
+	return cmocka_run_group_tests_name("verdict", tests, NULL, NULL);
+}
