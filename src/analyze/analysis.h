@@ -115,6 +115,48 @@ typedef struct isc_analysis_bin {
 	uint64_t count;
 } isc_analysis_bin;
 
+/* Where a thread stood: a function, and where in it. */
+typedef struct isc_analysis_frame {
+	bool python, native; /* neither: not known */
+	isc_text name;
+	isc_text file;	 /* empty: not known */
+	isc_text module; /* of native code; empty: not known */
+	uint32_t line;	 /* 0: not known */
+} isc_analysis_frame;
+
+/* Scopes of a name that are alike.  Times are of one of them, on average. */
+typedef struct isc_analysis_scope_group {
+	uint64_t count; /* whose events are in the trace; 0: nothing is known */
+	double mean_us;
+	double state_us[ISC_STATES]; /* add up to mean_us; negative: not known */
+	uint8_t source[ISC_STATES];  /* enum isc_source */
+} isc_analysis_scope_group;
+
+/* What slow scopes spend more time on than median ones. */
+typedef struct isc_analysis_cause {
+	enum isc_state state;
+	bool event_loop;	   /* instead: a task did not run while others had its event loop */
+	isc_analysis_frame where;  /* name empty: not known */
+	isc_analysis_frame holder; /* likewise: where the thread was that had what was waited for */
+	uint32_t holder_tid;	   /* 0: not known, or several */
+	double extra_us;
+} isc_analysis_cause;
+
+const char *isc_cause_name(const isc_analysis_cause *cause);
+
+/* Scopes that were entered directly inside others. */
+typedef struct isc_analysis_nested {
+	isc_text name;
+	uint64_t count;
+	double total_us;
+	double us_median, us_slow; /* in one of those groups, on average; negative: there are none */
+} isc_analysis_nested;
+
+typedef struct isc_analysis_slowest {
+	double start_us, dur_us;
+	uint32_t tid, pid; /* 0: not known */
+} isc_analysis_slowest;
+
 /* One name over all processes and threads.  Times are negative when the trace
  * has no clock to tell them. */
 typedef struct isc_analysis_scope {
@@ -124,8 +166,16 @@ typedef struct isc_analysis_scope {
 	uint64_t unmatched; /* left, but the entering was lost */
 	double total_us, mean_us, p50_us, p90_us, p99_us, max_us;
 	double p40_us, p60_us;	/* the scopes between them are the median ones */
+	double slow_from_us;	/* and those that take so long, a tenth at most, are slow; negative: none stand out */
 	isc_analysis_bin *bins; /* by duration, empty ones left out */
 	size_t bin_count;
+	isc_analysis_scope_group all, median, slow;
+	isc_analysis_cause *causes; /* why the slow ones are slow, most time first */
+	size_t cause_count;
+	isc_analysis_nested *nested; /* most time first */
+	size_t nested_count;
+	isc_analysis_slowest *slowest; /* longest first, ten at most */
+	size_t slowest_count;
 } isc_analysis_scope;
 
 typedef struct isc_analysis_mark {
@@ -165,15 +215,6 @@ typedef struct isc_analysis_function {
 	double cpu_error_us; /* cpu_self_us is off by more once in twenty times */
 	bool by_samples;     /* self_us and total_us are CPU time by samples */
 } isc_analysis_function;
-
-/* Where a thread stood: a function, and where in it. */
-typedef struct isc_analysis_frame {
-	bool python, native; /* neither: not known */
-	isc_text name;
-	isc_text file;	 /* empty: not known */
-	isc_text module; /* of native code; empty: not known */
-	uint32_t line;	 /* 0: not known */
-} isc_analysis_frame;
 
 typedef struct isc_analysis_line {
 	isc_analysis_frame at;
