@@ -25,6 +25,7 @@ __all__ = [
     "CpuCollector",
     "Error",
     "FlameGraphConverter",
+    "GpuCollector",
     "ProfileReport",
     "Profiler",
     "State",
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from inferscope._errors import Error
     from inferscope._offline import TraceBuffer
     from inferscope.cpu import CpuCollector, State
+    from inferscope.gpu import GpuCollector
     from inferscope.profiler import Profiler
     from inferscope.sampling import CPUProfiler, FlameGraphConverter, ProfileReport, profile_function, profiler_context
     from inferscope.timeline import TimelineMerger
@@ -57,6 +59,7 @@ _HOMES = {
     "CpuCollector": "cpu",
     "Error": "_errors",
     "FlameGraphConverter": "sampling",
+    "GpuCollector": "gpu",
     "ProfileReport": "sampling",
     "Profiler": "profiler",
     "State": "cpu",

@@ -33,6 +33,8 @@ def read(
     tid: int,
     most: int,
     take: Callable[[dict[str, Any]], object] | None,
+    cpu: bool,
+    gpu: bool,
 ) -> dict[str, int]:
     """Give events to take()."""
 

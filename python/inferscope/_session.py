@@ -14,7 +14,7 @@ from inferscope import _core
 _PATIENCE_MS = 2000
 _ALL_TICKS = 2**64 - 1
 # An event takes this much while it is read: what a read may take in all follows from it.
-_SPAN_BYTES = 56
+_SPAN_BYTES = 64
 
 # After so many windows a scratch trace forgets them before the next: reading it goes through all of it.
 _WINDOWS_KEPT = 64
@@ -80,15 +80,22 @@ def _start_recorder(size_mb: float) -> str | None:
 class Window:
     """A stretch of time of this process, from open() to close()."""
 
-    def __init__(self, size_mb: float, all_frames: bool, c_calls: bool, budget: float) -> None:
+    def __init__(
+        self, size_mb: float, all_frames: bool, c_calls: bool, budget: float, *, cpu: bool = True, gpu: bool = False
+    ) -> None:
         self._size_mb = size_mb
         self._how = (all_frames, c_calls, budget)
+        self._cpu, self._gpu = cpu, gpu
         self._from = self._to = 0
         self._pid = self._forgotten = 0
         self.opened = False
         self.forked: Callable[[], None] = lambda: None
         self.note: str | None = None
         _windows.add(self)
+
+    def watch_gpu(self) -> None:
+        """Its events are also those of GPUs."""
+        self._gpu = True
 
     def open(self) -> bool:
         """Begin; False with a note when that cannot be."""
@@ -97,7 +104,7 @@ class Window:
             return False
         _begin()
         begin = _core.ticks()
-        self.note = _core.start(*self._how)
+        self.note = _core.start(*self._how) if self._cpu else None
         session = _core.session()
         if self.note is not None or session is None:
             _core.window(False)
@@ -111,7 +118,8 @@ class Window:
         global _closed
         if not self.opened:
             return True
-        _core.stop()
+        if self._cpu:
+            _core.stop()
         self._to = _core.ticks()
         self.opened = False
         _closed += 1
@@ -147,7 +155,7 @@ class Window:
         from inferscope import _offline
 
         most = max(1024, int(self._size_mb * 2**20 / _SPAN_BYTES))
-        return _offline.read(self.path(), self._from, self._to, self._pid, thread_id, most, take)
+        return _offline.read(self.path(), self._from, self._to, self._pid, thread_id, most, take, self._cpu, self._gpu)
 
     def report(self, format: str, files: dict[str, str] | None = None) -> str:
         """A report on the window; files that have another name in it."""

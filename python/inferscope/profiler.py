@@ -7,6 +7,7 @@ import warnings
 from types import TracebackType
 from typing import Any
 
+from inferscope import gpu
 from inferscope.cpu import CpuCollector, State
 
 
@@ -38,6 +39,7 @@ class Profiler:
 
         self._buffer = TraceBuffer(size_mb)
         self._cpu = CpuCollector(self._buffer, all_frames=all_frames, c_calls=c_calls, budget=budget)
+        self._cpu._window.watch_gpu()
         self._trace = None if trace is None else os.fspath(trace)
         self._copied: str | None = None
 
@@ -60,6 +62,8 @@ class Profiler:
             self._buffer.clear()
             self._copied = None
         self._cpu.start()
+        if gpu.missing() is None:
+            gpu.prepare()
 
     def stop(self) -> list[dict[str, Any]]:
         """End; the timeline."""

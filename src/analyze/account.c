@@ -48,14 +48,16 @@ static void settle_told(struct settling *s, const isc_account *a)
 	static const struct {
 		enum isc_state state;
 		const int *from;
-	} order[] = {{ISC_STATE_GC, computes},	     {ISC_STATE_GIL_WAIT, waits},   {ISC_STATE_LOCK_WAIT, waits},
-		     {ISC_STATE_IO_WAIT, waits},     {ISC_STATE_SLEEP, waits},	    {ISC_STATE_IDLE, waits},
-		     {ISC_STATE_PAGE_FAULT, faults}, {ISC_STATE_SYSCALL, computes}, {ISC_STATE_THROTTLED, queues}};
+	} order[] = {{ISC_STATE_GC, computes},	   {ISC_STATE_GPU_WAIT, waits},	   {ISC_STATE_GIL_WAIT, waits},
+		     {ISC_STATE_LOCK_WAIT, waits}, {ISC_STATE_IO_WAIT, waits},	   {ISC_STATE_SLEEP, waits},
+		     {ISC_STATE_IDLE, waits},	   {ISC_STATE_PAGE_FAULT, faults}, {ISC_STATE_SYSCALL, computes},
+		     {ISC_STATE_THROTTLED, queues}};
 	double fit = fitting(a);
 
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
 		enum isc_state state = order[i].state;
 		bool known = state == ISC_STATE_GC	     ? a->collections
+			     : state == ISC_STATE_GPU_WAIT   ? a->gpu
 			     : state == ISC_STATE_THROTTLED  ? a->throttling
 			     : state == ISC_STATE_PAGE_FAULT ? a->faults
 							     : a->agent;

@@ -19,6 +19,7 @@ typedef struct isc_account {
 	double on_cpu, queue, blocked, unwatched;
 	bool agent;		 /* waits are told */
 	bool collections;	 /* and collections of garbage */
+	bool gpu;		 /* and waits for GPUs */
 	bool faults;		 /* and waits for memory to be read in */
 	bool throttling;	 /* and time that the group had used up its share */
 	double told[ISC_STATES]; /* of waits, collections, throttling, spinning */

@@ -94,6 +94,7 @@ typedef struct isc_analysis_thread {
 	double state_us[ISC_STATES];
 	uint8_t source[ISC_STATES]; /* enum isc_source */
 	double scope_us;	    /* in scopes; inner ones may count twice */
+	uint64_t launches;	    /* calls that asked a GPU for work */
 	uint64_t switches;
 	uint64_t events;
 	uint64_t samples;

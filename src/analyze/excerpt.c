@@ -6,9 +6,11 @@
 #include "analyze/waits.h"
 #include "base/grow.h"
 #include "base/hashmap.h"
+#include "timeline/recorded.h"
 
 #define OPEN_MAX 65536u
 #define TICKS 1000000000u     /* enough to tell how long one is */
+#define MARGIN_NS 1000000     /* of a GPU's clock of which nothing is known */
 #define EXTRA_MAX (64u << 20) /* of all marks together; beyond, they have none */
 
 typedef struct lane {
@@ -33,6 +35,7 @@ typedef struct reading {
 	lane *lanes;
 	size_t lane_count, lane_room;
 	isc_hashmap wanted; /* process and thread -> 1 no, 2 yes */
+	isc_recorded *gpus; /* NULL: there are none, or nobody wants them */
 } reading;
 
 void isc_excerpt_fini(isc_excerpt *s)
@@ -224,6 +227,29 @@ static bool add_wait(reading *r, const lane *l, const isc_event *ev)
 	return (state != ISC_STATE_GIL_WAIT && state != ISC_STATE_LOCK_WAIT) || add_past(r, l, ev);
 }
 
+/* By its own times: work is told of when it has ended. */
+static bool add_gpu(reading *r, const lane *l, const isc_event *ev)
+{
+	isc_recorded_item item;
+	isc_piece *span;
+
+	if (r->gpus == NULL || (!isc_recorded_call(r->gpus, ev, &item) && !isc_recorded_work(r->gpus, ev, &item)) ||
+	    item.end_ns == 0 || item.start_ns < r->from_ns || item.start_ns > r->to_ns)
+		return true;
+	/* A marker is an order of things, and no event. */
+	if (ev->kind == ISC_KIND_GPU_WORK && isc_gpu_event_type(item.job) == NULL)
+		return true;
+	span = add(r, ev, l);
+	if (span == NULL)
+		return false;
+	span->start_ns = item.start_ns;
+	span->end_ns = item.end_ns;
+	span->arg = ev->arg;
+	span->device = item.device != NULL ? item.device->number : ISC_PIECE_NO_DEVICE;
+	span->error_ns = item.error_ns < UINT32_MAX ? (uint32_t)item.error_ns : UINT32_MAX;
+	return true;
+}
+
 static bool take(reading *r, lane *l, const isc_event *ev)
 {
 	switch (ev->kind) {
@@ -272,6 +298,10 @@ static bool feed(reading *r, const isc_event *ev)
 		r->out->lost += ev->number - l->expected;
 	l->seen = true;
 	l->expected = ev->number + 1;
+	if (ev->kind == ISC_KIND_GPU_CALL || ev->kind == ISC_KIND_GPU_WORK)
+		return add_gpu(r, l, ev);
+	if (r->options->gpu && !r->options->cpu)
+		return true;
 	if (ev->kind == ISC_KIND_CPU)
 		l->cpu = ev->arg;
 	else if (ev->kind == ISC_KIND_TASK)
@@ -320,9 +350,12 @@ isc_status isc_excerpt_read(isc_trace *trace, const isc_excerpt_options *options
 	r.ns_per_tick = (double)(isc_trace_ticks_to_ns(trace, options->from_ticks + TICKS) - r.from_ns) / TICKS;
 	if (options->to_ticks != UINT64_MAX)
 		r.to_ns = isc_trace_ticks_to_ns(trace, options->to_ticks);
+	if (options->gpu && isc_recorded_new(trace, MARGIN_NS, &r.gpus, err) != ISC_OK)
+		return ISC_ERR_NOMEM;
 	isc_trace_rewind(trace);
 	while (good && isc_trace_next(trace, &ev))
 		good = feed(&r, &ev);
+	isc_recorded_free(r.gpus);
 	close_open(&r);
 	if (out->count > 1)
 		qsort(out->span, out->count, sizeof(*out->span), by_start);

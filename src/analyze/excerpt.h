@@ -1,7 +1,7 @@
 /*
  * excerpt.h - the events of a part of a trace, one by one, in the order in which
  * they began: calls, collections of garbage and waits for locks with their end, marks
- * and samples at their moment.
+ * and samples at their moment; calls and work of GPUs on the clock of the host.
  *
  * Calls that began before the part are left out.  One that was still going on
  * at its end, or whose end was lost, is there up to where it was last known of,
@@ -42,13 +42,17 @@ typedef struct isc_piece {
 	uint16_t
 		arg; /* of a sample: the steps that it stands for; of a wait: the call; of a collection: the generation */
 	uint32_t extra_len;
+	uint32_t device;   /* of a GPU's: its number; ISC_PIECE_NO_DEVICE: not known */
+	uint32_t error_ns; /* of work: what the clock of its device may be off */
 } isc_piece;
+#define ISC_PIECE_NO_DEVICE UINT32_MAX
 
 typedef struct isc_excerpt_options {
 	uint64_t from_ticks, to_ticks; /* of the session's clock, both inside */
 	uint32_t pid;		       /* 0: all processes */
 	uint32_t tid;		       /* 0: all threads */
 	size_t most;		       /* keep so many, the newest; 0: all */
+	bool cpu, gpu;		       /* what of; neither: of the CPU alone */
 } isc_excerpt_options;
 
 typedef struct isc_excerpt {

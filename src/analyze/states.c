@@ -1,6 +1,7 @@
 #include "analyze/states.h"
 
 #include "analyze/account.h"
+#include "analyze/gpu_waits.h"
 #include "analyze/spin.h"
 #include "analyze/waits.h"
 #include "trace/frame.h"
@@ -65,6 +66,32 @@ static void take_waits(isc_build *b, const isc_hashmap *by_index, isc_account *a
 			state = ISC_STATE_SYSCALL;
 		account[rank].told[state] += brief;
 	}
+}
+
+/* Where anything of GPUs was told, a thread that never waited for one has 0 of it. */
+static bool take_gpu_waits(isc_build *b, const isc_hashmap *by_index, isc_account *account)
+{
+	isc_gpu_waits waits = {0};
+
+	if (!isc_gpu_waits_find(b, &waits))
+		return false;
+	for (size_t i = 0; waits.count > 0 && i < b->a->thread_count; i++)
+		account[i].gpu = true;
+	for (size_t i = 0; i < waits.count; i++) {
+		const isc_gpu_waiting *w = &waits.thread[i];
+		size_t rank = rank_of(by_index, w->thread);
+
+		if (rank == SIZE_MAX)
+			continue;
+		b->a->threads[rank].launches = w->calls;
+		account[rank].told[ISC_STATE_GPU_WAIT] += w->us;
+		for (int state = 0; state < ISC_STATES; state++) {
+			double left = account[rank].told[state] - w->inside_us[state];
+
+			account[rank].told[state] = left > 0 ? left : 0;
+		}
+	}
+	return true;
 }
 
 static void take_samples(isc_build *b, const isc_hashmap *by_index, isc_account *account, struct told *told)
@@ -149,6 +176,8 @@ bool isc_states_fill(isc_build *b, const isc_track *track, const isc_hashmap *by
 	if ((account == NULL && a->thread_count > 0) || (told == NULL && a->process_count > 0))
 		return false;
 	take_waits(b, by_index, account, told);
+	if (!take_gpu_waits(b, by_index, account))
+		return false;
 	take_samples(b, by_index, account, told);
 	take_scopes(b, by_index);
 	for (size_t i = 0; i < a->thread_count; i++)
@@ -156,7 +185,7 @@ bool isc_states_fill(isc_build *b, const isc_track *track, const isc_hashmap *by
 	return true;
 }
 
-/* Most time in scopes, else the program's main thread, else the one that ran most. */
+/* Most time in scopes, else most launches on GPUs, else the program's main thread, else the one that ran most. */
 static const isc_analysis_thread *focus_of(const isc_build *b)
 {
 	const isc_analysis_thread *focus = NULL;
@@ -166,6 +195,12 @@ static const isc_analysis_thread *focus_of(const isc_build *b)
 		const isc_analysis_thread *t = &a->threads[i];
 
 		if (t->scope_us > 0 && t->wall_us > 0 && (focus == NULL || t->scope_us > focus->scope_us))
+			focus = t;
+	}
+	for (size_t i = 0; (focus == NULL || focus->scope_us <= 0) && i < a->thread_count; i++) {
+		const isc_analysis_thread *t = &a->threads[i];
+
+		if (t->launches > 0 && t->wall_us > 0 && (focus == NULL || t->launches > focus->launches))
 			focus = t;
 	}
 	for (size_t i = 0; focus == NULL && i < a->thread_count; i++) {

@@ -71,7 +71,8 @@ static bool give(isc_trace *trace, const isc_excerpt *spans, PyObject *take, uns
 
 static PyObject *offline_read(PyObject *module, PyObject *args)
 {
-	isc_excerpt_options options = {0};
+	isc_excerpt_options options = {.cpu = true};
+	int cpu, gpu;
 	unsigned long long from, to, refused = 0, most;
 	PyObject *path = NULL, *take, *result = NULL;
 	isc_trace *trace = NULL;
@@ -80,9 +81,11 @@ static PyObject *offline_read(PyObject *module, PyObject *args)
 	isc_status st;
 
 	(void)module;
-	if (!PyArg_ParseTuple(args, "O&KKIIKO:read", PyUnicode_FSConverter, &path, &from, &to, &options.pid,
-			      &options.tid, &most, &take))
+	if (!PyArg_ParseTuple(args, "O&KKIIKOpp:read", PyUnicode_FSConverter, &path, &from, &to, &options.pid,
+			      &options.tid, &most, &take, &cpu, &gpu))
 		return NULL;
+	options.cpu = cpu != 0;
+	options.gpu = gpu != 0;
 	options.from_ticks = from;
 	options.to_ticks = to;
 	options.most = (size_t)most;

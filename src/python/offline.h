@@ -6,6 +6,7 @@
  *	offline.c	the module: events, reports and copies of a trace
  *	offline_event.c	an event as a dictionary
  *	offline_align.c	events of GPUs on the clock of the CPU
+ *	offline_gpu.c	what a GPU did as one
  *	offline_sample.c	a sample as one
  *	trace_buffer.c	TraceBuffer
  *
@@ -45,6 +46,9 @@ PyObject *isc_offline_align(PyObject *module, PyObject *args);
 
 /* Adds what only a sample has to its dictionary; false: an exception is set. */
 bool isc_event_add_sample(isc_event_maker *m, const isc_excerpt *spans, const isc_piece *span, PyObject *event);
+
+/* The same of what a GPU did, or was asked for. */
+bool isc_event_add_gpu(const isc_excerpt *spans, const isc_piece *span, PyObject *event);
 
 /* inferscope._offline.TraceBuffer; NULL with an exception. */
 PyObject *isc_trace_buffer_type(void);

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "python/offline.h"
+#include "trace/gpu.h"
 #include "trace/kinds.h"
 
 enum { CODE, NAME };
@@ -207,6 +208,10 @@ static const char *type_of(const isc_piece *piece)
 		return "gc_pause";
 	case ISC_KIND_WAIT_EXIT:
 		return piece->arg == ISC_WAIT_GIL ? "gil_wait" : "lock_wait";
+	case ISC_KIND_GPU_CALL:
+		return ISC_GPU_ARG_WHAT(piece->arg) == ISC_ROLE_SYNC ? "gpu_sync" : "gpu_api";
+	case ISC_KIND_GPU_WORK:
+		return isc_gpu_event_type(ISC_GPU_ARG_WHAT(piece->arg));
 	default:
 		return "cpu_call";
 	}
@@ -232,6 +237,10 @@ static PyObject *metadata_of(const isc_event_maker *m, const isc_excerpt *spans,
 		return metadata_of_collection(span, extra, span->extra_len);
 	case ISC_KIND_WAIT_EXIT:
 		return metadata_of_wait(extra, span->extra_len);
+	case ISC_KIND_GPU_CALL:
+		return none();
+	case ISC_KIND_GPU_WORK:
+		return Py_BuildValue("{sI}", "clock_error_ns", (unsigned)span->error_ns);
 	default:
 		return metadata_of_call(span);
 	}
@@ -289,6 +298,9 @@ PyObject *isc_event_make(isc_event_maker *m, const isc_excerpt *spans, const isc
 	if (event != NULL && span->kind == ISC_KIND_SAMPLE && !isc_event_add_sample(m, spans, span, event))
 		Py_CLEAR(event);
 	if (event != NULL && span->kind == ISC_KIND_GC && !set_name(event, "gc"))
+		Py_CLEAR(event);
+	if (event != NULL && (span->kind == ISC_KIND_GPU_CALL || span->kind == ISC_KIND_GPU_WORK) &&
+	    !isc_event_add_gpu(spans, span, event))
 		Py_CLEAR(event);
 	if (event != NULL && span->kind == ISC_KIND_WAIT_EXIT && !set_name(event, isc_wait_name(span->arg)))
 		Py_CLEAR(event);

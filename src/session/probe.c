@@ -20,6 +20,7 @@ const isc_probe isc_probes[] = {
 	{"cgroup", false, isc_probe_cgroup},
 	{"numa", false, isc_probe_numa},
 	{"gpu", false, isc_probe_gpu},
+	{"opencl", false, isc_probe_opencl},
 };
 
 const size_t isc_probes_count = sizeof(isc_probes) / sizeof(isc_probes[0]);

@@ -58,6 +58,9 @@ void isc_probe_python(const isc_probe_context *context, isc_probe_result *out);
 void isc_probe_gpu(const isc_probe_context *context, isc_probe_result *out);
 void isc_probe_trace(const isc_probe_context *context, isc_probe_result *out);
 
+/* probe_opencl.c: OpenCL drivers, and our layer. */
+void isc_probe_opencl(const isc_probe_context *context, isc_probe_result *out);
+
 /* One short text file, without its last newline; false when it cannot be read. */
 bool isc_probe_read(const char *path, char *out, size_t room);
 

@@ -56,7 +56,7 @@ static const struct collector {
 	{"system calls", false},
 	{"waits", true},
 	{"garbage collection", true},
-	{"GPU work", false},
+	{"GPU work", true},
 };
 
 /* "A, B, C" of those that are built, or are not; how many. */

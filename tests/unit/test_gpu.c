@@ -207,6 +207,48 @@ static void a_window_cuts_what_gpus_did(void **state)
 	isc_analysis_free(a);
 }
 
+/* ---- threads ---- */
+
+static const isc_analysis_thread *thread_of(const isc_analysis *a, uint32_t tid)
+{
+	for (size_t i = 0; i < a->thread_count; i++) {
+		if (a->threads[i].tid == tid)
+			return &a->threads[i];
+	}
+	fail_msg("no thread %u", tid);
+	return NULL;
+}
+
+#define WAITING \
+	"meta {\"argv\": [\"serve\"], \"perf\": \"ok\", \"waits\": true, \"host\": \"h\"}\n" \
+	"p1 pid=100 root traced end=100ms status=0 argv serve\n" \
+	"t1 p1 tid=100 main name=main end=100ms\n" \
+	"t2 p1 tid=101 name=feeder end=100ms\n"
+
+/* What a driver waits in is its business: the thread waited for the GPU. */
+static void a_wait_inside_a_call_that_waits_for_a_gpu_is_gpu_wait(void **state)
+{
+	isc_analysis *a = analysis_of(WAITING "t1 9ms wait_exit mutex 5ms 101\n"
+					      "t2 20ms gpu_call launch clEnqueueNDRangeKernel 19ms 20ms 7\n"
+					      "t2 58ms wait_exit mutex 30ms 100\n"
+					      "t2 60ms gpu_call sync clFinish 21ms 60ms 0 holds\n"
+					      "t2 75ms wait_exit mutex 4ms 100\n"
+					      "t2 80ms gpu_work kernel gemm 0 20ms 59ms 7\n" ENDING);
+
+	(void)state;
+	assert_near(thread_of(a, 101)->state_us[ISC_STATE_GPU_WAIT], 39000);
+	assert_near(thread_of(a, 101)->state_us[ISC_STATE_LOCK_WAIT], 4000);
+	assert_near(thread_of(a, 100)->state_us[ISC_STATE_GPU_WAIT], 0);
+	assert_near(thread_of(a, 100)->state_us[ISC_STATE_LOCK_WAIT], 5000);
+	assert_int_equal(thread_of(a, 101)->launches, 1);
+	/* The thread that feeds the GPU is the one that counts. */
+	assert_int_equal(a->breakdown.tid, 101);
+	isc_analysis_free(a);
+	a = analysis_of(WAITING "t1 9ms wait_exit mutex 5ms 101\n" ENDING);
+	assert_true(thread_of(a, 100)->state_us[ISC_STATE_GPU_WAIT] < 0);
+	isc_analysis_free(a);
+}
+
 /* ---- sources ---- */
 
 static void what_a_source_says_of_itself_is_a_warning(void **state)
@@ -285,6 +327,7 @@ int main(void)
 		cmocka_unit_test(a_kernel_knows_the_line_that_launched_it),
 		cmocka_unit_test(idle_time_has_a_cause_and_a_place),
 		cmocka_unit_test(a_window_cuts_what_gpus_did),
+		cmocka_unit_test(a_wait_inside_a_call_that_waits_for_a_gpu_is_gpu_wait),
 		cmocka_unit_test(what_a_source_says_of_itself_is_a_warning),
 		cmocka_unit_test(a_trace_without_gpus_has_none),
 		cmocka_unit_test(a_dump_tells_every_field),

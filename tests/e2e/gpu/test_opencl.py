@@ -161,3 +161,14 @@ def test_tinygrad_answers_the_same(inferscope: Any, opencl_python: str, target: 
     assert not {"gpu_dropped", "unstamped_work", "unlinked_work"} & {w.id for w in run.report.warnings}
     assert any(k.launched_from and "opencl_inference.py" in k.launched_from for k in run.report.kernels)
     assert os.environ.get("OPENCL_LAYERS") is None
+
+
+def test_doctor_says_whether_commands_are_seen(inferscope: Any, opencl: str, tmp_path: Path) -> None:
+    assert opencl
+
+    def line(**env: str) -> str:
+        rows = inferscope("doctor", env=env).stdout.splitlines()
+        return next(row for row in rows if "opencl" in row.split()[:2])
+
+    assert ".icd" in line() and "through a layer" in line()
+    assert "missing" in line(OCL_ICD_VENDORS=str(tmp_path)) and str(tmp_path) in line(OCL_ICD_VENDORS=str(tmp_path))
