@@ -80,5 +80,6 @@ bool isc_report_is_ours(const char *head, size_t len)
 	if (len >= strlen(ISC_MARKDOWN_MARK) && memcmp(head, ISC_MARKDOWN_MARK, strlen(ISC_MARKDOWN_MARK)) == 0)
 		return true;
 	/* "schema" is our first key; one in the middle of another's file is not our mark. */
-	return past(past(past(past(head, end, "{"), end, "\"schema\""), end, ":"), end, "\"inferscope-report-") != NULL;
+	head = past(past(past(head, end, "{"), end, "\"schema\""), end, ":");
+	return past(head, end, "\"inferscope-report-") != NULL || past(head, end, "\"inferscope-diff-") != NULL;
 }
