@@ -1,4 +1,4 @@
-"""Environments with the libraries that models need: environments.py torch|numpy|nvtx makes one and prints its Python.
+"""Environments with the libraries that models need: environments.py NAME makes one and prints its Python.
 
 An environment is made once, beside .venv, and found again as long as what it should hold is the same.
 Index, certificate and proxy settings of pip are the user's.
@@ -51,6 +51,7 @@ WANTED = {
         cpu_only=True,
     ),
     "numpy": Wanted(about="numpy", version="", steps=[["numpy"]]),
+    "browser": Wanted(about="Playwright, which drives chromium", version="", steps=[["playwright==1.65.0"]]),
     "nvtx": Wanted(about="the nvtx package and the headers of NVTX", version="", steps=[["nvtx", "nvidia-nvtx"]]),
 }
 

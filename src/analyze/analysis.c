@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analyze/build.h"
+#include "analyze/lanes.h"
 #include "import/import.h"
 
 /* Events between two looks at the clock: some milliseconds. */
@@ -103,7 +104,9 @@ static isc_status build(isc_build *b, isc_error *err)
 	b->a->to_us = isc_build_us(b, b->to_ns);
 	take_overhead(b);
 	st = isc_build_verdict(b, err);
-	return st == ISC_OK ? isc_build_warnings(b, err) : st;
+	if (st == ISC_OK)
+		st = isc_build_warnings(b, err);
+	return st == ISC_OK && b->options != NULL && b->options->lanes ? isc_build_lanes(b, err) : st;
 }
 
 isc_status isc_analysis_new(isc_trace *trace, const isc_analysis_options *options, isc_analysis **out, isc_error *err)
@@ -140,6 +143,7 @@ void isc_analysis_free(isc_analysis *a)
 {
 	if (a == NULL)
 		return;
+	isc_lanes_free(a->lanes);
 	isc_timeline_free(a->timeline_own);
 	if (a->imported != NULL)
 		isc_import_fini(a->imported);

@@ -18,6 +18,7 @@
 #include "trace/reader.h"
 
 struct isc_import;
+struct isc_lanes;
 struct isc_rules;
 
 /* Raw bytes that may hold anything, NULs included. */
@@ -247,6 +248,16 @@ typedef struct isc_analysis_path {
 	double us; /* CPU time in it and what it called */
 } isc_analysis_path;
 
+/* All stacks as one tree, callers before what they called: what a flame graph is drawn from. */
+typedef struct isc_analysis_node {
+	uint32_t parent; /* its place in the list; of the first, which is above all: 0 */
+	uint32_t frame;	 /* place in frames + 1; 0: a process, or stacks too small to be told apart */
+	uint32_t pid;	 /* of a process; else 0 */
+	uint64_t samples;
+	double us;		   /* CPU time in it alone */
+	double median_us, slow_us; /* of it, in a scope of the middle, and in a slow one, on average */
+} isc_analysis_node;
+
 typedef struct isc_analysis_samples {
 	uint64_t count;
 	uint64_t steps;	    /* that were due and are accounted for */
@@ -350,6 +361,10 @@ typedef struct isc_analysis {
 	size_t stack_count;
 	isc_analysis_path *paths;
 	size_t path_count;
+	isc_analysis_node *tree; /* none: there are no samples */
+	size_t tree_count;
+	isc_analysis_frame *tree_frames;
+	size_t tree_frame_count;
 
 	double minor_faults, major_faults; /* of the program and the children it waited for; negative: not known */
 
@@ -378,6 +393,8 @@ typedef struct isc_analysis {
 	double clock_error_us;		    /* of times of GPUs against the CPU's; negative: not known */
 	uint64_t causality_fixes;
 
+	struct isc_lanes *lanes; /* NULL: nobody asked for them */
+
 	struct isc_arena *arena;
 	struct isc_import *imported; /* import and timeline, to be freed */
 	struct isc_timeline *timeline_own;
@@ -393,6 +410,7 @@ typedef struct isc_analysis_options {
 	double from_us, to_us; /* of the session; to_us 0: the end */
 	bool alone;	       /* calls that began before from_us do not count: nobody was to see them end */
 	bool live;	       /* a recorder is still writing it: that it has no end is no damage */
+	bool lanes;	       /* make them too, for a timeline: takes another look at all events */
 	double margin_us;      /* error of a GPU's clock when nothing bounds it; 0: 1,000 */
 	const isc_analysis_file *files;
 	size_t file_count;

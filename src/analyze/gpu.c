@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "analyze/lanes_timeline.h"
 #include "analyze/replay.h"
 #include "timeline/recorded.h"
 
@@ -305,19 +306,26 @@ isc_status isc_build_gpu(isc_build *b, isc_error *err)
 	double margin_us = b->options != NULL && b->options->margin_us > 0 ? b->options->margin_us : 1000;
 	isc_timeline_options how = {.margin_ns = (int64_t)(margin_us * 1e3)};
 	struct reading r = {.b = b};
+	isc_lanes_watch watch = {0};
 	isc_status st = isc_recorded_new(b->trace, how.margin_ns, &r.recorded, err);
 
 	if (st != ISC_OK || r.recorded == NULL)
 		return st;
 	b->gpu = r.words = isc_arena_alloc(b->arena, sizeof(*r.words));
+	if (b->options != NULL && b->options->lanes &&
+	    (b->a->lanes = isc_lanes_new(b->arena, ISC_LANES_PIECES)) != NULL) {
+		isc_lanes_watch_init(&watch, b->a->lanes, true);
+		how.watch = &watch.watch;
+	}
 	st = r.words != NULL ? isc_timeline_new(&how, &b->a->timeline_own, err) : isc_build_no_memory(err);
-	r.t = b->a->timeline_own;
+	r.t = watch.timeline = b->a->timeline_own;
 	if (st == ISC_OK) {
 		r.source = isc_timeline_source(r.t, "");
 		st = read_all(&r, err);
 	}
 	if (st == ISC_OK)
 		st = finish(&r, err);
+	isc_lanes_watch_fini(&watch);
 	isc_replay_fini(&r.replay);
 	isc_hashmap_fini(&r.places.stacks);
 	isc_hashmap_fini(&r.places.codes);

@@ -258,7 +258,7 @@ static bool gather(isc_build *b, struct sums *s)
 	find_callers(b, s);
 	merge(b, s);
 	return isc_build_tails(b, &s->tree) && isc_build_lines(b, &s->tree) && isc_build_stacks(b, &s->tree) &&
-	       isc_build_paths(b, &s->tree);
+	       isc_build_paths(b, &s->tree) && isc_build_tree(b, &s->tree);
 }
 
 isc_status isc_build_samples(isc_build *b, isc_error *err)

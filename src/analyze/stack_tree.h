@@ -73,5 +73,6 @@ isc_analysis_frame isc_stack_tree_frame(const isc_stack_tree *t, const isc_build
 bool isc_build_lines(isc_build *b, const isc_stack_tree *t);
 bool isc_build_stacks(isc_build *b, const isc_stack_tree *t);
 bool isc_build_paths(isc_build *b, const isc_stack_tree *t);
+bool isc_build_tree(isc_build *b, const isc_stack_tree *t);
 
 #endif

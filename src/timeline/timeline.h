@@ -43,9 +43,31 @@ typedef struct isc_host_span {
 	uint8_t kind;	/* enum isc_host_kind */
 } isc_host_span;
 
+/* What is told of one by one, in order, while facts are made: times are of the origin, and in the window. */
+typedef struct isc_timeline_seen {
+	int64_t start_ns, end_ns;
+	int64_t call_ns;   /* of work: its call began then; INT64_MIN: not known */
+	uint32_t thread;   /* that did it, or asked for it; ISC_GPU_UNKNOWN: not known */
+	uint32_t name;	   /* isc_timeline_text() */
+	unsigned depth;	   /* of a span: inside so many others */
+	uint64_t pid, tid; /* of the thread; of work: its tid alone, 0: not known */
+	isc_string thread_name;
+	uint32_t device, number; /* of work: the device, and its own number */
+	uint64_t stream;
+	uint8_t kind;  /* of a span: enum isc_host_kind, or ISC_HOST_CALL; of work: enum isc_gpu_kind */
+	uint8_t class; /* of a kernel: enum isc_gpu_class */
+} isc_timeline_seen;
+
+typedef struct isc_timeline_watch {
+	void (*span)(void *self, const isc_timeline_seen *s); /* thread by thread, by their start */
+	void (*work)(void *self, const isc_timeline_seen *w); /* device by device, by its start */
+	void *self;
+} isc_timeline_watch;
+
 typedef struct isc_timeline_options {
-	size_t memory_bytes; /* for records, while they are sorted; 0: 96 MiB */
-	int64_t margin_ns;   /* error of the GPU's clock when nothing bounds it; 0: 1 ms */
+	size_t memory_bytes;		 /* for records, while they are sorted; 0: 96 MiB */
+	int64_t margin_ns;		 /* error of the GPU's clock when nothing bounds it; 0: 1 ms */
+	const isc_timeline_watch *watch; /* may be NULL */
 } isc_timeline_options;
 
 isc_status isc_timeline_new(const isc_timeline_options *options, isc_timeline **out, isc_error *err);

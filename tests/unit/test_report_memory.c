@@ -54,6 +54,8 @@ static isc_status everything(isc_trace *trace, const isc_analysis_options *optio
 	if (st == ISC_OK)
 		st = isc_report_write(a, ISC_REPORT_JSON, out, &err);
 	if (st == ISC_OK)
+		st = isc_report_write(a, ISC_REPORT_HTML, out, &err);
+	if (st == ISC_OK)
 		st = isc_report_summary(a, "report.md", "x.isc", out, &err);
 	*damaged = a != NULL && a->damaged;
 	isc_analysis_free(a);
@@ -97,13 +99,13 @@ static void fail_each(const isc_analysis_options *options, bool all)
 static void one_failed_allocation_is_a_clean_status(void **state)
 {
 	(void)state;
-	fail_each(NULL, false);
+	fail_each(&(isc_analysis_options){.lanes = true}, false);
 }
 
 static void no_memory_at_all_is_a_clean_status(void **state)
 {
 	(void)state;
-	fail_each(NULL, true);
+	fail_each(&(isc_analysis_options){.lanes = true}, true);
 }
 
 static void so_it_is_for_a_part_of_the_run(void **state)
