@@ -51,6 +51,11 @@ WANTED = {
         cpu_only=True,
     ),
     "numpy": Wanted(about="numpy", version="", steps=[["numpy"]]),
+    "peers": Wanted(
+        about="other profilers, to be measured beside ours",
+        version="3.11",
+        steps=[["viztracer==1.1.1", "py-spy==0.4.3", "austin-dist==3.7.0"]],
+    ),
     "opencl": Wanted(
         about="pyopencl and tinygrad",
         version="3.11",
