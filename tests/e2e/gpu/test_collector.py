@@ -33,25 +33,33 @@ print(json.dumps([buffer.read_all(), {{**stats, "state": stats["state"].name}}, 
 
 
 @pytest.fixture
-def alone(inferscope: Any, opencl_python: str, stage: Path) -> Callable[[Path], subprocess.CompletedProcess[str]]:
+def site(stage: Path) -> str:
+    """Where the package is."""
+    return str(next(stage.glob("lib/python*/site-packages")))
+
+
+@pytest.fixture
+def alone(inferscope: Any, opencl_python: str, site: str) -> Callable[[Path], subprocess.CompletedProcess[str]]:
     """Runs a script with the package, and without `run`."""
-    site = next(stage.glob("lib/python*/site-packages"))
 
     def go(script: Path) -> subprocess.CompletedProcess[str]:
-        env = {**inferscope.environment, "PYTHONPATH": str(site)}
+        env = {**inferscope.environment, "PYTHONPATH": site}
         return subprocess.run([opencl_python, str(script)], env=env, capture_output=True, text=True, timeout=120)
 
     return go
 
 
 @pytest.fixture
-def collected(inferscope: Any, opencl_python: str, alone: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:
+def collected(
+    inferscope: Any, opencl_python: str, alone: Callable[..., Any], site: str, tmp_path: Path
+) -> Callable[..., Any]:
     """Runs the body between start() and stop(), under `run` or alone."""
 
     def go(body: str, under_run: bool) -> Any:
         script = tmp_path / "collect.py"
         script.write_text(PROGRAM.format(body=body))
-        done = inferscope("run", "--python", opencl_python, str(script)) if under_run else alone(script)
+        run = ("run", "--python", opencl_python, str(script))
+        done = inferscope(*run, env={"PYTHONPATH": site}) if under_run else alone(script)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout.splitlines()[-1])
 
