@@ -35,6 +35,7 @@ LINES = [
     "cgroup",
     "numa",
     "gpu",
+    "opencl",
     "dead session",
 ]
 

@@ -77,7 +77,12 @@ def test_kernels_and_their_calls(collected: Callable[..., Any], target: Callable
     calls = {e["correlation"]: e for e in events if e["event_type"] == "gpu_api"}
     for e in kernels:
         assert calls[e["correlation"]]["start_ns"] <= e["start_ns"] + e["metadata"]["clock_error_ns"]
+    every = {"event_type", "name", "start_us", "end_us", "start_ns", "end_ns", "thread_id", "process_id", "cpu_id"}
+    every |= {"file", "line", "task", "metadata", "device_id", "correlation"}
+    assert set(kernels[0]) == every | {"stream", "grid_dim", "block_dim"}
+    assert set(next(iter(calls.values()))) == every
     (copy,) = [e for e in events if e["event_type"] == "d2h_copy"]
+    assert set(copy) == every | {"stream", "bytes", "pageable"}
     assert copy["bytes"] == 4096 and copy["pageable"] is None
     assert {e["event_type"] for e in events} <= {"gpu_kernel", "d2h_copy", "gpu_api", "gpu_sync", "h2d_copy"}
     assert [e["start_ns"] for e in events] == sorted(e["start_ns"] for e in events)

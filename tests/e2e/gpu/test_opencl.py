@@ -167,7 +167,7 @@ def test_doctor_says_whether_commands_are_seen(inferscope: Any, opencl: str, tmp
     assert opencl
 
     def line(**env: str) -> str:
-        rows = inferscope("doctor", env=env).stdout.splitlines()
+        rows: list[str] = inferscope("doctor", env=env).stdout.splitlines()
         return next(row for row in rows if "opencl" in row.split()[:2])
 
     assert ".icd" in line() and "through a layer" in line()
