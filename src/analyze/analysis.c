@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analyze/build.h"
+#include "analyze/lanes.h"
 #include "import/import.h"
 
 /* Events between two looks at the clock: some milliseconds. */
@@ -95,13 +96,17 @@ static isc_status build(isc_build *b, isc_error *err)
 		isc_build_sort_functions(b);
 	if (st == ISC_OK)
 		st = isc_build_marks(b, err);
+	if (st == ISC_OK)
+		st = isc_build_gpu(b, err);
 	if (st != ISC_OK)
 		return st;
 	b->a->from_us = isc_build_us(b, b->from_ns);
 	b->a->to_us = isc_build_us(b, b->to_ns);
 	take_overhead(b);
 	st = isc_build_verdict(b, err);
-	return st == ISC_OK ? isc_build_warnings(b, err) : st;
+	if (st == ISC_OK)
+		st = isc_build_warnings(b, err);
+	return st == ISC_OK && b->options != NULL && b->options->lanes ? isc_build_lanes(b, err) : st;
 }
 
 isc_status isc_analysis_new(isc_trace *trace, const isc_analysis_options *options, isc_analysis **out, isc_error *err)
@@ -130,7 +135,7 @@ isc_status isc_analysis_new(isc_trace *trace, const isc_analysis_options *option
 	if (st == ISC_OK)
 		*out = b.a;
 	else
-		isc_arena_free(b.arena);
+		isc_analysis_free(b.a);
 	return st;
 }
 
@@ -138,6 +143,7 @@ void isc_analysis_free(isc_analysis *a)
 {
 	if (a == NULL)
 		return;
+	isc_lanes_free(a->lanes);
 	isc_timeline_free(a->timeline_own);
 	if (a->imported != NULL)
 		isc_import_fini(a->imported);

@@ -18,6 +18,7 @@
 #include "trace/reader.h"
 
 struct isc_import;
+struct isc_lanes;
 struct isc_rules;
 
 /* Raw bytes that may hold anything, NULs included. */
@@ -115,6 +116,48 @@ typedef struct isc_analysis_bin {
 	uint64_t count;
 } isc_analysis_bin;
 
+/* Where a thread stood: a function, and where in it. */
+typedef struct isc_analysis_frame {
+	bool python, native; /* neither: not known */
+	isc_text name;
+	isc_text file;	 /* empty: not known */
+	isc_text module; /* of native code; empty: not known */
+	uint32_t line;	 /* 0: not known */
+} isc_analysis_frame;
+
+/* Scopes of a name that are alike.  Times are of one of them, on average. */
+typedef struct isc_analysis_scope_group {
+	uint64_t count; /* whose events are in the trace; 0: nothing is known */
+	double mean_us;
+	double state_us[ISC_STATES]; /* add up to mean_us; negative: not known */
+	uint8_t source[ISC_STATES];  /* enum isc_source */
+} isc_analysis_scope_group;
+
+/* What slow scopes spend more time on than median ones. */
+typedef struct isc_analysis_cause {
+	enum isc_state state;
+	bool event_loop;	   /* instead: a task did not run while others had its event loop */
+	isc_analysis_frame where;  /* name empty: not known */
+	isc_analysis_frame holder; /* likewise: where the thread was that had what was waited for */
+	uint32_t holder_tid;	   /* 0: not known, or several */
+	double extra_us;
+} isc_analysis_cause;
+
+const char *isc_cause_name(const isc_analysis_cause *cause);
+
+/* Scopes that were entered directly inside others. */
+typedef struct isc_analysis_nested {
+	isc_text name;
+	uint64_t count;
+	double total_us;
+	double us_median, us_slow; /* in one of those groups, on average; negative: there are none */
+} isc_analysis_nested;
+
+typedef struct isc_analysis_slowest {
+	double start_us, dur_us;
+	uint32_t tid, pid; /* 0: not known */
+} isc_analysis_slowest;
+
 /* One name over all processes and threads.  Times are negative when the trace
  * has no clock to tell them. */
 typedef struct isc_analysis_scope {
@@ -124,8 +167,16 @@ typedef struct isc_analysis_scope {
 	uint64_t unmatched; /* left, but the entering was lost */
 	double total_us, mean_us, p50_us, p90_us, p99_us, max_us;
 	double p40_us, p60_us;	/* the scopes between them are the median ones */
+	double slow_from_us;	/* and those that take so long, a tenth at most, are slow; negative: none stand out */
 	isc_analysis_bin *bins; /* by duration, empty ones left out */
 	size_t bin_count;
+	isc_analysis_scope_group all, median, slow;
+	isc_analysis_cause *causes; /* why the slow ones are slow, most time first */
+	size_t cause_count;
+	isc_analysis_nested *nested; /* most time first */
+	size_t nested_count;
+	isc_analysis_slowest *slowest; /* longest first, ten at most */
+	size_t slowest_count;
 } isc_analysis_scope;
 
 typedef struct isc_analysis_mark {
@@ -166,15 +217,6 @@ typedef struct isc_analysis_function {
 	bool by_samples;     /* self_us and total_us are CPU time by samples */
 } isc_analysis_function;
 
-/* Where a thread stood: a function, and where in it. */
-typedef struct isc_analysis_frame {
-	bool python, native; /* neither: not known */
-	isc_text name;
-	isc_text file;	 /* empty: not known */
-	isc_text module; /* of native code; empty: not known */
-	uint32_t line;	 /* 0: not known */
-} isc_analysis_frame;
-
 typedef struct isc_analysis_line {
 	isc_analysis_frame at;
 	uint32_t pid; /* 0: not known */
@@ -205,6 +247,16 @@ typedef struct isc_analysis_path {
 	uint64_t samples;
 	double us; /* CPU time in it and what it called */
 } isc_analysis_path;
+
+/* All stacks as one tree, callers before what they called: what a flame graph is drawn from. */
+typedef struct isc_analysis_node {
+	uint32_t parent; /* its place in the list; of the first, which is above all: 0 */
+	uint32_t frame;	 /* place in frames + 1; 0: a process, or stacks too small to be told apart */
+	uint32_t pid;	 /* of a process; else 0 */
+	uint64_t samples;
+	double us;		   /* CPU time in it alone */
+	double median_us, slow_us; /* of it, in a scope of the middle, and in a slow one, on average */
+} isc_analysis_node;
 
 typedef struct isc_analysis_samples {
 	uint64_t count;
@@ -320,6 +372,10 @@ typedef struct isc_analysis {
 	size_t stack_count;
 	isc_analysis_path *paths;
 	size_t path_count;
+	isc_analysis_node *tree; /* none: there are no samples */
+	size_t tree_count;
+	isc_analysis_frame *tree_frames;
+	size_t tree_frame_count;
 
 	double user_us, system_us;	   /* CPU time of the same in itself and in the kernel; negative: not known */
 	double minor_faults, major_faults; /* of the program and the children it waited for; negative: not known */
@@ -345,9 +401,11 @@ typedef struct isc_analysis {
 	/* GPUs, and traces of other tools. */
 	const isc_timeline_facts *timeline; /* NULL: no GPU was recorded */
 	const struct isc_import *import;    /* what was imported; NULL: a trace of ours */
-	const char *clock_sync;		    /* "causality", "assumed"; NULL: there is no GPU */
+	const char *clock_sync;		    /* "direct", "causality", "assumed"; NULL: there is no GPU */
 	double clock_error_us;		    /* of times of GPUs against the CPU's; negative: not known */
 	uint64_t causality_fixes;
+
+	struct isc_lanes *lanes; /* NULL: nobody asked for them */
 
 	struct isc_arena *arena;
 	struct isc_import *imported; /* import and timeline, to be freed */
@@ -364,6 +422,8 @@ typedef struct isc_analysis_options {
 	double from_us, to_us; /* of the session; to_us 0: the end */
 	bool alone;	       /* calls that began before from_us do not count: nobody was to see them end */
 	bool live;	       /* a recorder is still writing it: that it has no end is no damage */
+	bool lanes;	       /* make them too, for a timeline: takes another look at all events */
+	double margin_us;      /* error of a GPU's clock when nothing bounds it; 0: 1,000 */
 	const isc_analysis_file *files;
 	size_t file_count;
 	const struct isc_rules *rules;				     /* NULL: the built-in ones */

@@ -63,10 +63,11 @@ typedef struct isc_build {
 	uint64_t folded;	/* what the totals had no room for, one by one */
 	uint64_t unmatched_calls;
 	uint64_t subinterpreters;
-	bool too_short;	    /* the recorder's own start and end outweigh the run */
-	bool calls_seen;    /* in the whole run */
-	uint64_t accounted; /* events that the accounts call stored */
-	uint64_t stored;    /* events in the totals of the whole run */
+	bool too_short;		   /* the recorder's own start and end outweigh the run */
+	bool calls_seen;	   /* in the whole run */
+	uint64_t accounted;	   /* events that the accounts call stored */
+	uint64_t stored;	   /* events in the totals of the whole run */
+	struct isc_gpu_words *gpu; /* NULL: nothing was told of GPUs */
 } isc_build;
 
 /* Every part: ISC_OK or ISC_ERR_NOMEM, but for what is said. */
@@ -82,6 +83,7 @@ isc_status isc_build_functions(isc_build *b, isc_error *err);
 isc_status isc_build_samples(isc_build *b, isc_error *err); /* after the functions */
 void isc_build_sort_functions(isc_build *b);
 isc_status isc_build_marks(isc_build *b, isc_error *err);
+isc_status isc_build_gpu(isc_build *b, isc_error *err);
 void isc_build_accounts(isc_build *b);
 isc_status isc_build_verdict(isc_build *b, isc_error *err); /* after all others but the warnings */
 isc_status isc_build_warnings(isc_build *b, isc_error *err);
@@ -103,6 +105,9 @@ double isc_build_inside_us(const isc_build *b, uint64_t from_ns, uint64_t to_ns)
 
 /* Tells how far it is, now and then. */
 void isc_build_progress(const isc_build *b, uint64_t done, uint64_t total);
+
+/* One more warning; the text is the arena's, or NULL when that had no room. */
+void isc_build_say(isc_build *b, int grave, const char *id, const char *remedy, const char *text);
 
 isc_status isc_build_no_memory(isc_error *err);
 

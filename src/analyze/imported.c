@@ -9,6 +9,7 @@
 
 #include "analyze/build.h"
 #include "analyze/imported_warnings.h"
+#include "analyze/lanes_timeline.h"
 #include "analyze/verdict.h"
 #include "import/import.h"
 #include "timeline/timeline.h"
@@ -272,6 +273,7 @@ isc_status isc_imported_new(char *const *paths, size_t count, const isc_imported
 	isc_arena *arena = isc_arena_new();
 	isc_analysis *a = arena != NULL ? isc_arena_alloc(arena, sizeof(*a)) : NULL;
 	isc_timeline_options how = {0};
+	isc_lanes_watch watch = {0};
 	isc_status st;
 
 	*out = NULL;
@@ -291,11 +293,22 @@ isc_status isc_imported_new(char *const *paths, size_t count, const isc_imported
 			a->imported->progress_self = options->progress_self;
 		}
 	}
-	st = a->imported != NULL ? isc_timeline_new(&how, &a->timeline_own, err) : isc_build_no_memory(err);
+	if (options != NULL && options->lanes) {
+		a->lanes = isc_lanes_new(arena, ISC_LANES_PIECES);
+		isc_lanes_watch_init(&watch, a->lanes, false);
+		how.watch = a->lanes != NULL ? &watch.watch : NULL;
+	}
+	st = a->imported != NULL && (options == NULL || !options->lanes || a->lanes != NULL)
+		     ? isc_timeline_new(&how, &a->timeline_own, err)
+		     : isc_build_no_memory(err);
+	watch.timeline = a->timeline_own;
 	if (st == ISC_OK)
 		st = read_all(a, a->imported, a->timeline_own, paths, count, options, read, err);
 	if (st == ISC_OK)
 		st = fill(a, arena, options, err);
+	isc_lanes_watch_fini(&watch);
+	if (st == ISC_OK && a->lanes != NULL && a->lanes->failed)
+		st = isc_build_no_memory(err);
 	if (st == ISC_OK)
 		*out = a;
 	else

@@ -12,6 +12,7 @@ typedef struct isc_imported_options {
 	double margin_us;	       /* error of the GPU's clock when nothing bounds it; 0: 1,000 */
 	size_t memory_bytes;	       /* for sorting; 0: as much as is usual */
 	const struct isc_rules *rules; /* NULL: the built-in ones */
+	bool lanes;		       /* make them too, for a timeline */
 	void (*progress)(void *self, uint64_t done, uint64_t total); /* may be NULL */
 	void *progress_self;
 } isc_imported_options;

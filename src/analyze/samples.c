@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include "analyze/stack_tree.h"
+#include "analyze/tails.h"
 
 /* Wall time and CPU time are taken for the same where a process ran at least that share. */
 #define RAN_ENOUGH 0.9
@@ -249,15 +250,15 @@ static bool gather(isc_build *b, struct sums *s)
 			return false;
 	}
 	if (b->a->samples.count == 0)
-		return true;
+		return isc_build_tails(b, &s->tree);
 	isc_stack_tree_sum(&s->tree);
 	count_self(b, &s->tree);
 	if (!count_totals(b, &s->tree) || !take_shares(b, s) || !take_coverage(b, s))
 		return false;
 	find_callers(b, s);
 	merge(b, s);
-	return isc_build_slow_scopes(b, &s->tree) && isc_build_lines(b, &s->tree) && isc_build_stacks(b, &s->tree) &&
-	       isc_build_paths(b, &s->tree);
+	return isc_build_tails(b, &s->tree) && isc_build_lines(b, &s->tree) && isc_build_stacks(b, &s->tree) &&
+	       isc_build_paths(b, &s->tree) && isc_build_tree(b, &s->tree);
 }
 
 isc_status isc_build_samples(isc_build *b, isc_error *err)

@@ -10,6 +10,11 @@
  * longer than where it begins: about 30 bars from 1 us to 1 s. */
 #define BIN_GROWTH 1.5
 
+/* Fewer of a name are not told apart: two of so many are slow. */
+#define SCOPES_ENOUGH 20u
+#define SLOW_SHARE 0.1
+#define SLOW_APART 1.02 /* by that much the fastest of them is slower than the middle */
+
 struct tally {
 	uint64_t count, open, unmatched;
 	double total_ticks;
@@ -68,6 +73,22 @@ bool isc_build_bins(isc_arena *arena, const isc_histogram *h, double us, isc_ana
 	return true;
 }
 
+/* From which duration on they are the slow ones: a tenth at most, so that many that take the same
+ * time are not called slow for the few that differ; more only if the slowest are all alike.  Negative:
+ * none stand out. */
+static double slow_from(const isc_histogram *h, double us, double p60_us)
+{
+	uint64_t low = 0, high, count, below = 0;
+	double most = (double)h->count * SLOW_SHARE;
+	size_t at = 0;
+
+	if (h->count < SCOPES_ENOUGH)
+		return -1;
+	while (isc_histogram_next(h, &at, &low, &high, &count) && (double)(h->count - below) > most)
+		below += count;
+	return (double)low * us > p60_us * SLOW_APART ? (double)low * us : -1;
+}
+
 static bool take_scope(isc_build *b, const struct tally *t, const isc_text *name, isc_analysis_scope *out)
 {
 	double us = b->us_per_tick;
@@ -76,7 +97,7 @@ static bool take_scope(isc_build *b, const struct tally *t, const isc_text *name
 	out->count = t->count;
 	out->open = t->open;
 	out->unmatched = t->unmatched;
-	out->p40_us = out->p60_us = -1;
+	out->p40_us = out->p60_us = out->slow_from_us = -1;
 	out->total_us = out->mean_us = out->p50_us = out->p90_us = out->p99_us = out->max_us = -1;
 	if (t->count == 0 || us <= 0)
 		return true;
@@ -88,6 +109,7 @@ static bool take_scope(isc_build *b, const struct tally *t, const isc_text *name
 	out->p90_us = (double)isc_histogram_percentile(&t->ticks, 0.90) * us;
 	out->p99_us = (double)isc_histogram_percentile(&t->ticks, 0.99) * us;
 	out->max_us = (double)t->ticks.max * us;
+	out->slow_from_us = slow_from(&t->ticks, us, out->p60_us);
 	return isc_build_bins(b->arena, &t->ticks, us, out);
 }
 

@@ -69,12 +69,10 @@ static inline bool isc_tree_is_frame(const isc_tree_node *n)
 /* What a report shows of a frame. */
 isc_analysis_frame isc_stack_tree_frame(const isc_stack_tree *t, const isc_build *b, size_t node);
 
-/* Fills in median_us and slow_us, from the events; false: no memory. */
-bool isc_build_slow_scopes(isc_build *b, isc_stack_tree *t);
-
 /* Sorted lists of the analysis, from the tree; false: no memory. */
 bool isc_build_lines(isc_build *b, const isc_stack_tree *t);
 bool isc_build_stacks(isc_build *b, const isc_stack_tree *t);
 bool isc_build_paths(isc_build *b, const isc_stack_tree *t);
+bool isc_build_tree(isc_build *b, const isc_stack_tree *t);
 
 #endif

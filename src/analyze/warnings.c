@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/build.h"
+#include "analyze/gpu.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -48,6 +49,12 @@ static void warn(isc_build *b, int grave, const char *id, const char *remedy, co
 	va_start(args, format);
 	vsnprintf(w->text, (size_t)len + 1, format, args);
 	va_end(args);
+}
+
+void isc_build_say(isc_build *b, int grave, const char *id, const char *remedy, const char *text)
+{
+	if (text != NULL)
+		warn(b, grave, id, remedy, "%s", text);
 }
 
 /* ---- the file ---- */
@@ -372,8 +379,10 @@ static void about_parts(isc_build *b)
 	else if (b->cut)
 		warn(b, NOTE, "no_throttling", "look at the whole run",
 		     "whether a limit of CPU time held the program up is known of the whole run alone");
-	warn(b, NOTE, "no_gpu", NULL,
-	     "GPU activity was not recorded: gpus, kernels, copies and clock.sync are empty, gpu_wait is not known");
+	if (b->a->clock_sync == NULL)
+		warn(b, NOTE, "no_gpu", NULL,
+		     "GPU activity was not recorded: gpus, kernels, copies and clock.sync are empty, gpu_wait is not "
+		     "known");
 }
 
 static void about_waits(isc_build *b)
@@ -415,6 +424,8 @@ isc_status isc_build_warnings(isc_build *b, isc_error *err)
 	about_calls(b);
 	about_waits(b);
 	about_samples(b);
+	if (b->gpu != NULL)
+		isc_gpu_warn(b);
 	about_parts(b);
 	if (b->arena->failed)
 		return isc_build_no_memory(err);

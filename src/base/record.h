@@ -48,7 +48,11 @@ enum isc_kind {
 	ISC_KIND_WAIT_ENTER = 48,  /* id: stack; arg: enum isc_wait_call; a wait begins that may be long */
 	ISC_KIND_WAIT_EXIT = 49,   /* id: stack; arg: enum isc_wait_call; behind it: isc_wait.  Needs no enter */
 	ISC_KIND_WAIT_BRIEF = 50,  /* arg: enum isc_wait_call; behind it: isc_wait_brief.  Waits told as a sum */
-	ISC_KIND_GC = 51	   /* arg: generation; behind it: isc_gc.  A collection has ended */
+	ISC_KIND_GC = 51,	   /* arg: generation; behind it: isc_gc.  A collection has ended */
+	ISC_KIND_GPU_CALL = 80,	   /* id: name; arg: ISC_GPU_ARG; behind it: isc_gpu_called.  A call has ended */
+	ISC_KIND_GPU_WORK = 81,	   /* id: name; arg: ISC_GPU_ARG; behind it: isc_gpu_work.  Work has ended */
+	ISC_KIND_GPU_CLOCK = 82,   /* id: device; behind it: isc_gpu_reading.  Its clock was read */
+	ISC_KIND_GPU_SOURCE = 83   /* id: ISC_DEF_GPU_SOURCE; arg: enum isc_gpu_news; behind it: isc_gpu_source */
 };
 
 /*
@@ -192,6 +196,94 @@ typedef struct isc_gc {
 _Static_assert(sizeof(isc_gc) == 16, "collection");
 #define ISC_GC_WATCHED UINT16_MAX /* as the generation: none has ended, they are told of from now on */
 
+/* What work of a GPU is. */
+enum isc_gpu_job {
+	ISC_JOB_KERNEL = 0,
+	ISC_JOB_H2D = 1,
+	ISC_JOB_D2H = 2,
+	ISC_JOB_D2D = 3,
+	ISC_JOB_P2P = 4,
+	ISC_JOB_COPY = 5, /* between places that are not known */
+	ISC_JOB_MEMSET = 6,
+	ISC_JOB_SYNC = 7, /* a wait as the device's side tells of it: no work */
+	ISC_JOB_IDLE = 8, /* a marker, a barrier: an order of things, no work */
+	ISC_JOBS = 9
+};
+
+/* What a call does to the thread that makes it. */
+enum isc_gpu_role { ISC_ROLE_OTHER = 0, ISC_ROLE_LAUNCH = 1, ISC_ROLE_COPY = 2, ISC_ROLE_SYNC = 3 };
+
+/* What times in a record are of. */
+enum isc_gpu_time {
+	ISC_GPU_TIME_DEVICE = 0,    /* ns of the device's own clock, to be turned into the host's by its readings */
+	ISC_GPU_TIME_MONOTONIC = 1, /* ns of CLOCK_MONOTONIC, made so by the source */
+	ISC_GPU_TIME_TICKS = 2	    /* ticks of the session */
+};
+
+enum isc_gpu_page { ISC_PAGE_UNKNOWN = 0, ISC_PAGE_PINNED = 1, ISC_PAGE_PAGEABLE = 2 };
+
+/* arg of work and of calls.  what: enum isc_gpu_job, of calls enum isc_gpu_role; page: of copies; holds: of
+ * calls, 1 when it returned only after all that it asked for was done. */
+#define ISC_GPU_ARG(what, time, page, holds) ((uint16_t)((what) | (time) << 8 | (page) << 10 | (holds) << 12))
+#define ISC_GPU_ARG_WHAT(arg) ((arg) & 0xffu)
+#define ISC_GPU_ARG_TIME(arg) ((arg) >> 8 & 3u)
+#define ISC_GPU_ARG_PAGE(arg) ((arg) >> 10 & 3u)
+#define ISC_GPU_ARG_HOLDS(arg) ((arg) >> 12 & 1u)
+
+/* Behind a call of the GPU's library. */
+typedef struct isc_gpu_called {
+	uint64_t start, end;
+	uint64_t correlation; /* the same for the work it asked for, in this process; 0: none */
+	uint32_t tid;	      /* thread that made it; 0: the one that wrote the record */
+	uint32_t stack;	      /* where; 0: not known */
+	uint32_t device;      /* isc_def_gpu; 0: not known */
+	uint32_t error;	      /* what it returned; 0: it was done */
+	uint64_t zero;
+} isc_gpu_called;
+_Static_assert(sizeof(isc_gpu_called) == 48, "call of a GPU's library");
+
+/* Behind work of a GPU.  start = end = 0: the device had no time stamp. */
+typedef struct isc_gpu_work {
+	uint64_t start, end;
+	uint64_t correlation; /* 0: not known */
+	uint64_t bytes;	      /* copied or set */
+	uint64_t stream;      /* of its context: a number that tells streams apart */
+	uint32_t device;      /* isc_def_gpu */
+	uint32_t context;
+	uint32_t grid[3], block[3]; /* of kernels; all 0: not known */
+	uint32_t error;		    /* what it ended with; 0: well */
+	uint32_t graph;		    /* the graph that it is a part of, as the library counts them; 0: none */
+} isc_gpu_work;
+_Static_assert(sizeof(isc_gpu_work) == 80, "work of a GPU");
+
+/* Behind a reading of a device's clock between two of the host's. */
+typedef struct isc_gpu_reading {
+	uint64_t before; /* ticks */
+	uint64_t device_ns;
+	uint64_t after; /* ticks */
+	uint64_t zero;
+} isc_gpu_reading;
+_Static_assert(sizeof(isc_gpu_reading) == 32, "reading of a GPU's clock");
+
+/* What a source of GPU records has to say of itself. */
+enum isc_gpu_news {
+	ISC_GPU_STARTED = 1, /* code: its version */
+	ISC_GPU_ENDED = 2,
+	ISC_GPU_ABSENT = 3,   /* its library or driver is not there, or refuses: code, detail the call */
+	ISC_GPU_BUSY = 4,     /* another profiler has it */
+	ISC_GPU_FAILED = 5,   /* a call of it failed: code, detail the call */
+	ISC_GPU_DROPPED = 6,  /* count: records that the device's side could not keep */
+	ISC_GPU_NO_CLOCK = 7, /* the clock of the device cannot be read: code */
+	ISC_GPU_REDUCED = 8   /* less is told, to stay inside the budget: graphs instead of their parts */
+};
+
+typedef struct isc_gpu_source {
+	uint64_t count;
+	uint32_t code;	 /* of the library; 0: none */
+	uint32_t detail; /* a name: the call or reason; 0: none */
+} isc_gpu_source;
+_Static_assert(sizeof(isc_gpu_source) == 16, "source of GPU records");
+
 #define ISC_STACK_FRAMES_MAX 512u /* deeper ones are cut */
 
 /* Bytes behind a first slot begin with their length; the rest of the last slot is zero. */
@@ -206,9 +298,26 @@ enum isc_def_type {
 	ISC_DEF_NATIVE = 5, /* isc_def_native: what a stack has instead of code in a native frame */
 	ISC_DEF_MODULE = 6, /* isc_def_module, then the build id and the path */
 	/* up to 8 are of samples */
-	ISC_DEF_PYTHON = 9,	    /* the interpreter of this process: its version, a NUL, the path of its program */
-	ISC_DEF_SUBINTERPRETER = 10 /* one more interpreter in this process, whose calls are not traced: its number */
+	ISC_DEF_PYTHON = 9,	     /* the interpreter of this process: its version, a NUL, the path of its program */
+	ISC_DEF_SUBINTERPRETER = 10, /* one more interpreter in this process, whose calls are not traced: its number */
+	ISC_DEF_GPU = 16,	     /* isc_def_gpu, then the name of the device */
+	ISC_DEF_GPU_SOURCE = 17	     /* who tells of GPUs in this process: "CUPTI", "OpenCL" */
 };
+
+enum isc_gpu_api { ISC_GPU_CUDA = 1, ISC_GPU_OPENCL = 2, ISC_GPU_TOLD = 3 /* by the program: tests */ };
+enum isc_gpu_trait {
+	ISC_GPU_IS_CPU = 1u << 0, /* it takes the time of the program's own processors */
+	ISC_GPU_SHARED = 1u << 1  /* its memory is the host's */
+};
+
+/* A device, as one interface counts them. */
+typedef struct isc_def_gpu {
+	uint32_t number;
+	uint32_t api;	 /* enum isc_gpu_api */
+	uint32_t traits; /* enum isc_gpu_trait */
+	uint32_t name_len;
+} isc_def_gpu;
+_Static_assert(sizeof(isc_def_gpu) == 16, "device");
 
 /* A Python frame and, through its parents, those that called it. */
 typedef struct isc_def_stack {

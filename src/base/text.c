@@ -128,6 +128,19 @@ void isc_text_terminal(isc_buffer *out, const char *text, size_t len, size_t max
 	write_pieces(out, text, len, max, write_plain);
 }
 
+static void write_html(isc_buffer *out, const struct piece *p)
+{
+	if (p->codepoint != 0 && p->codepoint < 0x80 && strchr("&<>\"'`", (int)p->codepoint) != NULL)
+		isc_buffer_format(out, "&#%u;", (unsigned)p->codepoint);
+	else
+		isc_buffer_add(out, p->text, p->len);
+}
+
+void isc_text_html(isc_buffer *out, const char *text, size_t len, size_t max)
+{
+	write_pieces(out, text, len, max, write_html);
+}
+
 /* Renderers differ in small things, so whatever any of them treats as its own
  * becomes an entity.  Some look for @names, #numbers and addresses in the text
  * that comes out; an empty comment keeps the halves apart. */

@@ -36,6 +36,10 @@ void isc_text_markdown(isc_buffer *out, const char *text, size_t len, size_t max
  * it is a link, a tag, a mention or a mark. */
 void isc_text_prose(isc_buffer *out, const char *text, size_t len);
 
+/* For the text of an HTML element, or an attribute in double quotes: nothing in it is a tag, an
+ * entity or the end of the attribute.  Controls and max as for terminals. */
+void isc_text_html(isc_buffer *out, const char *text, size_t len, size_t max);
+
 /* The same bytes as valid UTF-8, U+FFFD for each byte that is not: what a JSON
  * writer can quote. */
 void isc_text_utf8(isc_buffer *out, const char *text, size_t len);

@@ -12,6 +12,7 @@
 #include "cli/options.h"
 #include "cli/report_files.h"
 #include "import/import.h"
+#include "report/report.h"
 
 static char default_report[] = "report.md";
 
@@ -64,11 +65,14 @@ static isc_status take_argument(void *self, const char *value, isc_error *err)
 /* --format json alone means report.json: the default path follows the format. */
 static void choose_path(struct arguments *args)
 {
-	static char json_report[] = "report.json";
+	static char json_report[] = "report.json", html_report[] = "report.html";
 	isc_report_request *r = &args->request;
+	int format = r->format != NULL ? isc_report_format_named(r->format) : ISC_REPORT_MARKDOWN;
 
 	if (args->path == NULL)
-		args->path = r->format != NULL && strcmp(r->format, "json") == 0 ? json_report : default_report;
+		args->path = format == ISC_REPORT_JSON	 ? json_report
+			     : format == ISC_REPORT_HTML ? html_report
+							 : default_report;
 	r->stdout_ours = true;
 	r->inputs = args->inputs;
 	r->input_count = args->input_count;
@@ -134,7 +138,7 @@ int cmd_analyze(int argc, char **argv)
 {
 	static const isc_option table[] = {
 		{"output", "PATH", "where the report goes; -: to stdout (default: report.md)", 0, false},
-		{"format", "FORMAT", "markdown or json (default: by the ending of PATH)", 0, false},
+		{"format", "FORMAT", "markdown, html or json (default: by the ending of PATH)", 0, false},
 		{"scope", "NAME", "look only inside this scope", 0, false},
 		{"from", "T", "look only from this time on: seconds, or 200ms, or 1500us", 0, false},
 		{"to", "T", "look only up to this time", 0, false},

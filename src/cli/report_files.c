@@ -26,6 +26,7 @@ isc_report_request isc_report_request_of(const isc_settings *s, const char *trac
 				    .force = s->force,
 				    .quiet = s->quiet,
 				    .no_bar = s->progress == ISC_PROGRESS_NEVER,
+				    .margin_us = s->sync_error_margin_us,
 				    .shown = s->trace};
 }
 
@@ -183,6 +184,19 @@ static bool is_foreign(const char *path)
 	       format != ISC_IMPORT_ISC;
 }
 
+/* Only a page has a timeline. */
+static bool has_page(const isc_report_request *r)
+{
+	isc_error err;
+	int format;
+
+	for (size_t i = 0; i < r->count; i++) {
+		if (choose(r, i, &format, &err) == ISC_OK && format == ISC_REPORT_HTML)
+			return true;
+	}
+	return false;
+}
+
 static isc_status analyse_foreign(const isc_report_request *r, isc_bar *bar, isc_analysis **a, bool *opened,
 				  isc_error *err)
 {
@@ -191,6 +205,7 @@ static isc_status analyse_foreign(const isc_report_request *r, isc_bar *bar, isc
 					      .from_us = r->options.from_us,
 					      .to_us = r->options.to_us,
 					      .margin_us = r->margin_us,
+					      .lanes = has_page(r),
 					      .progress = step_bar,
 					      .progress_self = bar};
 
@@ -212,6 +227,8 @@ static isc_status analyse(const isc_report_request *r, isc_trace **trace, isc_an
 		return st;
 	}
 	options.live = is_being_written(r->trace);
+	options.lanes = has_page(r);
+	options.margin_us = r->margin_us;
 	options.progress = step_bar;
 	options.progress_self = &bar;
 	st = isc_trace_open(r->trace, trace, err);

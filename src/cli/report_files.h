@@ -16,7 +16,7 @@ typedef struct isc_report_request {
 	const char *trace;   /* read from here */
 	char *const *inputs; /* all that were given, trace the first of them; NULL: trace alone */
 	size_t input_count;
-	double margin_us;   /* of imported traces: error of the GPU's clock when nothing bounds it; 0: usual */
+	double margin_us;   /* error of the GPU's clock when nothing bounds it; 0: usual */
 	char *const *paths; /* one report each; "-": stdout, where that is ours */
 	size_t count;	    /* at most ISC_SETTINGS_LIST_MAX */
 	const char *format; /* of all of them; NULL: by their endings */

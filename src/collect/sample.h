@@ -187,8 +187,8 @@ void isc_sample_rate_begin(uint32_t step_ns, double budget_pct);
 uint32_t isc_sample_period_ns(void);
 uint32_t isc_sample_asked_ns(void);
 
-/* A sample took so many ticks, since this CPU time of its thread, which ran for so long since the last one. */
-void isc_sample_spent(uint64_t now, uint64_t ticks, uint64_t from_cpu_ns, uint64_t ran_ns);
+/* A sample of this thread took so many ticks, since this CPU time of it, which ran for so long since the last one. */
+void isc_sample_spent(const isc_sampled *t, uint64_t now, uint64_t ticks, uint64_t from_cpu_ns, uint64_t ran_ns);
 
 /* What is spent, and told of with the next sample. */
 void isc_sample_cost_add(uint64_t ticks);

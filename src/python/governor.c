@@ -14,6 +14,11 @@
 /* What an event costs later and no measurement of calls shows: a page touched first or a
  * line gone cold, and the recorder, which may share the core. */
 #define LATER_NS 12.0
+/* Events that come apart find our code and data gone from the caches.  What that adds to
+ * one, and from which distance to the one before (bench/, in pieces of one process). */
+#define COLD_NS 85.0
+#define COLD_GAP_NS 7500.0
+#define MOVED_NS 3500.0 /* and what all of it has to come from another core for, when threads take turns */
 #define LONG_GAP_NS 200e3
 #define RUNS 12
 #define CALLS 100 /* a run; its events fit into one block */
@@ -245,18 +250,33 @@ static uint64_t passed(uint64_t ticks)
 	return gap;
 }
 
+/* What so many events cost above warm ones when they come in so many ticks. */
+static double cold(double events, double ticks)
+{
+	static const void *thread; /* at the last look */
+	double per_ns = isc_governor_self.ticks_per_ns;
+	double cost = between(ticks * (COLD_NS / COLD_GAP_NS), 0, events * COLD_NS * per_ns);
+
+	if (thread != &isc_producer_self)
+		cost += MOVED_NS * per_ns;
+	thread = &isc_producer_self;
+	return cost;
+}
+
 void isc_governor_look(uint64_t ticks)
 {
 	isc_governor *g = &isc_governor_self;
+	double time, events = ISC_GOVERNOR_STRIDE - g->countdown;
 	int64_t left;
 
 	if (!g->on) {
 		g->countdown = INT32_MAX;
 		return;
 	}
-	isc_budget_take(g->cost * (ISC_GOVERNOR_STRIDE - g->countdown));
 	g->countdown = ISC_GOVERNOR_STRIDE;
-	left = isc_budget_fill((int64_t)((double)passed(ticks) * g->share));
+	time = (double)passed(ticks);
+	isc_budget_take((int64_t)(events * (double)g->cost + cold(events, time)));
+	left = isc_budget_fill((int64_t)(time * g->share));
 	atomic_store_explicit(&isc_budget_self.filled, ticks, memory_order_relaxed);
 	g->looked = ticks;
 	g->empty = left < 0;

@@ -189,7 +189,7 @@ static PyObject *offline_report(PyObject *module, PyObject *args)
 		       .live = live,
 		       .format = isc_report_format_named(format)};
 	if (q.format == ISC_REPORT_UNKNOWN) {
-		PyErr_Format(PyExc_ValueError, "a report is markdown or json, not %s", format);
+		PyErr_Format(PyExc_ValueError, "a report is markdown, html or json, not %s", format);
 	} else if (read_files(files, &q)) {
 		Py_BEGIN_ALLOW_THREADS st = write_report(&q, &text, &err);
 		Py_END_ALLOW_THREADS result =

@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "base/path.h"
+#include "report/html.h"
 #include "report/json.h"
 #include "report/markdown.h"
 
@@ -11,9 +12,8 @@ static const struct {
 	const char *name;
 	int format;
 } names[] = {
-	{"markdown", ISC_REPORT_MARKDOWN},
-	{"md", ISC_REPORT_MARKDOWN},
-	{"json", ISC_REPORT_JSON},
+	{"markdown", ISC_REPORT_MARKDOWN}, {"md", ISC_REPORT_MARKDOWN}, {"json", ISC_REPORT_JSON},
+	{"html", ISC_REPORT_HTML},	   {"htm", ISC_REPORT_HTML},
 };
 
 int isc_report_format_named(const char *name)
@@ -44,7 +44,7 @@ isc_status isc_report_choose(const char *path, const char *name, int *format, is
 	else
 		st = isc_fail(err, ISC_ERR_INVALID,
 			      "the ending of \"%.150s\" names no report format that this build writes", path);
-	isc_hint(err, "give a path ending in .md or .json, or --format markdown or json");
+	isc_hint(err, "give a path ending in .md, .html or .json, or --format markdown, html or json");
 	return st;
 }
 
@@ -56,6 +56,9 @@ isc_status isc_report_write(const isc_analysis *a, int format, isc_buffer *out, 
 		break;
 	case ISC_REPORT_JSON:
 		isc_json_write(a, out);
+		break;
+	case ISC_REPORT_HTML:
+		isc_html_write(a, out);
 		break;
 	default:
 		return isc_fail(err, ISC_ERR_INVALID, "there is no report format %d", format);
@@ -73,11 +76,16 @@ static const char *past(const char *at, const char *end, const char *word)
 	return at != NULL && (size_t)(end - at) >= len && memcmp(at, word, len) == 0 ? at + len : NULL;
 }
 
+static bool begins(const char *head, size_t len, const char *mark)
+{
+	return len >= strlen(mark) && memcmp(head, mark, strlen(mark)) == 0;
+}
+
 bool isc_report_is_ours(const char *head, size_t len)
 {
 	const char *end = head + len;
 
-	if (len >= strlen(ISC_MARKDOWN_MARK) && memcmp(head, ISC_MARKDOWN_MARK, strlen(ISC_MARKDOWN_MARK)) == 0)
+	if (begins(head, len, ISC_MARKDOWN_MARK) || begins(head, len, ISC_HTML_MARK))
 		return true;
 	/* "schema" is our first key; one in the middle of another's file is not our mark. */
 	return past(past(past(past(head, end, "{"), end, "\"schema\""), end, ":"), end, "\"inferscope-report-") != NULL;

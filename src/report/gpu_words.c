@@ -214,7 +214,9 @@ static void write_idle(const isc_analysis *a, isc_buffer *out)
 	if (a->clock_error_us >= 0)
 		isc_buffer_format(out, " The clocks of CPU and GPU may differ by %s (%s).",
 				  isc_units_time(&u, a->clock_error_us),
-				  strcmp(a->clock_sync, "assumed") == 0 ? "assumed" : "from calls and their work");
+				  strcmp(a->clock_sync, "assumed") == 0	 ? "assumed"
+				  : strcmp(a->clock_sync, "direct") == 0 ? "the GPU's clock was read"
+									 : "from calls and their work");
 	isc_buffer_text(out, "\n\n");
 	for (size_t i = 0; i < f->gpu_count && shown < ROWS_MAX; i++) {
 		const isc_facts_gpu *g = &f->gpus[i];

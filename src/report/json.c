@@ -9,6 +9,7 @@
 
 #include "report/gpu_json.h"
 #include "report/json_tree.h"
+#include "report/scope_json.h"
 #include "report/verdict_json.h"
 
 #include "base/text.h"
@@ -104,40 +105,11 @@ static void put_window(struct json *j, val *root, const isc_analysis *a)
 	isc_gpu_json_gpus(j, root, a);
 }
 
-static void put_scope(struct json *j, val *list, const isc_analysis_scope *s)
-{
-	val *o = add(j, list, yyjson_mut_obj(j->doc)), *bins;
-
-	put(j, o, "name", text_of(j, &s->name));
-	put_count(j, o, "count", s->count);
-	put_count(j, o, "open", s->open);
-	put_count(j, o, "unmatched", s->unmatched);
-	put_us(j, o, "total_us", s->total_us);
-	put_us(j, o, "mean_us", s->mean_us);
-	put_us(j, o, "p50_us", s->p50_us);
-	put_us(j, o, "p90_us", s->p90_us);
-	put_us(j, o, "p99_us", s->p99_us);
-	put_us(j, o, "max_us", s->max_us);
-	put_null(j, o, "breakdown");
-	list_in(j, o, "slow_because");
-	bins = list_in(j, o, "histogram");
-	for (size_t i = 0; i < s->bin_count; i++) {
-		val *bin = add(j, bins, yyjson_mut_obj(j->doc));
-
-		put_us(j, bin, "from_us", s->bins[i].from_us);
-		put_us(j, bin, "to_us", s->bins[i].to_us);
-		put_count(j, bin, "count", s->bins[i].count);
-	}
-	put_null(j, o, "groups");
-	list_in(j, o, "slowest");
-}
-
 static void put_names(struct json *j, val *root, const isc_analysis *a)
 {
-	val *list = list_in(j, root, "scopes"), *o;
+	val *list, *o;
 
-	for (size_t i = 0; i < a->scope_count; i++)
-		put_scope(j, list, &a->scopes[i]);
+	isc_scope_json_write(j, root, a);
 	list = list_in(j, root, "marks");
 	for (size_t i = 0; i < a->mark_count; i++) {
 		o = add(j, list, yyjson_mut_obj(j->doc));

@@ -13,6 +13,7 @@
 #include "report/grid.h"
 #include "report/hot_spots.h"
 #include "report/minor.h"
+#include "report/scope_words.h"
 #include "report/verdict_words.h"
 #include "report/words.h"
 
@@ -344,33 +345,6 @@ static void write_threads(const isc_analysis *a, isc_buffer *out)
 	end_folded(&t, out, shown, minor, a->thread_count);
 }
 
-static void write_scopes(const isc_analysis *a, isc_buffer *out)
-{
-	static const char *const titles[] = {"scope", ">count", ">total", ">mean", ">p50",
-					     ">p90",  ">p99",	">max",	  NULL};
-	isc_grid t;
-
-	if (a->scope_count == 0)
-		return;
-	isc_grid_init(&t, titles);
-	isc_buffer_text(out, "\n## Scopes\n\n"
-			     "p50, p90 and p99 are the times that so many percent did not exceed.\n\n");
-	for (size_t i = 0; i < rows(a->scope_count); i++) {
-		const isc_analysis_scope *s = &a->scopes[i];
-
-		add_name(&t.text, &s->name);
-		isc_grid_end(&t);
-		add_count(&t, s->count);
-		add_time(&t, s->total_us);
-		add_time(&t, s->mean_us);
-		add_time(&t, s->p50_us);
-		add_time(&t, s->p90_us);
-		add_time(&t, s->p99_us);
-		add_time(&t, s->max_us);
-	}
-	end_table(&t, out, rows(a->scope_count), a->scope_count);
-}
-
 /* What the figures of the shown functions have in common, and what only some have. */
 struct notes {
 	size_t estimated, sampled, waits;
@@ -568,7 +542,7 @@ void isc_markdown_write(const isc_analysis *a, isc_buffer *out)
 	write_facts(a, out);
 	isc_gpu_words_markdown(a, out);
 	write_breakdown(a, out);
-	write_scopes(a, out);
+	isc_scope_words_markdown(a, out);
 	isc_hot_spots_write(a, out);
 	write_functions(a, out);
 	write_threads(a, out);

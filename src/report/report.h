@@ -15,9 +15,9 @@
 #include "base/buffer.h"
 #include "base/status.h"
 
-enum isc_report_format { ISC_REPORT_UNKNOWN = -1, ISC_REPORT_MARKDOWN = 0, ISC_REPORT_JSON };
+enum isc_report_format { ISC_REPORT_UNKNOWN = -1, ISC_REPORT_MARKDOWN = 0, ISC_REPORT_JSON, ISC_REPORT_HTML };
 
-/* By name (markdown, md, json) or by the ending of a path. */
+/* By name (markdown, md, html, htm, json) or by the ending of a path. */
 int isc_report_format_named(const char *name);
 int isc_report_format_of(const char *path);
 

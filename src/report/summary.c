@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "report/gpu_words.h"
 #include "report/report.h"
+#include "report/scope_words.h"
 #include "report/verdict_words.h"
 #include "report/words.h"
 
@@ -130,22 +131,6 @@ static void write_hottest(const isc_analysis *a, isc_buffer *out)
 	isc_buffer_text(out, "\n");
 }
 
-static void write_scope(const isc_analysis *a, isc_buffer *out)
-{
-	const isc_analysis_scope *s = isc_words_slowest(a);
-	isc_units u, v, w, x;
-
-	if (s == NULL)
-		return;
-	begin(out);
-	isc_buffer_text(out, "slowest scope: ");
-	add_text(out, &s->name);
-	isc_buffer_text(out, ": ");
-	isc_words_plural(out, s->count, "time", "times");
-	isc_buffer_format(out, ", p50 %s, p90 %s, p99 %s, max %s\n", isc_units_time(&u, s->p50_us),
-			  isc_units_time(&v, s->p90_us), isc_units_time(&w, s->p99_us), isc_units_time(&x, s->max_us));
-}
-
 static void write_events(const isc_analysis *a, isc_buffer *out)
 {
 	isc_units u;
@@ -233,7 +218,7 @@ isc_status isc_report_summary(const isc_analysis *a, const char *report, const c
 		write_hottest(a, out);
 	else
 		write_functions(a, out);
-	write_scope(a, out);
+	isc_scope_words_summary(a, PREFIX, out);
 	write_events(a, out);
 	write_warnings(a, out);
 	if (report != NULL) {

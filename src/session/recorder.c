@@ -31,6 +31,9 @@
 #define FLUSH_EVERY_NS (NS_PER_S / 4)
 #define THROTTLE_EVERY_NS (NS_PER_S / 10)
 #define POLLFDS 512
+/* Of the budget: one share is for what runs inside the program, one for watching from outside.  What is left is for
+ * what nobody can count: caches, and us where the program leaves no CPU free. */
+#define BUDGET_SHARE 0.4
 #define NAMES_TURN_NS 3000000u
 #define NAMES_LAST_NS (3 * NS_PER_S)
 
@@ -109,6 +112,8 @@ static uint32_t flags_of(const isc_settings *s, bool agent, bool scratch)
 		flags |= ISC_CONTROL_C_CALLS;
 	if (agent && s->syscalls)
 		flags |= ISC_CONTROL_WAITS;
+	if (s->gpu)
+		flags |= ISC_CONTROL_GPU;
 	if (s->sample)
 		flags |= ISC_CONTROL_SAMPLE;
 	if (s->native == ISC_NATIVE_ON)
@@ -158,8 +163,7 @@ isc_status isc_recorder_new(const isc_recorder_options *options, isc_recorder **
 		return isc_fail_errno(err, "no random number for the session");
 	}
 	folder.flags = flags_of(s, options->agent, options->scratch);
-	/* Half of it: the other half is for watching from outside. */
-	folder.budget_pct = (float)(s->budget_pct > 0 ? s->budget_pct / 2 : s->budget_pct);
+	folder.budget_pct = (float)(s->budget_pct > 0 ? s->budget_pct * BUDGET_SHARE : s->budget_pct);
 	folder.rate_hz = s->rate_hz;
 	if (s->sample && isc_counters_find(&r->counters, &r->counters_refused) == ISC_OK) {
 		folder.flags |= ISC_CONTROL_COUNTS;
@@ -209,9 +213,8 @@ static void open_switches(isc_recorder *r, pid_t root, bool running)
 	isc_buffer facts = {0};
 	isc_error err = {0};
 
-	/* Half of the budget: the other half is for what runs inside the program. */
 	if (options.budget_pct > 0)
-		options.budget_pct /= 2;
+		options.budget_pct *= BUDGET_SHARE;
 	if (r->folder.control->flags & ISC_CONTROL_SCRATCH) {
 		/* Switches would cost the program something between its windows too. */
 		isc_fail(&err, ISC_ERR_UNSUPPORTED, "when threads ran is not watched for a part of a program");

@@ -1,6 +1,7 @@
 #include "session/session.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,6 +73,16 @@ static void find_sources(isc_recorder *r, const isc_session_options *options, ch
 	isc_facts_missing(&facts, missing, n);
 	isc_recorder_facts(r, facts.data, facts.len);
 	isc_buffer_fini(&facts);
+}
+
+/* What we do can wait: waking up, we do not take a CPU from a thread of the program while it has a turn.
+ * A policy that somebody chose for us stays. */
+static void give_way(void)
+{
+	const struct sched_param none = {0};
+
+	if (sched_getscheduler(0) == SCHED_OTHER)
+		sched_setscheduler(0, SCHED_BATCH, &none);
 }
 
 /* Until the program has ended or --duration has passed: true when it ended. */
@@ -174,6 +185,7 @@ isc_status isc_session_run(const isc_session_options *options, char *const *argv
 		goto failed;
 	free(env);
 	isc_launch_release_standard();
+	give_way();
 	if (record(r, result->launch)) {
 		result->wait_status = isc_launch_status(result->launch);
 		wait_children(r, options->settings->wait_children_s);
@@ -225,6 +237,7 @@ isc_status isc_session_watch(const isc_session_options *options, pid_t pid, isc_
 		return st;
 	}
 	ready(self, isc_recorder_folder(r)->path, preload);
+	give_way();
 	/* The descriptor becomes readable when the process ends; its children may go on. */
 	while (!isc_recorder_turn(r, fd) && !isc_recorder_over(r))
 		continue;

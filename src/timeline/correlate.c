@@ -38,6 +38,8 @@ static void compare_clocks(isc_timeline *t, const isc_call_item *call, const isc
 	isc_device_entry *d = isc_device_at(t, r->device);
 	int64_t late = r->start_ns - call->start_ns, done = call->waited_ns;
 
+	if (d->synced)
+		return;
 	d->early += late < 0;
 	/* A record that is off by more than any clock is a bad record, and says nothing of the clock. */
 	if (late < -t->options.margin_ns)
@@ -54,11 +56,28 @@ static void compare_clocks(isc_timeline *t, const isc_call_item *call, const isc
 	d->soon_known = true;
 }
 
-/* From the first to the last work in the window. */
-static void widen_span(isc_timeline *t, const isc_gpu_record *r)
+/* Work whose clock is known to be off by no more than this cannot have begun before its call. */
+static void move_behind(isc_timeline *t, const isc_call_item *call, isc_work_item *work)
 {
-	isc_device_entry *d = isc_device_at(t, r->device);
-	int64_t start = r->start_ns, end = r->end_ns;
+	isc_device_entry *d = isc_device_at(t, work->device);
+	int64_t late = work->start_ns - call->start_ns;
+
+	if (!d->synced || late >= 0)
+		return;
+	d->early++;
+	/* By more than the clock can be off it is a bad record, or a bad bound: the report says so. */
+	if (late < -d->error_ns)
+		return;
+	work->start_ns -= late;
+	work->end_ns -= late;
+	d->fixed++;
+}
+
+/* From the first to the last work in the window. */
+static void widen_span(isc_timeline *t, const isc_work_item *w)
+{
+	isc_device_entry *d = isc_device_at(t, w->device);
+	int64_t start = w->start_ns, end = w->end_ns;
 
 	if (!isc_timeline_clip(t, d->source, &start, &end))
 		return;
@@ -113,7 +132,6 @@ isc_status isc_calls_match(isc_timeline *t, isc_error *err)
 	while (st == ISC_OK && (r = isc_spool_next(t->records)) != NULL) {
 		isc_work_item work = work_of(r);
 
-		widen_span(t, r);
 		/* Of several calls with one correlation the first, which is the outermost, counts. */
 		while (next != NULL && compare(next, r) <= 0) {
 			if (!any || compare(&call, r) != 0 || compare(next, r) != 0)
@@ -127,7 +145,9 @@ isc_status isc_calls_match(isc_timeline *t, isc_error *err)
 			work.thread = call.thread;
 			work.where = call.where != 0 ? call.where : work.where;
 			compare_clocks(t, &call, r);
+			move_behind(t, &call, &work);
 		}
+		widen_span(t, &work);
 		st = isc_spool_add(t->work, &work, err);
 	}
 	if (st == ISC_OK)

@@ -291,8 +291,30 @@ static void count_kind(isc_facts_gpu *g, const isc_work_item *w)
 }
 
 /* Times of w are of the origin and inside the window. */
+static void tell(const struct device *d, const isc_work_item *w)
+{
+	const isc_timeline_watch *watch = d->t->options.watch;
+	isc_timeline_seen seen = {.start_ns = w->start_ns,
+				  .end_ns = w->end_ns,
+				  .call_ns = w->call_ns != ISC_NEVER ? w->call_ns - d->host_ns : ISC_NEVER,
+				  .thread = w->thread,
+				  .name = w->name,
+				  .device = w->device,
+				  .number = d->gpu->number,
+				  .stream = w->stream,
+				  .kind = w->kind,
+				  .class = w->class};
+
+	if (watch == NULL)
+		return;
+	if (w->thread != ISC_GPU_UNKNOWN)
+		seen.tid = isc_thread_at(d->t, w->thread)->tid;
+	watch->work(watch->self, &seen);
+}
+
 static void add_work(struct device *d, const isc_work_item *w)
 {
+	tell(d, w);
 	if (d->busy.any && w->start_ns > d->busy.to)
 		explain_gap(d, w, d->busy.to, w->start_ns);
 	cover(&d->busy, w->start_ns, w->end_ns);
@@ -331,6 +353,12 @@ static void begin(struct device *d, isc_timeline *t, size_t i)
 	g->bounded = e->late_known && e->soon_known && soon <= late && g->error_ns <= t->options.margin_ns;
 	if (!g->bounded)
 		g->error_ns = t->options.margin_ns;
+	if (e->synced) {
+		g->error_ns = e->error_ns;
+		g->bounded = e->method != ISC_CLOCK_ASSUMED;
+		g->direct = e->method == ISC_CLOCK_DIRECT;
+		g->fixed = e->fixed;
+	}
 	g->seen = e->seen;
 }
 

@@ -157,6 +157,21 @@ void isc_timeline_device_named(isc_timeline *t, uint32_t source, uint32_t number
 		isc_device_at(t, device)->name = name;
 }
 
+void isc_timeline_device_synced(isc_timeline *t, uint32_t device, enum isc_clock_method method, int64_t error_ns)
+{
+	isc_device_entry *d;
+
+	if (device >= t->devices.count)
+		return;
+	d = isc_device_at(t, device);
+	/* Several processes may tell of one device: the worst counts. */
+	if (!d->synced || error_ns > d->error_ns)
+		d->error_ns = error_ns;
+	if (!d->synced || method > d->method)
+		d->method = method;
+	d->synced = true;
+}
+
 void isc_timeline_process_named(isc_timeline *t, uint32_t source, uint64_t pid, uint32_t name)
 {
 	uint32_t process = process_of(t, source, pid);

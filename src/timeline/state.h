@@ -92,6 +92,10 @@ typedef struct isc_device_entry {
 	int64_t late_ns, soon_ns;
 	bool late_known, soon_known;
 	int64_t shift_ns;
+	bool synced; /* its times are the host's already, and off by error_ns at most */
+	enum isc_clock_method method;
+	int64_t error_ns;
+	uint64_t fixed;
 } isc_device_entry;
 
 typedef struct isc_array {

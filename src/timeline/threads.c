@@ -241,6 +241,28 @@ static void pop(struct walk *w, uint32_t source)
 		f->total_ns += took;
 }
 
+/* Tells whoever watches of a span that begins: end_ns is where it is taken to end. */
+static void tell(struct walk *w, const isc_host_item *item, int64_t end_ns, unsigned depth)
+{
+	const isc_timeline_watch *watch = w->t->options.watch;
+	const isc_thread_entry *thread = isc_thread_at(w->t, item->thread);
+	const isc_process_entry *process = isc_process_at(w->t, thread->process);
+	isc_timeline_seen s = {.start_ns = item->start_ns,
+			       .end_ns = end_ns,
+			       .call_ns = ISC_NEVER,
+			       .thread = item->thread,
+			       .name = item->name,
+			       .depth = depth,
+			       .pid = process->pid,
+			       .tid = thread->tid,
+			       .kind = (uint8_t)item->kind};
+
+	if (watch == NULL || !isc_timeline_clip(w->t, process->source, &s.start_ns, &s.end_ns))
+		return;
+	s.thread_name = thread->name != 0 ? isc_timeline_text(w->t, thread->name) : (isc_string){0};
+	watch->span(watch->self, &s);
+}
+
 static void push(struct walk *w, const isc_host_item *item, uint32_t process, uint32_t source)
 {
 	struct frame frame = {.start_ns = item->start_ns,
@@ -260,6 +282,7 @@ static void push(struct walk *w, const isc_host_item *item, uint32_t process, ui
 		frame.end_ns = w->stack[w->depth - 1].end_ns;
 		w->t->facts.overlapping++;
 	}
+	tell(w, item, frame.end_ns, (unsigned)w->depth);
 	if (isc_timeline_clip(w->t, source, &start, &end))
 		frame.function = function_of(w, process, item->name, item->kind);
 	if (frame.function != SIZE_MAX) {
@@ -371,6 +394,7 @@ static isc_status walk(struct walk *w, isc_error *err)
 		while (w->scope_depth > 0 && w->scopes_in[w->scope_depth - 1].end_ns <= item->start_ns)
 			w->scope_depth--;
 		if (item->kind == ISC_HOST_SCOPE) {
+			tell(w, item, item->end_ns, (unsigned)w->scope_depth);
 			if (w->scope_depth < SCOPES_IN_MOST)
 				w->scopes_in[w->scope_depth++] = (struct inside){item->end_ns, item->name};
 			if (!add_scope(w, item, source))

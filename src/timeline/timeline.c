@@ -256,6 +256,17 @@ isc_status isc_timeline_add(isc_timeline *t, const isc_gpu_record *r, isc_error 
 	return isc_spool_add(t->records, &record, err);
 }
 
+void isc_timeline_source_covers(isc_timeline *t, uint32_t source, int64_t first_ns, int64_t last_ns)
+{
+	isc_source_entry *s;
+
+	if (source >= t->sources.count)
+		return;
+	s = isc_source_at(t, source);
+	widen(&s->first_ns, &s->last_ns, s->seen, bound_time(first_ns), bound_time(last_ns));
+	s->seen = true;
+}
+
 static isc_facts_mark *mark_of(isc_timeline *t, isc_hashmap *map, isc_array *marks, uint32_t name)
 {
 	uint64_t *place = isc_hashmap_put(map, name, NULL);

@@ -20,6 +20,7 @@
 
 #include "base/histogram.h"
 #include "base/status.h"
+#include "timeline/clock_sync.h"
 #include "timeline/gpu_record.h"
 #include "timeline/strings.h"
 
@@ -42,9 +43,31 @@ typedef struct isc_host_span {
 	uint8_t kind;	/* enum isc_host_kind */
 } isc_host_span;
 
+/* What is told of one by one, in order, while facts are made: times are of the origin, and in the window. */
+typedef struct isc_timeline_seen {
+	int64_t start_ns, end_ns;
+	int64_t call_ns;   /* of work: its call began then; INT64_MIN: not known */
+	uint32_t thread;   /* that did it, or asked for it; ISC_GPU_UNKNOWN: not known */
+	uint32_t name;	   /* isc_timeline_text() */
+	unsigned depth;	   /* of a span: inside so many others */
+	uint64_t pid, tid; /* of the thread; of work: its tid alone, 0: not known */
+	isc_string thread_name;
+	uint32_t device, number; /* of work: the device, and its own number */
+	uint64_t stream;
+	uint8_t kind;  /* of a span: enum isc_host_kind, or ISC_HOST_CALL; of work: enum isc_gpu_kind */
+	uint8_t class; /* of a kernel: enum isc_gpu_class */
+} isc_timeline_seen;
+
+typedef struct isc_timeline_watch {
+	void (*span)(void *self, const isc_timeline_seen *s); /* thread by thread, by their start */
+	void (*work)(void *self, const isc_timeline_seen *w); /* device by device, by its start */
+	void *self;
+} isc_timeline_watch;
+
 typedef struct isc_timeline_options {
-	size_t memory_bytes; /* for records, while they are sorted; 0: 96 MiB */
-	int64_t margin_ns;   /* error of the GPU's clock when nothing bounds it; 0: 1 ms */
+	size_t memory_bytes;		 /* for records, while they are sorted; 0: 96 MiB */
+	int64_t margin_ns;		 /* error of the GPU's clock when nothing bounds it; 0: 1 ms */
+	const isc_timeline_watch *watch; /* may be NULL */
 } isc_timeline_options;
 
 isc_status isc_timeline_new(const isc_timeline_options *options, isc_timeline **out, isc_error *err);
@@ -70,6 +93,12 @@ void isc_timeline_thread_named(isc_timeline *t, uint32_t thread, uint32_t name);
 void isc_timeline_source_ranked(isc_timeline *t, uint32_t source, uint32_t rank);
 /* Its times count from this moment of a clock that sources share; at most a quarter of what an int64 holds. */
 void isc_timeline_source_based(isc_timeline *t, uint32_t source, int64_t base_ns);
+
+/* It began and ended then, whatever else is known of it. */
+void isc_timeline_source_covers(isc_timeline *t, uint32_t source, int64_t first_ns, int64_t last_ns);
+/* The times of the device were turned into the host's, and are off by this much at most; if one is before
+ * its call all the same, it is moved behind it and counted. */
+void isc_timeline_device_synced(isc_timeline *t, uint32_t device, enum isc_clock_method method, int64_t error_ns);
 
 isc_status isc_timeline_add(isc_timeline *t, const isc_gpu_record *r, isc_error *err);
 isc_status isc_timeline_span(isc_timeline *t, const isc_host_span *s, isc_error *err);
@@ -128,6 +157,8 @@ typedef struct isc_facts_gpu {
 	int64_t shift_ns;   /* added to the times of the device to mend that */
 	int64_t error_ns;   /* what the times of the device may be off the host's */
 	bool bounded;	    /* error_ns is found from the trace, and not assumed */
+	bool direct;	    /* it is found from readings of the device's clock */
+	uint64_t fixed;	    /* work that was moved behind its call */
 	isc_facts_stream *streams;
 	size_t stream_count;
 } isc_facts_gpu;

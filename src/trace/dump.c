@@ -130,6 +130,8 @@ static void dump_definitions(struct dump *d)
 			isc_buffer_format(&d->line, "define p%u %u python ", e->process, e->id);
 		else if (e->type == ISC_DEF_SUBINTERPRETER)
 			isc_buffer_format(&d->line, "define p%u %u subinterpreter ", e->process, e->id);
+		else if (e->type == ISC_DEF_GPU_SOURCE)
+			isc_buffer_format(&d->line, "define p%u %u gpu_source ", e->process, e->id);
 		else if (e->type == ISC_DEF_STACK && e->len >= sizeof(isc_def_stack)) {
 			isc_buffer_format(&d->line, "define p%u %u", e->process, e->id);
 			isc_dump_stack(d, e->process, e->id);
@@ -142,6 +144,11 @@ static void dump_definitions(struct dump *d)
 				isc_dump_native(d, e->process, e->id);
 			else
 				isc_dump_module(d, e->data, e->len);
+			isc_dump_finish(d);
+			continue;
+		} else if (e->type == ISC_DEF_GPU) {
+			isc_buffer_format(&d->line, "define p%u %u gpu", e->process, e->id);
+			isc_dump_gpu_device(d, e->process, e->id);
 			isc_dump_finish(d);
 			continue;
 		} else
@@ -179,6 +186,8 @@ static void add_id(struct dump *d, const isc_event *ev)
 	case ISC_KIND_WAIT_EXIT:
 	case ISC_KIND_WAIT_BRIEF:
 	case ISC_KIND_GC:
+	case ISC_KIND_GPU_CLOCK:
+	case ISC_KIND_GPU_SOURCE:
 		return;
 	case ISC_KIND_SAMPLE_RATE:
 		isc_buffer_format(&d->line, " period_ns %u", ev->id);
@@ -271,6 +280,16 @@ static void add_span(struct dump *d, const isc_event *ev)
 		isc_buffer_format(&d->line, " in %" PRIu64, span.more);
 }
 
+static bool is_wait(unsigned kind)
+{
+	return kind >= ISC_KIND_WAIT_ENTER && kind <= ISC_KIND_WAIT_BRIEF;
+}
+
+static bool is_gpu(unsigned kind)
+{
+	return kind >= ISC_KIND_GPU_CALL && kind <= ISC_KIND_GPU_SOURCE;
+}
+
 static void add_extra(struct dump *d, const isc_event *ev)
 {
 	uint32_t len;
@@ -288,6 +307,10 @@ static void add_extra(struct dump *d, const isc_event *ev)
 	}
 	if (ev->kind >= ISC_KIND_WAIT_ENTER && ev->kind <= ISC_KIND_GC) {
 		isc_dump_wait(d, ev);
+		return;
+	}
+	if (is_gpu(ev->kind)) {
+		isc_dump_gpu(d, ev);
 		return;
 	}
 	if (ev->kind == ISC_KIND_SAMPLE && ev->extra_len >= sizeof(isc_sample)) {
@@ -311,11 +334,6 @@ static void add_extra(struct dump *d, const isc_event *ev)
 		isc_buffer_format(&d->line, "%02x", ((const uint8_t *)ev->extra)[i]);
 }
 
-static bool is_wait(unsigned kind)
-{
-	return kind >= ISC_KIND_WAIT_ENTER && kind <= ISC_KIND_WAIT_BRIEF;
-}
-
 static void dump_event(struct dump *d, const isc_event *ev)
 {
 	isc_dump_time(d, ev->time_ns);
@@ -323,7 +341,7 @@ static void dump_event(struct dump *d, const isc_event *ev)
 			  ev->number);
 	add_kind(d, ev->kind);
 	add_id(d, ev);
-	if ((ev->arg != 0 && !is_wait(ev->kind)) || ev->kind == ISC_KIND_CPU)
+	if ((ev->arg != 0 && !is_wait(ev->kind) && !is_gpu(ev->kind)) || ev->kind == ISC_KIND_CPU)
 		isc_buffer_format(&d->line, " arg %u", ev->arg);
 	add_extra(d, ev);
 	isc_dump_finish(d);

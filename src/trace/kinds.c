@@ -28,7 +28,11 @@ const char *isc_kind_name(unsigned kind)
 					    [ISC_KIND_WAIT_ENTER] = "wait_enter",
 					    [ISC_KIND_WAIT_EXIT] = "wait_exit",
 					    [ISC_KIND_WAIT_BRIEF] = "wait_brief",
-					    [ISC_KIND_GC] = "gc"};
+					    [ISC_KIND_GC] = "gc",
+					    [ISC_KIND_GPU_CALL] = "gpu_call",
+					    [ISC_KIND_GPU_WORK] = "gpu_work",
+					    [ISC_KIND_GPU_CLOCK] = "gpu_clock",
+					    [ISC_KIND_GPU_SOURCE] = "gpu_source"};
 
 	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : NULL;
 }

@@ -8,17 +8,13 @@
 
 #include "trace/kinds.h"
 #include "trace/writer.h"
+#include "trace_gpu_words.h"
+#include "trace_words.h"
 
 #define START_NS 1000000000ull
 #define THINGS_MAX 256u
 #define NAMES_MAX 4096u
-#define WORDS_MAX 40u
 #define UNKNOWN_TYPE 200u /* of definitions that no build knows */
-
-struct word {
-	char *at;
-	size_t len;
-};
 
 struct thread {
 	uint32_t process;
@@ -89,57 +85,6 @@ static unsigned index_of(const char *text)
 }
 
 /* ---- one line ---- */
-
-static char *unescape(char *at, char *to)
-{
-	if (at[0] == '\\' && at[1] == 'x') {
-		char hex[3] = {at[2], at[2] ? at[3] : 0, 0};
-
-		*to = (char)strtoul(hex, NULL, 16);
-		return at + 2 + strlen(hex);
-	}
-	if (at[0] == '\\' && at[1] != 0) {
-		*to = at[1] == 'n' ? '\n' : at[1];
-		return at + 2;
-	}
-	*to = *at;
-	return at + 1;
-}
-
-static void split(struct maker *m, char *at)
-{
-	m->words = 0;
-	while (*at != 0 && m->words < WORDS_MAX) {
-		struct word *w = &m->word[m->words];
-		char *to;
-
-		while (*at == ' ' || *at == '\t')
-			at++;
-		if (*at == 0)
-			return;
-		m->words++;
-		w->at = to = at;
-		if (*at == '{') { /* JSON, to the end of the line */
-			w->len = strlen(at);
-			return;
-		}
-		if (*at == '"') {
-			for (at++; *at != 0 && *at != '"'; to++)
-				at = unescape(at, to);
-			at += *at == '"';
-		} else {
-			while (*at != 0 && *at != ' ' && *at != '\t')
-				*to++ = *at++;
-		}
-		w->len = (size_t)(to - w->at);
-		if (*at != 0 || to < at) {
-			bool more = *at != 0;
-
-			*to = 0;
-			at += more;
-		}
-	}
-}
 
 static uint32_t define_bytes(struct maker *m, uint32_t process, uint16_t type, const void *at, size_t len,
 			     isc_status *st)
@@ -387,6 +332,20 @@ static uint32_t put_burst(struct maker *m, uint32_t process, isc_record *slot, i
 	return 4;
 }
 
+static uint32_t define_of_gpu(void *self, uint32_t process, uint16_t type, const void *at, size_t len)
+{
+	isc_status st = ISC_OK;
+
+	return define_bytes(self, process, type, at, len, &st);
+}
+
+static uint32_t frame_of_gpu(void *self, uint32_t process, uint32_t parent, const struct word *w)
+{
+	isc_status st = ISC_OK;
+
+	return define_frame(self, process, parent, w, &st);
+}
+
 static isc_status add_event(struct maker *m, uint32_t thread, uint64_t time_ns, int kind)
 {
 	struct thread *t = &m->thread[thread];
@@ -414,6 +373,10 @@ static isc_status add_event(struct maker *m, uint32_t thread, uint64_t time_ns, 
 	} else if (kind >= ISC_KIND_WAIT_ENTER && kind <= ISC_KIND_GC) {
 		st = fill_wait(m, t->process, slot);
 		run.slots = kind == ISC_KIND_WAIT_ENTER ? 1 : 2;
+	} else if (kind >= ISC_KIND_GPU_CALL) {
+		run.slots = gpu_words(&(struct gpu_maker){m, t->process, define_of_gpu, frame_of_gpu, START_NS},
+				      m->word, m->words, slot);
+		st = run.slots == 0 ? bad(m, "a record of a GPU?") : ISC_OK;
 	} else {
 		slot[0].id = define(m, t->process, &m->word[3], &st);
 	}
@@ -482,7 +445,7 @@ static isc_status add_thread_line(struct maker *m)
 			return kinds[i].event ? add_event(m, index, ns, kinds[i].event)
 					      : add_switch(m, ns, index, kinds[i].change);
 	}
-	for (int kind = 1; kind <= ISC_KIND_GC; kind++) {
+	for (int kind = 1; kind <= ISC_KIND_GPU_SOURCE; kind++) {
 		if (isc_kind_name((unsigned)kind) != NULL && is(&m->word[2], isc_kind_name((unsigned)kind)))
 			return add_event(m, index, ns, kind);
 	}
@@ -509,7 +472,7 @@ static isc_status take_line(struct maker *m, char *line)
 {
 	uint64_t ns;
 
-	split(m, line);
+	m->words = split(m->word, line);
 	if (m->words == 0 || m->word[0].at[0] == '#')
 		return ISC_OK;
 	if (is(&m->word[0], "meta") && m->words == 2)

@@ -15,6 +15,16 @@
 #include "report/report.h"
 #include "trace_text.h"
 
+/* Twenty scopes are enough to tell slow ones from the others. */
+#define REQUEST(from, to, id) \
+	"t4 " from "ms task T" id "\nt4 " from "ms span_enter step " id "\nt4 " from "ms call_enter f m.py 4\n" \
+	"t4 " to "ms wait_exit sleep 5us 0 \"f m.py 4 5\"\nt4 " to "ms call_exit f m.py 4 1\nt4 " to "ms task none\n" \
+	"t4 " to "ms task T" id "\nt4 " to "ms span_exit step " id " " to "us\nt4 " to "ms task none\n"
+#define REQUESTS(at) \
+	REQUEST(at ".1", at ".12", at "1") \
+	REQUEST(at ".2", at ".22", at "2") REQUEST(at ".3", at ".32", at "3") REQUEST(at ".4", at ".42", at "4") \
+		REQUEST(at ".5", at ".52", at "5")
+
 static const char trace_as_text[] =
 	"meta {\"argv\": [\"serve\", \"x\"], \"host\": \"h\", \"python\": \"3\", \"labels\": {\"a\": \"b\"}, \"perf\": "
 	"\"ok\","
@@ -22,14 +32,15 @@ static const char trace_as_text[] =
 	"p1 pid=100 root traced end=2ms argv sh\n"
 	"p2 pid=100 parent=p1 exec traced start=2ms end=9ms status=0 argv python x.py\n"
 	"p3 pid=101 parent=p2 argv ls -l\n"
-	"t1 p1 tid=100 main name=sh\nt2 p2 tid=100 main name=python\nt3 p2 tid=102 name=worker\n"
+	"t1 p1 tid=100 main name=sh\nt2 p2 tid=100 main name=python\nt3 p2 tid=102 name=worker\nt4 p2 tid=103 "
+	"name=loop\n"
 	"t2 1ms scope_enter request\nt2 2ms scope_enter step\nt2 3ms scope_exit step\nt2 4ms scope_exit request\n"
 	"t3 1ms scope_enter request\nt3 7ms scope_exit request\n"
 	"t3 2ms instant tokens {\"n\": 1}\nt3 3ms counter queue 2\n"
 	"t2 2ms sample 150 1us \"main m.py 1 2\" \"f m.py 4 5\"\nt3 2ms sample 1 1us flags=8\n"
 	"t2 3ms sample 100 1us \"main m.py 1 3\" ?\nt2 3ms call_enter f m.py 4\nt2 3ms governed f m.py 4 1\n"
-	"t2 1ms out\ngap_begin 2ms\ngap_end 3ms\nt2 4ms in\nt3 5ms in\n"
-	"end 9ms status=0\n";
+	"t2 1ms out\ngap_begin 2ms\ngap_end 3ms\nt2 4ms in\nt3 5ms in\n" REQUESTS("1") REQUESTS("2") REQUESTS("3")
+		REQUESTS("4") REQUESTS("5") "end 9ms status=0\n";
 
 /* All reports, one behind the other, into out. */
 static isc_status everything(isc_trace *trace, const isc_analysis_options *options, isc_buffer *out, bool *damaged)
@@ -42,6 +53,8 @@ static isc_status everything(isc_trace *trace, const isc_analysis_options *optio
 		st = isc_report_write(a, ISC_REPORT_MARKDOWN, out, &err);
 	if (st == ISC_OK)
 		st = isc_report_write(a, ISC_REPORT_JSON, out, &err);
+	if (st == ISC_OK)
+		st = isc_report_write(a, ISC_REPORT_HTML, out, &err);
 	if (st == ISC_OK)
 		st = isc_report_summary(a, "report.md", "x.isc", out, &err);
 	*damaged = a != NULL && a->damaged;
@@ -86,13 +99,13 @@ static void fail_each(const isc_analysis_options *options, bool all)
 static void one_failed_allocation_is_a_clean_status(void **state)
 {
 	(void)state;
-	fail_each(NULL, false);
+	fail_each(&(isc_analysis_options){.lanes = true}, false);
 }
 
 static void no_memory_at_all_is_a_clean_status(void **state)
 {
 	(void)state;
-	fail_each(NULL, true);
+	fail_each(&(isc_analysis_options){.lanes = true}, true);
 }
 
 static void so_it_is_for_a_part_of_the_run(void **state)

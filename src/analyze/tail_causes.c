@@ -1,0 +1,418 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/names.h"
+#include "analyze/tails.h"
+
+#define CAUSES_MAX 10u
+#define CAUSE_SHARE 0.02 /* of what slow ones take longer: less explains nothing */
+#define CAUSE_MIN_US 1.0
+/* Where functions were not traced all the time, so many samples say more than what was. */
+#define SAMPLES_SLOW 100u
+#define SAMPLES_MEDIAN 50u
+#define FUNCTION_SAMPLES 4u /* fewer in one function are chance */
+#define WATCHED_SHARE 0.5   /* of scopes that switches are known of, to speak for all */
+#define TRACED_SHARE 0.5    /* likewise for traced functions */
+
+/* What is known of a process as a whole. */
+struct told {
+	bool sampled, placed, collections;
+};
+
+struct candidate {
+	isc_analysis_cause cause;
+	uint32_t place, holder;
+};
+
+struct explain {
+	isc_tails *t;
+	struct told *told; /* of its processes */
+	struct candidate *candidate;
+	size_t count, room;
+};
+
+const char *isc_cause_name(const isc_analysis_cause *cause)
+{
+	return cause->event_loop ? "event_loop" : isc_state_name(cause->state);
+}
+
+static bool take_told(struct explain *e)
+{
+	isc_build *b = e->t->b;
+	const isc_total_stack *s;
+	const isc_total_wait *w;
+	isc_frame frame;
+
+	e->told = isc_arena_array(b->arena, b->a->process_count + 1, sizeof(*e->told));
+	if (e->told == NULL)
+		return false;
+	for (size_t i = 0; (w = isc_totals_wait_at(b->totals, i)) != NULL; i++) {
+		size_t rank = isc_build_process_rank(b, w->process);
+
+		if (w->call == ISC_WAIT_GC && rank != SIZE_MAX)
+			e->told[rank].collections = true;
+	}
+	for (size_t i = 0; (s = isc_totals_stack_at(b->totals, i)) != NULL; i++) {
+		size_t rank = isc_build_process_rank(b, s->process);
+
+		if (rank == SIZE_MAX)
+			continue;
+		e->told[rank].sampled = true;
+		e->told[rank].placed |=
+			isc_trace_frame(b->trace, s->process, s->stack, &frame) && frame.kind == ISC_FRAME_NATIVE;
+	}
+	return true;
+}
+
+/* ---- groups ---- */
+
+/* As a thread's time is settled; switches of some scopes stand for those of all. */
+static void settle(const struct explain *e, const isc_tail *tail, const isc_tail_group *g,
+		   isc_analysis_scope_group *out)
+{
+	isc_build *b = e->t->b;
+	size_t rank = isc_build_process_rank(b, tail->process);
+	double threads_us = g->wall_us - g->task_us, more = g->watched_us > 0 ? threads_us / g->watched_us : 0;
+	isc_account account = {
+		.wall = g->wall_us, .python = g->sums.python_us, .native = g->sums.native_us, .spin = g->sums.spin_us};
+	isc_analysis_thread settled;
+
+	if (g->count == 0)
+		return;
+	memcpy(account.told, g->sums.told, sizeof(account.told));
+	account.switches = g->watched_us >= threads_us * WATCHED_SHARE && (g->watched_us > 0 || g->task_us > 0);
+	if (account.switches) {
+		account.on_cpu = g->on_cpu_us * more + g->task_run_us;
+		account.queue = g->queue_us * more;
+		account.blocked = g->blocked_us * more + g->task_told_us;
+		account.unwatched = g->unwatched_us * more + g->sums.loop_us;
+		account.estimated = g->task_us > 0;
+		account.faults = b->facts.faults && g->task_us <= 0;
+		account.told[ISC_STATE_PAGE_FAULT] = account.faults ? g->fault_us * more : 0;
+	}
+	if (rank != SIZE_MAX) {
+		const isc_analysis_process *p = &b->a->processes[rank];
+
+		account.agent = b->facts.waits && p->traced;
+		account.collections = e->told[rank].collections;
+		account.sampled = e->told[rank].sampled;
+		account.placed = e->told[rank].placed;
+		account.traced = p->python && b->calls_seen;
+	}
+	isc_account_settle(&account, &settled);
+	out->count = g->count;
+	out->mean_us = g->wall_us / (double)g->count;
+	for (int state = 0; state < ISC_STATES; state++) {
+		out->source[state] = settled.source[state];
+		out->state_us[state] = settled.state_us[state] >= 0 ? settled.state_us[state] / (double)g->count : -1;
+	}
+	/* Whether a task of a thread waited for a CPU nobody says. */
+	if (g->task_us > 0 && out->state_us[ISC_STATE_RUN_QUEUE] <= 0) {
+		out->state_us[ISC_STATE_RUN_QUEUE] = -1;
+		out->source[ISC_STATE_RUN_QUEUE] = ISC_SOURCE_NONE;
+	}
+}
+
+static double running_us(const isc_analysis_scope_group *g)
+{
+	return fmax(g->state_us[ISC_STATE_PYTHON], 0) + fmax(g->state_us[ISC_STATE_NATIVE], 0) +
+	       fmax(g->state_us[ISC_STATE_SPIN], 0);
+}
+
+/* ---- what differs ---- */
+
+static bool propose(struct explain *e, const isc_analysis_cause *cause, uint32_t place, uint32_t holder)
+{
+	struct candidate *c;
+
+	for (size_t i = 0; i < e->count; i++) {
+		c = &e->candidate[i];
+		if (c->place == place && c->holder == holder && c->cause.state == cause->state &&
+		    c->cause.event_loop == cause->event_loop) {
+			c->cause.extra_us += cause->extra_us;
+			return true;
+		}
+	}
+	c = isc_arena_push(e->t->b->arena, &e->candidate, &e->count, &e->room, sizeof(*c));
+	if (c == NULL)
+		return false;
+	*c = (struct candidate){*cause, place, holder};
+	if (place != 0)
+		c->cause.where = e->t->places.at[place];
+	if (holder != 0)
+		c->cause.holder = e->t->places.at[holder];
+	return true;
+}
+
+static double in_group(const isc_tail_group *g, uint32_t key)
+{
+	const isc_cell *cell = isc_cells_find(&g->sums.cells, key);
+
+	return cell != NULL ? cell->us / (double)g->count : 0;
+}
+
+/* Waits and collections: each by where it was. */
+static bool compare_told(struct explain *e, const isc_tail *tail, double least_us)
+{
+	const isc_tail_group *slow = &tail->group[ISC_TAIL_SLOW], *median = &tail->group[ISC_TAIL_MEDIAN];
+	const isc_cell *cell;
+	size_t at = 0;
+
+	while ((cell = isc_cells_next(&slow->sums.cells, &at)) != NULL) {
+		const isc_tail_key *key = cell->key & ISC_TAIL_NODE ? NULL : &e->t->key[cell->key - 1];
+		isc_analysis_cause cause = {0};
+
+		if (key == NULL || key->kind == ISC_TAIL_RUN)
+			continue;
+		cause.extra_us = cell->us / (double)slow->count - in_group(median, cell->key);
+		cause.event_loop = key->kind == ISC_TAIL_LOOP;
+		cause.state = key->kind == ISC_TAIL_AWAIT  ? ISC_STATE_IDLE
+			      : key->kind == ISC_TAIL_LOOP ? ISC_STATE_OTHER
+							   : (enum isc_state)key->kind;
+		cause.holder_tid = key->holder_tid != UINT32_MAX ? key->holder_tid : 0;
+		if (cause.extra_us >= least_us && !propose(e, &cause, key->place, key->holder))
+			return false;
+	}
+	return true;
+}
+
+/* The samples of a group by function: all, and those in native code. */
+struct sampled {
+	isc_cells all, native;
+};
+
+static void sampled_fini(struct sampled *s)
+{
+	isc_cells_fini(&s->all);
+	isc_cells_fini(&s->native);
+}
+
+static bool sample_functions(struct explain *e, const isc_tail_group *g, struct sampled *s)
+{
+	const isc_stack_tree *tree = e->t->tree;
+	isc_build *b = e->t->b;
+	const isc_cell *cell;
+	size_t at = 0;
+
+	while ((cell = isc_cells_next(&g->sums.cells, &at)) != NULL) {
+		const isc_tree_node *n, *python;
+		uint32_t place;
+
+		if ((cell->key & ISC_TAIL_NODE) == 0)
+			continue;
+		n = &tree->node[cell->key & ~ISC_TAIL_NODE];
+		python = n->python != 0 ? &tree->node[n->python] : n;
+		if (!isc_tree_is_frame(n) || !n->known)
+			continue;
+		place = isc_places_function(&e->t->places, b, &b->a->functions[tree->frame[python->frame].function]);
+		if (place == ISC_PLACE_NO_MEMORY || !isc_cells_add(&s->all, place, cell->count, cell->us) ||
+		    (n->kind == ISC_FRAME_NATIVE && !isc_cells_add(&s->native, place, 0, cell->us)))
+			return false;
+	}
+	return true;
+}
+
+static double value(const isc_cells *cells, uint32_t key)
+{
+	const isc_cell *cell = isc_cells_find(cells, key);
+
+	return cell != NULL ? cell->us : 0;
+}
+
+/* Does tracing say where most of the time between waits went? */
+static bool is_traced(const struct explain *e, const isc_tail_group *g)
+{
+	const isc_cell *cell;
+	double placed = 0;
+	size_t at = 0;
+
+	while ((cell = isc_cells_next(&g->sums.cells, &at)) != NULL) {
+		if ((cell->key & ISC_TAIL_NODE) == 0 && e->t->key[cell->key - 1].kind == ISC_TAIL_RUN &&
+		    e->t->key[cell->key - 1].place != 0)
+			placed += cell->us;
+	}
+	return g->sums.run_us > 0 && placed >= g->sums.run_us * TRACED_SHARE;
+}
+
+static bool compare_traced(struct explain *e, const isc_tail *tail, const isc_analysis_scope *s,
+			   const struct sampled *in, double least_us)
+{
+	const isc_tail_group *slow = &tail->group[ISC_TAIL_SLOW], *median = &tail->group[ISC_TAIL_MEDIAN];
+	/* What is between waits has time in the scheduler's queue in it. */
+	bool watched = slow->watched_us > 0 || slow->task_us > 0;
+	double slow_part = watched ? fmin(running_us(&s->slow) * (double)slow->count / slow->sums.run_us, 1) : 1;
+	double median_part = watched && median->sums.run_us > 0
+				     ? fmin(running_us(&s->median) * (double)median->count / median->sums.run_us, 1)
+				     : 1;
+	const isc_cell *cell;
+	size_t at = 0;
+
+	while ((cell = isc_cells_next(&slow->sums.cells, &at)) != NULL) {
+		const isc_tail_key *key = cell->key & ISC_TAIL_NODE ? NULL : &e->t->key[cell->key - 1];
+		isc_analysis_cause cause = {.state = ISC_STATE_PYTHON};
+
+		if (key == NULL || key->kind != ISC_TAIL_RUN)
+			continue;
+		if (key->place != 0 && value(&in->native, key->place) * 2 > value(&in->all, key->place))
+			cause.state = ISC_STATE_NATIVE;
+		cause.extra_us = cell->us * slow_part / (double)slow->count - in_group(median, cell->key) * median_part;
+		if (cause.extra_us >= least_us && !propose(e, &cause, key->place, 0))
+			return false;
+	}
+	return true;
+}
+
+static bool compare_sampled(struct explain *e, const isc_tail *tail, const isc_analysis_scope *s,
+			    const struct sampled *in_slow, const struct sampled *in_median, double least_us)
+{
+	const isc_tail_group *slow = &tail->group[ISC_TAIL_SLOW], *median = &tail->group[ISC_TAIL_MEDIAN];
+	double slow_us = slow->sums.python_us + slow->sums.native_us + slow->sums.spin_us;
+	double median_us = median->sums.python_us + median->sums.native_us + median->sums.spin_us;
+	const isc_cell *cell;
+	size_t at = 0;
+
+	while ((cell = isc_cells_next(&in_slow->all, &at)) != NULL) {
+		isc_analysis_cause cause = {.state = ISC_STATE_PYTHON};
+
+		if (value(&in_slow->native, cell->key) * 2 > cell->us)
+			cause.state = ISC_STATE_NATIVE;
+		/* Samples say how what ran is shared out. */
+		cause.extra_us =
+			running_us(&s->slow) * cell->us / slow_us -
+			(median_us > 0 ? running_us(&s->median) * value(&in_median->all, cell->key) / median_us : 0);
+		if (cell->count >= FUNCTION_SAMPLES && cause.extra_us >= least_us && !propose(e, &cause, cell->key, 0))
+			return false;
+	}
+	return true;
+}
+
+/* What nobody knows a place of. */
+static bool compare_states(struct explain *e, const isc_tail *tail, const isc_analysis_scope *s, bool functions,
+			   double least_us)
+{
+	static const enum isc_state bare[] = {ISC_STATE_RUN_QUEUE, ISC_STATE_PAGE_FAULT, ISC_STATE_OTHER,
+					      ISC_STATE_PYTHON,	   ISC_STATE_NATIVE,	 ISC_STATE_SPIN};
+	const isc_tail_group *slow = &tail->group[ISC_TAIL_SLOW], *median = &tail->group[ISC_TAIL_MEDIAN];
+
+	for (size_t i = 0; i < sizeof(bare) / sizeof(bare[0]); i++) {
+		isc_analysis_cause cause = {.state = bare[i]};
+
+		/* Functions have it already. */
+		if (functions && i >= 3)
+			break;
+		cause.extra_us = fmax(s->slow.state_us[bare[i]], 0) - fmax(s->median.state_us[bare[i]], 0);
+		if (bare[i] == ISC_STATE_OTHER)
+			cause.extra_us -=
+				slow->sums.loop_us / (double)slow->count - median->sums.loop_us / (double)median->count;
+		/* Without switches it is what functions took and no sample saw. */
+		if (bare[i] == ISC_STATE_OTHER && functions && slow->watched_us <= 0 && slow->task_us <= 0)
+			continue;
+		if (cause.extra_us >= least_us && !propose(e, &cause, 0, 0))
+			return false;
+	}
+	return true;
+}
+
+static int by_extra(const void *x, const void *y)
+{
+	const struct candidate *c = x, *d = y;
+	int order;
+
+	if (c->cause.extra_us != d->cause.extra_us)
+		return c->cause.extra_us < d->cause.extra_us ? 1 : -1;
+	order = isc_names_compare(&c->cause.where.name, &d->cause.where.name);
+	return order != 0 ? order : (int)c->cause.state - (int)d->cause.state;
+}
+
+static bool compare(struct explain *e, const isc_tail *tail, isc_analysis_scope *s)
+{
+	const isc_tail_group *slow = &tail->group[ISC_TAIL_SLOW], *median = &tail->group[ISC_TAIL_MEDIAN];
+	double least_us = fmax((s->slow.mean_us - s->median.mean_us) * CAUSE_SHARE, CAUSE_MIN_US);
+	struct sampled in_slow = {0}, in_median = {0};
+	bool traced = is_traced(e, slow), enough, good;
+
+	enough = slow->sums.samples >= SAMPLES_SLOW && median->sums.samples >= SAMPLES_MEDIAN;
+	if (enough && e->t->b->a->governed_count > 0)
+		traced = false;
+	e->count = 0;
+	good = sample_functions(e, slow, &in_slow) && sample_functions(e, median, &in_median) &&
+	       compare_told(e, tail, least_us);
+	if (good && traced)
+		good = compare_traced(e, tail, s, &in_slow, least_us);
+	else if (good && in_slow.all.used > 0)
+		good = compare_sampled(e, tail, s, &in_slow, &in_median, least_us);
+	good = good && compare_states(e, tail, s, traced || in_slow.all.used > 0, least_us);
+	sampled_fini(&in_slow);
+	sampled_fini(&in_median);
+	if (!good)
+		return false;
+	if (e->count > 0)
+		qsort(e->candidate, e->count, sizeof(*e->candidate), by_extra);
+	s->cause_count = e->count < CAUSES_MAX ? e->count : CAUSES_MAX;
+	s->causes = isc_arena_array(e->t->b->arena, s->cause_count, sizeof(*s->causes));
+	for (size_t i = 0; s->causes != NULL && i < s->cause_count; i++)
+		s->causes[i] = e->candidate[i].cause;
+	return s->causes != NULL || s->cause_count == 0;
+}
+
+/* ---- scopes inside ---- */
+
+static int by_total(const void *x, const void *y)
+{
+	const isc_analysis_nested *n = x, *m = y;
+
+	if (n->total_us != m->total_us)
+		return n->total_us < m->total_us ? 1 : -1;
+	return isc_names_compare(&n->name, &m->name);
+}
+
+static bool take_nested(struct explain *e, const isc_tail *tail, isc_analysis_scope *s)
+{
+	const isc_cells *all = &tail->nested[ISC_TAIL_ALL];
+	const isc_cell *cell;
+	size_t at = 0;
+
+	if (all->used == 0)
+		return true;
+	s->nested = isc_arena_array(e->t->b->arena, all->used, sizeof(*s->nested));
+	if (s->nested == NULL)
+		return false;
+	while ((cell = isc_cells_next(all, &at)) != NULL) {
+		isc_analysis_nested *n = &s->nested[s->nested_count++];
+		bool known = s->slow.count > 0 && s->median.count > 0;
+
+		n->name = e->t->b->a->scopes[cell->key - 1].name;
+		n->count = cell->count;
+		n->total_us = cell->us;
+		n->us_slow = n->us_median = -1;
+		if (known) {
+			n->us_slow = value(&tail->nested[ISC_TAIL_SLOW], cell->key) / (double)s->slow.count;
+			n->us_median = value(&tail->nested[ISC_TAIL_MEDIAN], cell->key) / (double)s->median.count;
+		}
+	}
+	qsort(s->nested, s->nested_count, sizeof(*s->nested), by_total);
+	return true;
+}
+
+bool isc_tails_explain(isc_tails *t)
+{
+	struct explain e = {.t = t};
+
+	if (!take_told(&e))
+		return false;
+	for (size_t i = 0; i < t->b->a->scope_count; i++) {
+		isc_analysis_scope *s = &t->b->a->scopes[i];
+		const isc_tail *tail = &t->tail[i];
+
+		settle(&e, tail, &tail->group[ISC_TAIL_ALL], &s->all);
+		settle(&e, tail, &tail->group[ISC_TAIL_MEDIAN], &s->median);
+		settle(&e, tail, &tail->group[ISC_TAIL_SLOW], &s->slow);
+		if (!take_nested(&e, tail, s))
+			return false;
+		if (s->slow.count > 0 && s->median.count > 0 && s->slow.mean_us > s->median.mean_us &&
+		    !compare(&e, tail, s))
+			return false;
+	}
+	return true;
+}

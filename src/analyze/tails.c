@@ -1,0 +1,195 @@
+#include "analyze/tails.h"
+
+/* More scopes than that are not looked up in the switches one by one: 12 MB. */
+#define WATCH_MAX 400000u
+#define SLOWEST 10u
+#define WITHIN 0.002 /* by how much a duration differs, told by ticks and by two moments */
+
+void isc_tail_sums_fini(isc_tail_sums *s)
+{
+	isc_cells_fini(&s->cells);
+}
+
+void isc_tail_sums_clear(isc_tail_sums *s)
+{
+	isc_cells cells = s->cells;
+
+	isc_cells_clear(&cells);
+	*s = (isc_tail_sums){.cells = cells};
+}
+
+bool isc_tail_sums_merge(isc_tail_sums *into, const isc_tail_sums *from, double factor)
+{
+	for (int state = 0; state < ISC_STATES; state++)
+		into->told[state] += from->told[state] * factor;
+	into->run_us += from->run_us * factor;
+	into->loop_us += from->loop_us * factor;
+	into->python_us += from->python_us * factor;
+	into->native_us += from->native_us * factor;
+	into->spin_us += from->spin_us * factor;
+	into->samples += from->samples;
+	return isc_cells_merge(&into->cells, &from->cells, factor);
+}
+
+uint32_t isc_tails_key(isc_tails *t, uint8_t kind, uint32_t place, uint32_t holder, uint32_t holder_tid)
+{
+	uint64_t *known;
+	isc_tail_key *key;
+
+	if (place == ISC_PLACE_NO_MEMORY || holder == ISC_PLACE_NO_MEMORY)
+		return 0;
+	known = isc_hashmap_put(&t->by_key, (uint64_t)kind << 56 ^ (uint64_t)place << 28 ^ holder, NULL);
+	if (known == NULL)
+		return 0;
+	if (*known == 0) {
+		if (t->key_count + 1 >= ISC_TAIL_NODE)
+			return 0;
+		key = isc_arena_push(t->b->arena, &t->key, &t->key_count, &t->key_room, sizeof(*key));
+		if (key == NULL)
+			return 0;
+		*key = (isc_tail_key){kind, place, holder, holder_tid};
+		*known = t->key_count;
+	}
+	key = &t->key[*known - 1];
+	if (key->holder_tid != holder_tid)
+		key->holder_tid = UINT32_MAX;
+	return (uint32_t)*known;
+}
+
+/* The longest ones, longest first; of those alike the earlier ones. */
+static bool note_slowest(isc_tails *t, isc_analysis_scope *s, uint32_t thread, uint64_t from_ns, double us)
+{
+	const isc_trace_thread *of = isc_trace_thread_find(t->b->trace, thread);
+	const isc_trace_process *process = of != NULL ? isc_trace_process_find(t->b->trace, of->process) : NULL;
+	isc_analysis_slowest one = {.start_us = isc_build_us(t->b, from_ns),
+				    .dur_us = us,
+				    .tid = of != NULL ? of->tid : 0,
+				    .pid = process != NULL ? process->pid : 0};
+	size_t at;
+
+	if (s->slowest == NULL)
+		s->slowest = isc_arena_array(t->b->arena, SLOWEST, sizeof(*s->slowest));
+	if (s->slowest == NULL)
+		return false;
+	for (at = s->slowest_count; at > 0; at--) {
+		const isc_analysis_slowest *before = &s->slowest[at - 1];
+
+		if (before->dur_us > us || (before->dur_us >= us && before->start_us <= one.start_us))
+			break;
+		if (at < SLOWEST)
+			s->slowest[at] = *before;
+	}
+	if (at < SLOWEST)
+		s->slowest[at] = one;
+	s->slowest_count += s->slowest_count < SLOWEST;
+	return true;
+}
+
+static bool watch(isc_tails *t, const isc_tail_watch *one)
+{
+	isc_tail_watch *place;
+
+	if (t->stepped++ % t->stride != 0)
+		return true;
+	if (t->watch_count == WATCH_MAX) {
+		/* Half of them, evenly, stand for all. */
+		for (size_t i = 0; i < WATCH_MAX / 2; i++)
+			t->watch[i] = t->watch[2 * i];
+		t->watch_count = WATCH_MAX / 2;
+		t->stride *= 2;
+	}
+	place = isc_arena_push(t->b->arena, &t->watch, &t->watch_count, &t->watch_room, sizeof(*place));
+	if (place != NULL)
+		*place = *one;
+	return place != NULL;
+}
+
+/* Switches say when its thread ran; when a task did, only its events do. */
+static void add_task(isc_tail_group *g, const isc_tail_sums *sums, double us)
+{
+	g->task_us += us;
+	g->task_run_us += sums->run_us > 0 ? sums->run_us : 0;
+	for (int state = 0; state < ISC_STATES; state++)
+		g->task_told_us += sums->told[state];
+}
+
+bool isc_tails_count(isc_tails *t, size_t tail, const isc_tail_sums *sums, const isc_cells *nested, bool task,
+		     uint32_t process, uint32_t thread, uint64_t from_ns, uint64_t to_ns)
+{
+	isc_analysis_scope *s = &t->b->a->scopes[tail];
+	double us = (double)(to_ns - from_ns) / 1e3;
+	bool slow = s->slow_from_us > 0 && us >= s->slow_from_us * (1 - WITHIN);
+	bool median = s->slow_from_us > 0 && us >= s->p40_us * 0.99 && us <= s->p60_us * 1.01;
+	int own = slow ? ISC_TAIL_SLOW : median ? ISC_TAIL_MEDIAN : ISC_TAIL_ALL;
+
+	if (from_ns < t->b->from_ns || to_ns > t->b->to_ns || to_ns < from_ns)
+		return true;
+	t->tail[tail].process = process;
+	for (int i = 0; i < ISC_TAIL_GROUPS; i++) {
+		isc_tail_group *g = &t->tail[tail].group[i];
+
+		if (i != ISC_TAIL_ALL && i != own)
+			continue;
+		g->count++;
+		g->wall_us += us;
+		if (task)
+			add_task(g, sums, us);
+		if (!isc_tail_sums_merge(&g->sums, sums, 1) || !isc_cells_merge(&t->tail[tail].nested[i], nested, 1))
+			return false;
+	}
+	if (!note_slowest(t, s, thread, from_ns, us))
+		return false;
+	return task || watch(t, &(isc_tail_watch){thread, (uint32_t)tail, from_ns, to_ns, (uint8_t)own});
+}
+
+/* The scope with the most time of which there are slow ones: stacks tell of it. */
+static void fill_stacks(isc_tails *t)
+{
+	isc_analysis *a = t->b->a;
+
+	for (size_t i = 0; i < a->scope_count; i++) {
+		const isc_tail_group *slow = &t->tail[i].group[ISC_TAIL_SLOW];
+		const isc_tail_group *median = &t->tail[i].group[ISC_TAIL_MEDIAN];
+
+		if (slow->count == 0 || median->count == 0)
+			continue;
+		a->samples.scope = a->scopes[i].name;
+		a->samples.slow_scopes = slow->count;
+		a->samples.median_scopes = median->count;
+		for (uint32_t n = 1; n < t->tree->count; n++) {
+			const isc_cell *in_slow = isc_cells_find(&slow->sums.cells, ISC_TAIL_NODE | n);
+			const isc_cell *in_median = isc_cells_find(&median->sums.cells, ISC_TAIL_NODE | n);
+
+			t->tree->node[n].slow_us = in_slow != NULL ? in_slow->us / (double)slow->count : 0;
+			t->tree->node[n].median_us = in_median != NULL ? in_median->us / (double)median->count : 0;
+		}
+		return;
+	}
+}
+
+static void fini(isc_tails *t)
+{
+	for (size_t i = 0; t->tail != NULL && i < t->b->a->scope_count; i++) {
+		for (int g = 0; g < ISC_TAIL_GROUPS; g++) {
+			isc_tail_sums_fini(&t->tail[i].group[g].sums);
+			isc_cells_fini(&t->tail[i].nested[g]);
+		}
+	}
+	isc_places_fini(&t->places);
+	isc_hashmap_fini(&t->by_key);
+}
+
+bool isc_build_tails(isc_build *b, isc_stack_tree *tree)
+{
+	isc_tails t = {.b = b, .tree = tree, .stride = 1};
+	bool good;
+
+	if (b->a->scope_count == 0 || b->tick_us <= 0)
+		return true;
+	t.tail = isc_arena_array(b->arena, b->a->scope_count, sizeof(*t.tail));
+	good = t.tail != NULL && isc_tails_walk(&t) && isc_tails_switches(&t) && isc_tails_explain(&t);
+	if (good && tree->count > 0)
+		fill_stacks(&t);
+	fini(&t);
+	return good;
+}

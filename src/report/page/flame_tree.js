@@ -1,0 +1,80 @@
+/* flame_tree.js - stacks of the report as one tree, callers or callees first. */
+
+var FLAME_DEEPEST = 160;
+
+function frameKey(f) {
+	return f.name + "\u0001" + (f.file || f.module || "");
+}
+
+function newNode(frame, parent, depth) {
+	return { frame: frame, parent: parent, depth: depth, us: 0, selfUs: 0, medianUs: 0, slowUs: 0, samples: 0, kids: new Map(), list: null, x: 0 };
+}
+
+function addStack(root, frames, s) {
+	var node = root, deepest = Math.min(frames.length, FLAME_DEEPEST);
+	root.us += s.us;
+	root.samples += s.samples;
+	root.medianUs += Math.max(0, s.us_median || 0);
+	root.slowUs += Math.max(0, s.us_slow || 0);
+	for (var i = 0; i < deepest; i++) {
+		var key = frameKey(frames[i]), next = node.kids.get(key);
+		if (!next) {
+			next = newNode(frames[i], node, node.depth + 1);
+			node.kids.set(key, next);
+		}
+		next.us += s.us;
+		next.samples += s.samples;
+		next.medianUs += Math.max(0, s.us_median || 0);
+		next.slowUs += Math.max(0, s.us_slow || 0);
+		node = next;
+	}
+	node.selfUs += s.us;
+}
+
+/* Widest first; x counts from the left of the tree, in time. */
+function settle(node, x) {
+	node.x = x;
+	node.list = Array.from(node.kids.values()).sort(function (a, b) { return b.us - a.us; });
+	node.list.forEach(function (kid) {
+		settle(kid, x);
+		x += kid.us;
+	});
+}
+
+/* The stacks: from the tree that only this page has, else from the report's own list, which is shorter. */
+function allStacks() {
+	var t = detail.tree, stacks = [], paths = [], several;
+	if (!t)
+		return (report.stacks || []).map(function (s) {
+			return Object.assign({}, s, { frames: s.frames && s.frames.length ? s.frames : [SMALL] });
+		});
+	several = t.pid.filter(function (pid) { return pid > 0; }).length > 1;
+	for (var i = 0; i < t.parent.length; i++) {
+		var above = i === 0 ? [] : paths[t.parent[i]], frame = null;
+		if (t.frame[i] > 0)
+			frame = t.frames[t.frame[i] - 1];
+		else if (t.pid[i] > 0)
+			frame = several ? { name: "process " + t.pid[i] } : null;
+		else if (i > 0)
+			frame = above.length === 0 && t.parent[i] === 0 ? null : SMALL;
+		paths.push(frame ? above.concat([frame]) : above);
+		if (t.us[i] > 0)
+			stacks.push({ frames: paths[i], us: t.us[i], samples: t.samples[i], us_median: t.us_median[i], us_slow: t.us_slow[i] });
+	}
+	return stacks;
+}
+
+var SMALL = { name: "(smaller ones)" };
+
+function flameTree(reverse) {
+	var root = newNode({ name: "all samples" }, null, 0);
+	allStacks().forEach(function (s) {
+		addStack(root, reverse ? s.frames.slice().reverse() : s.frames, s);
+	});
+	settle(root, 0);
+	return root;
+}
+
+function deepestOf(node) {
+	return node.list.reduce(function (most, kid) { return Math.max(most, deepestOf(kid)); }, node.depth);
+}

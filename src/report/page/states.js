@@ -1,0 +1,59 @@
+/* states.js - what a thread can be doing: its words, its colour, and whether it is work, a wait or neither. */
+
+var WORK = 0, WAIT = 1, NOTHING = 2;
+var STATES = {
+	python: ["Python", WORK],
+	native: ["native code", WORK],
+	spin: ["spins", WORK],
+	gc: ["garbage collection", WORK],
+	syscall: ["system call", WORK],
+	page_fault: ["page fault", WAIT],
+	gil_wait: ["waits for the GIL", WAIT],
+	lock_wait: ["waits for a lock", WAIT],
+	gpu_wait: ["waits for the GPU", WAIT],
+	io_wait: ["waits for I/O", WAIT],
+	run_queue: ["waits for a CPU", WAIT],
+	throttled: ["throttled", WAIT],
+	sleep: ["sleeps", NOTHING],
+	idle: ["no work", NOTHING],
+	other: ["not told apart", NOTHING],
+};
+var STATE_ORDER = Object.keys(STATES);
+
+function stateWords(key) {
+	return STATES[key] ? STATES[key][0] : key;
+}
+
+/* Hatched fills for SVG, once for the page. */
+var hatches = null;
+function stateFill(key) {
+	if (STATES[key][1] !== WAIT)
+		return "var(--s-" + key + ")";
+	if (!hatches) {
+		hatches = svg("defs");
+		var holder = svg("svg", { width: 0, height: 0, "aria-hidden": "true", class: "vh" }, hatches);
+		document.body.append(holder);
+		STATE_ORDER.filter(function (k) { return STATES[k][1] === WAIT; }).forEach(function (k) {
+			hatches.append(svg("pattern", { id: "hatch-" + k, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+				svg("rect", { width: 6, height: 6, fill: "var(--s-" + k + ")" }),
+				svg("rect", { width: 1.6, height: 6, fill: "var(--panel)", opacity: ".55" })));
+		});
+	}
+	return "url(#hatch-" + key + ")";
+}
+
+function swatch(fill) {
+	return svg("svg", { class: "sw", viewBox: "0 0 14 14", "aria-hidden": "true" }, svg("rect", { width: 14, height: 14, fill: fill }));
+}
+
+/* ---- classes of GPU work ---- */
+
+var CLASS_COLOUR = {
+	attention: "g-attention", gemm: "g-gemm", conv: "g-gemm", moe: "g-gemm", comm: "g-comm", norm: "g-norm", activation: "g-elementwise",
+	rope: "g-attention", quant: "g-norm", kv: "g-attention", sampling: "g-norm", elementwise: "g-elementwise", reduce: "g-elementwise",
+	copy: "g-copy", memset: "g-other", other: "g-other",
+};
+
+function classColour(name) {
+	return CLASS_COLOUR[name] || "g-other";
+}

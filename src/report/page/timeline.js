@@ -1,0 +1,582 @@
+/* timeline.js - threads, GPUs and counters on one clock: zoom, move, select, search. */
+
+var ZOOM_STEP = 1.5, GLIDE_MS = 320, TIMELINE_HIGHEST = 620, FLOWS_MOST = 260;
+var timeline = null;
+
+function goTo(startUs, durUs) {
+	if (timeline)
+		timeline.show(startUs, durUs);
+}
+
+function makeTimeline() {
+	var o = readLanes();
+	if (!o)
+		return null;
+	o.labels = [];
+	var section = openSection("timeline", "Timeline"), heading = el("h2", { id: "timeline-title" });
+	var ruler = el("canvas", { "aria-hidden": "true" }), canvas = el("canvas", { "aria-hidden": "true" }), over = el("canvas", { "aria-hidden": "true" }), map = el("canvas", { "aria-hidden": "true" });
+	var stage = el("div", { class: "stage" }, canvas, over), spacer = el("div", { class: "spacer" }, stage);
+	var view = el("div", { class: "view scroll", tabindex: 0, role: "application", "aria-labelledby": "timeline-title", "aria-describedby": "timeline-how" }, spacer);
+	var rulerBox = el("div", { class: "ruler" }, ruler), mapBox = el("div", { class: "map" }, map);
+	var details = el("div", { class: "det", "aria-live": "polite" });
+	var whole = { t0: o.from_us, t1: Math.max(o.to_us, o.from_us + 1) };
+	var s = { t0: whole.t0, t1: whole.t1, scroll: 0, matches: null, found: [], at: -1, selected: null, span: null, hover: null, flows: true };
+	var shape = layout(o), colours = null, frame = 0, glide = 0, pointer = 0.5, frames = [];
+	var slow = slowScopes(), slowAt = -1;
+
+	function slowScopes() {
+		var list = [];
+		report.scopes.forEach(function (scope) { (scope.slowest || []).forEach(function (one) { list.push({ t0: one.start_us, t1: one.start_us + one.dur_us, name: scope.name }); }); });
+		return list.sort(function (a, b) { return (b.t1 - b.t0) - (a.t1 - a.t0); }).slice(0, 10);
+	}
+	function labelWidth() {
+		return view.clientWidth < 620 ? 0 : BAND.label;
+	}
+
+	/* ---- drawing ---- */
+
+	function size(node, w, h, ratio) {
+		if (node.width !== Math.round(w * ratio) || node.height !== Math.round(h * ratio)) {
+			node.width = Math.round(w * ratio);
+			node.height = Math.round(h * ratio);
+			node.style.width = w + "px";
+			node.style.height = h + "px";
+		}
+	}
+	function draw() {
+		frame = 0;
+		var began = performance.now(), ratio = Math.min(devicePixelRatio || 1, 2), w = view.clientWidth, h = Math.min(TIMELINE_HIGHEST, shape.height);
+		if (w === 0)
+			return;
+		colours = colours || palette(o);
+		spacer.style.height = shape.height + "px";
+		view.style.height = h + "px";
+		size(canvas, w, h, ratio);
+		size(over, w, h, ratio);
+		size(ruler, w, BAND.ruler, ratio);
+		var f = { o: o, p: colours, context: canvas.getContext("2d", { alpha: false }), rulerContext: ruler.getContext("2d"), ratio: ratio, width: canvas.width, height: canvas.height, left: Math.round(labelWidth() * ratio),
+			t0: s.t0, t1: s.t1, scroll: s.scroll, matches: s.matches, texts: [] };
+		f.scale = (f.width - f.left) / (s.t1 - s.t0);
+		if (!s.image || s.image.width !== f.width || s.image.height !== f.height) {
+			s.image = f.context.createImageData(f.width, f.height);
+			s.pixels = new Uint32Array(s.image.data.buffer);
+		}
+		f.pixels = s.pixels;
+		f.pixels.fill(colours.panel);
+		shape.bands.forEach(function (band) {
+			var y = Math.round((band.y - s.scroll) * ratio);
+			if (y > f.height || band.y + band.h < s.scroll)
+				return;
+			if (!band.counter)
+				fillPixels(f, f.left, f.width, y, Math.round(band.h * ratio), colours.lane, false);
+			if (!band.counter)
+				band.rows.forEach(function (row) { drawRow(f, band, row); });
+		});
+		f.context.putImageData(s.image, 0, 0);
+		drawOver(f);
+		drawMap();
+		say();
+		frames.push(performance.now() - began);
+		if (frames.length > 600)
+			frames.shift();
+	}
+	function drawOver(f) {
+		var context = f.context, ratio = f.ratio, font = 11 * ratio + "px Inter, system-ui, sans-serif", i;
+		context.font = f.rulerContext.font = font;
+		f.rulerContext.clearRect(0, 0, ruler.width, ruler.height);
+		f.rulerContext.fillStyle = colour("muted");
+		drawRuler(f);
+		for (i = 0; i < f.texts.length; i += 6) {
+			var v = f.texts[i + 4], room = f.texts[i + 1] - f.texts[i] - 8 * ratio, many = f.texts[i + 5];
+			context.fillStyle = inkOn("rgb(" + (v & 255) + "," + (v >> 8 & 255) + "," + (v >> 16 & 255) + ")");
+			context.fillText(fit(context, (many > 1 ? "x" + count(many) + " " : "") + o.labels[f.texts[i + 3]], room), f.texts[i] + 4 * ratio, (f.texts[i + 2] + 12) * ratio);
+		}
+		shape.bands.forEach(function (band) {
+			if (band.counter && band.y - s.scroll < f.height / ratio && band.y + band.h > s.scroll)
+				drawCounter(f, band, band.rows[0]);
+		});
+		drawLabels(f);
+		drawOverlay();
+	}
+	function drawLabels(f) {
+		var context = f.context, ratio = f.ratio, narrow = f.left === 0;
+		if (!narrow) {
+			context.fillStyle = colour("panel");
+			context.fillRect(0, 0, f.left - 1, f.height);
+		}
+		o.order.forEach(function (lane) {
+			var y = lane.y - s.scroll;
+			if (y > f.height / ratio || y + lane.h < 0)
+				return;
+			context.font = "600 " + 12 * ratio + "px Inter, system-ui, sans-serif";
+			context.fillStyle = colour("ink");
+			var fold = lane.kind === "thread" && lane.rows.some(function (r) { return r.kind === "call"; }) ? (lane.open > 1 || (lane.open && !lane.deep) ? "\u25be " : lane.open ? "\u25bf " : "\u25b8 ") : "";
+			if (narrow)
+				return;
+			context.fillText(fit(context, fold + laneTitle(lane), f.left - 16 * ratio), 10 * ratio, (y + 12) * ratio);
+			context.font = 11 * ratio + "px Inter, system-ui, sans-serif";
+			context.fillStyle = colour("muted");
+			context.fillText(fit(context, laneNote(lane), f.left - 16 * ratio), 10 * ratio, (y + 26) * ratio);
+		});
+		context.strokeStyle = colour("line");
+		context.beginPath();
+		o.order.forEach(function (lane) {
+			var y = Math.round((lane.y - s.scroll - BAND.gap / 2) * ratio) + 0.5;
+			context.moveTo(0, y);
+			context.lineTo(f.width, y);
+		});
+		context.stroke();
+	}
+	function xOf(t) {
+		return labelWidth() + (t - s.t0) / (s.t1 - s.t0) * (view.clientWidth - labelWidth());
+	}
+	function tOf(x) {
+		return s.t0 + (x - labelWidth()) / (view.clientWidth - labelWidth()) * (s.t1 - s.t0);
+	}
+	/* What is selected or under the pointer, and flows: over the rest, so that a move costs little. */
+	function drawOverlay() {
+		var context = over.getContext("2d"), ratio = Math.min(devicePixelRatio || 1, 2);
+		context.setTransform(ratio, 0, 0, ratio, 0, 0);
+		context.clearRect(0, 0, view.clientWidth, over.height / ratio);
+		context.save();
+		context.beginPath();
+		context.rect(labelWidth(), 0, view.clientWidth, over.height);
+		context.clip();
+		drawFlows(context);
+		[s.hover, s.selected].forEach(function (hit, i) {
+			if (!hit)
+				return;
+			var xa = Math.max(labelWidth(), xOf(hit.row.start[hit.i])), xb = Math.min(view.clientWidth, xOf(hit.row.end[hit.i]));
+			context.strokeStyle = colour("ink");
+			context.lineWidth = i ? 2 : 1;
+			context.strokeRect(xa - 0.5, hit.band.y - s.scroll - 0.5, Math.max(2, xb - xa), hit.band.h + 1);
+		});
+		if (s.span) {
+			var a = xOf(Math.min(s.span.t0, s.span.t1)), b = xOf(Math.max(s.span.t0, s.span.t1));
+			context.fillStyle = colour("accent");
+			context.globalAlpha = 0.16;
+			context.fillRect(a, 0, b - a, over.height);
+			context.globalAlpha = 1;
+			context.fillRect(a, 0, 1, over.height);
+			context.fillRect(b, 0, 1, over.height);
+		}
+		context.restore();
+	}
+	function launchBand(lane, t) {
+		var best = null;
+		shape.bands.forEach(function (band) {
+			if (band.lane !== lane || band.rows[0].kind !== "call")
+				return;
+			var row = band.rows[0], i = firstAfter(row, t);
+			if (i < row.n && row.start[i] <= t)
+				best = band;
+		});
+		return best || shape.bands.filter(function (band) { return band.lane === lane; })[0];
+	}
+	function flow(context, band, row, i, strong) {
+		var from = row.launch && row.launch[i] >= 0 ? launchBand(o.lanes[row.launchLane[i]], row.launch[i]) : null;
+		if (!from)
+			return;
+		var xa = xOf(row.launch[i]), xb = xOf(row.start[i]), ya = from.y + from.h - s.scroll, yb = band.y - s.scroll, middle = (ya + yb) / 2;
+		context.strokeStyle = colour(strong ? "ink" : "muted");
+		context.globalAlpha = strong ? 1 : 0.45;
+		context.lineWidth = strong ? 1.6 : 1;
+		context.beginPath();
+		context.moveTo(xa, ya);
+		context.bezierCurveTo(xa, middle, xb, middle, xb, yb);
+		context.stroke();
+		context.globalAlpha = 1;
+	}
+	function drawFlows(context) {
+		var work = shape.bands.filter(function (band) { return band.rows[0].kind === "work"; }), total = 0;
+		var ranges = work.map(function (band) {
+			var row = band.rows[0], i = firstAfter(row, s.t0), j = startsFrom(row, Math.min(i, Math.max(0, row.n - 1)), s.t1);
+			total += Math.max(0, j - i);
+			return [band, row, i, j];
+		});
+		if (s.flows && total <= FLOWS_MOST)
+			ranges.forEach(function (r) { for (var i = r[2]; i < r[3]; i++) flow(context, r[0], r[1], i, false); });
+		[s.hover, s.selected].forEach(function (hit) { if (hit && hit.row.kind === "work") flow(context, hit.band, hit.row, hit.i, true); });
+	}
+	function redraw() {
+		if (!frame)
+			frame = requestAnimationFrame(draw);
+	}
+
+	/* ---- the map of the whole ---- */
+
+	function drawMap() {
+		var w = mapBox.clientWidth, h = mapBox.clientHeight, ratio = Math.min(devicePixelRatio || 1, 2), context = map.getContext("2d");
+		size(map, w, h, ratio);
+		context.setTransform(ratio, 0, 0, ratio, 0, 0);
+		context.clearRect(0, 0, w, h);
+		var shown = o.order.filter(function (l) { return l.focus || l.kind === "stream"; }).slice(0, 3), each = (h - 8) / Math.max(1, shown.length), step = 2;
+		if (!s.mapCache || s.mapCache.w !== w)
+			s.mapCache = { w: w, rows: shown.map(function (lane) {
+				var row = lane.rows.filter(function (r) { return r.kind === (lane.kind === "stream" ? "work" : "run"); })[0] || lane.rows.filter(function (r) { return r.kind === "call" || r.kind === "work"; })[0] || lane.rows[0];
+				var list = [];
+				for (var x = 0; x < w; x += step) {
+					var a = whole.t0 + x / w * (whole.t1 - whole.t0), b = whole.t0 + (x + step) / w * (whole.t1 - whole.t0);
+					list.push(covered(row, a, b) / (b - a));
+				}
+				return { list: list, colour: lane.kind === "stream" ? "g-gemm" : "s-native", words: laneTitle(lane) + (lane.kind === "stream" ? " busy" : row.kind === "run" ? " on a CPU" : " in calls") };
+			}) };
+		context.font = "10.5px Inter, system-ui, sans-serif";
+		s.mapCache.rows.forEach(function (row, i) {
+			context.fillStyle = colour(row.colour);
+			row.list.forEach(function (share, k) { context.fillRect(k * step, 4 + (i + 1) * each - share * (each - 3), step, share * (each - 3)); });
+			context.fillStyle = colour("panel");
+			context.globalAlpha = 0.75;
+			context.fillRect(2, 4 + i * each, context.measureText(row.words).width + 8, 13);
+			context.globalAlpha = 1;
+			context.fillStyle = colour("ink");
+			context.fillText(row.words, 6, 14 + i * each);
+		});
+		context.fillStyle = colour("muted");
+		slow.forEach(function (one) {
+			var x = (one.t0 - whole.t0) / (whole.t1 - whole.t0) * w;
+			context.beginPath();
+			context.moveTo(x - 4, 0);
+			context.lineTo(x + 4, 0);
+			context.lineTo(x, 6);
+			context.fill();
+		});
+		var a = (s.t0 - whole.t0) / (whole.t1 - whole.t0) * w, b = (s.t1 - whole.t0) / (whole.t1 - whole.t0) * w;
+		context.strokeStyle = colour("accent");
+		context.lineWidth = 2;
+		context.strokeRect(a + 1, 1, Math.max(3, b - a - 2), h - 2);
+	}
+	mapBox.addEventListener("pointerdown", function (e) {
+		mapBox.setPointerCapture(e.pointerId);
+		mapMove(e);
+	});
+	mapBox.addEventListener("pointermove", function (e) { if (e.buttons) mapMove(e); });
+	function mapMove(e) {
+		var box = mapBox.getBoundingClientRect(), t = whole.t0 + (e.clientX - box.left) / box.width * (whole.t1 - whole.t0), half = (s.t1 - s.t0) / 2;
+		look(t - half, t + half);
+	}
+
+	/* ---- where it looks ---- */
+
+	function look(t0, t1) {
+		var span = Math.max(0.05, Math.min(t1 - t0, whole.t1 - whole.t0));
+		t0 = Math.max(whole.t0, Math.min(t0, whole.t1 - span));
+		s.t0 = t0;
+		s.t1 = t0 + span;
+		redraw();
+	}
+	function glideTo(t0, t1) {
+		var from = { t0: s.t0, t1: s.t1 }, began = performance.now(), mine = ++glide;
+		if (still())
+			return look(t0, t1);
+		(function step() {
+			if (mine !== glide)
+				return;
+			var p = Math.min(1, (performance.now() - began) / GLIDE_MS), e = 1 - Math.pow(1 - p, 3);
+			/* Evenly in factors: a zoom of a thousand does not rush at its end. */
+			var a = from.t1 - from.t0, b = t1 - t0, span = a * Math.pow(b / a, e), share = Math.abs(b - a) < 1e-9 ? e : (span - a) / (b - a);
+			var left = from.t0 + (t0 - from.t0) * share;
+			look(left, left + span);
+			if (p < 1)
+				requestAnimationFrame(step);
+		})();
+	}
+	function zoom(factor, share) {
+		var span = s.t1 - s.t0, t = s.t0 + span * share;
+		glide++;
+		look(t - span / factor * share, t + span / factor * (1 - share));
+	}
+	function move(share) {
+		var span = s.t1 - s.t0;
+		glide++;
+		look(s.t0 + span * share, s.t1 + span * share);
+	}
+	function show(startUs, durUs) {
+		byId("timeline").scrollIntoView({ block: "start", behavior: still() ? "auto" : "smooth" });
+		view.focus({ preventScroll: true });
+		glideTo(startUs - durUs * 0.06, startUs + durUs * 1.06);
+	}
+	function goSlow(step) {
+		if (slow.length === 0)
+			return;
+		slowAt = (slowAt + step + slow.length) % slow.length;
+		glideTo(slow[slowAt].t0 - (slow[slowAt].t1 - slow[slowAt].t0) * 0.06, slow[slowAt].t1 + (slow[slowAt].t1 - slow[slowAt].t0) * 0.06);
+	}
+
+	/* ---- what is there ---- */
+
+	function find(e) {
+		var box = view.getBoundingClientRect(), x = e.clientX - box.left, y = e.clientY - box.top + s.scroll, near = (s.t1 - s.t0) / Math.max(1, view.clientWidth) * 2, hit = null;
+		if (x < labelWidth())
+			return null;
+		shape.bands.forEach(function (band) {
+			if (y < band.y || y > band.y + band.h || band.counter)
+				return;
+			band.rows.forEach(function (row) {
+				var t = tOf(x), i = firstAfter(row, t - near);
+				if (i < row.n && row.start[i] <= t + near)
+					hit = { band: band, row: row, i: i, lane: band.lane };
+			});
+		});
+		return hit;
+	}
+	function nameOf(hit) {
+		var key;
+		if (hit.row.kind === "run" || hit.row.kind === "wait") {
+			key = o.states[hit.row.name[hit.i]];
+			return key === "on_cpu" ? "on a CPU" : stateWords(key);
+		}
+		return o.labels[hit.row.name[hit.i]];
+	}
+	function placeOf(hit) {
+		var state = hit.row.kind === "run" || hit.row.kind === "wait", n = hit.row.name[hit.i];
+		return state ? "" : !o.files[n] ? (o.labels[n] !== o.names[n] ? o.names[n] : "") : shortFile(o.files[n]) + (o.lines[n] ? ":" + o.lines[n] : "");
+	}
+	function linesOf(hit) {
+		var r = hit.row, i = hit.i, many = r.count[i] > 1;
+		return [dur(r.end[i] - r.start[i]) + (many ? " holding " + count(r.count[i]) + " pieces, " + pct((r.sum[i + 1] - r.sum[i]) / (r.end[i] - r.start[i]) * 100) + " covered; this one is the longest" : ""),
+			placeOf(hit), laneTitle(hit.lane) + ", from " + dur(r.start[i]),
+			r.launch && r.launch[i] >= 0 ? "began " + dur(r.start[i] - r.launch[i]) + " after its call did" + (known(report.clock.error_bound_us) ? ", give or take " + dur(report.clock.error_bound_us) : "") : null];
+	}
+	function facts(list) {
+		return el("dl", null, list.filter(Boolean).map(function (p) { return el("div", null, el("dt", null, p[0]), el("dd", null, p[1])); }));
+	}
+	function select(hit) {
+		s.selected = hit;
+		s.span = null;
+		if (!hit)
+			details.replaceChildren(el("p", null, "Nothing is selected. Click a piece for its figures, or drag over a stretch to sum it up."));
+		else
+			details.replaceChildren(el("h4", null, nameOf(hit), button("Zoom to it", { class: "ib" }, function () { zoomTo(hit); }), button("Find all", { class: "ib" }, function () { box.input.value = nameOf(hit); seek(nameOf(hit)); })),
+				facts([["duration", dur(hit.row.end[hit.i] - hit.row.start[hit.i])], ["start", dur(hit.row.start[hit.i])], ["where", placeOf(hit) || "not known"], ["lane", laneTitle(hit.lane) + " " + laneNote(hit.lane)],
+					hit.row.count[hit.i] > 1 ? ["stands for", plural(hit.row.count[hit.i], "piece")] : null,
+					hit.row.launch && hit.row.launch[hit.i] >= 0 ? ["launch to start", dur(hit.row.start[hit.i] - hit.row.launch[hit.i])] : null]));
+		drawOverlay();
+	}
+	function zoomTo(hit) {
+		var length = Math.max(0.2, hit.row.end[hit.i] - hit.row.start[hit.i]);
+		glideTo(hit.row.start[hit.i] - length * 0.1, hit.row.end[hit.i] + length * 0.1);
+	}
+	/* What took the time of a stretch, by name: also the timeline as a table. */
+	function sums(t0, t1) {
+		var all = new Map();
+		o.order.forEach(function (lane) {
+			lane.rows.forEach(function (row) {
+				if (row.kind === "counter")
+					return;
+				for (var i = firstAfter(row, t0), seen = 0; i < row.n && row.start[i] < t1 && seen < 40000; i++, seen++) {
+					var hit = { row: row, i: i, lane: lane }, key = row.kind + "\u0001" + row.name[i] + "\u0001" + lane.index, one = all.get(key), length = Math.max(1e-9, row.end[i] - row.start[i]);
+					var inside = (Math.min(t1, row.end[i]) - Math.max(t0, row.start[i])) / length;
+					if (!one)
+						all.set(key, (one = { name: nameOf(hit), kind: row.kind, lane: laneTitle(lane) + " " + laneNote(lane), us: 0, count: 0 }));
+					one.us += (row.sum[i + 1] - row.sum[i]) * Math.max(0, Math.min(1, inside));
+					one.count += row.count[i];
+				}
+			});
+		});
+		return Array.from(all.values()).sort(function (a, b) { return b.us - a.us; });
+	}
+	var KIND_WORDS = { scope: "scope", run: "state", wait: "state", call: "function", work: "GPU work" };
+	function tableOf(t0, t1, title) {
+		var list = sums(t0, t1).slice(0, 25);
+		details.replaceChildren(el("h4", null, title), el("div", { class: "tw", tabindex: 0, role: "region", "aria-label": title }, el("table", { class: "data" }, el("caption", { class: "vh" }, title),
+			el("thead", null, el("tr", null, ["what", "kind", "lane", "time in it", "pieces"].map(function (h, i) { return el("th", { scope: "col", class: i > 2 ? "num" : null }, button(h, { tabindex: -1 })); }))),
+			el("tbody", null, list.map(function (r) { return el("tr", null, el("td", null, el("span", { class: "clip", title: r.name }, r.name)), el("td", null, KIND_WORDS[r.kind]), el("td", null, r.lane), el("td", { class: "num" }, dur(r.us)), el("td", { class: "num" }, count(r.count))); })))));
+	}
+	/* Where pieces are put together, a finer report of the stretch is one command away. */
+	function say() {
+		var span = s.t1 - s.t0, inside = o.kept.some(function (k) { return k[0] <= s.t0 && k[1] >= s.t1; });
+		var words = span >= (whole.t1 - whole.t0) * 0.999 ? "All of it: " + dur(span) + " of " + plural(o.order.filter(function (l) { return l.kind === "thread"; }).length, "thread") : dur(span) + " from " + dur(s.t0) + " on";
+		var at = slow.filter(function (one) { return one.t0 >= s.t0 && one.t1 <= s.t1 && (one.t1 - one.t0) > span * 0.5; })[0];
+		heading.textContent = shown(at ? "A slow " + at.name + ": " + dur(at.t1 - at.t0) : words);
+		var coarse = o.grain_us > 0 && !inside && span / Math.max(1, view.clientWidth) < o.grain_us / 4;
+		finer.hidden = !coarse;
+		if (coarse)
+			finerCommand.textContent = "inferscope analyze TRACE --from " + (s.t0 / 1e3).toFixed(3) + "ms --to " + (s.t1 / 1e3).toFixed(3) + "ms --output part.html";
+	}
+	var finerCommand = el("code"), finer = el("p", { class: "cap finer", hidden: true }, "Pieces here are put together, as each would be shorter than " + dur(o.grain_us) + ". All of them: ", finerCommand, " ", copyButton("Copy", function () { return finerCommand.textContent; }, "copy"));
+
+	/* ---- search ---- */
+
+	function seek(text) {
+		var q = text.toLowerCase(), n = 0;
+		s.matches = q ? new Uint8Array(o.names.length) : null;
+		s.found = [];
+		s.at = -1;
+		if (q)
+			o.names.forEach(function (name, i) { s.matches[i] = name.toLowerCase().indexOf(q) >= 0 || (o.files[i] || "").toLowerCase().indexOf(q) >= 0 ? 1 : 0; });
+		if (q)
+			shape.bands.forEach(function (band) {
+				band.rows.forEach(function (row) {
+					if (row.kind === "run" || row.kind === "wait" || row.kind === "counter")
+						return;
+					for (var i = 0; i < row.n; i++)
+						if (s.matches[row.name[i]]) {
+							n += row.count[i];
+							if (s.found.length < 20000)
+								s.found.push({ band: band, row: row, i: i, lane: band.lane });
+						}
+				});
+			});
+		s.found.sort(function (a, b) { return a.row.start[a.i] - b.row.start[b.i]; });
+		box.found.textContent = q ? plural(n, "match", "matches") : "";
+		redraw();
+	}
+	function goFound(step) {
+		if (s.found.length === 0)
+			return;
+		s.at = (s.at + step + s.found.length) % s.found.length;
+		var hit = s.found[s.at], span = s.t1 - s.t0, t = hit.row.start[hit.i];
+		if (t < s.t0 || t > s.t1)
+			glideTo(t - span / 2, t + span / 2);
+		if (hit.band.y < s.scroll || hit.band.y > s.scroll + view.clientHeight - 20)
+			view.scrollTop = hit.band.y - 60;
+		select(hit);
+	}
+	var box = search("Search the timeline", "function, kernel, file:line", seek);
+	box.input.addEventListener("keydown", function (e) {
+		if (e.key === "Enter") {
+			e.preventDefault();
+			goFound(e.shiftKey ? -1 : 1);
+		}
+	});
+
+	/* ---- pointer ---- */
+
+	var drag = null, fingers = new Map();
+	view.addEventListener("pointerdown", function (e) {
+		var r = view.getBoundingClientRect(), x = e.clientX - r.left;
+		if (e.button !== 0)
+			return;
+		if (x < labelWidth())
+			return fold(e);
+		fingers.set(e.pointerId, e.clientX);
+		drag = { x: x, t: tOf(x), moved: false, pan: e.pointerType === "touch" || e.altKey, t0: s.t0, t1: s.t1, apart: 0 };
+		if (fingers.size === 2) {
+			var both = Array.from(fingers.values());
+			drag.apart = Math.abs(both[0] - both[1]);
+		}
+		if (e.pointerType !== "touch")
+			view.setPointerCapture(e.pointerId);
+	});
+	view.addEventListener("pointermove", function (e) {
+		var r = view.getBoundingClientRect(), x = e.clientX - r.left;
+		pointer = Math.max(0, Math.min(1, (x - labelWidth()) / Math.max(1, r.width - labelWidth())));
+		if (fingers.has(e.pointerId))
+			fingers.set(e.pointerId, e.clientX);
+		if (drag && fingers.size === 2 && drag.apart > 0) {
+			var both = Array.from(fingers.values()), apart = Math.max(10, Math.abs(both[0] - both[1]));
+			zoom(apart / drag.apart, ((both[0] + both[1]) / 2 - r.left - labelWidth()) / (r.width - labelWidth()));
+			drag.apart = apart;
+			drag.moved = true;
+			return;
+		}
+		if (drag && Math.abs(x - drag.x) > 3)
+			drag.moved = true;
+		if (drag && drag.moved && drag.pan) {
+			var by = (drag.x - x) / (r.width - labelWidth()) * (drag.t1 - drag.t0);
+			return look(drag.t0 + by, drag.t1 + by);
+		}
+		if (drag && drag.moved) {
+			s.span = { t0: drag.t, t1: Math.max(s.t0, Math.min(s.t1, tOf(x))) };
+			tip(e, dur(Math.abs(s.span.t1 - s.span.t0)), []);
+			return drawOverlay();
+		}
+		s.hover = find(e);
+		tip(e, s.hover ? nameOf(s.hover) : null, s.hover ? linesOf(s.hover) : []);
+		drawOverlay();
+	});
+	function letGo(e) {
+		fingers.delete(e.pointerId);
+		if (drag && !drag.moved)
+			select(find(e));
+		else if (drag && s.span && !drag.pan) {
+			var a = Math.min(s.span.t0, s.span.t1), b = Math.max(s.span.t0, s.span.t1);
+			tableOf(a, b, dur(b - a) + " from " + dur(a) + ": what took the time. Enter zooms to it");
+		}
+		drag = null;
+		tip(e, null);
+	}
+	view.addEventListener("pointerup", letGo);
+	view.addEventListener("pointercancel", function (e) { fingers.delete(e.pointerId); drag = null; });
+	view.addEventListener("pointerleave", function (e) { s.hover = null; tip(e, null); drawOverlay(); });
+	view.addEventListener("dblclick", function (e) { var hit = find(e); if (hit) zoomTo(hit); });
+	view.addEventListener("wheel", function (e) {
+		var r = view.getBoundingClientRect(), share = Math.max(0, Math.min(1, (e.clientX - r.left - labelWidth()) / (r.width - labelWidth())));
+		if (e.ctrlKey || e.metaKey || (document.activeElement === view && !e.shiftKey && Math.abs(e.deltaY) > Math.abs(e.deltaX))) {
+			e.preventDefault();
+			zoom(Math.pow(1.0018, -e.deltaY), share);
+		} else if (Math.abs(e.deltaX) > Math.abs(e.deltaY)) {
+			e.preventDefault();
+			move(e.deltaX / r.width);
+		}
+	}, { passive: false });
+	view.addEventListener("scroll", function () { s.scroll = view.scrollTop; redraw(); });
+	function fold(e) {
+		var y = e.clientY - view.getBoundingClientRect().top + s.scroll;
+		o.order.forEach(function (lane) {
+			if (lane.kind === "thread" && y >= lane.y && y < lane.y + lane.h) {
+				lane.open = lane.open === 0 ? 1 : lane.open === 1 && lane.deep ? 2 : 0;
+				shape = layout(o);
+				s.hover = s.selected = null;
+				redraw();
+			}
+		});
+	}
+
+	/* ---- keys: of the timeline when it has the focus, or is what is on the screen ---- */
+
+	function key(e) {
+		switch (e.key) {
+		case "w": case "W": zoom(ZOOM_STEP, pointer); break;
+		case "s": case "S": zoom(1 / ZOOM_STEP, pointer); break;
+		case "a": case "A": case "ArrowLeft": move(-0.15); break;
+		case "d": case "D": case "ArrowRight": move(0.15); break;
+		case "0": glideTo(whole.t0, whole.t1); break;
+		case "f": case "Enter":
+			if (s.span)
+				glideTo(Math.min(s.span.t0, s.span.t1), Math.max(s.span.t0, s.span.t1));
+			else if (s.selected)
+				zoomTo(s.selected);
+			else
+				return false;
+			break;
+		case "[": goSlow(-1); break;
+		case "]": goSlow(1); break;
+		case "n": goFound(1); break;
+		case "p": goFound(-1); break;
+		case "Escape": select(null); break;
+		default: return false;
+		}
+		return true;
+	}
+
+	var tools = el("div", { class: "tbar" }, box.node, button("+", { class: "ib", "aria-label": "Zoom in", title: "w" }, function () { zoom(ZOOM_STEP * ZOOM_STEP, 0.5); }),
+		button("\u2212", { class: "ib", "aria-label": "Zoom out", title: "s" }, function () { zoom(1 / ZOOM_STEP / ZOOM_STEP, 0.5); }), button("All", { class: "ib", title: "0" }, function () { glideTo(whole.t0, whole.t1); }),
+		slow.length ? [button("\u2039", { class: "ib", "aria-label": "Slow scope before", title: "[" }, function () { goSlow(-1); }), button("Slowest", { class: "ib" }, function () { slowAt = -1; goSlow(1); }),
+			button("\u203a", { class: "ib", "aria-label": "Next slow scope", title: "]" }, function () { goSlow(1); })] : null,
+		o.lanes.some(function (l) { return l.kind === "stream"; }) ? button("Flows", { class: "ib", "aria-pressed": "true" }, function (e) {
+			s.flows = !s.flows;
+			e.currentTarget.setAttribute("aria-pressed", String(s.flows));
+			drawOverlay();
+		}) : null,
+		button("As a table", { class: "ib" }, function () { tableOf(s.t0, s.t1, dur(s.t1 - s.t0) + " from " + dur(s.t0) + ": what took the time"); }),
+		el("span", { class: "hint" }, "Drag to sum up, ", el("kbd", null, "w"), el("kbd", null, "a"), el("kbd", null, "s"), el("kbd", null, "d"), " or Ctrl and the wheel to move, ", el("kbd", null, "?"), " help"));
+	section.append(el("div", { class: "lede" }, el("div", null, el("p", { class: "eyebrow" }, "Timeline"), heading)),
+		el("p", { class: "vh", id: "timeline-how" }, "Keys: w and s zoom, a and d or arrows move, 0 shows all, brackets go to slow scopes, Enter zooms to what is selected. The button As a table lists what is in view."),
+		el("div", { class: "tl" }, tools, mapBox, rulerBox, view, details), finer);
+	select(null);
+	if (slow.length > 0)
+		goFirst();
+	function goFirst() {
+		slowAt = 0;
+		look(slow[0].t0 - (slow[0].t1 - slow[0].t0) * 0.06, slow[0].t1 + (slow[0].t1 - slow[0].t0) * 0.06);
+	}
+	draw();
+	onRepaint(function () { colours = null; s.mapCache = null; draw(); });
+	return { search: box.input, show: show, key: key, frames: frames, look: look, state: s, focused: function () { return document.activeElement === view || inView("timeline"); } };
+}
+
+function drawTimeline() {
+	timeline = makeTimeline();
+}

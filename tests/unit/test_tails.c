@@ -1,0 +1,414 @@
+/* tails: why slow scopes are slow, over traces written as text. */
+#include "analysis_text.h"
+
+#define WAITS "meta {\"argv\": [\"serve\"], \"perf\": \"ok\", \"waits\": true, \"budget_pct\": 5, \"host\": \"h\"}\n"
+#define PROGRAM \
+	"p1 pid=100 root traced python end=10s status=0 argv serve\n" \
+	"t1 p1 tid=100 main name=main end=10s\n" \
+	"t2 p1 tid=101 name=worker end=10s\n"
+#define REQUESTS 40
+
+struct script {
+	char text[65536];
+	int len;
+	int at; /* ms */
+};
+
+static void say(struct script *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(struct script *s, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	s->len += vsnprintf(s->text + s->len, sizeof(s->text) - (size_t)s->len, format, args);
+	va_end(args);
+	assert_true((size_t)s->len < sizeof(s->text));
+}
+
+static const isc_analysis_scope *scope_of(const isc_analysis *a, const char *name)
+{
+	for (size_t i = 0; i < a->scope_count; i++) {
+		if (text_is(&a->scopes[i].name, name))
+			return &a->scopes[i];
+	}
+	fail_msg("no scope %s", name);
+	return NULL;
+}
+
+static void adds_up(const isc_analysis_scope_group *g)
+{
+	double sum = 0;
+
+	assert_true(g->count > 0);
+	for (int state = 0; state < ISC_STATES; state++)
+		sum += g->state_us[state] > 0 ? g->state_us[state] : 0;
+	assert_near(sum, g->mean_us);
+}
+
+static void cause_is(const isc_analysis_scope *s, size_t i, const char *cause, const char *where, double extra_us)
+{
+	if (i >= s->cause_count)
+		fail_msg("only %zu causes, and no %s", s->cause_count, cause);
+	if (strcmp(isc_cause_name(&s->causes[i]), cause) != 0 || !text_is(&s->causes[i].where.name, where))
+		fail_msg("cause %zu is %s in %.*s, not %s in %s", i, isc_cause_name(&s->causes[i]),
+			 (int)s->causes[i].where.name.len, s->causes[i].where.name.at, cause, where);
+	assert_near(s->causes[i].extra_us, extra_us);
+}
+
+/* Requests of 10 ms, every tenth of them 20 ms longer; body says what happens then. */
+static isc_analysis *requests(void (*body)(struct script *, int begin, bool slow))
+{
+	static struct script s;
+
+	s = (struct script){.at = 10};
+	say(&s, "%s", WAITS PROGRAM "t1 1ms in\n");
+	for (int i = 0; i < REQUESTS; i++) {
+		bool slow = i % 10 == 7;
+
+		say(&s, "t1 %dms scope_enter request\nt1 %dms call_enter answer /a/m.py 1\n", s.at, s.at);
+		body(&s, s.at, slow);
+		s.at += slow ? 30 : 10;
+		say(&s, "t1 %dms call_exit answer /a/m.py 1 0\nt1 %dms scope_exit request\n", s.at, s.at);
+		s.at += 5;
+	}
+	say(&s, "end 10s status=0\n");
+	return analysis_of(s.text);
+}
+
+static void wait_for_a_lock(struct script *s, int begin, bool slow)
+{
+	if (slow)
+		say(s, "t1 %dms out\nt1 %dms in\nt1 %dms wait_exit mutex 20ms 101 \"answer /a/m.py 1 7\"\n", begin + 5,
+		    begin + 25, begin + 25);
+}
+
+static void a_wait_has_its_line_and_its_holder(void **state)
+{
+	isc_analysis *a = requests(wait_for_a_lock);
+	const isc_analysis_scope *s = scope_of(a, "request");
+
+	(void)state;
+	assert_int_equal(s->slow.count, 4);
+	assert_int_equal(s->all.count, REQUESTS);
+	assert_true(s->median.count >= 30);
+	assert_int_equal(s->cause_count, 1);
+	cause_is(s, 0, "lock_wait", "answer", 20000);
+	assert_int_equal(s->causes[0].where.line, 7);
+	assert_int_equal(s->causes[0].holder_tid, 101);
+	assert_near(s->slow.state_us[ISC_STATE_LOCK_WAIT], 20000);
+	assert_near(s->median.state_us[ISC_STATE_LOCK_WAIT], 0);
+	adds_up(&s->all);
+	adds_up(&s->median);
+	adds_up(&s->slow);
+	isc_analysis_free(a);
+}
+
+static void call_retry(struct script *s, int begin, bool slow)
+{
+	if (slow)
+		say(s, "t1 %dms call_enter retry /a/m.py 20\nt1 %dms call_exit retry /a/m.py 20 0\n", begin + 2,
+		    begin + 22);
+}
+
+static void a_function_has_what_it_took_itself(void **state)
+{
+	isc_analysis *a = requests(call_retry);
+	const isc_analysis_scope *s = scope_of(a, "request");
+
+	(void)state;
+	assert_int_equal(s->cause_count, 1);
+	cause_is(s, 0, "python", "retry", 20000);
+	isc_analysis_free(a);
+}
+
+static void collect(struct script *s, int begin, bool slow)
+{
+	/* A finaliser runs inside the collection: it is still the collection's time. */
+	if (slow)
+		say(s,
+		    "t1 %dms call_enter close /a/m.py 30\nt1 %dms call_exit close /a/m.py 30 0\n"
+		    "t1 %dms gc 2 20ms 0\n",
+		    begin + 5, begin + 10, begin + 22);
+}
+
+static void a_collection_is_garbage_whatever_runs_in_it(void **state)
+{
+	isc_analysis *a = requests(collect);
+	const isc_analysis_scope *s = scope_of(a, "request");
+
+	(void)state;
+	cause_is(s, 0, "gc", "answer", 20000);
+	adds_up(&s->slow);
+	isc_analysis_free(a);
+}
+
+static void put_off(struct script *s, int begin, bool slow)
+{
+	if (slow)
+		say(s, "t1 %dms preempt\nt1 %dms in\n", begin + 5, begin + 25);
+}
+
+static void a_thread_without_a_cpu_is_told_so(void **state)
+{
+	isc_analysis *a = requests(put_off);
+	const isc_analysis_scope *s = scope_of(a, "request");
+
+	(void)state;
+	/* And not as time of the function that happened to be put off. */
+	assert_int_equal(s->cause_count, 1);
+	cause_is(s, 0, "run_queue", "", 20000);
+	adds_up(&s->slow);
+	isc_analysis_free(a);
+}
+
+static void both_at_once(struct script *s, int begin, bool slow)
+{
+	wait_for_a_lock(s, begin, slow);
+	say(s, "t1 %dms sample 1 5ms \"answer /a/m.py 1 2\"\n", begin + (slow ? 27 : 3));
+}
+
+static void samples_of_groups_are_those_of_their_stacks(void **state)
+{
+	isc_analysis *a = requests(both_at_once);
+
+	(void)state;
+	assert_true(text_is(&a->samples.scope, "request"));
+	assert_null(warning_of(a, "no_slow_scopes"));
+	assert_int_equal(a->samples.slow_scopes, 4);
+	assert_near(a->stacks[0].us_median, 5000);
+	assert_near(a->stacks[0].us_slow, 5000);
+	isc_analysis_free(a);
+}
+
+/* Two in a hundred are slow, the others alike: those are not called slow for company. */
+static void many_that_are_alike_do_not_water_down_the_few(void **state)
+{
+	static struct script s;
+	isc_analysis *a;
+
+	(void)state;
+	s = (struct script){.at = 10};
+	say(&s, "%s", WAITS PROGRAM);
+	for (int i = 0; i < 100; i++) {
+		int took = i == 30 || i == 60 ? 50 : 10;
+
+		say(&s, "t1 %dms scope_enter step\nt1 %dms scope_exit step\n", s.at, s.at + took);
+		s.at += took + 1;
+	}
+	say(&s, "end 10s status=0\n");
+	a = analysis_of(s.text);
+	assert_int_equal(scope_of(a, "step")->slow.count, 2);
+	assert_near(scope_of(a, "step")->slow.mean_us, 50000);
+	assert_near(scope_of(a, "step")->median.mean_us, 10000);
+	assert_int_equal(scope_of(a, "step")->slowest_count, 10);
+	assert_near(scope_of(a, "step")->slowest[0].dur_us, 50000);
+	assert_near(scope_of(a, "step")->slowest[0].start_us, 10000 + 30 * 11000);
+	assert_int_equal(scope_of(a, "step")->slowest[1].tid, 100);
+	assert_near(scope_of(a, "step")->slowest[2].dur_us, 10000);
+	isc_analysis_free(a);
+}
+
+/* Every third is slow, and all alike: they are the slow ones nevertheless. */
+static void many_slow_ones_are_slow_too(void **state)
+{
+	static struct script s;
+	isc_analysis *a;
+
+	(void)state;
+	s = (struct script){.at = 10};
+	say(&s, "%s", WAITS PROGRAM);
+	for (int i = 0; i < 30; i++) {
+		int took = i % 3 == 0 ? 30 : 10;
+
+		say(&s, "t1 %dms scope_enter step\nt1 %dms scope_exit step\n", s.at, s.at + took);
+		s.at += took + 1;
+	}
+	say(&s, "end 10s status=0\n");
+	a = analysis_of(s.text);
+	assert_int_equal(scope_of(a, "step")->slow.count, 10);
+	assert_int_equal(scope_of(a, "step")->median.count, 20);
+	isc_analysis_free(a);
+}
+
+static void alike_or_few_have_no_groups(void **state)
+{
+	static struct script s;
+	isc_analysis *a;
+
+	(void)state;
+	for (int n = 19; n <= 40; n += 21) {
+		s = (struct script){.at = 10};
+		say(&s, "%s", WAITS PROGRAM);
+		for (int i = 0; i < n; i++) {
+			int took = n == 19 && i == 5 ? 50 : 10;
+
+			say(&s, "t1 %dms scope_enter step\nt1 %dms scope_exit step\n", s.at, s.at + took);
+			s.at += took + 1;
+		}
+		say(&s, "end 10s status=0\n");
+		a = analysis_of(s.text);
+		assert_int_equal(scope_of(a, "step")->slow.count, 0);
+		assert_int_equal(scope_of(a, "step")->cause_count, 0);
+		assert_int_equal(scope_of(a, "step")->all.count, n);
+		isc_analysis_free(a);
+	}
+}
+
+static void scopes_inside_have_their_part(void **state)
+{
+	static struct script s;
+	const isc_analysis_scope *request;
+	isc_analysis *a;
+
+	(void)state;
+	s = (struct script){.at = 10};
+	say(&s, "%s", WAITS PROGRAM "t1 1ms in\n");
+	for (int i = 1; i <= 40; i++) {
+		int more = i % 10 == 7 ? 20 : 0, id = i * 4;
+
+		say(&s, "t1 %dms span_enter request %d\nt1 %dms span_enter prefill %d %d\n", s.at, id, s.at, id + 1,
+		    id);
+		say(&s, "t1 %dms span_exit prefill %d 4ms\nt1 %dms span_enter decode %d %d\n", s.at + 4, id + 1,
+		    s.at + 4, id + 2, id);
+		/* One deeper is the decode's. */
+		say(&s, "t1 %dms span_enter token %d %d\n", s.at + 5, id + 3, id + 2);
+		if (more > 0)
+			say(&s, "t1 %dms out\nt1 %dms in\nt1 %dms wait_exit sleep 20ms 0 \"wait /a/m.py 9 9\"\n",
+			    s.at + 5, s.at + 25, s.at + 25);
+		say(&s, "t1 %dms span_exit token %d %dms\n", s.at + 6 + more, id + 3, 1 + more);
+		s.at += 10 + more;
+		say(&s, "t1 %dms span_exit decode %d %dms\n", s.at, id + 2, 6 + more);
+		say(&s, "t1 %dms span_exit request %d %dms\n", s.at, id, 10 + more);
+		s.at += 5;
+	}
+	say(&s, "end 10s status=0\n");
+	a = analysis_of(s.text);
+	request = scope_of(a, "request");
+	cause_is(request, 0, "sleep", "wait", 20000);
+	cause_is(scope_of(a, "decode"), 0, "sleep", "wait", 20000);
+	cause_is(scope_of(a, "token"), 0, "sleep", "wait", 20000);
+	assert_int_equal(scope_of(a, "prefill")->cause_count, 0);
+	assert_int_equal(request->nested_count, 2);
+	assert_true(text_is(&request->nested[0].name, "decode") && text_is(&request->nested[1].name, "prefill"));
+	assert_int_equal(request->nested[0].count, 40);
+	assert_near(request->nested[0].us_median, 6000);
+	assert_near(request->nested[0].us_slow, 26000);
+	assert_near(request->nested[1].us_slow, 4000);
+	isc_analysis_free(a);
+}
+
+/* A task waits for a part that runs in a pool; threads are read in runs, so either may come first. */
+static void waiting_for_another_thread_is_what_that_did(void **state)
+{
+	static const char *const orders[] = {"t1t2", "t2t1"};
+	static struct script s;
+
+	(void)state;
+	for (int order = 0; order < 2; order++) {
+		const isc_analysis_scope *request;
+		isc_analysis *a;
+
+		s = (struct script){0};
+		say(&s, "%s", WAITS PROGRAM);
+		for (int half = 0; half < 2; half++) {
+			bool loop = (orders[order][half * 2 + 1] == '1');
+
+			s.at = 10;
+			for (int i = 1; i <= 40; i++) {
+				int more = i % 10 == 7 ? 20 : 0, id = i * 2;
+
+				if (loop) {
+					say(&s, "t1 %dms task Task-%d\nt1 %dms span_enter request %d\n", s.at, i, s.at,
+					    id);
+					say(&s, "t1 %dms task none\n", s.at + 1);
+					say(&s, "t1 %dms wait_exit epoll %dms\n", s.at + 9 + more, 8 + more);
+					say(&s, "t1 %dms task Task-%d\n", s.at + 9 + more, i);
+					say(&s, "t1 %dms span_exit request %d %dms\n", s.at + 10 + more, id, 10 + more);
+					say(&s, "t1 %dms task none\n", s.at + 10 + more);
+				} else {
+					say(&s, "t2 %dms span_enter fetch %d %d\n", s.at + 1, id + 1, id);
+					if (more > 0)
+						say(&s, "t2 %dms wait_exit recv 20ms 0 \"get /a/m.py 9 9\"\n",
+						    s.at + 25);
+					say(&s, "t2 %dms span_exit fetch %d %dms\n", s.at + 9 + more, id + 1, 8 + more);
+				}
+				s.at += 15 + more;
+			}
+		}
+		say(&s, "end 10s status=0\n");
+		a = analysis_of(s.text);
+		request = scope_of(a, "request");
+		cause_is(request, 0, "io_wait", "get", 20000);
+		assert_int_equal(request->nested_count, 1);
+		adds_up(&request->slow);
+		assert_near(request->slow.state_us[ISC_STATE_IDLE] + 20000, 20000);
+		isc_analysis_free(a);
+	}
+}
+
+/* One task keeps the loop from all others. */
+static void a_loop_that_others_have_is_named(void **state)
+{
+	static struct script s;
+	isc_analysis *a;
+
+	(void)state;
+	s = (struct script){.at = 10};
+	say(&s, "%s", WAITS PROGRAM);
+	for (int i = 1; i <= 40; i++) {
+		int more = i % 10 == 7 ? 20 : 0;
+
+		say(&s, "t1 %dms task Task-%d\nt1 %dms span_enter request %d\n", s.at, i, s.at, i);
+		say(&s, "t1 %dms task none\n", s.at + 1);
+		if (more > 0)
+			say(&s,
+			    "t1 %dms task Task-100\nt1 %dms call_resume dump /a/m.py 50\nt1 %dms call_exit dump "
+			    "/a/m.py 50 0\n"
+			    "t1 %dms task none\n",
+			    s.at + 1, s.at + 1, s.at + 21, s.at + 21);
+		say(&s, "t1 %dms wait_exit epoll 7ms\nt1 %dms task Task-%d\n", s.at + 9 + more, s.at + 9 + more, i);
+		say(&s, "t1 %dms span_exit request %d %dms\nt1 %dms task none\n", s.at + 10 + more, i, 10 + more,
+		    s.at + 10 + more);
+		s.at += 15 + more;
+	}
+	say(&s, "end 10s status=0\n");
+	a = analysis_of(s.text);
+	cause_is(scope_of(a, "request"), 0, "event_loop", "dump", 20000);
+	adds_up(&scope_of(a, "request")->slow);
+	isc_analysis_free(a);
+}
+
+/* What is open when events are lost may have ended: its time is nobody's. */
+static void scopes_around_a_loss_are_left_out(void **state)
+{
+	isc_analysis *a = analysis_of(WAITS PROGRAM "t1 1ms scope_enter request\n"
+						    "t1 lose 3\n"
+						    "t1 5ms scope_exit request\n"
+						    "t1 6ms scope_enter request\nt1 8ms scope_exit request\n"
+						    "end 10s status=0\n");
+
+	(void)state;
+	assert_int_equal(scope_of(a, "request")->all.count, 1);
+	assert_near(scope_of(a, "request")->all.mean_us, 2000);
+	isc_analysis_free(a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_wait_has_its_line_and_its_holder),
+		cmocka_unit_test(a_function_has_what_it_took_itself),
+		cmocka_unit_test(a_collection_is_garbage_whatever_runs_in_it),
+		cmocka_unit_test(a_thread_without_a_cpu_is_told_so),
+		cmocka_unit_test(samples_of_groups_are_those_of_their_stacks),
+		cmocka_unit_test(many_that_are_alike_do_not_water_down_the_few),
+		cmocka_unit_test(many_slow_ones_are_slow_too),
+		cmocka_unit_test(alike_or_few_have_no_groups),
+		cmocka_unit_test(scopes_inside_have_their_part),
+		cmocka_unit_test(waiting_for_another_thread_is_what_that_did),
+		cmocka_unit_test(a_loop_that_others_have_is_named),
+		cmocka_unit_test(scopes_around_a_loss_are_left_out),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
