@@ -258,6 +258,11 @@ static void tell(const isc_judge *j, const isc_judged *d)
 				   .start_up_us = j->start_up_us,
 				   .warm_up_us = j->warm_up_us,
 				   .warm_ups = j->warm_ups};
+	/* Who asks for a time has it; what was judged is inside. */
+	if (b->cut && b->only.at == NULL) {
+		w->from_us = b->a->from_us;
+		w->to_us = b->a->to_us;
+	}
 	if (j->scope.len > 0)
 		w->why = isc_arena_format(b->arena, "inside the scope %.*s, %s %s",
 					  (int)(j->scope.len < 80 ? j->scope.len : 80), j->scope.at,
