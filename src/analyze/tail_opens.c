@@ -282,7 +282,8 @@ bool isc_tail_opens_leave(isc_tail_opens *o, isc_tail_open *s, uint64_t from_ns,
 	}
 	same = parent != NULL && parent->pile == pile;
 	unlink_open(o, s);
-	if (!counted) {
+	/* Only in a file that is not ours does one end before it begins. */
+	if (!counted || to_ns < from_ns) {
 		give_back(o, s);
 		return true;
 	}
