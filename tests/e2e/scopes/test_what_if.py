@@ -198,7 +198,8 @@ def test_removing_it_saves_no_more(run: Callable[[str, str], Any], case: str) ->
     # A machine that does other things makes a run longer by what it waits for a CPU.
     queued = kept.mean_us * (kept.breakdown.run_queue or 0) / 100
     assert saved <= bound * 1.02 + queued + SLACK_US, kept.what_if
+    # Of tasks nobody knows that: one request that is put off is as good as none in the middle.
     if is_calm(kept) and is_calm(removed):
-        assert saved >= bound * ENOUGH - SLACK_US, kept.what_if
+        assert max(saved, kept.p50_us - removed.p50_us) >= bound * ENOUGH - SLACK_US, kept.what_if
     assert not [one for one in removed.what_if if one.without == without and function in (one.where or "")]
     assert all(one.saves_at_most_us <= kept.mean_us for one in kept.what_if)
