@@ -21,12 +21,12 @@ function makeTimeline() {
 	var details = el("div", { class: "det", "aria-live": "polite" });
 	var whole = { t0: o.from_us, t1: Math.max(o.to_us, o.from_us + 1) };
 	var s = { t0: whole.t0, t1: whole.t1, scroll: 0, matches: null, found: [], at: -1, selected: null, span: null, hover: null, flows: true };
-	var shape = layout(o), colours = null, frame = 0, glide = 0, pointer = 0.5, frames = [];
+	var shape = layout(o), colours = null, frame = 0, glide = 0, pointer = 0.5, frames = 0;
 	var slow = slowScopes(), slowAt = -1;
 
 	function slowScopes() {
-		var list = [];
-		report.scopes.forEach(function (scope) { (scope.slowest || []).forEach(function (one) { list.push({ t0: one.start_us, t1: one.start_us + one.dur_us, name: scope.name }); }); });
+		var list = [], chosen = mainScope();
+		report.scopes.filter(function (scope) { return chosen ? scope.name === chosen.name : scope.count > 1; }).forEach(function (scope) { (scope.slowest || []).forEach(function (one) { list.push({ t0: one.start_us, t1: one.start_us + one.dur_us, name: scope.name }); }); });
 		return list.sort(function (a, b) { return (b.t1 - b.t0) - (a.t1 - a.t0); }).slice(0, 10);
 	}
 	function labelWidth() {
@@ -76,9 +76,9 @@ function makeTimeline() {
 		drawOver(f);
 		drawMap();
 		say();
-		frames.push(performance.now() - began);
-		if (frames.length > 600)
-			frames.shift();
+		performance.measure("timeline frame", { start: began });
+		if (++frames % 500 === 0)
+			performance.clearMeasures("timeline frame");
 	}
 	function drawOver(f) {
 		var context = f.context, ratio = f.ratio, font = 11 * ratio + "px Inter, system-ui, sans-serif", i;
@@ -574,9 +574,11 @@ function makeTimeline() {
 	}
 	draw();
 	onRepaint(function () { colours = null; s.mapCache = null; draw(); });
-	return { search: box.input, show: show, key: key, frames: frames, look: look, state: s, focused: function () { return document.activeElement === view || inView("timeline"); } };
+	return { lanes: o, search: box.input, show: show, key: key, focused: function () { return document.activeElement === view || inView("timeline"); } };
 }
 
 function drawTimeline() {
 	timeline = makeTimeline();
+	if (timeline)
+		drawHero(timeline.lanes);
 }
