@@ -8,9 +8,10 @@
 #include "base/units.h"
 #include "report/html_parts.h"
 
-#define SHOWN 3u	 /* suggestions; more lie behind a fold */
-#define STEPS 5		 /* of how strong the evidence is */
-#define CHARACTERS 1000u /* of a text; names may be a megabyte */
+#define SHOWN 3u	  /* suggestions; more lie behind a fold */
+#define LONG_HEADLINE 90u /* characters, set smaller */
+#define STEPS 5		  /* of how strong the evidence is */
+#define CHARACTERS 1000u  /* of a text; names may be a megabyte */
 
 void isc_html_escaped(isc_buffer *out, yyjson_val *text)
 {
@@ -139,7 +140,8 @@ void isc_html_verdict(isc_buffer *out, yyjson_val *report)
 		add_chip(out, verdict, "cause", " mono");
 	}
 	add_judged(out, report);
-	isc_buffer_text(out, "</div>\n<div class=\"vhead\"><div><h1>");
+	isc_buffer_format(out, "</div>\n<div class=\"vhead\"><div><h1%s>",
+			  yyjson_get_len(yyjson_obj_get(verdict, "headline")) > LONG_HEADLINE ? " class=\"long\"" : "");
 	if (withheld)
 		isc_buffer_text(out, "No verdict is given");
 	else if (!isc_html_text(out, verdict, "headline"))

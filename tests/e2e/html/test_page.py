@@ -188,7 +188,9 @@ def test_x1_names_of_a_program_are_data_to_a_browser(inferscope: Command, stage:
         quiet(seen)
         elements[kind] = seen["answers"][0]
     # Two runs differ in what they have to show, so what names could bring is looked for by itself.
-    attributes = {kind: {name for e in found for name in e.split("[")[1][:-1].split()} for kind, found in elements.items()}
+    attributes = {
+        kind: {name for e in found for name in e.split("[")[1][:-1].split()} for kind, found in elements.items()
+    }
     assert not {name for name in attributes["odd"] if name.startswith("on")}
     assert not attributes["odd"] & {"src", "srcdoc", "action", "autofocus", "onload"}
     for tag in ("H1", "SCRIPT", "STYLE", "META", "LINK", "BASE", "FORM", "IMG", "IFRAME", "TITLE"):
