@@ -12,7 +12,7 @@ import sys
 import numpy as np
 from inferscope import scope
 
-WIDTH, STEPS, REQUESTS = 96, 120, 40
+WIDTH, STEPS, REQUESTS = 96, 120, 24
 rng = np.random.default_rng(7)
 WEIGHTS = rng.normal(0, 0.1, (2 * WIDTH, 4 * WIDTH))
 HISTORY: list[Trace] = []

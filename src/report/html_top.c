@@ -271,11 +271,25 @@ static void add_why(isc_buffer *out, yyjson_val *verdict)
 	}
 }
 
+/* What a saving is a part of: the time of the thread that is judged, else the window. */
+static double judged_us(yyjson_val *report)
+{
+	yyjson_val *tid = yyjson_obj_get(yyjson_obj_get(report, "breakdown"), "thread_id"), *thread;
+	yyjson_val *window = yyjson_obj_get(report, "window");
+	size_t i, n;
+
+	yyjson_arr_foreach(yyjson_obj_get(report, "threads"), i, n, thread)
+	{
+		if (yyjson_is_num(tid) && yyjson_equals(yyjson_obj_get(thread, "thread_id"), tid))
+			return isc_html_number(thread, "wall_us");
+	}
+	return isc_html_number(window, "to_us") - isc_html_number(window, "from_us");
+}
+
 void isc_html_suggestions(isc_buffer *out, yyjson_val *report)
 {
 	yyjson_val *verdict = yyjson_obj_get(report, "verdict"), *list = yyjson_obj_get(report, "suggestions");
-	yyjson_val *window = yyjson_obj_get(report, "window");
-	double whole = isc_html_number(window, "to_us") - isc_html_number(window, "from_us");
+	double whole = judged_us(report);
 	bool why = yyjson_arr_size(yyjson_obj_get(verdict, "evidence")) +
 			   yyjson_arr_size(yyjson_obj_get(verdict, "would_change")) >
 		   0;

@@ -111,8 +111,16 @@ function makeTimeline() {
 			context.font = "600 " + 12 * ratio + "px Inter, system-ui, sans-serif";
 			context.fillStyle = colour("ink");
 			var fold = lane.kind === "thread" && lane.rows.some(function (r) { return r.kind === "call"; }) ? (lane.open > 1 || (lane.open && !lane.deep) ? "\u25be " : lane.open ? "\u25bf " : "\u25b8 ") : "";
-			if (narrow)
+			if (narrow) {
+				/* No room beside the lanes: over the first of them. */
+				context.font = 10.5 * ratio + "px Inter, system-ui, sans-serif";
+				var words = fit(context, laneTitle(lane), f.width / 2), wide = context.measureText(words).width + 8 * ratio;
+				context.fillStyle = colour("panel");
+				context.fillRect(0, y * ratio, wide, 13 * ratio);
+				context.fillStyle = colour("ink");
+				context.fillText(words, 4 * ratio, (y + 10) * ratio);
 				return;
+			}
 			context.fillText(fit(context, fold + laneTitle(lane), f.left - 16 * ratio), 10 * ratio, (y + 12) * ratio);
 			context.font = 11 * ratio + "px Inter, system-ui, sans-serif";
 			context.fillStyle = colour("muted");
@@ -177,7 +185,7 @@ function makeTimeline() {
 		var from = row.launch && row.launch[i] >= 0 ? launchBand(o.lanes[row.launchLane[i]], row.launch[i]) : null;
 		if (!from)
 			return;
-		var xa = xOf(row.launch[i]), xb = xOf(row.start[i]), ya = from.y + from.h - s.scroll, yb = band.y - s.scroll, middle = (ya + yb) / 2;
+		var xa = xOf(row.launch[i]), xb = xOf(row.start[i]), below = from.y > band.y, ya = from.y + (below ? 0 : from.h) - s.scroll, yb = band.y + (below ? band.h : 0) - s.scroll, middle = (ya + yb) / 2;
 		context.strokeStyle = colour(strong ? "ink" : "muted");
 		context.globalAlpha = strong ? 1 : 0.45;
 		context.lineWidth = strong ? 1.6 : 1;
