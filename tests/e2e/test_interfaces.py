@@ -191,6 +191,7 @@ RAISED = {
     ("GpuCollector", "TypeError"): "inferscope.GpuCollector(object())",
     ("CPUProfiler", "inferscope.Error"): "inferscope.CPUProfiler('/nonexistent/libinferscope.so')",
     ("CPUProfiler", "ValueError"): "inferscope.CPUProfiler(interval_us=1)",
+    ("ReportGenerator", "TypeError"): "inferscope.ReportGenerator([])",
     ("TimelineMerger", "ValueError"): "inferscope.TimelineMerger([], margin_us=-1)",
 }
 
