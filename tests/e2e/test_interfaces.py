@@ -191,6 +191,7 @@ RAISED = {
     ("CPUProfiler", "inferscope.Error"): "inferscope.CPUProfiler('/nonexistent/libinferscope.so')",
     ("CPUProfiler", "ValueError"): "inferscope.CPUProfiler(interval_us=1)",
     ("TimelineMerger", "ValueError"): "inferscope.TimelineMerger([], margin_us=-1)",
+    ("BottleneckAnalyzer", "inferscope.Error"): "inferscope.BottleneckAnalyzer('/nonexistent.isc').analyze()",
 }
 
 
