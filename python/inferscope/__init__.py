@@ -28,6 +28,7 @@ __all__ = [
     "FlameGraphConverter",
     "ProfileReport",
     "Profiler",
+    "ReportGenerator",
     "State",
     "TimelineMerger",
     "TraceBuffer",
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from inferscope.analysis import BottleneckAnalyzer
     from inferscope.cpu import CpuCollector, State
     from inferscope.profiler import Profiler
+    from inferscope.report import ReportGenerator
     from inferscope.sampling import CPUProfiler, FlameGraphConverter, ProfileReport, profile_function, profiler_context
     from inferscope.timeline import TimelineMerger
 del TYPE_CHECKING
@@ -62,6 +64,7 @@ _HOMES = {
     "FlameGraphConverter": "sampling",
     "ProfileReport": "sampling",
     "Profiler": "profiler",
+    "ReportGenerator": "report",
     "State": "cpu",
     "TimelineMerger": "timeline",
     "TraceBuffer": "_offline",

@@ -47,6 +47,9 @@ PyObject *isc_offline_align(PyObject *module, PyObject *args);
 /* judge(path, rules): the JSON report on a trace, with rules as YAML text or None. */
 PyObject *isc_offline_judge(PyObject *module, PyObject *args);
 
+/* render(json, format, events): a report from the text of a JSON report. */
+PyObject *isc_offline_render(PyObject *module, PyObject *args);
+
 /* Adds what only a sample has to its dictionary; false: an exception is set. */
 bool isc_event_add_sample(isc_event_maker *m, const isc_excerpt *spans, const isc_piece *span, PyObject *event);
 
