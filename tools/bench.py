@@ -28,10 +28,12 @@ AREAS = {
     "start": "before main and after the end",
     "overhead": "while the program runs",
     "budget": "with the budget that is the default",
+    "peers": "beside other profilers",
     "storm": "more events than a program should send",
     "file": "the trace file",
     "import": "traces of other tools",
 }
+ASKED_FOR = ("peers",)  # takes long, and needs programs that nothing else does
 HEAD = """# What was last measured
 
 Written by `make bench`; [docs/bench.md](../docs/bench.md) says how to read it.
@@ -81,7 +83,9 @@ def main() -> int:
         seconds = options.seconds or (60 if options.long else 8)
         tools = kit.Kit(build, Path(scratch), seconds, options.long)
         began, all_before, ours_before = time.monotonic(), *cpu_s()
-        found = {area: measure(tools, area) for area in options.areas or AREAS}
+        found = {
+            area: measure(tools, area) for area in options.areas or [area for area in AREAS if area not in ASKED_FOR]
+        }
         everything, ours = cpu_s()
         foreign = everything - all_before - (ours - ours_before)
         others = max(0.0, foreign / (time.monotonic() - began) / (os.cpu_count() or 1))

@@ -51,6 +51,16 @@ WANTED = {
         cpu_only=True,
     ),
     "numpy": Wanted(about="numpy", version="", steps=[["numpy"]]),
+    "peers": Wanted(
+        about="other profilers, to be measured beside ours",
+        version="3.11",
+        steps=[["viztracer==1.1.1", "py-spy==0.4.3", "austin-dist==3.7.0"]],
+    ),
+    "opencl": Wanted(
+        about="pyopencl and tinygrad",
+        version="3.11",
+        steps=[["pyopencl==2026.1.4", "tinygrad==0.14.0", "numpy==2.4.6"]],
+    ),
     "browser": Wanted(about="Playwright, which drives chromium", version="", steps=[["playwright==1.65.0"]]),
     "nvtx": Wanted(about="the nvtx package and the headers of NVTX", version="", steps=[["nvtx", "nvidia-nvtx"]]),
 }

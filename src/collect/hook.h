@@ -166,6 +166,7 @@
 	HOOK(EXEC, CODE, posix_spawn, "GLIBC_2.15") \
 	HOOK(EXEC, CODE, posix_spawnp, "GLIBC_2.15") \
 	HOOK(ENVIRONMENT, POINTER, getenv, NULL) \
+	HOOK(ENVIRONMENT, POINTER, secure_getenv, NULL) \
 	HOOK(RIGHTS, ERRNO, prctl, NULL)
 
 #define ISC_HOOK_ID_(group, fails, name, version) ISC_HOOK_##name,
@@ -222,6 +223,7 @@ int pthread_rwlock_clockrdlock(pthread_rwlock_t *lock, clockid_t clock, const st
 int pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock, const struct timespec *until);
 int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock, const struct timespec *until);
 int sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *until);
+char *secure_getenv(const char *name);
 void (*bsd_signal(int number, void (*handler)(int)))(int);
 
 #endif

@@ -12,8 +12,12 @@
 #include "export/json_text.h"
 #include "export/sink.h"
 
+/* Above all process ids: PID_MAX_LIMIT is 2^22. */
+#define GPU_PID (1u << 24)
+
 typedef struct chrome {
 	isc_sink sink;
+	isc_hashmap gpus;  /* devices and streams that have a name */
 	isc_hashmap known; /* process, kind and id -> offset of its text + 1 */
 	isc_buffer texts;  /* length, then `"name":...,"cat":...` as it is written each time */
 	isc_buffer piece;
@@ -255,6 +259,79 @@ static void sample(isc_sink *self, const isc_export_sample *s)
 	isc_buffer_text(out, "}}");
 }
 
+/* Devices are processes of their own, streams their threads; an arrow leads from a call to its work. */
+static void gpu_name(chrome *c, const isc_export_gpu *g, uint32_t pid)
+{
+	uint64_t *known = isc_hashmap_put(&c->gpus, isc_hashmap_key(pid, (uint32_t)g->item->stream), NULL);
+	isc_buffer text = {0};
+	isc_frame_text name;
+
+	if (known == NULL)
+		c->sink.failed = true;
+	if (known == NULL || *known != 0)
+		return;
+	*known = 1;
+	isc_buffer_format(&text, "GPU %u: ", g->item->device->number);
+	isc_buffer_add(&text, g->item->device->name.at, g->item->device->name.len);
+	name = (isc_frame_text){text.data, (uint32_t)text.len};
+	name_event(c, "process_name", pid, 0, &name);
+	isc_buffer_clear(&text);
+	isc_buffer_format(&text, "stream %llu", (unsigned long long)g->item->stream);
+	name = (isc_frame_text){text.data, (uint32_t)text.len};
+	name_event(c, "thread_name", pid, (uint32_t)g->item->stream, &name);
+	c->sink.failed |= text.failed;
+	isc_buffer_fini(&text);
+}
+
+static void gpu_arrow(chrome *c, const char *begin, uint32_t pid, uint32_t tid, uint64_t ns, const isc_export_gpu *g)
+{
+	isc_buffer *out = next(c);
+
+	isc_buffer_format(out, "%s,\"id\":\"%x.%llx\",\"name\":\"ac2g\",\"cat\":\"ac2g\",\"pid\":%u,\"tid\":%u,\"ts\":",
+			  begin, g->on->process, (unsigned long long)g->item->correlation, pid, tid);
+	isc_json_us(out, ns);
+	isc_buffer_text(out, "}");
+}
+
+static void gpu(isc_sink *self, const isc_export_gpu *g)
+{
+	chrome *c = (chrome *)self;
+	const isc_recorded_item *i = g->item;
+	uint32_t tid = g->call ? (i->tid != 0 ? i->tid : g->on->tid) : (uint32_t)i->stream;
+	uint32_t pid = g->call ? g->on->pid : GPU_PID + i->device->number;
+	isc_buffer *out;
+
+	if (!g->call)
+		gpu_name(c, g, pid);
+	out = next(c);
+	isc_buffer_format(out, "{\"ph\":\"X\",\"pid\":%u,\"tid\":%u,\"ts\":", pid, tid);
+	isc_json_us(out, g->start_ns);
+	isc_buffer_add(out, ",\"dur\":", 7);
+	isc_json_us(out, g->end_ns - g->start_ns);
+	text_value(out, ",\"name\":", &g->name);
+	isc_buffer_format(out, ",\"cat\":\"%s\",\"args\":{\"correlation\":%llu",
+			  g->type != NULL ? g->type : "gpu_order", (unsigned long long)i->correlation);
+	if (!g->call) {
+		isc_buffer_format(out, ",\"device\":%u,\"stream\":%llu,\"clock_error_ns\":%lld", i->device->number,
+				  (unsigned long long)i->stream, (long long)i->error_ns);
+		if (i->bytes != 0)
+			isc_buffer_format(out, ",\"bytes\":%llu", (unsigned long long)i->bytes);
+		if (i->grid[0] != 0)
+			isc_buffer_format(out, ",\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u]", i->grid[0], i->grid[1],
+					  i->grid[2], i->block[0], i->block[1], i->block[2]);
+	} else if (i->stack != 0) {
+		isc_buffer_text(out, ",\"stack\":");
+		add_stack(c, out, g->on->process, i->stack);
+	}
+	isc_buffer_add(out, "}}", 2);
+	if (i->correlation == 0)
+		return;
+	if (g->call)
+		gpu_arrow(c, "{\"ph\":\"s\"", pid, tid, g->start_ns, g);
+	else
+		gpu_arrow(c, "{\"ph\":\"f\",\"bp\":\"e\"", pid, tid, g->start_ns, g);
+}
+
 static void end(isc_sink *self, const isc_export_result *result)
 {
 	chrome *c = (chrome *)self;
@@ -262,6 +339,7 @@ static void end(isc_sink *self, const isc_export_result *result)
 	(void)result;
 	isc_buffer_text(&self->out->text, "\n]}\n");
 	isc_hashmap_fini(&c->known);
+	isc_hashmap_fini(&c->gpus);
 	isc_buffer_fini(&c->texts);
 	isc_buffer_fini(&c->piece);
 	free(c);
@@ -273,4 +351,5 @@ const isc_sink_class isc_sink_chrome = {.begin = begin,
 					.close = close_slice,
 					.mark = mark,
 					.sample = sample,
+					.gpu = gpu,
 					.end = end};

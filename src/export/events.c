@@ -220,6 +220,52 @@ static void sample(isc_sink *self, const isc_export_sample *s)
 			  n > 0 ? kind_of(&frames[0]) : "null", s->steps, (unsigned long long)s->cpu_ns);
 }
 
+static void add_sides(isc_buffer *out, const char *key, const uint32_t sides[3])
+{
+	if (sides[0] != 0)
+		isc_buffer_format(out, ",\"%s\":[%u,%u,%u]", key, sides[0], sides[1], sides[2]);
+	else
+		isc_buffer_format(out, ",\"%s\":null", key);
+}
+
+static void add_pageable(isc_buffer *out, uint8_t page)
+{
+	static const char *const words[] = {"null", "false", "true"};
+
+	isc_buffer_format(out, ",\"pageable\":%s", words[page <= ISC_PAGE_PAGEABLE ? page : 0]);
+}
+
+static void gpu(isc_sink *self, const isc_export_gpu *g)
+{
+	static const isc_frame_text none = {NULL, 0};
+	const isc_recorded_item *i = g->item;
+	isc_export_thread on = *g->on;
+	isc_buffer *out;
+
+	if (g->type == NULL)
+		return;
+	on.tid = g->call && i->tid != 0 ? i->tid : on.tid;
+	out = head((events *)self, g->type, &g->name, g->start_ns, g->end_ns, &on, UINT16_MAX, 0);
+	add_place(out, &none, 0);
+	if (i->device != NULL)
+		add_count(out, ",\"device_id\":", i->device->number);
+	else
+		isc_buffer_text(out, ",\"device_id\":null");
+	add_count(out, ",\"correlation\":", i->correlation);
+	if (!g->call) {
+		add_count(out, ",\"stream\":", i->stream);
+		isc_buffer_format(out, ",\"clock_error_ns\":%lld", (long long)i->error_ns);
+	}
+	if (!g->call && i->job == ISC_JOB_KERNEL) {
+		add_sides(out, "grid_dim", i->grid);
+		add_sides(out, "block_dim", i->block);
+	} else if (!g->call && i->job != ISC_JOB_SYNC) {
+		add_count(out, ",\"bytes\":", i->bytes);
+		add_pageable(out, i->page);
+	}
+	isc_buffer_text(out, ",\"metadata\":null}");
+}
+
 static void end(isc_sink *self, const isc_export_result *result)
 {
 	(void)result;
@@ -228,4 +274,4 @@ static void end(isc_sink *self, const isc_export_result *result)
 }
 
 const isc_sink_class isc_sink_events = {
-	.begin = begin, .close = close_slice, .mark = mark, .sample = sample, .end = end};
+	.begin = begin, .close = close_slice, .mark = mark, .sample = sample, .gpu = gpu, .end = end};

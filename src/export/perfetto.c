@@ -25,7 +25,16 @@ enum {
 };
 enum { FLAG_CLEARED = 1, FLAG_NEEDS_STATE = 2 };
 enum { TRACK_UUID = 1, TRACK_NAME = 2, TRACK_PROCESS = 3, TRACK_THREAD = 4, TRACK_PARENT = 5, TRACK_COUNTER = 8 };
-enum { EVENT_CATEGORY = 3, EVENT_NOTE = 4, EVENT_TYPE = 9, EVENT_NAME = 10, EVENT_TRACK = 11, EVENT_DOUBLE = 44 };
+enum {
+	EVENT_CATEGORY = 3,
+	EVENT_NOTE = 4,
+	EVENT_TYPE = 9,
+	EVENT_NAME = 10,
+	EVENT_TRACK = 11,
+	EVENT_DOUBLE = 44,
+	EVENT_FLOW = 47,
+	EVENT_FLOW_END = 48
+};
 enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4 };
 enum {
 	INTERNED_CATEGORY = 1,
@@ -128,7 +137,7 @@ static uint64_t name_of(perfetto *p, uint64_t key, const isc_frame_text *text)
 /* Names of categories never change: their iids are these numbers. */
 static uint64_t category_of(perfetto *p, unsigned number)
 {
-	static const char *const names[] = {"python", "c", "wait", "gc", "scope", "mark"};
+	static const char *const names[] = {"python", "c", "wait", "gc", "scope", "mark", "gpu"};
 	isc_frame_text text = {names[number], (uint32_t)strlen(names[number])};
 	uint64_t *known = isc_hashmap_put(&p->names, 7ull << 60 | number, NULL);
 
@@ -406,6 +415,58 @@ static void sample(isc_sink *self, const isc_export_sample *s)
 	send(p, s->time_ns, PACKET_PERF_SAMPLE, &p->event);
 }
 
+/* ---- GPUs --------------------------------------------------------------------- */
+
+static uint64_t gpu_track(const isc_recorded_item *i)
+{
+	return (5ull << 60 | (uint64_t)i->device->number << 40) ^ (i->stream & 0xffffffffffull);
+}
+
+/* A track for every stream of a device. */
+static void gpu_named(perfetto *p, const isc_recorded_item *i)
+{
+	uint64_t track = gpu_track(i), *known = isc_hashmap_put(&p->counters, track, NULL);
+	isc_buffer text = {0};
+	isc_buffer body = {0};
+
+	if (known == NULL)
+		p->sink.failed = true;
+	if (known == NULL || *known != 0)
+		return;
+	*known = 1;
+	isc_buffer_format(&text, "GPU %u stream %llu: ", i->device->number, (unsigned long long)i->stream);
+	isc_buffer_add(&text, i->device->name.at, i->device->name.len);
+	isc_wire_number(&body, TRACK_UUID, track);
+	add_clean(p, &body, TRACK_NAME, &(isc_frame_text){text.data, (uint32_t)text.len});
+	send(p, 0, PACKET_TRACK, &body);
+	p->sink.failed |= text.failed || body.failed;
+	isc_buffer_fini(&text);
+	isc_buffer_fini(&body);
+}
+
+static void gpu(isc_sink *self, const isc_export_gpu *g)
+{
+	perfetto *p = (perfetto *)self;
+	const isc_recorded_item *i = g->item;
+	uint64_t track = g->call ? thread_track(g->on) : gpu_track(i);
+
+	if (!g->call)
+		gpu_named(p, i);
+	start_event(p, TYPE_BEGIN, track);
+	isc_wire_number(&p->event, EVENT_CATEGORY, category_of(p, ISC_SLICE_KINDS + 2));
+	isc_wire_number(&p->event, EVENT_NAME,
+			name_of(p, 6ull << 60 ^ (uint64_t)g->on->process << 32 ^ g->id, &g->name));
+	add_note(p, "correlation", NOTE_UINT, NULL, i->correlation);
+	if (i->bytes != 0)
+		add_note(p, "bytes", NOTE_UINT, NULL, i->bytes);
+	if (i->correlation != 0)
+		isc_wire_fixed(&p->event, g->call ? EVENT_FLOW : EVENT_FLOW_END,
+			       i->correlation ^ (uint64_t)g->on->process << 40);
+	send(p, g->start_ns, PACKET_TRACK_EVENT, &p->event);
+	start_event(p, TYPE_END, track);
+	send(p, g->end_ns, PACKET_TRACK_EVENT, &p->event);
+}
+
 static void end(isc_sink *self, const isc_export_result *result)
 {
 	perfetto *p = (perfetto *)self;
@@ -434,4 +495,5 @@ const isc_sink_class isc_sink_perfetto = {.begin = begin,
 					  .close = close_slice,
 					  .mark = mark,
 					  .sample = sample,
+					  .gpu = gpu,
 					  .end = end};

@@ -12,6 +12,7 @@
 
 #include "base/buffer.h"
 #include "export/export.h"
+#include "timeline/recorded.h"
 #include "trace/frame.h"
 
 #define ISC_EXPORT_MARK "inferscope-export-1"
@@ -76,6 +77,17 @@ typedef struct isc_export_sample {
 	const char *state; /* "running", or the wait's name */
 } isc_export_sample;
 
+/* A call of a GPU's library, or work of a device; on the clock of the host. */
+typedef struct isc_export_gpu {
+	const isc_export_thread *on; /* that made the call, or told of the work */
+	uint64_t start_ns, end_ns;   /* of the session */
+	const isc_recorded_item *item;
+	uint32_t id; /* definition of the name */
+	bool call;
+	const char *type; /* event_type of dictionaries; NULL: none */
+	isc_frame_text name;
+} isc_export_gpu;
+
 typedef struct isc_export_out {
 	isc_export_write_fn write;
 	void *self;
@@ -101,6 +113,7 @@ typedef struct isc_sink_class {
 	void (*close)(isc_sink *self, const isc_slice *s);
 	void (*mark)(isc_sink *self, const isc_mark *m);
 	void (*sample)(isc_sink *self, const isc_export_sample *s);
+	void (*gpu)(isc_sink *self, const isc_export_gpu *g);
 	void (*end)(isc_sink *self, const isc_export_result *result);
 } isc_sink_class;
 

@@ -9,6 +9,7 @@
 
 #define DEPTH_MAX 65536u
 #define PROGRESS_EVERY 65536u
+#define MARGIN_NS 1000000 /* of a GPU's clock of which nothing is known */
 
 typedef struct open_slice {
 	isc_slice slice;
@@ -38,6 +39,7 @@ typedef struct stream {
 	lane *lanes;
 	size_t lane_count, lane_room;
 	isc_scopes scopes;
+	isc_recorded *gpus; /* NULL: there are none, or nobody wants them */
 	uint64_t start_ns;
 	double ns_per_tick;
 	bool failed;
@@ -260,6 +262,35 @@ static void sampled(stream *s, lane *l, const isc_event *ev)
 		s->sink->sample(s->self, &sample);
 }
 
+/* ---- GPUs --------------------------------------------------------------- */
+
+/* Whatever lies in a stretch that is exported is told, by its own times: work is told of long after it. */
+static bool is_inside(const stream *s, uint64_t start_ns, uint64_t end_ns)
+{
+	for (size_t i = 0; !s->cut->whole && i < s->cut->count; i++) {
+		if (end_ns >= s->cut->stretch[i].from_ns && start_ns <= s->cut->stretch[i].to_ns)
+			return true;
+	}
+	return s->cut->whole;
+}
+
+static void of_gpu(stream *s, lane *l, const isc_event *ev)
+{
+	isc_recorded_item item;
+	isc_export_gpu g = {.on = l->on, .item = &item, .id = ev->id, .call = ev->kind == ISC_KIND_GPU_CALL};
+
+	if (s->gpus == NULL ||
+	    !(g.call ? isc_recorded_call(s->gpus, ev, &item) : isc_recorded_work(s->gpus, ev, &item)) ||
+	    item.end_ns == 0 || !is_inside(s, item.start_ns, item.end_ns))
+		return;
+	g.start_ns = since_start(s, item.start_ns);
+	g.end_ns = since_start(s, item.end_ns);
+	g.type = !g.call ? isc_gpu_event_type(item.job) : item.role == ISC_ROLE_SYNC ? "gpu_sync" : "gpu_api";
+	g.name.at = isc_trace_name(s->trace, ev->process, ev->id, &g.name.len);
+	s->result->slices++;
+	s->sink->gpu(s->self, &g);
+}
+
 /* ---- marks --------------------------------------------------------------- */
 
 static void tell_mark(stream *s, isc_mark *m)
@@ -393,6 +424,10 @@ static void feed(stream *s, const isc_event *ev)
 		if (inside)
 			collected(s, l, ev);
 		break;
+	case ISC_KIND_GPU_CALL:
+	case ISC_KIND_GPU_WORK:
+		of_gpu(s, l, ev);
+		break;
 	default:
 		break;
 	}
@@ -468,6 +503,8 @@ isc_status isc_stream_run(isc_trace *trace, const isc_export_options *options, c
 			(double)(1ull << 31);
 	isc_scopes_init(&s.scopes, s.arena, s.ns_per_tick, tell_scope, &s);
 	st = introduce(&s, err);
+	if (st == ISC_OK && sink->gpu != NULL)
+		st = isc_recorded_new(trace, MARGIN_NS, &s.gpus, err);
 	isc_trace_rewind(trace);
 	while (st == ISC_OK && !s.failed && !self->failed && isc_trace_next(trace, &ev)) {
 		feed(&s, &ev);
@@ -478,6 +515,7 @@ isc_status isc_stream_run(isc_trace *trace, const isc_export_options *options, c
 	}
 	if (st == ISC_OK && !s.failed)
 		finish(&s);
+	isc_recorded_free(s.gpus);
 	isc_scopes_fini(&s.scopes);
 	isc_hashmap_fini(&s.by_lane);
 	isc_hashmap_fini(&s.by_thread);

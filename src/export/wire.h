@@ -32,6 +32,12 @@ static inline void isc_wire_double(isc_buffer *out, unsigned field, double value
 	isc_buffer_add(out, &value, sizeof(value));
 }
 
+static inline void isc_wire_fixed(isc_buffer *out, unsigned field, uint64_t value)
+{
+	isc_wire_varint(out, (uint64_t)field << 3 | 1);
+	isc_buffer_add(out, &value, sizeof(value));
+}
+
 /* Also of a message that was written apart. */
 static inline void isc_wire_bytes(isc_buffer *out, unsigned field, const void *data, size_t len)
 {

@@ -174,6 +174,16 @@ static int64_t off_of(const isc_causality *c, const struct bin *b, int64_t *erro
 	return off;
 }
 
+static int64_t apart(int64_t a, int64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+static bool contradict(int64_t off, int64_t error, int64_t other, int64_t other_error)
+{
+	return error >= 0 && other_error >= 0 && apart(off, other) > error + other_error;
+}
+
 const isc_causality_stats *isc_causality_fit(isc_causality *c)
 {
 	c->stats = (isc_causality_stats){.bounded = c->used > 0};
@@ -181,11 +191,13 @@ const isc_causality_stats *isc_causality_fit(isc_causality *c)
 	for (size_t i = 0; i < c->used; i++)
 		c->stats.off |= c->bins[i].low > 0 || c->bins[i].high < 0;
 	for (size_t i = 0; i < c->used; i++) {
-		int64_t error;
+		int64_t error, other_error, off = off_of(c, &c->bins[i], &error);
+		int64_t other = off_of(c, &c->bins[i > 0 ? i - 1 : 0], &other_error);
 
-		off_of(c, &c->bins[i], &error);
 		c->stats.bounded &= error >= 0;
 		c->stats.error_ns = more(c->stats.error_ns, error);
+		if (contradict(off, error, other, other_error))
+			c->stats.error_ns = more(c->stats.error_ns, apart(off, other) + more(error, other_error));
 	}
 	return &c->stats;
 }
@@ -203,4 +215,18 @@ int64_t isc_causality_off(const isc_causality *c, int64_t host_ns, int64_t *erro
 	if (at >= c->used && *error_ns >= 0)
 		*error_ns += drift((int64_t)(at - c->used + 1) * c->width_ns);
 	return off;
+}
+
+int64_t isc_causality_place(const isc_causality *c, int64_t called_ns, int64_t start_ns, int64_t *error_ns)
+{
+	int64_t off = isc_causality_off(c, called_ns, error_ns), then, then_error;
+
+	start_ns = bound(start_ns);
+	if (*error_ns < 0 || start_ns - off <= called_ns)
+		return start_ns - off;
+	then = isc_causality_off(c, start_ns - off, &then_error);
+	if (contradict(then, then_error, off, *error_ns))
+		then_error = apart(then, off) + more(then_error, *error_ns);
+	*error_ns = then_error;
+	return start_ns - then;
 }

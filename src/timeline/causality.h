@@ -42,4 +42,8 @@ const isc_causality_stats *isc_causality_fit(isc_causality *c);
  * 0 as long as nothing speaks against it. */
 int64_t isc_causality_off(const isc_causality *c, int64_t host_ns, int64_t *error_ns);
 
+/* When work that was asked for then began, on the host.  The call says about when, and that says when; where the clock
+ * jumps in between, the bound covers both. */
+int64_t isc_causality_place(const isc_causality *c, int64_t called_ns, int64_t start_ns, int64_t *error_ns);
+
 #endif

@@ -168,7 +168,8 @@ enum isc_gpu_call isc_gpu_call_of(const char *name, size_t len)
 
 	if (holds(text, n, "synchronize") || holds(text, n, "clfinish") || holds(text, n, "clwaitforevents"))
 		return ISC_CALL_SYNC;
-	if (holds(text, n, "memcpy") || holds(text, n, "clenqueueread") || holds(text, n, "clenqueuewrite"))
+	if (holds(text, n, "memcpy") || holds(text, n, "clenqueueread") || holds(text, n, "clenqueuewrite") ||
+	    holds(text, n, "clenqueuemap") || holds(text, n, "clenqueuesvmmap"))
 		return ISC_CALL_COPY;
 	return holds(text, n, "launch") || holds(text, n, "ndrangekernel") ? ISC_CALL_LAUNCH : ISC_CALL_OTHER;
 }

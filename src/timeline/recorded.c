@@ -403,15 +403,11 @@ static const isc_recorded_device *known_device(const isc_recorded *r, uint32_t p
 
 static void turn_told(const isc_recorded *r, const isc_event *ev, isc_recorded_item *out)
 {
-	int64_t start = bound_ns(out->start_ns), dur = bound_ns(out->end_ns - out->start_ns), called, off;
+	int64_t start = bound_ns(out->start_ns), dur = bound_ns(out->end_ns - out->start_ns), called;
 
 	if (!isc_told_called(r->told, ev->process, out->correlation, &called))
 		called = start;
-	/* The call says about when, and that says when. */
-	off = isc_causality_off(out->device->told, called, &out->error_ns);
-	if (start - off > called)
-		off = isc_causality_off(out->device->told, start - off, &out->error_ns);
-	out->start_ns = to_unsigned(start - off);
+	out->start_ns = to_unsigned(isc_causality_place(out->device->told, called, start, &out->error_ns));
 	out->end_ns = out->start_ns + (uint64_t)dur;
 }
 

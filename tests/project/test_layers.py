@@ -23,6 +23,7 @@ ALLOWED = {
     "runtime": {"base"},
     "collect": {"runtime", "base"},
     "cuda": {"collect/gpu.h", "runtime", "base"},
+    "opencl": {"collect/gpu.h", "runtime", "base"},
     "symbol": {"base"},
     "profiler": {"runtime", "symbol", "base"},
     "session": {"runtime/layout.h", "symbol", "trace", "base"},

@@ -6,7 +6,6 @@
  *
  * The device's clock is three seconds behind the host's.  Prints how many records it wrote.
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>

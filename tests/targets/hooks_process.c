@@ -401,6 +401,14 @@ static void c_getenv(void)
 	say(" %d", getenv("NVTX_INJECTION64_PAT") == NULL);
 }
 
+static void c_secure_getenv(void)
+{
+	setenv("TARGETS_HOOKS", "a value", 1);
+	say(" %s", secure_getenv("TARGETS_HOOKS"));
+	unsetenv("TARGETS_HOOKS");
+	say(" %d %d", secure_getenv("TARGETS_HOOKS") == NULL, secure_getenv("") == NULL);
+}
+
 static void c_prctl(void)
 {
 	char name[16] = "";
@@ -457,6 +465,7 @@ int main(int argc, char **argv)
 		{"posix_spawn", c_spawn, NULL},
 		{"posix_spawnp", c_spawn, NULL},
 		{"getenv", c_getenv, NULL},
+		{"secure_getenv", c_secure_getenv, NULL},
 		{"prctl", c_prctl, NULL},
 	};
 
