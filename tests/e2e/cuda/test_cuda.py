@@ -315,6 +315,19 @@ def test_children_that_are_not_traced_do_not_get_it(cuda: Cuda, python: str, tmp
     assert "inferscope_cuda" not in run.stdout
 
 
+def test_the_real_cupti_without_a_driver(inferscope: Any, target: Any) -> None:
+    """It refuses, and that costs one warning."""
+    found = [f for place in ("/usr/local/cuda/lib64", "/opt/cuda/lib64") for f in Path(place).glob("libcupti.so.1*")]
+    if not found:
+        pytest.skip("CUPTI is not installed: the real one is not tried")
+    (library,) = inferscope.path.parents[1].glob("**/libinferscope_cuda.so")
+    env = {"LD_LIBRARY_PATH": str(found[0].parent)}
+    run = inferscope("run", "--", target("cuda_inject.c"), str(library), env=env)
+    assert (run.returncode, run.stdout) == (5, "1\n")
+    assert warned(run) == ["gpu_absent"]
+    assert run.report.threads and run.report.gpus == []
+
+
 def test_selftest(cuda: Cuda) -> None:
     good = cuda.command("doctor", "--gpu-selftest", env=cuda.environment(devices=2), plain=True)
     assert good.returncode == 0, good.stderr
