@@ -324,6 +324,8 @@ typedef struct isc_analysis {
 	int signal;
 	double wall_us;
 	isc_text host;
+	isc_text cpu;	      /* its processor; empty: not known */
+	uint32_t cpus;	      /* that the program could use; 0: not known */
 	isc_text python;      /* version of the interpreter; empty: none or unknown */
 	isc_text python_path; /* its program, likewise */
 	isc_text *label_keys, *label_values;

@@ -116,6 +116,7 @@ static bool take_all(isc_build *b, yyjson_val *root)
 	isc_facts *f = &b->facts;
 
 	f->wall_us = number_of(root, "wall_us");
+	b->a->cpus = (uint32_t)count_of(root, "cpus");
 	f->recorder_cpu_us = number_of(root, "recorder_cpu_us");
 	f->recorder_cpu_pct = number_of(root, "recorder_cpu_pct");
 	f->measured_pct = number_of(root, "measured_pct");
@@ -143,7 +144,8 @@ static bool take_all(isc_build *b, yyjson_val *root)
 	       take_text(b, yyjson_obj_get(root, "perf_remedy"), &f->perf_remedy) &&
 	       take_text(b, yyjson_obj_get(root, "follow"), &f->follow) &&
 	       take_text(b, yyjson_obj_get(root, "version"), &f->version) &&
-	       take_text(b, yyjson_obj_get(root, "host"), &b->a->host) && take_argv(b, yyjson_obj_get(root, "argv")) &&
+	       take_text(b, yyjson_obj_get(root, "host"), &b->a->host) &&
+	       take_text(b, yyjson_obj_get(root, "cpu"), &b->a->cpu) && take_argv(b, yyjson_obj_get(root, "argv")) &&
 	       take_labels(b, yyjson_obj_get(root, "labels")) && take_warnings(b, yyjson_obj_get(root, "warnings"));
 }
 

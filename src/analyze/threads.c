@@ -284,6 +284,15 @@ static int by_start(const void *x, const void *y)
 	return (t->thread > u->thread) - (t->thread < u->thread);
 }
 
+/* The thread that helps to count calls (python/waker.c): it makes no events and bears our name. */
+static bool is_ours(const isc_analysis_thread *t)
+{
+	static const char name[] = "inferscope";
+
+	return !t->main && t->events == 0 && t->name.len == sizeof(name) - 1 &&
+	       memcmp(t->name.at, name, t->name.len) == 0;
+}
+
 static bool fill(isc_build *b, struct tracks *s)
 {
 	isc_analysis *a = b->a;
@@ -317,9 +326,9 @@ static bool fill(isc_build *b, struct tracks *s)
 	a->switches_seen = s->any;
 	for (size_t i = 0; i < s->gaps.count; i++)
 		b->gap_ns += (uint64_t)(isc_build_inside_us(b, s->gaps.gap[i].begin_ns, s->gaps.gap[i].end_ns) * 1e3);
-	/* A thread that lived outside the window has no part in it. */
+	/* A thread that lived outside the window has no part in it, and ours none in the program. */
 	for (size_t i = 0; i < a->thread_count; i++) {
-		if (!b->cut || a->threads[i].wall_us > 0 || a->threads[i].events > 0)
+		if (!is_ours(&a->threads[i]) && (!b->cut || a->threads[i].wall_us > 0 || a->threads[i].events > 0))
 			a->threads[kept++] = a->threads[i];
 	}
 	a->thread_count = kept;

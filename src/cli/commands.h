@@ -32,6 +32,7 @@ extern const char *isc_cli_called_as;
 int isc_cli_fail(const isc_error *err, int code);
 
 int cmd_config(int argc, char **argv);
+int cmd_diff(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_watch(int argc, char **argv);

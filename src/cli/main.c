@@ -22,6 +22,7 @@ static const struct command {
 	{"run", "record a program and say where its time went", cmd_run},
 	{"analyze", "report on a trace, also one still being written", cmd_analyze},
 	{"export", "turn a trace into a file of another tool", cmd_export},
+	{"diff", "say what got slower between two traces, or two sets", cmd_diff},
 	{"dump", "print a trace as text", cmd_dump},
 	{"config", "show every setting and where it came from", cmd_config},
 	{"doctor", "say what can be recorded here, and what is missing", cmd_doctor},

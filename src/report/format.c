@@ -88,5 +88,6 @@ bool isc_report_is_ours(const char *head, size_t len)
 	if (begins(head, len, ISC_MARKDOWN_MARK) || begins(head, len, ISC_HTML_MARK))
 		return true;
 	/* "schema" is our first key; one in the middle of another's file is not our mark. */
-	return past(past(past(past(head, end, "{"), end, "\"schema\""), end, ":"), end, "\"inferscope-report-") != NULL;
+	head = past(past(past(head, end, "{"), end, "\"schema\""), end, ":");
+	return past(head, end, "\"inferscope-report-") != NULL || past(head, end, "\"inferscope-diff-") != NULL;
 }

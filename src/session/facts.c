@@ -1,5 +1,7 @@
 #include "session/facts.h"
 
+#include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -76,6 +78,27 @@ static void add_labels(yyjson_mut_doc *doc, yyjson_mut_val *root, const isc_sett
 	}
 }
 
+/* What times depend on: two machines are compared by it. */
+static void add_machine(yyjson_mut_doc *doc, yyjson_mut_val *root)
+{
+	static const char key[] = "model name";
+	FILE *f = fopen("/proc/cpuinfo", "re");
+	char line[256], *value;
+	cpu_set_t cpus;
+
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
+		if (strncmp(line, key, sizeof(key) - 1) != 0 || (value = strchr(line, ':')) == NULL)
+			continue;
+		value += 1 + strspn(value + 1, " \t");
+		yyjson_mut_obj_add_strncpy(doc, root, "cpu", value, strcspn(value, "\n"));
+		break;
+	}
+	if (f != NULL)
+		fclose(f);
+	if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0)
+		yyjson_mut_obj_add_uint(doc, root, "cpus", (uint64_t)CPU_COUNT(&cpus));
+}
+
 void isc_facts_first(isc_buffer *out, const isc_settings *settings, char *const *argv)
 {
 	static const char *const follow[] = {"python", "all", "none"};
@@ -89,6 +112,7 @@ void isc_facts_first(isc_buffer *out, const isc_settings *settings, char *const 
 		yyjson_mut_obj_add_strcpy(doc, root, "host", host.nodename);
 		yyjson_mut_obj_add_strcpy(doc, root, "kernel", host.release);
 	}
+	add_machine(doc, root);
 	add_labels(doc, root, &settings->labels);
 	if (settings->budget_pct >= 0)
 		yyjson_mut_obj_add_real(doc, root, "budget_pct", settings->budget_pct);

@@ -85,6 +85,12 @@ PROVOKED: dict[tuple[str, int | str], Callable[[Command], Run]] = {
     ("export", 2): lambda i: i("export", recorded(i), "--to", "perfeto"),
     ("export", 3): lambda i: i("export", "nothing.isc", "--to", "chrome"),
     ("export", 4): lambda i: i("export", recorded(i), "--to", "chrome", "--output", "missing/x.json"),
+    ("diff", 0): lambda i: i("diff", recorded(i), "inferscope.isc"),
+    ("diff", 1): lambda i: i("diff", recorded(i), "inferscope.isc", "--fail-if", "wall_us > 0"),
+    ("diff", 2): lambda i: i("diff", recorded(i), "inferscope.isc", "--fail-if", "wall_us > fast"),
+    ("diff", 3): lambda i: i("diff", recorded(i), "nothing.isc"),
+    ("diff", 4): lambda i: i("diff", recorded(i), "inferscope.isc", "--output", "missing/x.md"),
+    ("diff", 5): lambda i: i("diff", recorded(i), "inferscope.isc", "--fail-if", "wall_us > +0%"),
     ("dump", 0): lambda i: i("dump", recorded(i)),
     ("dump", 2): lambda i: i("dump"),
     ("dump", 3): lambda i: i("dump", "nothing.isc"),
@@ -100,8 +106,9 @@ PROVOKED: dict[tuple[str, int | str], Callable[[Command], Run]] = {
     ("watch", 4): lambda i: settings_wrong(i, "watch", "--pid", "1"),
 }
 RETURNED: dict[int | str, int] = {"program": 7, "signal": -9}
-# Doctor's answer is its table on stdout; a program that ends is no error of ours; what could be read is reported.
-NO_MESSAGE = {("doctor", 4), ("run", "program"), ("run", "signal"), ("analyze", 3)}
+# Doctor's answer is its table on stdout; a program that ends is no error of ours; what could be read is reported;
+# a gate has its say in the comparison.
+NO_MESSAGE = {("doctor", 4), ("run", "program"), ("run", "signal"), ("analyze", 3), ("diff", 1), ("diff", 5)}
 
 
 def described() -> set[tuple[str, int | str]]:
@@ -275,6 +282,8 @@ def test_message(inferscope: Command, words: str) -> None:
         ["analyze", "a", "b"],
         ["analyze", "/dev/null"],
         ["analyze", "x", "--from", "soon"],
+        ["diff", "a"],
+        ["diff", "a", "b", "--fail-if", "5 > 3"],
         ["dump", "/"],
         ["dump", "x", "--from", "-1"],
         ["doctor", "x"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from collections import Counter
@@ -125,6 +126,16 @@ def test_the_budget_holds_and_says_what_it_left_out(inferscope: Any, tmp_path: P
     seen, made = calls(run, program)["tiny:3"], int(run.stdout) * 2000
     assert 0 < seen < made / 2
     assert governed(run)["1"] >= 1
+
+
+def test_the_thread_that_helps_is_none_of_the_programs(inferscope: Any, tmp_path: Path, python: str) -> None:
+    program = write(
+        tmp_path, "import threading\nt = threading.Thread(target=sum, args=([],)); t.start(); t.join()\n" + BUSY
+    )
+    run = inferscope("run", "--report", "report.json", "--python", python, program)
+    assert run.returncode == 0, run.stderr
+    report = json.loads((inferscope.folder / "report.json").read_text())
+    assert len(report["threads"]) == 2 and "inferscope" not in {thread["name"] for thread in report["threads"]}
 
 
 def test_without_a_budget_everything_is_recorded(inferscope: Any, tmp_path: Path, python: str) -> None:
