@@ -30,6 +30,12 @@ full:			## everything, with long counts and every Python: hours
 	@$(MAKE) --no-print-directory asan tsan bench
 	@$(PY) tools/fuzz.py --runs 1000000
 
+truth:			## programs that know what is wrong with them against the verdict on them
+	@tools/setup test
+	@$(PY) tools/tree.py build
+	@.venv/bin/meson install -C build --no-rebuild --quiet --destdir "$(CURDIR)/build/stage"
+	@$(PY) tests/truth/truth.py build/stage/usr/local/bin/inferscope --python "$$($(PY) tools/pythons.py 3.11)"
+
 asan:			## tests under the address and undefined behaviour sanitizers
 	@tools/setup test
 	@$(PY) tools/tree.py build-asan -Db_sanitize=address,undefined -Db_lundef=false
@@ -85,5 +91,5 @@ format: setup		## put every file into shape
 clean:			## remove what was built; .venv and the fetched sources stay
 	@rm -rf build build-asan build-tsan build-fuzz build-release build-coverage dist
 
-.PHONY: help setup all demo e2e-demo test full asan tsan fuzz-smoke bench matrix integration compat wheel docs coverage lint format clean
+.PHONY: help setup all demo e2e-demo test full truth asan tsan fuzz-smoke bench matrix integration compat wheel docs coverage lint format clean
 .NOTPARALLEL:

@@ -276,6 +276,18 @@ typedef struct isc_analysis_samples {
 /* With fewer samples no share is worth printing: 200 tell 50% from 43%. */
 #define ISC_SAMPLES_ENOUGH 200u
 
+/* What was judged: the time of one thread, or of the devices. */
+typedef struct isc_analysis_window {
+	double from_us, to_us;
+	const char *why;
+	double judged_us; /* of the thread, inside; 0: nothing was judged by threads */
+	isc_text scope;	  /* it is inside of; empty: none */
+	uint64_t scopes;
+	double start_up_us; /* before it */
+	double warm_up_us;  /* of first scopes that are left out, far slower than the others */
+	uint64_t warm_ups;
+} isc_analysis_window;
+
 /* A rule that fired: its metric lies above its threshold. */
 typedef struct isc_analysis_evidence {
 	const char *rule;   /* its id */
@@ -333,6 +345,7 @@ typedef struct isc_analysis {
 
 	double from_us, to_us; /* what the figures below are about */
 	const char *why;       /* "the whole run", ... */
+	isc_analysis_window window;
 	isc_analysis_verdict verdict;
 	isc_analysis_suggestion *suggestions; /* best first */
 	size_t suggestion_count;
@@ -366,6 +379,7 @@ typedef struct isc_analysis {
 	isc_analysis_frame *tree_frames;
 	size_t tree_frame_count;
 
+	double user_us, system_us;	   /* CPU time of the same in itself and in the kernel; negative: not known */
 	double minor_faults, major_faults; /* of the program and the children it waited for; negative: not known */
 
 	double budget_pct; /* negative: off or not known */

@@ -128,6 +128,8 @@ static bool take_all(isc_build *b, yyjson_val *root)
 	f->faults = yyjson_is_true(yyjson_obj_get(root, "faults"));
 	f->waits = yyjson_is_true(yyjson_obj_get(root, "waits"));
 	f->throttled_us = number_of(root, "throttled_us");
+	b->a->user_us = number_of(root, "user_us");
+	b->a->system_us = number_of(root, "system_us");
 	b->a->minor_faults = number_of(root, "minor_faults");
 	b->a->major_faults = number_of(root, "major_faults");
 	f->session_on_disk = yyjson_is_true(yyjson_obj_get(root, "session_on_disk"));
@@ -160,7 +162,7 @@ isc_status isc_build_facts(isc_build *b, isc_error *err)
 
 	b->facts.wall_us = b->facts.recorder_cpu_us = b->facts.recorder_cpu_pct = -1;
 	b->facts.measured_pct = b->facts.switch_cost_pct = b->facts.throttled_us = -1;
-	b->a->budget_pct = b->a->minor_faults = b->a->major_faults = -1;
+	b->a->budget_pct = b->a->minor_faults = b->a->major_faults = b->a->user_us = b->a->system_us = -1;
 	if (meta == NULL || len == 0)
 		return ISC_OK;
 	b->facts.present = true;

@@ -212,7 +212,7 @@ static void take_whole(isc_analysis *a, const isc_imported_options *options)
 		 : cut					   ? "the time that was asked for"
 							   : "the whole trace";
 	a->budget_pct = a->measured_pct = a->recorder_cpu_pct = a->switches_pct = -1;
-	a->samples.covered_pct = a->minor_faults = a->major_faults = -1;
+	a->samples.covered_pct = a->minor_faults = a->major_faults = a->user_us = a->system_us = -1;
 	a->complete = a->lost_known = true;
 	for (size_t i = 0; i < import->file_count; i++) {
 		a->events += import->files[i].events;
@@ -228,6 +228,7 @@ static isc_status reach_verdict(isc_analysis *a, isc_arena *arena, const isc_imp
 	isc_judge j = {.a = a, .arena = arena};
 	isc_rules own;
 
+	a->window = (isc_analysis_window){.from_us = a->from_us, .to_us = a->to_us, .why = a->why};
 	if (options != NULL && options->rules != NULL)
 		return isc_verdict_reach(&j, options->rules, a, err);
 	isc_rules_init(&own);

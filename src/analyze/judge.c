@@ -56,6 +56,22 @@ bool isc_judge_state(const isc_judge *j, enum isc_state state, isc_finding *out)
 	return true;
 }
 
+bool isc_judge_place(const isc_judge *j, const isc_place *place, isc_finding *out)
+{
+	double pct;
+
+	if (!j->known || j->window_us <= 0)
+		return false;
+	pct = place->us / j->window_us * 100;
+	*out = (isc_finding){.value = pct,
+			     .share = pct,
+			     .us = place->us,
+			     .solid = 1,
+			     .device_id = -1,
+			     .where = isc_judge_where(j, place)};
+	return true;
+}
+
 /* Work whose call is not known explains no gap; a clock that is only assumed may shift them. */
 static double solid_of(const isc_facts_gpu *g)
 {
@@ -103,6 +119,23 @@ void isc_judge_share(const isc_judge *j, double pct, isc_buffer *out)
 		isc_judge_name(out, j->scope);
 	} else {
 		isc_buffer_text(out, "the time");
+	}
+}
+
+void isc_judge_holder(const isc_judge *j, enum isc_state state, isc_buffer *text, isc_finding *out)
+{
+	isc_text where = isc_judge_where(j, &j->holder[state]);
+
+	if (where.len == 0 && j->holder_thread[state].len == 0)
+		return;
+	isc_buffer_text(text, ", held by ");
+	if (where.len > 0) {
+		out->where = where;
+		isc_judge_name(text, where);
+	}
+	if (j->holder_thread[state].len > 0) {
+		isc_buffer_text(text, where.len > 0 ? " in thread " : "thread ");
+		isc_judge_name(text, j->holder_thread[state]);
 	}
 }
 

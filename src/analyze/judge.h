@@ -34,6 +34,20 @@ typedef struct isc_judge {
 
 	/* Where most of the time in a state was, as far as stacks tell. */
 	isc_place at[ISC_STATES];
+	/* Who had what was waited for, of ISC_STATE_GIL_WAIT and ISC_STATE_LOCK_WAIT. */
+	isc_place holder[ISC_STATES];
+	isc_text holder_thread[ISC_STATES];
+	isc_place hot;	  /* the Python function with the most time of its own in the interpreter */
+	isc_place stage;  /* the scope inside the judged one with the most of it; its name is the place's */
+	isc_place logged; /* who calls for logging, and all time that goes to it */
+	isc_place loop;	  /* what keeps an event loop from its other tasks, and for how long */
+	isc_place pool;	  /* what the workers of a pool do while the thread waits for them, and for how long */
+	uint32_t workers; /* of that pool */
+	double stretch;	  /* of CPU time, to what it took with the waits for a CPU */
+	double demand;	  /* threads of the program that wanted a CPU, on average; 0: not known */
+	uint32_t cpus;	  /* that they ran on */
+	double start_up_us, warm_up_us;
+	uint64_t warm_ups;
 } isc_judge;
 
 /* What a metric says. */
@@ -56,6 +70,9 @@ double isc_judge_solid(const isc_judge *j, enum isc_state state);
 /* Value, share, time, place and how well it was seen, of a state as a metric; false: not known. */
 bool isc_judge_state(const isc_judge *j, enum isc_state state, isc_finding *out);
 
+/* The same of a place that has a time; false: nothing was judged. */
+bool isc_judge_place(const isc_judge *j, const isc_place *place, isc_finding *out);
+
 /* The same of a device, whose span is the whole; false: it has no work in the window. */
 bool isc_judge_gpu(const isc_judge *j, size_t gpu, int64_t ns, isc_finding *out);
 
@@ -67,6 +84,9 @@ void isc_judge_share(const isc_judge *j, double pct, isc_buffer *out);
 
 /* A name in a sentence: a long one is cut. */
 void isc_judge_name(isc_buffer *out, isc_text name);
+
+/* ", held by name (file.py:12) in thread metrics", or nothing; where becomes that, if it is known. */
+void isc_judge_holder(const isc_judge *j, enum isc_state state, isc_buffer *text, isc_finding *out);
 
 /* " in name (folder/file.py:12)", or nothing. */
 void isc_judge_in(const isc_finding *f, isc_buffer *out);

@@ -1,39 +1,413 @@
 /*
- * judged.c - the focus thread in the part of the run that is judged, and the verdict on it.
+ * judged.c - the focus thread in its window: its states, and where in the program they
+ * are.  One pass over the events and one over the switches.
  */
-#include "analyze/build.h"
-#include "analyze/verdict.h"
+#include "analyze/judged.h"
 
-static const isc_analysis_thread *focus_of(const isc_analysis *a)
+#include <string.h>
+
+#include "analyze/account.h"
+#include "analyze/waits.h"
+
+/* Reads and writes below this are system calls that did not wait. */
+#define BRIEF_NS 10e3
+/* A loop that is in one step for longer keeps its other tasks waiting. */
+#define STEP_NS 20e6
+#define STAGES_DEEP 64u
+#define TRANSFERS \
+	(1u << ISC_WAIT_READ | 1u << ISC_WAIT_WRITE | 1u << ISC_WAIT_RECV | 1u << ISC_WAIT_SEND | \
+	 1u << ISC_WAIT_CONNECT | 1u << ISC_WAIT_SYNC)
+
+void isc_judged_fini(isc_judged *d)
 {
-	for (size_t i = 0; a->breakdown.known && i < a->thread_count; i++) {
-		if (a->threads[i].tid == a->breakdown.tid && a->threads[i].pid == a->breakdown.pid)
-			return &a->threads[i];
-	}
-	return NULL;
+	isc_stack_facts_fini(&d->stacks);
+	isc_hashmap_fini(&d->place_of);
+	isc_hashmap_fini(&d->state_of);
+	isc_hashmap_fini(&d->blame);
+	isc_hashmap_fini(&d->worker_of);
+	isc_hashmap_fini(&d->stage_of);
 }
 
-static void take_thread(isc_judge *j, const isc_analysis_thread *t)
+/* ---- places ---- */
+
+/* What, function and line, with the time there. */
+static bool put_place(isc_judged *d, unsigned what, isc_stack_place at, double ns)
 {
-	if (t == NULL || t->wall_us <= 0)
+	uint64_t *sum;
+
+	if (at.code == 0 || ns <= 0)
+		return true;
+	sum = isc_hashmap_put(&d->place_of, (uint64_t)what << 56 | (uint64_t)at.code << 24 | (at.line & 0xffffffu),
+			      NULL);
+	if (sum == NULL)
+		return false;
+	*sum += (uint64_t)ns;
+	return true;
+}
+
+/* ---- waits and samples of the focus ---- */
+
+static bool state_of(isc_judged *d, const isc_event *ev, const isc_wait *wait, enum isc_state *state)
+{
+	uint64_t key = (uint64_t)ev->arg << 32 | ev->id;
+	uint64_t *known = isc_hashmap_put(&d->state_of, key, NULL);
+	isc_total_wait row = {
+		.process = ev->process, .thread = ev->thread, .call = ev->arg, .stack = ev->id, .holder = wait->holder};
+
+	if (known == NULL)
+		return false;
+	/* One that waited for itself is not the rule for others of the same stack. */
+	if (*known == 0 || ev->arg == ISC_WAIT_SEM)
+		*known = (uint64_t)isc_waits_of(d->b->trace, &row) + 1;
+	*state = (enum isc_state)(*known - 1);
+	return true;
+}
+
+static bool put_blame(isc_judged *d, enum isc_state state, const isc_wait *wait, double ns)
+{
+	uint64_t *sum;
+
+	if (wait->holder == 0 || (state != ISC_STATE_GIL_WAIT && state != ISC_STATE_LOCK_WAIT))
+		return true;
+	sum = isc_hashmap_put(
+		&d->blame,
+		isc_hashmap_key(wait->holder | (state == ISC_STATE_GIL_WAIT ? 1u << 31 : 0), wait->holder_stack), NULL);
+	if (sum == NULL)
+		return false;
+	*sum += (uint64_t)ns;
+	return true;
+}
+
+/* A step of an event loop ends: was it too long for the others? */
+static void end_step(isc_judged *d, uint64_t from_ns, uint64_t to_ns)
+{
+	if (to_ns > from_ns && (double)(to_ns - from_ns) >= STEP_NS)
+		d->blocked_ns += (double)isc_focus_overlap(&d->focus, from_ns, to_ns);
+}
+
+static bool take_time(isc_judged *d, enum isc_state state, const isc_stack_fact *fact, double ns)
+{
+	bool good = put_place(d, state, fact->user, ns);
+
+	if (good && fact->flags & ISC_STACK_LOGGING) {
+		d->logged_ns += state != ISC_STATE_IDLE ? ns : 0;
+		good = put_place(d, ISC_JUDGED_LOGGED, fact->user, ns);
+	}
+	d->loop |= (fact->flags & ISC_STACK_LOOP) != 0;
+	if (good && fact->flags & ISC_STACK_LOOP && state != ISC_STATE_IDLE)
+		good = put_place(d, ISC_JUDGED_LOOP, fact->user, ns);
+	if (state == ISC_STATE_IDLE && fact->flags & ISC_STACK_POOL)
+		d->pool_ns += ns;
+	return good;
+}
+
+static bool take_wait(isc_judged *d, const isc_event *ev, const isc_wait *wait, uint64_t from_ns, uint64_t to_ns)
+{
+	double ns = (double)isc_focus_overlap(&d->focus, from_ns, to_ns);
+	const isc_stack_fact *fact;
+	enum isc_state state;
+
+	if (!state_of(d, ev, wait, &state))
+		return false;
+	if (state == ISC_STATE_IDLE) {
+		end_step(d, d->step_ns, from_ns);
+		d->step_ns = to_ns;
+	}
+	if (ns <= 0)
+		return true;
+	d->account.told[state] += ns / 1e3;
+	fact = isc_stack_facts_of(&d->stacks, d->b, ev->process, ev->id);
+	return fact != NULL && take_time(d, state, fact, ns) && put_blame(d, state, wait, ns);
+}
+
+static bool take_sample(isc_judged *d, const isc_event *ev)
+{
+	isc_sample body;
+	const isc_stack_fact *fact;
+	enum isc_state state;
+	double ns;
+
+	if (ev->extra_len < sizeof(body) || !isc_focus_holds(&d->focus, ev->time_ns))
+		return true;
+	memcpy(&body, ev->extra, sizeof(body));
+	ns = (double)ev->arg * body.period_ns;
+	fact = isc_stack_facts_of(&d->stacks, d->b, ev->process, ev->id);
+	if (fact == NULL)
+		return false;
+	state = fact->flags & ISC_STACK_SPIN ? ISC_STATE_SPIN
+		: fact->flags & ISC_STACK_NATIVE ||
+				(ev->id == 0 && body.flags & (ISC_SAMPLE_NO_PYTHON | ISC_SAMPLE_BLIND))
+			? ISC_STATE_NATIVE
+			: ISC_STATE_PYTHON;
+	d->samples++;
+	*(state == ISC_STATE_SPIN     ? &d->account.spin
+	  : state == ISC_STATE_NATIVE ? &d->account.native
+				      : &d->account.python) += ns / 1e3;
+	d->account.sampled = true;
+	d->account.placed |= state != ISC_STATE_PYTHON;
+	if (state == ISC_STATE_PYTHON && d->depth > 0 && d->depth <= STAGES_DEEP) {
+		uint64_t *sum = isc_hashmap_put(&d->stage_of, d->stage[d->depth - 1].name, NULL);
+
+		if (sum == NULL)
+			return false;
+		*sum += (uint64_t)ns;
+	}
+	if (state == ISC_STATE_PYTHON && !put_place(d, ISC_JUDGED_HOT, fact->own, ns))
+		return false;
+	return take_time(d, state, fact, ns);
+}
+
+/* Scopes inside the judged one, that are open. */
+static void take_scope(isc_judged *d, const isc_event *ev)
+{
+	isc_span span = {0};
+
+	if (ev->extra_len >= sizeof(span))
+		memcpy(&span, ev->extra, sizeof(span));
+	if (ev->kind == ISC_KIND_SPAN_ENTER || ev->kind == ISC_KIND_SCOPE_ENTER) {
+		if (d->depth < STAGES_DEEP)
+			d->stage[d->depth] = (struct isc_judged_stage){span.instance, ev->id};
+		d->depth++;
 		return;
-	j->known = true;
-	j->window_us = t->wall_us;
-	j->samples = t->samples;
-	for (int s = 0; s < ISC_STATES; s++) {
-		j->state_us[s] = t->state_us[s];
-		j->source[s] = t->source[s];
+	}
+	if (d->depth > STAGES_DEEP) {
+		d->depth--;
+		return;
+	}
+	for (uint32_t i = d->depth; i-- > 0;) {
+		if (d->stage[i].instance != span.instance || d->stage[i].name != ev->id)
+			continue;
+		memmove(&d->stage[i], &d->stage[i + 1], (d->depth - i - 1) * sizeof(d->stage[0]));
+		d->depth--;
+		return;
 	}
 }
 
-isc_status isc_build_verdict(isc_build *b, isc_error *err)
+/* Many short waits, told as a sum. */
+static void take_brief(isc_judged *d, const isc_event *ev)
 {
-	isc_judge j = {.a = b->a, .arena = b->arena};
-	isc_rules own;
+	isc_wait none = {0};
+	isc_wait_brief brief;
+	enum isc_state state;
+	double ns;
 
-	take_thread(&j, focus_of(b->a));
-	if (b->options != NULL && b->options->rules != NULL)
-		return isc_verdict_reach(&j, b->options->rules, b->a, err);
-	isc_rules_init(&own);
-	return isc_verdict_reach(&j, &own, b->a, err);
+	if (ev->extra_len < sizeof(brief) || !isc_focus_holds(&d->focus, ev->time_ns) ||
+	    !state_of(d, ev, &none, &state))
+		return;
+	memcpy(&brief, ev->extra, sizeof(brief));
+	ns = (double)brief.ticks * d->b->tick_us * 1e3;
+	if ((TRANSFERS >> ev->arg & 1) != 0 && ns < (double)brief.count * BRIEF_NS)
+		state = ISC_STATE_SYSCALL;
+	if (state == ISC_STATE_SYSCALL)
+		d->brief += brief.count;
+	d->account.told[state] += ns / 1e3;
+}
+
+static bool take_focus(isc_judged *d, const isc_event *ev)
+{
+	isc_wait wait = {0};
+	uint64_t ns;
+
+	switch (ev->kind) {
+	case ISC_KIND_SAMPLE:
+		return take_sample(d, ev);
+	case ISC_KIND_SPAN_ENTER:
+	case ISC_KIND_SPAN_EXIT:
+	case ISC_KIND_SCOPE_ENTER:
+	case ISC_KIND_SCOPE_EXIT:
+		take_scope(d, ev);
+		return true;
+	case ISC_KIND_TASK:
+		d->tasks = true;
+		end_step(d, d->step_ns, ev->time_ns);
+		d->step_ns = ev->time_ns;
+		return true;
+	case ISC_KIND_WAIT_BRIEF:
+		if (ev->arg > 0 && ev->arg < ISC_WAIT_CALLS)
+			take_brief(d, ev);
+		return true;
+	case ISC_KIND_WAIT_ENTER:
+		d->open = *ev;
+		return true;
+	case ISC_KIND_WAIT_EXIT:
+		d->open.kind = 0;
+		break;
+	case ISC_KIND_GC:
+		break;
+	default:
+		return true;
+	}
+	if (ev->extra_len < sizeof(wait))
+		return true;
+	memcpy(&wait, ev->extra, sizeof(wait));
+	ns = (uint64_t)((double)wait.ticks * d->b->tick_us * 1e3);
+	ns = ns < ev->time_ns ? ns : ev->time_ns;
+	if (ev->kind == ISC_KIND_WAIT_EXIT)
+		return ev->arg == 0 || ev->arg >= ISC_WAIT_CALLS ||
+		       take_wait(d, ev, &wait, ev->time_ns - ns, ev->time_ns);
+	d->account.collections = true;
+	if (ev->arg != ISC_GC_WATCHED)
+		d->account.told[ISC_STATE_GC] +=
+			(double)isc_focus_overlap(&d->focus, ev->time_ns - ns, ev->time_ns) / 1e3;
+	return true;
+}
+
+/* ---- the others of its process ---- */
+
+static bool take_other(isc_judged *d, const isc_event *ev)
+{
+	uint64_t from = d->focus.at[0].from_ns, to = d->focus.at[d->focus.count - 1].to_ns, begin;
+	const isc_stack_fact *fact;
+	enum isc_state state;
+	uint64_t *idle;
+	isc_sample body;
+	isc_wait wait;
+	double ns;
+
+	if ((ev->kind != ISC_KIND_SAMPLE && ev->kind != ISC_KIND_WAIT_EXIT) || ev->id == 0 ||
+	    ev->extra_len < sizeof(wait) || ev->time_ns < from)
+		return true;
+	fact = isc_stack_facts_of(&d->stacks, d->b, ev->process, ev->id);
+	if (fact == NULL)
+		return false;
+	memcpy(&body, ev->extra, sizeof(body));
+	memcpy(&wait, ev->extra, sizeof(wait));
+	if (ev->kind == ISC_KIND_SAMPLE) {
+		if (ev->time_ns > to)
+			return true;
+		ns = (double)ev->arg * body.period_ns;
+		return put_place(d, ISC_JUDGED_OTHERS, fact->user, ns) &&
+		       (!(fact->flags & ISC_STACK_WORKER) || put_place(d, ISC_JUDGED_POOL, fact->user, ns));
+	}
+	if (!(fact->flags & ISC_STACK_WORKER))
+		return true;
+	if (ev->arg == 0 || ev->arg >= ISC_WAIT_CALLS || !state_of(d, ev, &wait, &state))
+		return ev->arg == 0 || ev->arg >= ISC_WAIT_CALLS;
+	idle = isc_hashmap_put(&d->worker_of, ev->thread, NULL);
+	if (idle == NULL)
+		return false;
+	ns = (double)wait.ticks * d->b->tick_us * 1e3;
+	begin = ns < (double)ev->time_ns ? ev->time_ns - (uint64_t)ns : 0;
+	begin = begin > from ? begin : from;
+	ns = to < ev->time_ns ? (double)to : (double)ev->time_ns;
+	ns = ns > (double)begin ? ns - (double)begin : 0;
+	if (state == ISC_STATE_IDLE) {
+		*idle += (uint64_t)ns;
+		return true;
+	}
+	return put_place(d, ISC_JUDGED_POOL, fact->user, ns);
+}
+
+static bool read_events(isc_judged *d)
+{
+	isc_event ev;
+
+	isc_trace_rewind(d->b->trace);
+	d->step_ns = d->focus.at[0].from_ns;
+	while (isc_trace_next(d->b->trace, &ev)) {
+		if (ev.kind >= ISC_KIND_CALL_ENTER && ev.kind <= ISC_KIND_C_EXIT)
+			continue;
+		if (ev.thread == d->focus.thread) {
+			if (!take_focus(d, &ev))
+				return false;
+		} else if (ev.process == d->focus.process && !take_other(d, &ev)) {
+			return false;
+		}
+	}
+	if (d->open.kind != 0 && d->open.arg > 0 && d->open.arg < ISC_WAIT_CALLS)
+		return take_wait(d, &d->open, &(isc_wait){0}, d->open.time_ns,
+				 isc_build_thread_end_ns(d->b, d->focus.thread));
+	return true;
+}
+
+/* ---- switches ---- */
+
+enum { UNKNOWN, RUNNING, QUEUED, WAITING };
+
+static void pass(isc_judged *d, uint64_t to_ns)
+{
+	double us = (double)isc_focus_overlap(&d->focus, d->since_ns, to_ns) / 1e3;
+
+	if (d->running == RUNNING)
+		d->account.on_cpu += us;
+	else if (d->running == QUEUED)
+		d->account.queue += us;
+	else if (d->running == WAITING)
+		d->account.blocked += us;
+	d->waited_us = d->running == WAITING ? us : d->waited_us;
+	d->since_ns = to_ns;
+}
+
+/* How many threads of the program want a CPU: each is one from when it is woken to when it waits. */
+static bool want(isc_judged *d, const isc_trace_switch *sw)
+{
+	uint64_t from = d->focus.at[0].from_ns, to = d->focus.at[d->focus.count - 1].to_ns;
+	uint64_t *since = isc_hashmap_put(&d->wants, sw->tid, NULL), begin, end;
+
+	if (since == NULL)
+		return false;
+	if (sw->cpu < 8 * sizeof(d->cpu_seen) && sw->kind == ISC_SWITCH_IN)
+		d->cpu_seen[sw->cpu / 64] |= 1ull << sw->cpu % 64;
+	if (sw->kind == ISC_SWITCH_IN && *since == 0)
+		*since = sw->time_ns;
+	if (sw->kind != ISC_SWITCH_OUT || *since == 0)
+		return true;
+	begin = *since > from ? *since : from;
+	end = sw->time_ns < to ? sw->time_ns : to;
+	d->wanted_ns += end > begin ? (double)(end - begin) : 0;
+	*since = 0;
+	return true;
+}
+
+static bool read_switches(isc_judged *d)
+{
+	uint64_t from = d->focus.at[0].from_ns, to = d->focus.at[d->focus.count - 1].to_ns, tid, since;
+	size_t at = 0;
+	isc_trace_switch sw;
+
+	isc_trace_rewind(d->b->trace);
+	while (isc_trace_next_switch(d->b->trace, &sw)) {
+		bool gap = sw.kind == ISC_SWITCH_GAP_BEGIN || sw.kind == ISC_SWITCH_GAP_END;
+
+		if (!gap && sw.kind <= ISC_SWITCH_OUT_PREEMPT && !want(d, &sw))
+			return false;
+		if (!gap && sw.tid != d->focus.tid)
+			continue;
+		if (sw.kind == ISC_SWITCH_FAULT) {
+			d->account.told[ISC_STATE_PAGE_FAULT] += d->waited_us;
+			d->waited_us = 0;
+			continue;
+		}
+		/* What came before the first switch follows from it. */
+		if (!gap && !d->switched) {
+			d->running = sw.kind == ISC_SWITCH_IN ? UNKNOWN : RUNNING;
+			d->since_ns = d->focus.at[0].from_ns < sw.time_ns ? d->focus.at[0].from_ns : sw.time_ns;
+			d->switched = true;
+		}
+		pass(d, sw.time_ns);
+		d->running = gap			 ? UNKNOWN
+			     : sw.kind == ISC_SWITCH_IN	 ? RUNNING
+			     : sw.kind == ISC_SWITCH_OUT ? WAITING
+							 : QUEUED;
+	}
+	pass(d, to);
+	while (isc_hashmap_next(&d->wants, &at, &tid, &since)) {
+		since = since > 0 && since < from ? from : since;
+		d->wanted_ns += since > 0 && since < to ? (double)(to - since) : 0;
+	}
+	return true;
+}
+
+bool isc_judged_read(isc_judged *d, isc_build *b)
+{
+	bool good;
+
+	d->b = b;
+	if (!isc_focus_find(&d->focus, b))
+		return false;
+	if (d->focus.count == 0)
+		return true;
+	good = read_events(d) && read_switches(d);
+	isc_hashmap_fini(&d->wants);
+	return good;
 }

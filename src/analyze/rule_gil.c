@@ -12,7 +12,7 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 		return false;
 	isc_judge_share(j, out->share, &text);
 	isc_buffer_text(&text, " waits for the GIL");
-	isc_judge_in(out, &text);
+	isc_judge_holder(j, ISC_STATE_GIL_WAIT, &text, out);
 	out->what = isc_judge_keep(j, &text);
 	return true;
 }

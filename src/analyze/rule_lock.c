@@ -11,8 +11,9 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 	if (!isc_judge_state(j, ISC_STATE_LOCK_WAIT, out))
 		return false;
 	isc_judge_share(j, out->share, &text);
-	isc_buffer_text(&text, " waits for a lock that another thread holds");
+	isc_buffer_text(&text, " waits for a lock");
 	isc_judge_in(out, &text);
+	isc_judge_holder(j, ISC_STATE_LOCK_WAIT, &text, out);
 	out->what = isc_judge_keep(j, &text);
 	return true;
 }

@@ -10,6 +10,11 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 	(void)gpu;
 	if (!isc_judge_state(j, ISC_STATE_SPIN, out))
 		return false;
+	/* Who yields a CPU waits for it again: that is part of it. */
+	if (j->stretch > 1) {
+		out->value = out->share = out->share * j->stretch;
+		out->us *= j->stretch;
+	}
 	isc_judge_share(j, out->share, &text);
 	isc_buffer_text(&text, " is spent waiting on a CPU (spinning)");
 	isc_judge_in(out, &text);

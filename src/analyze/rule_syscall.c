@@ -12,7 +12,12 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 		return false;
 	isc_judge_share(j, out->share, &text);
 	isc_buffer_text(&text, " goes to many short system calls");
-	isc_judge_in(out, &text);
+	/* They are told as a sum, without a stack: the function that runs most is the one that makes them. */
+	out->where = isc_judge_where(j, &j->hot);
+	if (out->where.len > 0) {
+		isc_buffer_text(&text, ", it seems in ");
+		isc_judge_name(&text, out->where);
+	}
 	out->what = isc_judge_keep(j, &text);
 	return true;
 }

@@ -1,6 +1,7 @@
 #include "analyze/states.h"
 
 #include "analyze/account.h"
+#include "analyze/interpreter.h"
 #include "analyze/spin.h"
 #include "analyze/waits.h"
 #include "trace/frame.h"
@@ -77,7 +78,7 @@ static void take_samples(isc_build *b, const isc_hashmap *by_index, isc_account 
 		/* The newest frame tells what kind of code ran. */
 		bool native = s->stack == 0 ? (s->flags & (ISC_SAMPLE_NO_PYTHON | ISC_SAMPLE_BLIND)) != 0
 					    : isc_trace_frame(b->trace, s->process, s->stack, &frame) &&
-						      frame.kind == ISC_FRAME_NATIVE;
+						      frame.kind == ISC_FRAME_NATIVE && !isc_interpreter_is(&frame);
 
 		if (process != SIZE_MAX) {
 			told[process].sampled = true;

@@ -7,6 +7,9 @@
 #include "analyze/build.h"
 #include "base/units.h"
 
+/* A program that waits for work for longer says nothing of how it works. */
+#define IDLE_PCT 90
+
 /* A rule that fired, with what its metric says. */
 struct fired {
 	const isc_rule *rule;
@@ -151,6 +154,8 @@ static isc_text headline_of(const struct reaching *r, const struct fired *f)
 	if (f->f.device_id < 0 && r->j->scopes > 1)
 		part /= (double)r->j->scopes;
 	add(&out, f->f.what);
+	if (out.len > 0 && out.data[0] >= 'a' && out.data[0] <= 'z')
+		out.data[0] = (char)(out.data[0] - 'a' + 'A');
 	if (f->rule->fix != NULL && f->rule->fix[0] != 0 && part > 0 && whole > 0) {
 		isc_buffer_format(&out, "; at most %s of %s can be saved by ", isc_units_time(&u, part),
 				  isc_units_time(&v, whole));
@@ -326,6 +331,7 @@ static void withhold(isc_analysis *a, const char *why)
 /* NULL: there is enough to judge by. */
 static const char *too_little(const isc_judge *j, const isc_analysis *a)
 {
+	double idle = isc_judge_pct(j, ISC_STATE_IDLE), queue = isc_judge_pct(j, ISC_STATE_RUN_QUEUE);
 	isc_units u, v;
 	bool gpu = false;
 
@@ -337,6 +343,12 @@ static const char *too_little(const isc_judge *j, const isc_analysis *a)
 					isc_units_count(&u, a->samples.count), isc_units_count(&v, a->events));
 	if (!j->known && !gpu)
 		return "nothing tells what threads did: no GPU work, waits or samples were recorded";
+	/* Who comes back late from waiting for work, as others have the CPUs, has no more load for it. */
+	idle = idle >= 0 && queue > 0 && queue < 100 ? idle / (100 - queue) * 100 : idle;
+	if (idle > IDLE_PCT && j->scope.len == 0 && !gpu)
+		return isc_arena_format(j->arena,
+					"there was next to no load: the thread waited for work for %s of the time",
+					isc_units_percent(&u, idle));
 	return NULL;
 }
 

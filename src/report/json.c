@@ -92,9 +92,15 @@ static void put_window(struct json *j, val *root, const isc_analysis *a)
 {
 	val *o = object_in(j, root, "window");
 
-	put_us(j, o, "from_us", a->from_us);
-	put_us(j, o, "to_us", a->to_us);
-	put_words(j, o, "why", a->why);
+	put_us(j, o, "from_us", a->window.from_us);
+	put_us(j, o, "to_us", a->window.to_us);
+	put_words(j, o, "why", a->window.why != NULL ? a->window.why : a->why);
+	put_us(j, o, "judged_us", a->window.judged_us > 0 ? a->window.judged_us : -1);
+	put_text(j, o, "scope", &a->window.scope);
+	put_count(j, o, "scopes", a->window.scopes);
+	put_us(j, o, "start_up_us", a->window.start_up_us);
+	put_us(j, o, "warm_up_us", a->window.warm_up_us);
+	put_count(j, o, "warm_ups", a->window.warm_ups);
 	put_breakdown(j, root, &a->breakdown);
 	isc_gpu_json_gpus(j, root, a);
 }

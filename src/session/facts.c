@@ -222,6 +222,8 @@ void isc_facts_last(isc_buffer *out, const isc_facts_end *end)
 	}
 	if (end->faults_known) {
 		yyjson_mut_obj_add_uint(doc, root, "minor_faults", end->minor_faults);
+		yyjson_mut_obj_add_uint(doc, root, "user_us", end->user_us);
+		yyjson_mut_obj_add_uint(doc, root, "system_us", end->system_us);
 		yyjson_mut_obj_add_uint(doc, root, "major_faults", end->major_faults);
 	}
 	render(out, doc);

@@ -38,6 +38,7 @@ typedef struct isc_facts_end {
 	bool on_disk;
 	bool faults_known; /* of the program and its children */
 	uint64_t minor_faults, major_faults;
+	uint64_t user_us, system_us;	   /* CPU time in the program and in the kernel, of the same */
 	const isc_throttle *throttle;	   /* NULL: not known, and */
 	const isc_error *throttle_unknown; /* why */
 	isc_switches_stats switches;

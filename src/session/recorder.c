@@ -391,6 +391,11 @@ void isc_recorder_ended(isc_recorder *r, int wait_status)
 	isc_follow_root_status(r->follow, wait_status, r->ended_ns);
 }
 
+static uint64_t micros(const struct timeval *t)
+{
+	return (uint64_t)t->tv_sec * 1000000 + (uint64_t)t->tv_usec;
+}
+
 static void last_facts(isc_recorder *r)
 {
 	isc_facts_end facts = {.wall_ns = (r->ended_ns ? r->ended_ns : isc_clock_mono_ns()) - r->begin_ns};
@@ -410,6 +415,8 @@ static void last_facts(isc_recorder *r)
 	if (r->end.known && getrusage(RUSAGE_CHILDREN, &now) == 0) {
 		facts.faults_known = true;
 		facts.minor_faults = (uint64_t)(now.ru_minflt - r->children.ru_minflt);
+		facts.user_us = micros(&now.ru_utime) - micros(&r->children.ru_utime);
+		facts.system_us = micros(&now.ru_stime) - micros(&r->children.ru_stime);
 		facts.major_faults = (uint64_t)(now.ru_majflt - r->children.ru_majflt);
 	}
 	isc_writer_stats_get(r->writer, &facts.writer);

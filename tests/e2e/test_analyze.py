@@ -130,7 +130,7 @@ def test_a_scope_can_be_looked_at_alone(inferscope: Command, traced: Run) -> Non
     check(run.report)
     assert [scope.name for scope in run.report.scopes] == ["request"]
     assert run.report.marks[0].count == 20
-    assert run.report.window.why == "inside the scope asked for"
+    assert run.report.window.why == "inside the scope request, 20 times"
 
 
 def test_a_time_can_be_looked_at_alone(inferscope: Command, traced: Run) -> None:

@@ -1,0 +1,57 @@
+/*
+ * judged.h - what was read of the focus thread, before it is put into words.
+ */
+#ifndef ISC_ANALYZE_JUDGED_H
+#define ISC_ANALYZE_JUDGED_H
+
+#include "analyze/account.h"
+#include "analyze/focus.h"
+#include "analyze/stack_facts.h"
+
+/* Places are kept for each state, and for these. */
+enum {
+	ISC_JUDGED_HOT = ISC_STATES, /* functions by their own time in the interpreter */
+	ISC_JUDGED_LOGGED,
+	ISC_JUDGED_LOOP,
+	ISC_JUDGED_OTHERS, /* CPU time of the other threads of the process */
+	ISC_JUDGED_POOL,   /* what workers of pools do */
+	ISC_JUDGED_KINDS
+};
+
+struct isc_judged_stage {
+	uint64_t instance;
+	uint32_t name;
+};
+
+typedef struct isc_judged {
+	isc_build *b;
+	isc_focus focus;
+	isc_account account;
+	isc_stack_facts stacks;
+	isc_hashmap place_of;  /* kind, code and line -> ns */
+	isc_hashmap state_of;  /* call and stack -> state + 1 */
+	isc_hashmap blame;     /* holder (the top bit: of the GIL) and its stack -> ns */
+	isc_hashmap worker_of; /* thread of a pool -> idle ns */
+	isc_hashmap stage_of;  /* name -> ns */
+	uint64_t samples, brief;
+	double logged_ns, pool_ns, blocked_ns;
+	bool loop, tasks;
+	uint64_t step_ns; /* when the loop's step began */
+	isc_event open;	  /* the wait that is open; kind 0: none */
+	struct isc_judged_stage stage[64];
+	uint32_t depth;
+	/* Of switches. */
+	bool switched;
+	int running;
+	uint64_t since_ns;
+	double waited_us;
+	isc_hashmap wants; /* tid -> since when it wants a CPU */
+	double wanted_ns;
+	uint64_t cpu_seen[8];
+} isc_judged;
+
+/* A zeroed struct is empty; false: no memory. */
+bool isc_judged_read(isc_judged *d, isc_build *b);
+void isc_judged_fini(isc_judged *d);
+
+#endif

@@ -1,0 +1,298 @@
+/*
+ * judgement.c - what was read of the focus thread, as rules want it, and the verdict on it.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "analyze/judged.h"
+#include "analyze/verdict.h"
+#include "base/units.h"
+
+#define POOL_BUSY 0.9 /* workers that are idle for less have no time for more */
+
+/* ---- places ---- */
+
+struct best {
+	uint32_t code, line;
+	uint64_t ns, line_ns;
+};
+
+/* The function with the most time of each kind, and the line in it. */
+static bool choose_places(const isc_judged *d, struct best *best)
+{
+	uint64_t key, ns, *sum;
+	isc_hashmap sums = {0};
+	size_t at = 0;
+
+	while (isc_hashmap_next(&d->place_of, &at, &key, &ns)) {
+		sum = isc_hashmap_put(&sums, key >> 24, NULL);
+		if (sum == NULL) {
+			isc_hashmap_fini(&sums);
+			return false;
+		}
+		*sum += ns;
+	}
+	for (at = 0; isc_hashmap_next(&sums, &at, &key, &ns);) {
+		struct best *b = &best[key >> 32];
+
+		/* Of two alike the one that was defined first: the same trace gives the same report. */
+		if (ns > b->ns || (ns == b->ns && (uint32_t)key < b->code)) {
+			b->code = (uint32_t)key;
+			b->ns = ns;
+		}
+	}
+	for (at = 0; isc_hashmap_next(&d->place_of, &at, &key, &ns);) {
+		struct best *b = &best[key >> 56];
+		uint32_t line = key & 0xffffffu;
+
+		if (b->code != (uint32_t)(key >> 24) || (ns < b->line_ns || (ns == b->line_ns && line > b->line)))
+			continue;
+		b->line = line;
+		b->line_ns = ns;
+	}
+	isc_hashmap_fini(&sums);
+	return true;
+}
+
+static isc_place place_of(const isc_judged *d, uint32_t code, uint32_t line)
+{
+	isc_place place = {.line = line};
+	isc_frame frame = {0};
+
+	if (code == 0 || !isc_trace_code(d->b->trace, d->focus.process, code, &frame))
+		return (isc_place){0};
+	/* The trace may be closed before the analysis is read. */
+	place.name = (isc_text){isc_arena_copy(d->b->arena, frame.name.at, frame.name.len), frame.name.len};
+	place.file = (isc_text){isc_arena_copy(d->b->arena, frame.file.at, frame.file.len), frame.file.len};
+	return place;
+}
+
+static isc_text thread_named(const isc_analysis *a, uint32_t tid)
+{
+	for (size_t i = 0; i < a->thread_count; i++) {
+		if (a->threads[i].tid == tid)
+			return a->threads[i].name;
+	}
+	return (isc_text){0};
+}
+
+/* Who had the GIL or the lock for most of the time that was waited for it. */
+static bool take_holder(isc_judge *j, isc_judged *d, enum isc_state state, const struct best *others)
+{
+	uint64_t key, ns, most = 0, found = 0;
+	const isc_stack_fact *fact;
+	size_t at = 0;
+
+	while (isc_hashmap_next(&d->blame, &at, &key, &ns)) {
+		bool gil = key >> 63 != 0;
+
+		if (gil == (state == ISC_STATE_GIL_WAIT) && (ns > most || (ns == most && key < found))) {
+			most = ns;
+			found = key;
+		}
+	}
+	if (most > 0) {
+		j->holder_thread[state] = thread_named(j->a, (uint32_t)(found >> 32) & 0x7fffffffu);
+		fact = isc_stack_facts_of(&d->stacks, d->b, d->focus.process, (uint32_t)found);
+		if (fact == NULL)
+			return false;
+		j->holder[state] = place_of(d, fact->user.code, fact->user.line);
+	}
+	/* Whoever runs Python has it. */
+	if (state == ISC_STATE_GIL_WAIT && j->holder[state].name.len == 0)
+		j->holder[state] = place_of(d, others->code, others->line);
+	return true;
+}
+
+static void take_stage(isc_judge *j, const isc_judged *d, double scale)
+{
+	uint64_t key, ns;
+	size_t at = 0;
+
+	/* Which scope is the innermost is not known while tasks take turns. */
+	while (!d->tasks && isc_hashmap_next(&d->stage_of, &at, &key, &ns)) {
+		uint32_t len = 0;
+		const char *name = isc_trace_name(d->b->trace, d->focus.process, (uint32_t)key, &len);
+
+		if ((double)ns / 1e3 * scale <= j->stage.us ||
+		    (len == j->scope.len && memcmp(name, j->scope.at, len) == 0))
+			continue;
+		j->stage = (isc_place){.name = {isc_arena_copy(d->b->arena, name, len), len},
+				       .us = (double)ns / 1e3 * scale};
+	}
+}
+
+/* The thread waits for a pool whose workers have no time for more. */
+static void take_pool(isc_judge *j, const isc_judged *d, const struct best *best)
+{
+	uint64_t span = d->focus.at[d->focus.count - 1].to_ns - d->focus.at[0].from_ns, thread, idle;
+	double busy = 0;
+	size_t at = 0;
+
+	while (isc_hashmap_next(&d->worker_of, &at, &thread, &idle))
+		busy += 1 - fmin(1, (double)idle / (double)span);
+	j->workers = (uint32_t)d->worker_of.count;
+	if (j->workers == 0 || busy / j->workers < POOL_BUSY)
+		return;
+	j->pool = place_of(d, best->code, best->line);
+	/* An event loop waits for its pool as it waits for everything. */
+	j->pool.us = d->loop ? fmax(j->state_us[ISC_STATE_IDLE], 0) : d->pool_ns / 1e3;
+}
+
+/* ---- states ---- */
+
+static void settle(isc_judge *j, isc_judged *d)
+{
+	const isc_build *b = d->b;
+	size_t rank = isc_build_process_rank(b, d->focus.process);
+	bool traced = rank != SIZE_MAX && b->a->processes[rank].traced;
+	isc_account *account = &d->account;
+	isc_analysis_thread t = {0};
+
+	account->wall = j->window_us;
+	account->switches = d->switched;
+	account->unwatched = fmax(account->wall - account->on_cpu - account->queue - account->blocked, 0);
+	account->agent = b->facts.waits && traced && b->tick_us > 0;
+	account->faults = b->facts.faults && d->switched;
+	account->sampled |= b->a->samples.count > 0 && traced;
+	account->traced = b->calls_seen && traced;
+	if (b->facts.throttled_us >= 0 && b->a->wall_us > 0 && d->switched) {
+		account->throttling = true;
+		account->told[ISC_STATE_THROTTLED] =
+			fmin(b->facts.throttled_us * fmin(1, j->window_us / b->a->wall_us), account->queue);
+	}
+	isc_account_settle(account, &t);
+	for (int s = 0; s < ISC_STATES; s++) {
+		j->state_us[s] = t.state_us[s];
+		j->source[s] = t.source[s];
+	}
+}
+
+static unsigned count_cpus(const isc_judged *d)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < sizeof(d->cpu_seen) / sizeof(d->cpu_seen[0]); i++)
+		n += (unsigned)__builtin_popcountll(d->cpu_seen[i]);
+	return n;
+}
+
+/* A function that wants a CPU and gets none is as slow as one that runs: the queue is shared out by CPU time. */
+static double stretch(const isc_judge *j, const isc_judged *d)
+{
+	static const int ran[] = {ISC_STATE_PYTHON, ISC_STATE_NATIVE, ISC_STATE_SPIN, ISC_STATE_RUN_QUEUE};
+	double sampled = d->account.python + d->account.native + d->account.spin, all = 0;
+
+	for (size_t i = 0; i < sizeof(ran) / sizeof(ran[0]); i++)
+		all += fmax(j->state_us[ran[i]], 0);
+	return sampled > 0 && all > 0 ? all / sampled : 1;
+}
+
+/* The same for states, which are CPU time that switches told. */
+static double stretch_states(const isc_judge *j)
+{
+	double ran = fmax(j->state_us[ISC_STATE_PYTHON], 0) + fmax(j->state_us[ISC_STATE_NATIVE], 0) +
+		     fmax(j->state_us[ISC_STATE_SPIN], 0);
+
+	return ran > 0 ? (ran + fmax(j->state_us[ISC_STATE_RUN_QUEUE], 0)) / ran : 1;
+}
+
+static bool fill(isc_judge *j, isc_judged *d)
+{
+	struct best best[ISC_JUDGED_KINDS] = {0};
+	const isc_focus *f = &d->focus;
+	double scale;
+
+	j->known = true;
+	j->window_us = (double)isc_focus_length(f) / 1e3;
+	j->scope = f->scope;
+	j->scopes = f->scopes;
+	j->samples = d->samples;
+	j->start_up_us = f->start_up_us;
+	j->warm_up_us = f->warm_up_us;
+	j->warm_ups = f->warm_ups;
+	settle(j, d);
+	if (!choose_places(d, best))
+		return false;
+	scale = stretch(j, d);
+	j->stretch = stretch_states(j);
+	for (int s = 0; s < ISC_STATES; s++)
+		j->at[s] = place_of(d, best[s].code, best[s].line);
+	j->hot = place_of(d, best[ISC_JUDGED_HOT].code, best[ISC_JUDGED_HOT].line);
+	j->hot.us = (double)best[ISC_JUDGED_HOT].ns / 1e3 * scale;
+	j->logged = place_of(d, best[ISC_JUDGED_LOGGED].code, best[ISC_JUDGED_LOGGED].line);
+	j->logged.us = fmin(d->logged_ns / 1e3 * scale, j->window_us);
+	if (d->loop) {
+		j->loop = place_of(d, best[ISC_JUDGED_LOOP].code, best[ISC_JUDGED_LOOP].line);
+		j->loop.us = d->blocked_ns / 1e3;
+	}
+	take_stage(j, d, scale);
+	take_pool(j, d, &best[ISC_JUDGED_POOL]);
+	j->cpus = count_cpus(d);
+	j->demand = d->switched ? d->wanted_ns / (double)(f->at[f->count - 1].to_ns - f->at[0].from_ns) : 0;
+	return take_holder(j, d, ISC_STATE_GIL_WAIT, &best[ISC_JUDGED_OTHERS]) &&
+	       take_holder(j, d, ISC_STATE_LOCK_WAIT, &best[ISC_JUDGED_OTHERS]);
+}
+
+/* The report's breakdown and window are those that were judged. */
+static void tell(const isc_judge *j, const isc_judged *d)
+{
+	const isc_focus *f = &d->focus;
+	isc_build *b = d->b;
+	isc_analysis_breakdown *out = &b->a->breakdown;
+	isc_analysis_window *w = &b->a->window;
+	isc_units u;
+
+	out->known = true;
+	out->tid = f->tid;
+	out->name = thread_named(b->a, f->tid);
+	for (int s = 0; s < ISC_STATES; s++) {
+		out->pct[s] = isc_judge_pct(j, (enum isc_state)s);
+		out->source[s] = j->source[s];
+	}
+	*w = (isc_analysis_window){.from_us = isc_build_us(b, f->at[0].from_ns),
+				   .to_us = isc_build_us(b, f->at[f->count - 1].to_ns),
+				   .judged_us = j->window_us,
+				   .scope = j->scope,
+				   .scopes = j->scopes,
+				   .start_up_us = j->start_up_us,
+				   .warm_up_us = j->warm_up_us,
+				   .warm_ups = j->warm_ups};
+	/* Who asks for a time has it; what was judged is inside. */
+	if (b->cut && b->only.at == NULL) {
+		w->from_us = b->a->from_us;
+		w->to_us = b->a->to_us;
+	}
+	if (j->scope.len > 0)
+		w->why = isc_arena_format(b->arena, "inside the scope %.*s, %s %s",
+					  (int)(j->scope.len < 80 ? j->scope.len : 80), j->scope.at,
+					  isc_units_count(&u, j->scopes), j->scopes == 1 ? "time" : "times");
+	else
+		w->why = b->cut		      ? b->a->why
+			 : j->start_up_us > 0 ? "the steady part, after the imports"
+					      : "the whole run";
+}
+
+isc_status isc_build_verdict(isc_build *b, isc_error *err)
+{
+	isc_judge j = {.a = b->a, .arena = b->arena};
+	isc_judged d = {0};
+	bool good = isc_judged_read(&d, b);
+	isc_rules own;
+	isc_status st;
+
+	b->a->window = (isc_analysis_window){.from_us = b->a->from_us, .to_us = b->a->to_us, .why = b->a->why};
+	if (good && d.focus.count > 0)
+		good = fill(&j, &d);
+	if (good && j.known && j.window_us > 0)
+		tell(&j, &d);
+	isc_judged_fini(&d);
+	if (!good || b->arena->failed)
+		return isc_build_no_memory(err);
+	if (b->options != NULL && b->options->rules != NULL)
+		return isc_verdict_reach(&j, b->options->rules, b->a, err);
+	isc_rules_init(&own);
+	st = isc_verdict_reach(&j, &own, b->a, err);
+	isc_rules_fini(&own);
+	return st;
+}

@@ -1,0 +1,22 @@
+/*
+ * rule_hot.c - one Python function takes most of the time, in the interpreter itself.
+ */
+#include "analyze/rule.h"
+
+static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
+{
+	isc_buffer text = {0};
+
+	(void)gpu;
+	if (!isc_judge_place(j, &j->hot, out))
+		return false;
+	out->solid = isc_judge_solid(j, ISC_STATE_PYTHON);
+	isc_judge_share(j, out->share, &text);
+	isc_buffer_text(&text, " is Python code of ");
+	isc_judge_name(&text, out->where);
+	out->what = isc_judge_keep(j, &text);
+	return true;
+}
+
+const isc_metric isc_metric_hot = {"hot_function_pct", "%",
+				   "one Python function running its own code, not what it calls", false, measure};

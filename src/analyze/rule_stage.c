@@ -1,0 +1,27 @@
+/*
+ * rule_stage.c - one scope inside the judged one is mostly Python code.
+ */
+#include "analyze/rule.h"
+
+static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
+{
+	isc_buffer text = {0};
+
+	(void)gpu;
+	if (!isc_judge_place(j, &j->stage, out))
+		return false;
+	out->solid = isc_judge_solid(j, ISC_STATE_PYTHON);
+	isc_judge_share(j, out->share, &text);
+	isc_buffer_text(&text, " is Python code in the scope ");
+	isc_judge_name(&text, j->stage.name);
+	if (j->hot.name.len > 0) {
+		out->where = isc_judge_where(j, &j->hot);
+		isc_buffer_text(&text, ", most of all in ");
+		isc_judge_name(&text, out->where);
+	}
+	out->what = isc_judge_keep(j, &text);
+	return true;
+}
+
+const isc_metric isc_metric_stage = {"stage_python_pct", "%", "Python code in one scope inside the one that is judged",
+				     false, measure};

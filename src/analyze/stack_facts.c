@@ -1,0 +1,103 @@
+#include "analyze/stack_facts.h"
+
+#include <string.h>
+
+#include "analyze/interpreter.h"
+#include "analyze/spin.h"
+
+void isc_stack_facts_fini(isc_stack_facts *s)
+{
+	isc_hashmap_fini(&s->by_stack);
+}
+
+static bool has(const isc_frame_text *text, const char *word)
+{
+	return text->len > 0 && memmem(text->at, text->len, word, strlen(word)) != NULL;
+}
+
+static bool ends(const isc_frame_text *text, const char *word)
+{
+	size_t len = strlen(word);
+
+	return text->len >= len && memcmp(text->at + text->len - len, word, len) == 0;
+}
+
+/* Names of functions have their class in front from 3.11 on. */
+static bool is_called(const isc_frame_text *name, const char *word)
+{
+	size_t len = strlen(word);
+
+	return ends(name, word) && (name->len == len || name->at[name->len - len - 1] == '.');
+}
+
+static bool in_library(const isc_frame_text *file)
+{
+	return (has(file, "/lib/python3") && !has(file, "-packages/")) || (file->len > 0 && file->at[0] == '<');
+}
+
+static uint32_t flags_of(const isc_frame *f)
+{
+	uint32_t flags = 0;
+
+	if (ends(&f->file, "/logging/__init__.py"))
+		flags |= ISC_STACK_LOGGING;
+	if (has(&f->file, "/asyncio/") && (is_called(&f->name, "_run") || is_called(&f->name, "_run_once")))
+		flags |= ISC_STACK_LOOP;
+	if (ends(&f->file, "/concurrent/futures/thread.py") && is_called(&f->name, "_worker"))
+		flags |= ISC_STACK_WORKER;
+	else if (has(&f->file, "/concurrent/futures/"))
+		flags |= ISC_STACK_POOL;
+	return flags;
+}
+
+static void follow(isc_stack_facts *s, const isc_build *b, uint32_t process, uint32_t id, isc_stack_fact *out)
+{
+	bool newest = true, found = false;
+	isc_frame frame;
+
+	while (id != 0 && isc_trace_frame(b->trace, process, id, &frame)) {
+		if (newest && isc_spin_is(&frame))
+			out->flags |= ISC_STACK_SPIN;
+		if (newest && frame.kind == ISC_FRAME_NATIVE && !isc_interpreter_is(&frame))
+			out->flags |= ISC_STACK_NATIVE;
+		newest = false;
+		id = frame.parent;
+		if (frame.kind != ISC_FRAME_PYTHON || frame.code == 0)
+			continue;
+		out->flags |= flags_of(&frame);
+		if (out->own.code == 0)
+			out->own = (isc_stack_place){frame.code,
+						     isc_trace_frame_line(b->trace, process, &frame, &s->searched)};
+		if (found || in_library(&frame.file))
+			continue;
+		found = true;
+		out->user =
+			(isc_stack_place){frame.code, isc_trace_frame_line(b->trace, process, &frame, &s->searched)};
+	}
+	if (!found)
+		out->user = out->own;
+	/* What a worker does is not waiting for the pool. */
+	if (out->flags & ISC_STACK_WORKER)
+		out->flags &= ~(uint32_t)ISC_STACK_POOL;
+}
+
+const isc_stack_fact *isc_stack_facts_of(isc_stack_facts *s, const isc_build *b, uint32_t process, uint32_t stack)
+{
+	static const isc_stack_fact nothing;
+	uint64_t *rank;
+	isc_stack_fact *fact;
+
+	if (stack == 0)
+		return &nothing;
+	rank = isc_hashmap_put(&s->by_stack, isc_hashmap_key(process, stack), NULL);
+	if (rank == NULL)
+		return NULL;
+	if (*rank == 0) {
+		fact = isc_arena_push(b->arena, &s->fact, &s->count, &s->room, sizeof(*fact));
+		if (fact == NULL)
+			return NULL;
+		*rank = s->count;
+		follow(s, b, process, stack, fact);
+	}
+	return &s->fact[*rank - 1];
+}

@@ -1,0 +1,44 @@
+/*
+ * stack_facts.h - what a stack tells of why its thread is there: whose code it is,
+ * and whether it goes through an event loop, a pool or the log.
+ */
+#ifndef ISC_ANALYZE_STACK_FACTS_H
+#define ISC_ANALYZE_STACK_FACTS_H
+
+#include "analyze/build.h"
+
+enum {
+	ISC_STACK_LOGGING = 1, /* in Python's logging */
+	ISC_STACK_LOOP = 2,    /* called by an event loop of asyncio */
+	ISC_STACK_WORKER = 4,  /* on a worker of a pool of threads */
+	ISC_STACK_POOL = 8,    /* waits for what a pool does */
+	ISC_STACK_SPIN = 16,   /* in a waiting loop */
+	ISC_STACK_NATIVE = 32  /* in native code that is not the interpreter's */
+};
+
+/* A function, by its definition, and the line that it was on. */
+typedef struct isc_stack_place {
+	uint32_t code; /* 0: there is none */
+	uint32_t line;
+} isc_stack_place;
+
+typedef struct isc_stack_fact {
+	uint32_t flags;
+	isc_stack_place own;  /* the newest Python function */
+	isc_stack_place user; /* the newest outside of Python's own library, else that */
+} isc_stack_fact;
+
+typedef struct isc_stack_facts {
+	isc_hashmap by_stack; /* process and id -> rank + 1 */
+	isc_stack_fact *fact;
+	size_t count, room;
+	uint64_t searched;
+} isc_stack_facts;
+
+/* A zeroed struct is empty. */
+void isc_stack_facts_fini(isc_stack_facts *s);
+
+/* Valid until the next; NULL: no memory.  Stack 0 is one without anything. */
+const isc_stack_fact *isc_stack_facts_of(isc_stack_facts *s, const isc_build *b, uint32_t process, uint32_t stack);
+
+#endif

@@ -1,0 +1,50 @@
+"""Programs that know what is wrong with them: the verdict has to agree.  `make truth` runs them all."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+TRUTH = Path(__file__).resolve().parents[1] / "truth"
+if TYPE_CHECKING:
+    from tests.truth import truth
+else:
+    sys.path.insert(0, str(TRUTH))
+    import truth
+
+QUICK = ["sleeping", "lock", "loading", "blocked_loop", "hot_function"]
+HEALTHY = ["healthy_native", "healthy_asyncio"]
+
+
+@pytest.fixture
+def judged(stage: Path, tmp_path: Path, python: str) -> Callable[[str], truth.Outcome]:
+    return lambda name: truth.judge(stage / "bin" / "inferscope", python, name, 1.5, tmp_path)
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_the_verdict_names_the_cause_its_size_and_its_place(judged: Callable[[str], truth.Outcome], name: str) -> None:
+    outcome = judged(name)
+    assert outcome.cause_right and outcome.size_right and outcome.where_right, outcome.row()
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_nothing_is_made_up_about_a_healthy_program(judged: Callable[[str], truth.Outcome], name: str) -> None:
+    outcome = judged(name)
+    assert outcome.verdict["cause"] is None, outcome.row()
+    assert outcome.report["suggestions"] == []
+
+
+def test_a_server_without_load_gets_no_verdict(judged: Callable[[str], truth.Outcome]) -> None:
+    outcome = judged("no_load")
+    assert outcome.cause_right, outcome.row()
+
+
+@pytest.mark.long
+def test_all_of_them_meet_the_marks(stage: Path, tmp_path: Path, python: str) -> None:
+    command = stage / "bin" / "inferscope"
+    outcomes = [truth.judge(command, python, name, 2.5, tmp_path) for name in truth.names()]
+    assert truth.summarise(outcomes), "\n".join(outcome.row() for outcome in outcomes)

@@ -1,0 +1,31 @@
+"""A coroutine calls something that blocks: every other request of the loop waits."""
+
+import asyncio
+import time
+
+from inferscope import scope
+from said import SECONDS, Clock, at, truth
+
+blocking = Clock()
+
+
+def render() -> None:
+    with blocking:
+        time.sleep(0.03)
+
+
+async def handle(end: float) -> None:
+    while time.perf_counter() < end:
+        with scope("request"):
+            render()
+            await asyncio.sleep(0.002)
+
+
+async def serve() -> float:
+    began = time.perf_counter()
+    await asyncio.gather(*(handle(began + SECONDS) for _ in range(3)))
+    return time.perf_counter() - began
+
+
+wall = asyncio.run(serve())
+truth("event_loop_blocked", blocking.spent / wall * 100, at(render, "time.sleep"))

@@ -1,0 +1,45 @@
+"""A thread that works in Python all the time holds the GIL which requests need."""
+
+import threading
+import time
+
+from inferscope import scope
+from said import SECONDS, at, queued, truth
+
+done = False
+
+
+def detokenise() -> int:
+    total = 0
+    for i in range(20000):
+        total += i * i % 7
+    return total
+
+
+def metrics() -> None:
+    while not done:
+        detokenise()
+
+
+def answer() -> int:
+    total = 0
+    for i in range(30000):
+        total += i % 3
+    return total
+
+
+thread = threading.Thread(target=metrics, name="metrics")
+thread.start()
+end = time.perf_counter() + SECONDS
+began, used, behind = time.perf_counter(), time.thread_time(), queued()
+while time.perf_counter() < end:
+    with scope("request"):
+        answer()
+wall = time.perf_counter() - began
+waited = wall - (time.thread_time() - used)
+late = queued() - behind
+done = True
+thread.join()
+truth(
+    "gil_contention", [(waited - late) / wall * 100, waited / wall * 100], at(detokenise, "for i"), at(detokenise, "+=")
+)
