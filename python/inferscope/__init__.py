@@ -27,6 +27,7 @@ __all__ = [
     "FlameGraphConverter",
     "ProfileReport",
     "Profiler",
+    "ReportGenerator",
     "State",
     "TimelineMerger",
     "TraceBuffer",
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from inferscope._offline import TraceBuffer
     from inferscope.cpu import CpuCollector, State
     from inferscope.profiler import Profiler
+    from inferscope.report import ReportGenerator
     from inferscope.sampling import CPUProfiler, FlameGraphConverter, ProfileReport, profile_function, profiler_context
     from inferscope.timeline import TimelineMerger
 del TYPE_CHECKING
@@ -59,6 +61,7 @@ _HOMES = {
     "FlameGraphConverter": "sampling",
     "ProfileReport": "sampling",
     "Profiler": "profiler",
+    "ReportGenerator": "report",
     "State": "cpu",
     "TimelineMerger": "timeline",
     "TraceBuffer": "_offline",

@@ -46,6 +46,9 @@ def report(
 ) -> str:
     """A report as text."""
 
+def render(json: str, format: str, events: str | PathLike[str] | None) -> str:
+    """A report from the text of a JSON report."""
+
 def copy(path: str | PathLike[str], to: str | PathLike[str], force: bool) -> None:
     """A copy of a trace."""
 

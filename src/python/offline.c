@@ -119,7 +119,8 @@ static double us_of(const isc_trace *trace, uint64_t ticks)
 
 static isc_status write_report(const question *q, isc_buffer *out, isc_error *err)
 {
-	isc_analysis_options options = {.live = q->live, .files = q->files, .file_count = q->file_count};
+	isc_analysis_options options = {
+		.live = q->live, .lanes = q->format == ISC_REPORT_HTML, .files = q->files, .file_count = q->file_count};
 	isc_analysis *a = NULL;
 	isc_trace *trace = NULL;
 	isc_status st = isc_trace_open(q->path, &trace, err);
@@ -283,6 +284,8 @@ static PyMethodDef methods[] = {
 	 PyDoc_STR("read(path, from_ticks, to_ticks, pid, tid, most, take)\n--\n\nGive events to take().")},
 	{"report", offline_report, METH_VARARGS,
 	 PyDoc_STR("report(path, from_ticks, to_ticks, live, format, files)\n--\n\nA report as text.")},
+	{"render", isc_offline_render, METH_VARARGS,
+	 PyDoc_STR("render(json, format, events)\n--\n\nA report from the text of a JSON report.")},
 	{"copy", offline_copy, METH_VARARGS, PyDoc_STR("copy(path, to, force)\n--\n\nA copy of a trace.")},
 	{"align", isc_offline_align, METH_VARARGS,
 	 PyDoc_STR("align(events, readings, margin_us)\n--\n\nEvents of GPUs on the clock of the CPU.")},

@@ -43,6 +43,9 @@ PyObject *isc_event_make(isc_event_maker *m, const isc_excerpt *spans, const isc
 /* align(events, readings, margin_us): the events, and what is known of the clock. */
 PyObject *isc_offline_align(PyObject *module, PyObject *args);
 
+/* render(json, format, events): a report from the text of a JSON report. */
+PyObject *isc_offline_render(PyObject *module, PyObject *args);
+
 /* Adds what only a sample has to its dictionary; false: an exception is set. */
 bool isc_event_add_sample(isc_event_maker *m, const isc_excerpt *spans, const isc_piece *span, PyObject *event);
 

@@ -63,9 +63,9 @@ static void fill(isc_buffer *out, enum isc_page_slot slot, yyjson_doc *doc, cons
 
 	if (slot == ISC_SLOT_REPORT)
 		add_report(out, doc);
-	else if (slot == ISC_SLOT_DETAIL && more != NULL)
+	else if (slot == ISC_SLOT_DETAIL && more != NULL && more->detail.len > 0)
 		isc_html_block(out, more->detail.data, more->detail.len);
-	else if (slot == ISC_SLOT_PIECES && more != NULL)
+	else if (slot == ISC_SLOT_PIECES && more != NULL && more->pieces.len > 0)
 		isc_html_block(out, more->pieces.data, more->pieces.len);
 	else if (slot < sizeof(parts) / sizeof(parts[0]))
 		parts[slot](out, yyjson_doc_get_root(doc));

@@ -8,9 +8,10 @@
 #include "base/units.h"
 #include "report/html_parts.h"
 
-#define SHOWN 3u	 /* suggestions; more lie behind a fold */
-#define STEPS 5		 /* of how strong the evidence is */
-#define CHARACTERS 1000u /* of a text; names may be a megabyte */
+#define SHOWN 3u	  /* suggestions; more lie behind a fold */
+#define LONG_HEADLINE 90u /* characters, set smaller */
+#define STEPS 5		  /* of how strong the evidence is */
+#define CHARACTERS 1000u  /* of a text; names may be a megabyte */
 
 void isc_html_escaped(isc_buffer *out, yyjson_val *text)
 {
@@ -139,7 +140,8 @@ void isc_html_verdict(isc_buffer *out, yyjson_val *report)
 		add_chip(out, verdict, "cause", " mono");
 	}
 	add_judged(out, report);
-	isc_buffer_text(out, "</div>\n<div class=\"vhead\"><div><h1>");
+	isc_buffer_format(out, "</div>\n<div class=\"vhead\"><div><h1%s>",
+			  yyjson_get_len(yyjson_obj_get(verdict, "headline")) > LONG_HEADLINE ? " class=\"long\"" : "");
 	if (withheld)
 		isc_buffer_text(out, "No verdict is given");
 	else if (!isc_html_text(out, verdict, "headline"))
@@ -269,11 +271,25 @@ static void add_why(isc_buffer *out, yyjson_val *verdict)
 	}
 }
 
+/* What a saving is a part of: the time of the thread that is judged, else the window. */
+static double judged_us(yyjson_val *report)
+{
+	yyjson_val *tid = yyjson_obj_get(yyjson_obj_get(report, "breakdown"), "thread_id"), *thread;
+	yyjson_val *window = yyjson_obj_get(report, "window");
+	size_t i, n;
+
+	yyjson_arr_foreach(yyjson_obj_get(report, "threads"), i, n, thread)
+	{
+		if (yyjson_is_num(tid) && yyjson_equals(yyjson_obj_get(thread, "thread_id"), tid))
+			return isc_html_number(thread, "wall_us");
+	}
+	return isc_html_number(window, "to_us") - isc_html_number(window, "from_us");
+}
+
 void isc_html_suggestions(isc_buffer *out, yyjson_val *report)
 {
 	yyjson_val *verdict = yyjson_obj_get(report, "verdict"), *list = yyjson_obj_get(report, "suggestions");
-	yyjson_val *window = yyjson_obj_get(report, "window");
-	double whole = isc_html_number(window, "to_us") - isc_html_number(window, "from_us");
+	double whole = judged_us(report);
 	bool why = yyjson_arr_size(yyjson_obj_get(verdict, "evidence")) +
 			   yyjson_arr_size(yyjson_obj_get(verdict, "would_change")) >
 		   0;

@@ -190,6 +190,7 @@ RAISED = {
     ("CpuCollector", "TypeError"): "inferscope.CpuCollector(object())",
     ("CPUProfiler", "inferscope.Error"): "inferscope.CPUProfiler('/nonexistent/libinferscope.so')",
     ("CPUProfiler", "ValueError"): "inferscope.CPUProfiler(interval_us=1)",
+    ("ReportGenerator", "TypeError"): "inferscope.ReportGenerator([])",
     ("TimelineMerger", "ValueError"): "inferscope.TimelineMerger([], margin_us=-1)",
 }
 

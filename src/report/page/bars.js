@@ -72,7 +72,7 @@ function busy(row) {
 function timeFinding(rows) {
 	var focus = rows.filter(function (r) { return r.focus; })[0] || rows[0];
 	var most = focus.parts.slice().sort(function (a, b) { return b.us - a.us; })[0];
-	var share = pct(most.us / focus.whole * 100), who = focus.focus ? "the focus thread, " + focus.name + "," : focus.name;
+	var share = pct(most.us / focus.whole * 100), who = focus.focus ? "the focus thread (" + focus.name + ")" : focus.name;
 	if (STATES[most.key][1] === WORK)
 		return share + " of " + who + " is " + stateWords(most.key);
 	return most.key === "idle" ? who + " had no work for " + share + " of its time" : share + " of " + who + ": " + stateWords(most.key);

@@ -171,7 +171,9 @@ function unpack(id) {
 	var text = byId(id).textContent.trim();
 	if (!text)
 		return null;
-	var bytes = Uint8Array.from(atob(text), function (c) { return c.charCodeAt(0); });
+	var letters = atob(text), bytes = new Uint8Array(letters.length);
+	for (var i = 0; i < letters.length; i++)
+		bytes[i] = letters.charCodeAt(i);
 	return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate")));
 }
 

@@ -35,14 +35,12 @@ function makeFlame() {
 			return node.us;
 		return node.list.reduce(function (sum, kid) { return sum + matched(kid); }, 0);
 	}
-	function rows() {
-		return deepestOf(f.zoom) - f.zoom.depth + 1 + lineage().length;
-	}
-	function lineage() {
-		var list = [], node = f.zoom.parent;
-		for (; node; node = node.parent)
-			list.unshift(node);
-		return list;
+	/* What is above the frame that is zoomed to, and how many rows that makes: asked for once a drawing. */
+	function measure() {
+		f.above = [];
+		for (var node = f.zoom.parent; node; node = node.parent)
+			f.above.unshift(node);
+		f.rows = deepestOf(f.zoom) - f.zoom.depth + 1 + f.above.length;
 	}
 	function fill(node) {
 		if (f.diff) {
@@ -55,10 +53,9 @@ function makeFlame() {
 		return colour(node === f.root ? "grey" : "s-" + frameKind(node.frame));
 	}
 	function rect(node, above) {
-		var w = canvas.clientWidth, scale = w / f.zoom.us, y = above >= 0 ? above : node.depth - f.zoom.depth + lineage().length;
-		var total = rows();
+		var w = canvas.clientWidth, scale = w / f.zoom.us, y = above >= 0 ? above : node.depth - f.zoom.depth + f.above.length;
 		if (f.up)
-			y = total - 1 - y;
+			y = f.rows - 1 - y;
 		return above >= 0 ? { x: 0, y: y * FLAME_ROW, w: w } : { x: (node.x - f.zoom.x) * scale, y: y * FLAME_ROW, w: node.us * scale };
 	}
 	function box1(node, r) {
@@ -85,7 +82,8 @@ function makeFlame() {
 		node.list.forEach(function (kid) { walk(kid, act); });
 	}
 	function draw() {
-		var ratio = devicePixelRatio || 1, w = view.clientWidth, h = Math.max(3, rows()) * FLAME_ROW;
+		measure();
+		var ratio = devicePixelRatio || 1, w = view.clientWidth, h = Math.max(3, f.rows) * FLAME_ROW;
 		view.style.height = h + "px";
 		scroller.classList.toggle("tall", h > FLAME_HIGHEST);
 		canvas.width = w * ratio;
@@ -93,12 +91,12 @@ function makeFlame() {
 		context.setTransform(ratio, 0, 0, ratio, 0, 0);
 		context.font = "12px Inter, system-ui, sans-serif";
 		context.clearRect(0, 0, w, h);
-		lineage().forEach(function (node, i) { box1(node, rect(node, i)); });
+		f.above.forEach(function (node, i) { box1(node, rect(node, i)); });
 		walk(f.zoom, box1);
 	}
 	function find(event) {
 		var bounds = canvas.getBoundingClientRect(), x = event.clientX - bounds.left, y = event.clientY - bounds.top, hit = null;
-		lineage().forEach(function (node, i) {
+		f.above.forEach(function (node, i) {
 			var r = rect(node, i);
 			if (y >= r.y && y < r.y + FLAME_ROW)
 				hit = node;

@@ -89,10 +89,16 @@ function slowestRows(s) {
 function latencyFinding(s) {
 	var extra = (s.slow_because || []).filter(function (b) { return b.extra_us > 0; });
 	if (extra.length > 0)
-		return "The slow tenth is slow because it " + extra.slice(0, 2).map(function (b) { return stateWords(b.cause) + " " + dur(b.extra_us) + " longer"; }).join(", and ");
+		return "The slow tenth: " + extra.slice(0, 2).map(function (b) { return "+" + dur(b.extra_us) + " " + stateWords(b.cause) + (b.where && STATES[b.cause] && STATES[b.cause][1] === WORK ? " in " + b.where.split(" ")[0] : ""); }).join(", ");
 	if (known(s.p99_us) && s.p99_us > 1.5 * s.p50_us)
 		return "Half take under " + dur(s.p50_us) + "; one in a hundred takes " + dur(s.p99_us) + " or more";
 	return "They take " + dur(s.p50_us) + ", and hardly any takes longer than " + dur(s.p99_us);
+}
+
+/* The one to look at: enough of them to tell slow ones, and most time in them. */
+function mainScope() {
+	return report.scopes.filter(function (s) { return s.count >= 20 && s.histogram && s.histogram.length > 0 && known(s.p50_us); })
+		.sort(function (a, b) { return ((b.slow_because || []).length > 0) - ((a.slow_because || []).length > 0) || b.total_us - a.total_us; })[0] || null;
 }
 
 function drawLatency() {
@@ -114,5 +120,5 @@ function drawLatency() {
 		} } }, scopes.slice(0, 200).map(function (s, i) { return el("option", { value: i, selected: s === chosen }, s.name); })));
 	}
 	section.append(body);
-	draw(scopes.slice().sort(function (a, b) { return (b.slow_because || []).length - (a.slow_because || []).length || b.total_us - a.total_us; })[0]);
+	draw(mainScope() || scopes[0]);
 }

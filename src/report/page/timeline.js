@@ -21,12 +21,12 @@ function makeTimeline() {
 	var details = el("div", { class: "det", "aria-live": "polite" });
 	var whole = { t0: o.from_us, t1: Math.max(o.to_us, o.from_us + 1) };
 	var s = { t0: whole.t0, t1: whole.t1, scroll: 0, matches: null, found: [], at: -1, selected: null, span: null, hover: null, flows: true };
-	var shape = layout(o), colours = null, frame = 0, glide = 0, pointer = 0.5, frames = [];
+	var shape = layout(o), colours = null, frame = 0, glide = 0, pointer = 0.5, frames = 0;
 	var slow = slowScopes(), slowAt = -1;
 
 	function slowScopes() {
-		var list = [];
-		report.scopes.forEach(function (scope) { (scope.slowest || []).forEach(function (one) { list.push({ t0: one.start_us, t1: one.start_us + one.dur_us, name: scope.name }); }); });
+		var list = [], chosen = mainScope();
+		report.scopes.filter(function (scope) { return chosen ? scope.name === chosen.name : scope.count > 1; }).forEach(function (scope) { (scope.slowest || []).forEach(function (one) { list.push({ t0: one.start_us, t1: one.start_us + one.dur_us, name: scope.name }); }); });
 		return list.sort(function (a, b) { return (b.t1 - b.t0) - (a.t1 - a.t0); }).slice(0, 10);
 	}
 	function labelWidth() {
@@ -76,9 +76,9 @@ function makeTimeline() {
 		drawOver(f);
 		drawMap();
 		say();
-		frames.push(performance.now() - began);
-		if (frames.length > 600)
-			frames.shift();
+		performance.measure("timeline frame", { start: began });
+		if (++frames % 500 === 0)
+			performance.clearMeasures("timeline frame");
 	}
 	function drawOver(f) {
 		var context = f.context, ratio = f.ratio, font = 11 * ratio + "px Inter, system-ui, sans-serif", i;
@@ -111,8 +111,16 @@ function makeTimeline() {
 			context.font = "600 " + 12 * ratio + "px Inter, system-ui, sans-serif";
 			context.fillStyle = colour("ink");
 			var fold = lane.kind === "thread" && lane.rows.some(function (r) { return r.kind === "call"; }) ? (lane.open > 1 || (lane.open && !lane.deep) ? "\u25be " : lane.open ? "\u25bf " : "\u25b8 ") : "";
-			if (narrow)
+			if (narrow) {
+				/* No room beside the lanes: over the first of them. */
+				context.font = 10.5 * ratio + "px Inter, system-ui, sans-serif";
+				var words = fit(context, laneTitle(lane), f.width / 2), wide = context.measureText(words).width + 8 * ratio;
+				context.fillStyle = colour("panel");
+				context.fillRect(0, y * ratio, wide, 13 * ratio);
+				context.fillStyle = colour("ink");
+				context.fillText(words, 4 * ratio, (y + 10) * ratio);
 				return;
+			}
 			context.fillText(fit(context, fold + laneTitle(lane), f.left - 16 * ratio), 10 * ratio, (y + 12) * ratio);
 			context.font = 11 * ratio + "px Inter, system-ui, sans-serif";
 			context.fillStyle = colour("muted");
@@ -177,7 +185,7 @@ function makeTimeline() {
 		var from = row.launch && row.launch[i] >= 0 ? launchBand(o.lanes[row.launchLane[i]], row.launch[i]) : null;
 		if (!from)
 			return;
-		var xa = xOf(row.launch[i]), xb = xOf(row.start[i]), ya = from.y + from.h - s.scroll, yb = band.y - s.scroll, middle = (ya + yb) / 2;
+		var xa = xOf(row.launch[i]), xb = xOf(row.start[i]), below = from.y > band.y, ya = from.y + (below ? 0 : from.h) - s.scroll, yb = band.y + (below ? band.h : 0) - s.scroll, middle = (ya + yb) / 2;
 		context.strokeStyle = colour(strong ? "ink" : "muted");
 		context.globalAlpha = strong ? 1 : 0.45;
 		context.lineWidth = strong ? 1.6 : 1;
@@ -574,9 +582,11 @@ function makeTimeline() {
 	}
 	draw();
 	onRepaint(function () { colours = null; s.mapCache = null; draw(); });
-	return { search: box.input, show: show, key: key, frames: frames, look: look, state: s, focused: function () { return document.activeElement === view || inView("timeline"); } };
+	return { lanes: o, search: box.input, show: show, key: key, focused: function () { return document.activeElement === view || inView("timeline"); } };
 }
 
 function drawTimeline() {
 	timeline = makeTimeline();
+	if (timeline)
+		drawHero(timeline.lanes);
 }

@@ -37,6 +37,8 @@ function palette(o) {
 /* "path/file.py(12): name" of other tools is shown as its name. */
 function pieceLabel(o, i) {
 	var name = o.names[i], at = name.lastIndexOf("): ");
+	if (o.classes[i]) /* of a kernel the name alone, without its return type, namespaces and templates */
+		return name.replace(/^void /, "").replace(/[<(].*$/, "").split("::").pop() || name;
 	if (!o.files[i] && at > 0 && /\(\d+$/.test(name.slice(0, at)))
 		return name.slice(at + 3) === "<module>" ? "(module " + name.slice(0, name.lastIndexOf("(", at)).split("/").pop() + ")" : name.slice(at + 3);
 	return functionName({ name: name, file: o.files[i] });
@@ -58,14 +60,20 @@ function layout(o) {
 		/* How many rows of calls are shown: none, the first, or all. */
 		if (lane.open === undefined)
 			lane.open = lane.kind !== "thread" || place < 6 ? 1 : 0;
-		lane.deep = rows.call.length > CALLS_SHOWN;
+		var lead = 0;
+		/* Callers that only lead to one other for all the time tell least. */
+		while (lead + 1 < rows.call.length && rows.call[lead].n <= 2 && rows.call[lead + 1].n <= 2)
+			lead++;
+		lane.deep = lead > 3 || rows.call.length > CALLS_SHOWN;
+		if (lead <= 3)
+			lead = 0;
 		if (lane.rows.some(function (r) { return r.kind === "run" || r.kind === "wait"; })) {
 			bands.push({ lane: lane, y: y, h: BAND.state, rows: lane.rows.filter(function (r) { return r.kind === "run"; }).concat(lane.rows.filter(function (r) { return r.kind === "wait"; })) });
 			y += BAND.state + 1;
 		}
 		rows.scope.forEach(function (r) { bands.push({ lane: lane, y: y, h: BAND.row - 1, rows: [r] }); y += BAND.row; });
 		if (lane.open)
-			rows.call.slice(0, lane.open > 1 ? Infinity : CALLS_SHOWN).forEach(function (r) { bands.push({ lane: lane, y: y, h: BAND.row - 1, rows: [r] }); y += BAND.row; });
+			rows.call.slice(lane.open > 1 ? 0 : lead, lane.open > 1 ? Infinity : lead + CALLS_SHOWN).forEach(function (r) { bands.push({ lane: lane, y: y, h: BAND.row - 1, rows: [r] }); y += BAND.row; });
 		rows.work.slice(0, lane.open ? 8 : 1).forEach(function (r) { bands.push({ lane: lane, y: y, h: BAND.work - 1, rows: [r] }); y += BAND.work; });
 		rows.counter.forEach(function (r) { bands.push({ lane: lane, y: y, h: BAND.counter, rows: [r], counter: true }); y += BAND.counter + 2; });
 		y = Math.max(y, top + 32);

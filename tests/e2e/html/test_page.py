@@ -188,7 +188,9 @@ def test_x1_names_of_a_program_are_data_to_a_browser(inferscope: Command, stage:
         quiet(seen)
         elements[kind] = seen["answers"][0]
     # Two runs differ in what they have to show, so what names could bring is looked for by itself.
-    attributes = {kind: {name for e in found for name in e.split("[")[1][:-1].split()} for kind, found in elements.items()}
+    attributes = {
+        kind: {name for e in found for name in e.split("[")[1][:-1].split()} for kind, found in elements.items()
+    }
     assert not {name for name in attributes["odd"] if name.startswith("on")}
     assert not attributes["odd"] & {"src", "srcdoc", "action", "autofocus", "onload"}
     for tag in ("H1", "SCRIPT", "STYLE", "META", "LINK", "BASE", "FORM", "IMG", "IFRAME", "TITLE"):
@@ -247,3 +249,51 @@ def test_nothing_sticks_out_at_the_side(run: Path, browser: Open, width: str) ->
     seen = browser(run, [["size", width, "900"], ["script", "document.documentElement.scrollWidth - innerWidth"]])
     quiet(seen)
     assert seen["answers"][1] <= 0
+
+
+def test_the_timeline_zooms_moves_searches_and_reads_as_a_table(run: Path, browser: Open) -> None:
+    heading = "document.getElementById('timeline-title').textContent"
+    rows = "[...document.querySelectorAll('#timeline .det tbody tr')].map(r => r.children[0].textContent)"
+    frames = "performance.getEntriesByName('timeline frame').map(e => e.duration).sort((a, b) => a - b)"
+    seen = browser(
+        run,
+        [
+            ["script", "document.getElementById('timeline').scrollIntoView()"],
+            ["press", "0"],
+            ["script", "new Promise(done => setTimeout(done, 500))"],
+            ["script", heading],
+            ["press", "w", "w", "w"],
+            ["script", heading],
+            ["press", "d", "ArrowRight"],
+            ["script", heading],
+            ["press", "]"],
+            ["script", "new Promise(done => setTimeout(done, 500))"],
+            ["script", heading],
+            ["click", "#timeline .tbar button:last-of-type"],
+            ["script", rows],
+            ["press", "/"],
+            ["type", "forward"],
+            ["script", "document.querySelector('#timeline output').textContent"],
+            ["script", frames],
+        ],
+    )
+    quiet(seen)
+    whole, zoomed, moved, slow = (seen["answers"][i] for i in (3, 5, 7, 10))
+    assert whole.startswith("All of it: ")
+    assert len({whole, zoomed, moved, slow}) == 4
+    assert slow.startswith("A slow request: ")
+    assert "forward" in seen["answers"][12] and "request" in seen["answers"][12]
+    # 60 of each scope and the calls; what is put together counts one by one.
+    assert int(seen["answers"][15].split()[0].replace(",", "")) >= 100
+    durations = seen["answers"][16]
+    assert durations and durations[len(durations) // 2] <= 16
+
+
+def test_pieces_of_the_timeline_are_the_events_of_the_trace(run: Path) -> None:
+    lanes = block(run.read_text(), "detail")["lanes"]
+    names = {lane["name"] for lane in lanes["lanes"] if lane["kind"] == "thread"}
+    counters = [lane["name"] for lane in lanes["lanes"] if lane["kind"] == "counter"]
+    kinds = {row[0] for lane in lanes["lanes"] for row in lane["rows"]}
+    assert {"scope", "call"} <= kinds and counters == ["queue"]
+    assert len(names) >= 1 and "request" in lanes["names"] and "tokenise" in lanes["names"]
+    assert sum(row[2] for lane in lanes["lanes"] for row in lane["rows"]) == lanes["pieces"] <= 64000

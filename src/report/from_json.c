@@ -1,0 +1,32 @@
+#include "report/from_json.h"
+
+#include <string.h>
+
+#include "report/json.h"
+
+isc_status isc_report_from_json(const char *json, size_t len, int format, const isc_html_more *more, isc_buffer *out,
+				isc_error *err)
+{
+	yyjson_read_err why = {0};
+	yyjson_doc *doc;
+	const char *schema;
+	isc_status st = ISC_OK;
+
+	if (format == ISC_REPORT_HTML)
+		return isc_html_write_json(json, len, more, out, err);
+	if (format != ISC_REPORT_MARKDOWN)
+		return isc_fail(err, ISC_ERR_INVALID, "there is no report format %d from JSON", format);
+	/* The parser writes into the text only when it is asked to. */
+	doc = yyjson_read_opts((char *)(uintptr_t)json, len, YYJSON_READ_NOFLAG, NULL, &why);
+	schema = yyjson_get_str(yyjson_obj_get(yyjson_doc_get_root(doc), "schema"));
+	if (doc == NULL && why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION)
+		st = isc_fail(err, ISC_ERR_NOMEM, "no memory for the report");
+	else if (schema == NULL || strcmp(schema, ISC_JSON_SCHEMA) != 0) {
+		st = isc_fail(err, ISC_ERR_INVALID, "this is no report: its schema is not " ISC_JSON_SCHEMA);
+		isc_hint(err, "give what analyze() returned");
+	} else {
+		isc_markdown_from_json(yyjson_doc_get_root(doc), out);
+	}
+	yyjson_doc_free(doc);
+	return st == ISC_OK && out->failed ? isc_fail(err, ISC_ERR_NOMEM, "no memory for the report") : st;
+}
