@@ -145,6 +145,13 @@ typedef struct isc_analysis_cause {
 
 const char *isc_cause_name(const isc_analysis_cause *cause);
 
+/* What a scope would be without something, at best. */
+typedef struct isc_analysis_what_if {
+	isc_analysis_cause cause; /* extra_us is not used */
+	double saves_at_most_us;  /* of one scope, on average */
+	double total_us;	  /* of all that are in the trace */
+} isc_analysis_what_if;
+
 /* Scopes that were entered directly inside others. */
 typedef struct isc_analysis_nested {
 	isc_text name;
@@ -173,6 +180,8 @@ typedef struct isc_analysis_scope {
 	isc_analysis_scope_group all, median, slow;
 	isc_analysis_cause *causes; /* why the slow ones are slow, most time first */
 	size_t cause_count;
+	isc_analysis_what_if *what_if; /* most first */
+	size_t what_if_count;
 	isc_analysis_nested *nested; /* most time first */
 	size_t nested_count;
 	isc_analysis_slowest *slowest; /* longest first, ten at most */

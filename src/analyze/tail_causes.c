@@ -408,7 +408,7 @@ bool isc_tails_explain(isc_tails *t)
 		settle(&e, tail, &tail->group[ISC_TAIL_ALL], &s->all);
 		settle(&e, tail, &tail->group[ISC_TAIL_MEDIAN], &s->median);
 		settle(&e, tail, &tail->group[ISC_TAIL_SLOW], &s->slow);
-		if (!take_nested(&e, tail, s))
+		if (!take_nested(&e, tail, s) || !isc_tails_what_if(t, tail, s))
 			return false;
 		if (s->slow.count > 0 && s->median.count > 0 && s->slow.mean_us > s->median.mean_us &&
 		    !compare(&e, tail, s))

@@ -18,6 +18,7 @@ void isc_tail_opens_fini(isc_tail_opens *o)
 		isc_tail_sums_fini(&o->all[i]->own);
 		isc_tail_sums_fini(&o->all[i]->elsewhere);
 		isc_cells_fini(&o->all[i]->nested);
+		isc_cells_fini(&o->all[i]->more);
 	}
 	isc_hashmap_fini(&o->piles);
 	isc_hashmap_fini(&o->by_span);
@@ -54,12 +55,13 @@ static isc_tail_open *take_open(isc_tail_opens *o)
 	isc_tail_open *s = o->free_opens, **place;
 
 	if (s != NULL) {
-		isc_tail_open clean = {.own = s->own, .elsewhere = s->elsewhere, .nested = s->nested};
+		isc_tail_open clean = {.own = s->own, .elsewhere = s->elsewhere, .nested = s->nested, .more = s->more};
 
 		o->free_opens = s->below;
 		isc_tail_sums_clear(&clean.own);
 		isc_tail_sums_clear(&clean.elsewhere);
 		isc_cells_clear(&clean.nested);
+		isc_cells_clear(&clean.more);
 		*s = clean;
 	} else {
 		s = isc_arena_alloc(o->t->b->arena, sizeof(*s));
@@ -146,6 +148,23 @@ static void unlink_open(isc_tail_opens *o, isc_tail_open *s)
 	}
 }
 
+/* Those inside may have run beside each other, and share the time that was waited for them.  Without
+ * something that one of them does, up to all of it could be saved: the others may take no longer. */
+static bool note_more(isc_tail_open *s, double waited, double factor)
+{
+	const isc_cell *cell;
+	size_t at = 0;
+
+	while ((cell = isc_cells_next(&s->elsewhere.cells, &at)) != NULL) {
+		double most = cell->us < waited ? cell->us : waited;
+
+		if ((cell->key & ISC_TAIL_NODE) == 0 && most > cell->us * factor &&
+		    !isc_cells_add(&s->more, cell->key, 0, most - cell->us * factor))
+			return false;
+	}
+	return true;
+}
+
 /* Part of the waiting of a scope was for those inside it: theirs takes its place. */
 static bool explain_waiting(isc_tails *t, isc_tail_open *s)
 {
@@ -165,13 +184,14 @@ static bool explain_waiting(isc_tails *t, isc_tail_open *s)
 			isc_cells_add(&s->own.cells, cell->key, 0, -cell->us * part);
 	}
 	s->own.loop_us *= 1 - part;
-	return isc_tail_sums_merge(&s->own, &s->elsewhere, waited * part / s->elsewhere_us);
+	return note_more(s, waited, waited * part / s->elsewhere_us) &&
+	       isc_tail_sums_merge(&s->own, &s->elsewhere, waited * part / s->elsewhere_us);
 }
 
 static bool count(isc_tail_opens *o, isc_tail_open *s)
 {
-	return explain_waiting(o->t, s) && isc_tails_count(o->t, s->tail, &s->own, &s->nested, s->task, s->process,
-							   s->thread, s->from_ns, s->to_ns);
+	return explain_waiting(o->t, s) && isc_tails_count(o->t, s->tail, &s->own, &s->nested, &s->more, s->task,
+							   s->process, s->thread, s->from_ns, s->to_ns);
 }
 
 /* One inside it ran elsewhere. */
@@ -262,7 +282,8 @@ bool isc_tail_opens_leave(isc_tail_opens *o, isc_tail_open *s, uint64_t from_ns,
 	}
 	same = parent != NULL && parent->pile == pile;
 	unlink_open(o, s);
-	if (!counted) {
+	/* Only in a file that is not ours does one end before it begins. */
+	if (!counted || to_ns < from_ns) {
 		give_back(o, s);
 		return true;
 	}

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "analyze/names.h"
 #include "analyze/spin.h"
 #include "analyze/waits.h"
 
@@ -49,6 +50,7 @@ struct walk {
 	isc_tail_opens opens;
 	isc_hashmap lanes; /* thread -> lane */
 	isc_hashmap named; /* process and id -> rank of the scope + 2; 1: none */
+	isc_names names;   /* of all scopes, by rank, and others behind them */
 	struct lane *last;
 	uint8_t *kinds; /* of nodes: enum kind */
 };
@@ -81,21 +83,31 @@ static struct lane *lane_of(struct walk *w, const isc_event *ev)
 static bool scope_of(struct walk *w, const isc_event *ev, size_t *tail)
 {
 	uint64_t *known = isc_hashmap_put(&w->named, isc_hashmap_key(ev->process, ev->id), NULL);
-	const isc_analysis *a = w->t->b->a;
 	uint32_t len = 0;
 	const char *name;
+	size_t rank;
 
 	if (known == NULL)
 		return false;
 	if (*known == 0) {
-		*known = 1;
 		name = isc_trace_name(w->t->b->trace, ev->process, ev->id, &len);
-		for (size_t i = 0; i < a->scope_count && *known == 1; i++) {
-			if (a->scopes[i].name.len == len && memcmp(a->scopes[i].name.at, name, len) == 0)
-				*known = i + 2;
-		}
+		rank = isc_names_put(&w->names, w->t->b->arena, name, len);
+		if (rank == SIZE_MAX)
+			return false;
+		*known = rank < w->t->b->a->scope_count ? rank + 2 : 1;
 	}
 	*tail = *known == 1 ? SIZE_MAX : (size_t)*known - 2;
+	return true;
+}
+
+static bool name_scopes(struct walk *w)
+{
+	const isc_analysis *a = w->t->b->a;
+
+	for (size_t i = 0; i < a->scope_count; i++) {
+		if (isc_names_put(&w->names, w->t->b->arena, a->scopes[i].name.at, a->scopes[i].name.len) == SIZE_MAX)
+			return false;
+	}
 	return true;
 }
 
@@ -475,7 +487,7 @@ bool isc_tails_walk(isc_tails *t)
 	uint64_t done = 0;
 
 	w.kinds = isc_arena_array(t->b->arena, t->tree->count + 1, sizeof(*w.kinds));
-	good = w.kinds != NULL;
+	good = w.kinds != NULL && name_scopes(&w);
 	isc_trace_rewind(t->b->trace);
 	while (good && isc_trace_next(t->b->trace, &ev)) {
 		isc_build_progress(t->b, ++done, t->b->a->events);
@@ -485,5 +497,6 @@ bool isc_tails_walk(isc_tails *t)
 	isc_tail_opens_fini(&w.opens);
 	isc_hashmap_fini(&w.lanes);
 	isc_hashmap_fini(&w.named);
+	isc_names_fini(&w.names);
 	return good;
 }

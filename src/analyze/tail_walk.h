@@ -31,6 +31,7 @@ typedef struct isc_tail_open {
 	isc_tail_sums elsewhere; /* of scopes inside it that ran on another thread or task */
 	double elsewhere_us;
 	isc_cells nested;
+	isc_cells more; /* see isc_tail */
 } isc_tail_open;
 
 /* Of a thread (task 0) or of a task on it. */

@@ -113,8 +113,9 @@ static void add_task(isc_tail_group *g, const isc_tail_sums *sums, double us)
 		g->task_told_us += sums->told[state];
 }
 
-bool isc_tails_count(isc_tails *t, size_t tail, const isc_tail_sums *sums, const isc_cells *nested, bool task,
-		     uint32_t process, uint32_t thread, uint64_t from_ns, uint64_t to_ns)
+bool isc_tails_count(isc_tails *t, size_t tail, const isc_tail_sums *sums, const isc_cells *nested,
+		     const isc_cells *more, bool task, uint32_t process, uint32_t thread, uint64_t from_ns,
+		     uint64_t to_ns)
 {
 	isc_analysis_scope *s = &t->b->a->scopes[tail];
 	double us = (double)(to_ns - from_ns) / 1e3;
@@ -137,7 +138,7 @@ bool isc_tails_count(isc_tails *t, size_t tail, const isc_tail_sums *sums, const
 		if (!isc_tail_sums_merge(&g->sums, sums, 1) || !isc_cells_merge(&t->tail[tail].nested[i], nested, 1))
 			return false;
 	}
-	if (!note_slowest(t, s, thread, from_ns, us))
+	if (!isc_cells_merge(&t->tail[tail].more, more, 1) || !note_slowest(t, s, thread, from_ns, us))
 		return false;
 	return task || watch(t, &(isc_tail_watch){thread, (uint32_t)tail, from_ns, to_ns, (uint8_t)own});
 }
@@ -174,6 +175,7 @@ static void fini(isc_tails *t)
 			isc_tail_sums_fini(&t->tail[i].group[g].sums);
 			isc_cells_fini(&t->tail[i].nested[g]);
 		}
+		isc_cells_fini(&t->tail[i].more);
 	}
 	isc_places_fini(&t->places);
 	isc_hashmap_fini(&t->by_key);

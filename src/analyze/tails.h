@@ -60,6 +60,7 @@ typedef struct isc_tail_group {
 typedef struct isc_tail {
 	isc_tail_group group[ISC_TAIL_GROUPS];
 	isc_cells nested[ISC_TAIL_GROUPS]; /* scopes directly inside, by rank + 1 */
+	isc_cells more;			   /* by which removing a key may save more than the key has */
 	uint32_t process;		   /* of one of them */
 } isc_tail;
 
@@ -91,14 +92,18 @@ void isc_tail_sums_fini(isc_tail_sums *s);
 void isc_tail_sums_clear(isc_tail_sums *s);
 bool isc_tail_sums_merge(isc_tail_sums *into, const isc_tail_sums *from, double factor);
 
-/* A scope has ended: into its groups; false: no memory. */
-bool isc_tails_count(isc_tails *t, size_t tail, const isc_tail_sums *sums, const isc_cells *nested, bool task,
-		     uint32_t process, uint32_t thread, uint64_t from_ns, uint64_t to_ns);
+/* A scope has ended: into its groups; false: no memory.  more: see isc_tail. */
+bool isc_tails_count(isc_tails *t, size_t tail, const isc_tail_sums *sums, const isc_cells *nested,
+		     const isc_cells *more, bool task, uint32_t process, uint32_t thread, uint64_t from_ns,
+		     uint64_t to_ns);
 
 /* The parts, in their order; false: no memory. */
 bool isc_tails_walk(isc_tails *t);
 bool isc_tails_switches(isc_tails *t);
 bool isc_tails_explain(isc_tails *t);
+
+/* What could be saved, of one name (whatif.c); false: no memory. */
+bool isc_tails_what_if(isc_tails *t, const isc_tail *tail, isc_analysis_scope *s);
 
 /* All of it, after the samples are in the tree; false: no memory. */
 bool isc_build_tails(isc_build *b, isc_stack_tree *tree);

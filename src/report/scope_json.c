@@ -3,6 +3,8 @@
 #include "report/json_tree.h"
 #include "report/scope_words.h"
 
+#define WHAT_IF_MAX 20u
+
 /* Raw words to a value; null when there are none. */
 static void put_raw(struct json *j, val *o, const char *key, isc_buffer *raw)
 {
@@ -59,6 +61,26 @@ static void put_causes(struct json *j, val *o, const isc_analysis_scope *s)
 		put_raw(j, o, "held_by", &raw);
 		put(j, o, "holder_thread_id",
 		    c->holder_tid != 0 ? yyjson_mut_uint(j->doc, c->holder_tid) : yyjson_mut_null(j->doc));
+	}
+	isc_buffer_fini(&raw);
+}
+
+static void put_what_if(struct json *j, val *o, const isc_analysis_scope *s)
+{
+	val *list = list_in(j, o, "what_if");
+	isc_buffer raw = {0};
+
+	for (size_t i = 0; i < s->what_if_count && i < WHAT_IF_MAX; i++) {
+		const isc_analysis_what_if *w = &s->what_if[i];
+
+		o = add(j, list, yyjson_mut_obj(j->doc));
+		put_words(j, o, "without", isc_cause_name(&w->cause));
+		isc_scope_words_place(&raw, isc_scope_words_at(&w->cause));
+		put_raw(j, o, "where", &raw);
+		isc_scope_words_place(&raw, &w->cause.holder);
+		put_raw(j, o, "held_by", &raw);
+		put_us(j, o, "saves_at_most_us", w->saves_at_most_us);
+		put_us(j, o, "total_us", w->total_us);
 	}
 	isc_buffer_fini(&raw);
 }
@@ -123,6 +145,7 @@ static void put_scope(struct json *j, val *list, const isc_analysis_scope *s)
 	} else {
 		put_null(j, o, "groups");
 	}
+	put_what_if(j, o, s);
 	put_nested(j, o, s);
 	put_slowest(j, o, s);
 }

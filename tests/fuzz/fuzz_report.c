@@ -34,14 +34,31 @@ static void write_name(isc_writer *w, const struct step *s)
 	isc_writer_define(w, s->process % 4, s->small % 16, ISC_DEF_STRING, &s->time, s->kind % 17, NULL);
 }
 
+/* Calls, tasks, waits and collections, in any order. */
+static uint8_t kind_of(const struct step *s)
+{
+	static const uint8_t more[] = {ISC_KIND_CALL_ENTER, ISC_KIND_CALL_RESUME, ISC_KIND_CALL_EXIT,  ISC_KIND_TASK,
+				       ISC_KIND_WAIT_ENTER, ISC_KIND_WAIT_EXIT,	  ISC_KIND_WAIT_BRIEF, ISC_KIND_GC};
+
+	return s->kind & 0x80 ? more[s->kind % sizeof(more)] : s->kind % 9;
+}
+
 static void write_event(isc_writer *w, const struct step *s, uint64_t *next)
 {
 	isc_trace_run run = {.process = s->process % 4, .thread = s->thread % THREADS, .events = 1, .slots = 1};
 	isc_record slot[2] = {
-		{.ticks = START_NS + s->time % 1000000, .id = s->small % 16, .kind = s->kind % 9, .slots = 1}};
+		{.ticks = START_NS + s->time % 1000000, .id = s->small % 16, .kind = kind_of(s), .slots = 1}};
 
 	if (slot[0].kind == ISC_KIND_COUNTER) {
 		memcpy(&slot[1], &s->wide, sizeof(s->wide));
+		slot[0].slots = 2;
+		run.slots = 2;
+	}
+	if (slot[0].kind >= ISC_KIND_WAIT_EXIT && slot[0].kind <= ISC_KIND_GC) {
+		isc_wait wait = {s->wide % 5 == 0 ? s->wide : s->wide % 100000, s->small % 8, s->small % 16};
+
+		memcpy(&slot[1], &wait, sizeof(wait));
+		slot[0].arg = (uint16_t)(s->wide % 24);
 		slot[0].slots = 2;
 		run.slots = 2;
 	}

@@ -54,7 +54,7 @@ static const isc_analysis_warning *warning_of(const isc_analysis *a, const char 
 
 static bool text_is(const isc_text *text, const char *wanted)
 {
-	return text->len == strlen(wanted) && memcmp(text->at, wanted, text->len) == 0;
+	return text->len == strlen(wanted) && (text->len == 0 || memcmp(text->at, wanted, text->len) == 0);
 }
 
 #define assert_near(value, wanted) \

@@ -1,6 +1,8 @@
 /* tails: why slow scopes are slow, over traces written as text. */
 #include "analysis_text.h"
 
+#include "analyze/whatif.h"
+
 #define WAITS "meta {\"argv\": [\"serve\"], \"perf\": \"ok\", \"waits\": true, \"budget_pct\": 5, \"host\": \"h\"}\n"
 #define PROGRAM \
 	"p1 pid=100 root traced python end=10s status=0 argv serve\n" \
@@ -393,6 +395,62 @@ static void scopes_around_a_loss_are_left_out(void **state)
 	isc_analysis_free(a);
 }
 
+static isc_text text(const char *words)
+{
+	return (isc_text){words, strlen(words)};
+}
+
+static void what_is_not_waited_for_is_saved(void **state)
+{
+	isc_analysis *a = requests(wait_for_a_lock);
+	isc_analysis_frame where = {.name = text("answer"), .file = text("/a/m.py"), .line = 7};
+	isc_text request = text("request"), nothing = text("nothing");
+
+	(void)state;
+	/* 20 ms in four of forty. */
+	assert_near(isc_whatif_bound(a, &request, ISC_STATE_LOCK_WAIT, NULL), 2000);
+	assert_near(isc_whatif_bound(a, &request, ISC_STATE_LOCK_WAIT, &where), 2000);
+	assert_near(isc_whatif_bound(a, &request, ISC_STATE_SLEEP, NULL), 0);
+	/* The function has its own 10 ms too, which is all there is. */
+	assert_near(isc_whatif_function(a, &request, &where), 12000);
+	where.line = 8;
+	assert_near(isc_whatif_bound(a, &request, ISC_STATE_LOCK_WAIT, &where), 0);
+	assert_true(isc_whatif_bound(a, &nothing, ISC_STATE_LOCK_WAIT, NULL) < 0);
+	isc_analysis_free(a);
+}
+
+/* Two parts run at once, of 28 and 8 ms; without the 20 ms that one of them waits, 20 are saved: more than its
+ * part in the sum of both. */
+static void one_of_two_that_run_at_once_may_save_all_of_its_time(void **state)
+{
+	static struct script s;
+	isc_text request = text("request");
+	isc_analysis *a;
+
+	(void)state;
+	s = (struct script){.at = 10};
+	say(&s, "%s", WAITS PROGRAM "t3 p1 tid=102 name=other end=10s\n");
+	for (int i = 1; i <= 10; i++) {
+		int id = i * 3;
+
+		say(&s, "t1 %dms task Task-%d\nt1 %dms span_enter request %d\n", s.at, i, s.at, id);
+		say(&s, "t1 %dms task none\n", s.at);
+		say(&s, "t2 %dms span_enter fetch %d %d\n", s.at, id + 1, id);
+		say(&s, "t2 %dms wait_exit recv 20ms 0 \"get /a/m.py 9 9\"\n", s.at + 20);
+		say(&s, "t2 %dms span_exit fetch %d 28ms\n", s.at + 28, id + 1);
+		say(&s, "t3 %dms span_enter fetch %d %d\nt3 %dms span_exit fetch %d 8ms\n", s.at, id + 2, id, s.at + 8,
+		    id + 2);
+		say(&s, "t1 %dms wait_exit epoll 28ms\nt1 %dms task Task-%d\n", s.at + 28, s.at + 28, i);
+		say(&s, "t1 %dms span_exit request %d 28ms\nt1 %dms task none\n", s.at + 28, id, s.at + 28);
+		s.at += 30;
+	}
+	say(&s, "end 10s status=0\n");
+	a = analysis_of(s.text);
+	assert_near(isc_whatif_bound(a, &request, ISC_STATE_IO_WAIT, NULL), 20000);
+	adds_up(&scope_of(a, "request")->all);
+	isc_analysis_free(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -408,6 +466,8 @@ int main(void)
 		cmocka_unit_test(waiting_for_another_thread_is_what_that_did),
 		cmocka_unit_test(a_loop_that_others_have_is_named),
 		cmocka_unit_test(scopes_around_a_loss_are_left_out),
+		cmocka_unit_test(what_is_not_waited_for_is_saved),
+		cmocka_unit_test(one_of_two_that_run_at_once_may_save_all_of_its_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
