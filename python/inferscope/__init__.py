@@ -21,6 +21,7 @@ except ImportError:  # not built for this Python, or the runtime of another vers
 
 __version__ = "0.1.0"
 __all__ = [
+    "BottleneckAnalyzer",
     "CPUProfiler",
     "CpuCollector",
     "Error",
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
     from inferscope._errors import Error
     from inferscope._offline import TraceBuffer
+    from inferscope.analysis import BottleneckAnalyzer
     from inferscope.cpu import CpuCollector, State
     from inferscope.profiler import Profiler
     from inferscope.report import ReportGenerator
@@ -55,6 +57,7 @@ del TYPE_CHECKING
 
 # Where the other names come from.
 _HOMES = {
+    "BottleneckAnalyzer": "analysis",
     "CPUProfiler": "sampling",
     "CpuCollector": "cpu",
     "Error": "_errors",

@@ -56,3 +56,6 @@ def align(
     events: list[dict[str, Any]], readings: list[Any], margin_us: float
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Events of GPUs on the clock of the CPU."""
+
+def judge(path: str | PathLike[str], rules: str | None) -> str:
+    """The JSON report on a trace of ours or of another tool."""

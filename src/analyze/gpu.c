@@ -259,6 +259,8 @@ static void add_devices(struct reading *r)
 			const isc_clock_stats *s = isc_clock_sync_stats(d->sync);
 
 			isc_timeline_device_synced(r->t, device, s->method, s->error_ns);
+		} else if (d->told != NULL) {
+			isc_timeline_device_synced(r->t, device, ISC_CLOCK_CAUSALITY, d->told_error_ns);
 		}
 	}
 }

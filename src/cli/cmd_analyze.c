@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analyze/rules_file.h"
 #include "cli/commands.h"
 #include "cli/ending.h"
 #include "cli/moment.h"
@@ -24,6 +25,8 @@ struct arguments {
 	char *inputs[INPUTS_MAX];
 	size_t input_count;
 	isc_report_request request;
+	const char *rules_path; /* NULL: the built-in rules */
+	isc_rules rules;
 };
 
 static isc_status take_option(void *self, const isc_option *option, const char *value, isc_error *err)
@@ -41,6 +44,8 @@ static isc_status take_option(void *self, const isc_option *option, const char *
 		return isc_moment_parse(option, value, &r->options.from_us, err);
 	else if (strcmp(option->name, "to") == 0)
 		return isc_moment_parse(option, value, &r->options.to_us, err);
+	else if (strcmp(option->name, "rules-file") == 0)
+		args->rules_path = value;
 	else if (strcmp(option->name, "force") == 0)
 		r->force = true;
 	else
@@ -94,14 +99,22 @@ static isc_status read_settings(isc_report_request *r, isc_error *err)
 	return st;
 }
 
-static int analyze(isc_report_request *r)
+static int analyze(struct arguments *args)
 {
+	isc_report_request *r = &args->request;
 	bool damaged, opened;
 	isc_error err;
 	isc_status st;
 
 	isc_ending_tidies_up();
+	isc_rules_init(&args->rules);
 	st = read_settings(r, &err);
+	if (st == ISC_OK && args->rules_path != NULL) {
+		st = isc_rules_read(&args->rules, args->rules_path, &err);
+		if (st != ISC_OK)
+			return isc_cli_fail(&err, st == ISC_ERR_NOMEM ? ISC_EXIT_FAILED : ISC_EXIT_USAGE);
+		r->options.rules = &args->rules;
+	}
 	if (st == ISC_OK)
 		st = isc_report_request_open(r, &err);
 	if (st != ISC_OK)
@@ -142,6 +155,7 @@ int cmd_analyze(int argc, char **argv)
 		{"scope", "NAME", "look only inside this scope", 0, false},
 		{"from", "T", "look only from this time on: seconds, or 200ms, or 1500us", 0, false},
 		{"to", "T", "look only up to this time", 0, false},
+		{"rules-file", "RULES.yaml", "change, add and switch off rules of the verdict", 0, false},
 		{"force", NULL, "replace a file that is not a report of ours", 0, false},
 		{"quiet", NULL, "print no summary", 0, false},
 	};
@@ -172,5 +186,5 @@ int cmd_analyze(int argc, char **argv)
 	if (refuse_several(&args, &err) != ISC_OK)
 		return isc_cli_fail(&err, ISC_EXIT_USAGE);
 	choose_path(&args);
-	return analyze(&args.request);
+	return analyze(&args);
 }

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/selftest.h"
 #include "session/probe.h"
 #include "session/session.h"
 
@@ -76,50 +77,65 @@ static bool look_at_everything(const isc_settings *settings)
 	return possible;
 }
 
-static isc_status take_python(void *self, const isc_option *option, const char *value, isc_error *err)
+typedef struct asked {
+	isc_settings settings;
+	bool selftest;
+} asked;
+
+static isc_status take_option(void *self, const isc_option *option, const char *value, isc_error *err)
 {
-	isc_settings *settings = self;
+	asked *a = self;
 	isc_origin origin = {ISC_ORIGIN_OPTION, 0, false};
 
-	(void)option;
-	return isc_settings_set(settings, isc_settings_find("python"), value, origin, err);
+	if (value != NULL)
+		return isc_settings_set(&a->settings, isc_settings_find(option->name), value, origin, err);
+	a->selftest = true;
+	return ISC_OK;
 }
 
 int cmd_doctor(int argc, char **argv)
 {
-	static const isc_option table[] = {{"python", "PATH", "the interpreter to look at", 0, false}};
+	static const isc_option table[] = {
+		{"python", "PATH", "the interpreter to look at", 0, false},
+		{"gpu-selftest", NULL, "run kernels and copies on every CUDA device: is each one recorded?", 0, false},
+	};
 	const isc_options options = {
 		.command = "doctor",
 		.arguments = "",
 		.about = "Say what can be recorded here, what cannot, why, and the command that would change it.",
 		.table = table,
-		.count = 1,
-		.option = take_python,
+		.count = sizeof(table) / sizeof(table[0]),
+		.option = take_option,
 	};
-	isc_settings settings;
+	asked asked_for = {.selftest = false};
+	isc_settings *settings = &asked_for.settings;
 	isc_error err;
 	bool helped, possible = false;
 	int code = ISC_EXIT_OK;
 
-	if (isc_settings_init(&settings, &err) != ISC_OK)
+	if (argc == 2 && strcmp(argv[1], ISC_SELFTEST_WORK) == 0)
+		return isc_selftest_work();
+	if (isc_settings_init(settings, &err) != ISC_OK)
 		return isc_cli_fail(&err, ISC_EXIT_FAILED);
-	if (isc_options_parse(&options, argc, argv, &settings, &helped, &err) != ISC_OK) {
+	if (isc_options_parse(&options, argc, argv, &asked_for, &helped, &err) != ISC_OK) {
 		code = isc_cli_fail(&err, ISC_EXIT_USAGE);
 		helped = true;
 	}
-	if (!helped) {
-		isc_status st = isc_settings_load(&settings, NULL, environ, &err);
+	if (!helped && asked_for.selftest) {
+		code = isc_selftest_run();
+	} else if (!helped) {
+		isc_status st = isc_settings_load(settings, NULL, environ, &err);
 
-		for (size_t i = 0; i < settings.notes.count; i++)
-			isc_log_write(&isc_cli_log, ISC_LOG_WARN, "%s", settings.notes.item[i]);
+		for (size_t i = 0; i < settings->notes.count; i++)
+			isc_log_write(&isc_cli_log, ISC_LOG_WARN, "%s", settings->notes.item[i]);
 		/* A wrong file stops `run`, but not the doctor. */
 		print_line(st == ISC_OK ? "ok" : "missing", "settings",
 			   st == ISC_OK ? "inferscope config show" : err.what);
 		if (st != ISC_OK && err.hint[0])
 			print_line("", "", err.hint);
-		possible = look_at_everything(&settings) && st == ISC_OK;
+		possible = look_at_everything(settings) && st == ISC_OK;
 		code = possible ? ISC_EXIT_OK : ISC_EXIT_FAILED;
 	}
-	isc_settings_fini(&settings);
+	isc_settings_fini(settings);
 	return code;
 }

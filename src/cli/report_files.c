@@ -205,6 +205,7 @@ static isc_status analyse_foreign(const isc_report_request *r, isc_bar *bar, isc
 					      .from_us = r->options.from_us,
 					      .to_us = r->options.to_us,
 					      .margin_us = r->margin_us,
+					      .rules = r->options.rules,
 					      .lanes = has_page(r),
 					      .progress = step_bar,
 					      .progress_self = bar};

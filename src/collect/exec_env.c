@@ -35,6 +35,10 @@ static list lists[] = {
 #define SESSION_NAME ISC_SESSION_VARIABLE "="
 static char session[sizeof(SESSION_NAME) + PATH_MAX];
 
+/* What the CUDA driver loads; empty: not ours, or nothing. */
+#define CUDA_NAME ISC_CUDA_VARIABLE "="
+static char cuda[sizeof(CUDA_NAME) + PATH_MAX];
+
 /* What brings us into Python lies beside us, in every layout and behind the links
  * of a session folder. */
 #define INJECT_NAME "_inject"
@@ -71,6 +75,17 @@ static void note_inject(const char *library)
 	note_path(PYTHON, folder, strlen(folder));
 }
 
+static void note_cuda(const char *path)
+{
+	static const char ours[] = "/" ISC_CUDA_LIBRARY;
+	size_t len = path != NULL ? strlen(path) : 0;
+
+	if (len < sizeof(ours) || len >= PATH_MAX || strcmp(path + len - (sizeof(ours) - 1), ours) != 0)
+		return;
+	memcpy(cuda, CUDA_NAME, strlen(CUDA_NAME));
+	memcpy(cuda + strlen(CUDA_NAME), path, len + 1);
+}
+
 void isc_exec_env_init(void)
 {
 	const char *folder = getenv(ISC_SESSION_VARIABLE);
@@ -84,6 +99,7 @@ void isc_exec_env_init(void)
 		return;
 	note_path(PRELOAD, self.dli_fname, strlen(self.dli_fname));
 	note_inject(self.dli_fname);
+	note_cuda(getenv(ISC_CUDA_VARIABLE));
 	memcpy(session, SESSION_NAME, name_len);
 	memcpy(session + name_len, folder, strlen(folder) + 1);
 }
@@ -190,7 +206,7 @@ static void build_list(isc_exec_env *out, const list *l, const char *entry, bool
 
 void isc_exec_env_build(isc_exec_env *out, char *const env[], bool with)
 {
-	bool seen_preload = false, seen_session = false;
+	bool seen_preload = false, seen_session = false, seen_cuda = false;
 
 	out->entries = 0;
 	out->text_bytes = 0;
@@ -213,6 +229,13 @@ void isc_exec_env_build(isc_exec_env *out, char *const env[], bool with)
 				out->changed = true;
 		} else if (starts_with(env[i], SAVED_NAME)) {
 			out->changed = true;
+		} else if (starts_with(env[i], CUDA_NAME)) {
+			/* Another tool's stays. */
+			seen_cuda = true;
+			if (with || strcmp(env[i], cuda) != 0)
+				add_entry(out, env[i]);
+			else
+				out->changed = true;
 		} else {
 			add_entry(out, env[i]);
 		}
@@ -221,6 +244,10 @@ void isc_exec_env_build(isc_exec_env *out, char *const env[], bool with)
 		add_in_front(out, PRELOAD, "");
 	if (with && !seen_session) {
 		add_entry(out, session);
+		out->changed = true;
+	}
+	if (with && !seen_cuda && cuda[0] != '\0') {
+		add_entry(out, cuda);
 		out->changed = true;
 	}
 	add_entry(out, NULL);

@@ -4,6 +4,7 @@
  *	LD_PRELOAD		our path, in front of whatever else is there
  *	PYTHONPATH		without the folder that brings us into Python (see inject.h)
  *	INFERSCOPE_SESSION	the session
+ *	CUDA_INJECTION64_PATH	what the CUDA driver loads, if that is ours
  *
  * They are noted once, when the library is loaded.  Between vfork and exec
  * nothing may be allocated or left behind, so the caller brings the memory:

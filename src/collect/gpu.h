@@ -55,6 +55,9 @@ ISC_API bool isc_rt_gpu_enter(isc_rt_gpu_spot *spot);
 ISC_API void isc_rt_gpu_leave(const isc_rt_gpu_spot *spot, uint32_t name, enum isc_gpu_role role, bool holds,
 			      const isc_gpu_called *call);
 
+/* What is done before a profiler of the program's own subscribes to CUPTI; NULL: nothing.  Not signal-safe. */
+ISC_API void isc_rt_gpu_rival(void (*come)(void));
+
 /* What a library tells of itself. */
 ISC_API void isc_rt_gpu_call(uint32_t name, uint16_t arg, const isc_gpu_called *call);
 ISC_API void isc_rt_gpu_work(uint32_t name, uint16_t arg, const isc_gpu_work *work);

@@ -289,6 +289,8 @@ static PyMethodDef methods[] = {
 	{"copy", offline_copy, METH_VARARGS, PyDoc_STR("copy(path, to, force)\n--\n\nA copy of a trace.")},
 	{"align", isc_offline_align, METH_VARARGS,
 	 PyDoc_STR("align(events, readings, margin_us)\n--\n\nEvents of GPUs on the clock of the CPU.")},
+	{"judge", isc_offline_judge, METH_VARARGS,
+	 PyDoc_STR("judge(path, rules)\n--\n\nThe JSON report on a trace of ours or of another tool.")},
 	{NULL, NULL, 0, NULL},
 };
 

@@ -6,6 +6,7 @@
  *	offline.c	the module: events, reports and copies of a trace
  *	offline_event.c	an event as a dictionary
  *	offline_align.c	events of GPUs on the clock of the CPU
+ *	offline_judge.c	the verdict on any trace
  *	offline_sample.c	a sample as one
  *	trace_buffer.c	TraceBuffer
  *
@@ -42,6 +43,9 @@ PyObject *isc_event_make(isc_event_maker *m, const isc_excerpt *spans, const isc
 
 /* align(events, readings, margin_us): the events, and what is known of the clock. */
 PyObject *isc_offline_align(PyObject *module, PyObject *args);
+
+/* judge(path, rules): the JSON report on a trace, with rules as YAML text or None. */
+PyObject *isc_offline_judge(PyObject *module, PyObject *args);
 
 /* render(json, format, events): a report from the text of a JSON report. */
 PyObject *isc_offline_render(PyObject *module, PyObject *args);

@@ -1,6 +1,8 @@
 #include "session/environment.h"
 
+#include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -109,4 +111,26 @@ char **isc_parts_environment(const char *session_folder, const char *preload, co
 	}
 	env[used] = NULL;
 	return env;
+}
+
+static bool is_cuda_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return strcmp(slash != NULL ? slash + 1 : path, ISC_CUDA_LIBRARY) == 0;
+}
+
+bool isc_parts_cuda(const char *folder)
+{
+	const char *theirs = getenv(ISC_CUDA_VARIABLE);
+	char path[PATH_MAX];
+
+	if (theirs != NULL && theirs[0] != 0 && !is_cuda_part(theirs))
+		return folder == NULL;
+	if (theirs != NULL)
+		unsetenv(ISC_CUDA_VARIABLE);
+	if (folder == NULL || snprintf(path, sizeof(path), "%s/" ISC_CUDA_LIBRARY, folder) >= (int)sizeof(path) ||
+	    access(path, R_OK) != 0)
+		return true;
+	return setenv(ISC_CUDA_VARIABLE, path, 1) == 0;
 }

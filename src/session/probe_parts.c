@@ -1,10 +1,13 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/output.h"
+#include "runtime/layout.h"
+#include "session/cuda_driver.h"
 #include "session/probe.h"
 #include "trace/format.h"
 
@@ -56,7 +59,7 @@ static const struct collector {
 	{"system calls", false},
 	{"waits", true},
 	{"garbage collection", true},
-	{"GPU work", false},
+	{"GPU work", true},
 };
 
 /* "A, B, C" of those that are built, or are not; how many. */
@@ -108,30 +111,28 @@ void isc_probe_python(const isc_probe_context *context, isc_probe_result *out)
 	}
 }
 
-/* Looked for, not loaded: its initialiser may run for seconds. */
 void isc_probe_gpu(const isc_probe_context *context, isc_probe_result *out)
 {
-	static const char *const places[] = {
-		"/usr/lib/x86_64-linux-gnu/libcuda.so.1",
-		"/usr/lib/aarch64-linux-gnu/libcuda.so.1",
-		"/usr/lib64/libcuda.so.1",
-		"/usr/lib/libcuda.so.1",
-		"/usr/lib/wsl/lib/libcuda.so.1",
-		"/usr/local/nvidia/lib64/libcuda.so.1",
-		"/usr/local/cuda/compat/libcuda.so.1",
-		"/run/opengl-driver/lib/libcuda.so.1",
-		"/dev/nvidiactl",
-	};
+	const char *other = getenv(ISC_CUDA_VARIABLE);
+	char part[1200], driver[300];
+	isc_parts parts = {0};
 
 	(void)context;
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		if (access(places[i], F_OK) == 0) {
-			isc_probe_say(out, ISC_PROBE_LIMITED,
-				      "a CUDA driver is here (%s); this version does not record GPU work", places[i]);
-			return;
-		}
+	isc_parts_find(&parts, NULL);
+	snprintf(part, sizeof(part), "%.1000s/" ISC_CUDA_LIBRARY, parts.folder);
+	if (!isc_cuda_driver_find(driver, sizeof(driver))) {
+		isc_probe_say(out, ISC_PROBE_MISSING, "no CUDA driver here");
+	} else if (access(part, R_OK) != 0) {
+		isc_probe_say(out, ISC_PROBE_LIMITED, "a CUDA driver is here (%s), and " ISC_CUDA_LIBRARY " is not",
+			      driver);
+		isc_probe_fix(out, "install the package again");
+	} else if (other != NULL && other[0] != 0 && strstr(other, ISC_CUDA_LIBRARY) == NULL) {
+		isc_probe_say(out, ISC_PROBE_LIMITED, "a CUDA driver is here (%s), and loads another tool", driver);
+		isc_probe_fix(out, "unset " ISC_CUDA_VARIABLE);
+	} else {
+		isc_probe_say(out, ISC_PROBE_OK,
+			      "a CUDA driver is here (%s); inferscope doctor --gpu-selftest tries it", driver);
 	}
-	isc_probe_say(out, ISC_PROBE_MISSING, "no CUDA driver here; this version does not record GPU work");
 }
 
 void isc_probe_trace(const isc_probe_context *context, isc_probe_result *out)

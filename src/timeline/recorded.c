@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/hashmap.h"
+#include "timeline/told.h"
 
 /* Of one device; more only make a bound better that is good already. */
 #define READINGS_MOST (1u << 20)
@@ -35,6 +36,7 @@ struct isc_recorded {
 	isc_hashmap call_of;   /* correlation and process -> place + 1 */
 	struct call *calls;
 	size_t call_count, call_room;
+	isc_told *told;
 };
 
 static isc_status no_memory(isc_error *err)
@@ -127,6 +129,11 @@ static bool note_work(isc_recorded *r, const isc_event *ev, const isc_gpu_work *
 
 	if (d != NULL && ISC_GPU_ARG_TIME(ev->arg) == ISC_GPU_TIME_DEVICE && work->end != 0)
 		d->own = true;
+	if (d != NULL && d->told == NULL && ISC_GPU_ARG_TIME(ev->arg) == ISC_GPU_TIME_MONOTONIC && work->end != 0 &&
+	    ISC_GPU_ARG_WHAT(ev->arg) < ISC_JOB_SYNC) {
+		d->told = isc_causality_new(bound_ns(isc_trace_header(r->trace)->start_ns));
+		failed = d->told == NULL;
+	}
 	return !failed;
 }
 
@@ -218,6 +225,41 @@ static isc_status compare_all(isc_recorded *r, isc_error *err)
 	return good ? ISC_OK : no_memory(err);
 }
 
+/* ---- clocks that a library has turned into the host's ---- */
+
+static isc_causality *told_of(void *self, uint32_t process, uint32_t id)
+{
+	isc_recorded_device *d = device_of(self, process, id);
+
+	return d != NULL ? d->told : NULL;
+}
+
+/* What is bounded by less than the margin, or cannot be right as it is. */
+static isc_status fit_told(isc_recorded *r, int64_t margin_ns, isc_error *err)
+{
+	bool any = false;
+	isc_status st;
+
+	for (size_t i = 0; i < r->count; i++)
+		any |= r->devices[i].told != NULL;
+	if (!any)
+		return ISC_OK;
+	st = isc_told_new(r->trace, told_of, r, &r->told, err);
+	for (size_t i = 0; i < r->count && st == ISC_OK; i++) {
+		isc_recorded_device *d = &r->devices[i];
+		const isc_causality_stats *stats = d->told != NULL ? isc_causality_fit(d->told) : NULL;
+
+		if (stats == NULL)
+			continue;
+		d->told_error_ns = stats->error_ns;
+		if (stats->bounded && (stats->off || stats->error_ns <= margin_ns))
+			continue;
+		isc_causality_free(d->told);
+		d->told = NULL;
+	}
+	return st;
+}
+
 /* ---- making ---- */
 
 /* Devices of OpenCL are counted from 0 too: where there are others they come behind those. */
@@ -299,6 +341,8 @@ isc_status isc_recorded_new(isc_trace *trace, int64_t margin_ns, isc_recorded **
 	if (st == ISC_OK)
 		st = fit(r, margin_ns, err);
 	if (st == ISC_OK)
+		st = fit_told(r, margin_ns, err);
+	if (st == ISC_OK)
 		*out = r;
 	else
 		isc_recorded_free(r);
@@ -309,8 +353,11 @@ void isc_recorded_free(isc_recorded *r)
 {
 	if (r == NULL)
 		return;
-	for (size_t i = 0; i < r->count; i++)
+	for (size_t i = 0; i < r->count; i++) {
 		isc_clock_sync_free(r->devices[i].sync);
+		isc_causality_free(r->devices[i].told);
+	}
+	isc_told_free(r->told);
 	for (size_t i = 0; r->readings != NULL && i < DEVICES_MOST; i++)
 		free(r->readings[i].at);
 	free(r->readings);
@@ -354,6 +401,16 @@ static const isc_recorded_device *known_device(const isc_recorded *r, uint32_t p
 	return place != NULL && *place != 0 ? &r->devices[*place - 1] : NULL;
 }
 
+static void turn_told(const isc_recorded *r, const isc_event *ev, isc_recorded_item *out)
+{
+	int64_t start = bound_ns(out->start_ns), dur = bound_ns(out->end_ns - out->start_ns), called;
+
+	if (!isc_told_called(r->told, ev->process, out->correlation, &called))
+		called = start;
+	out->start_ns = to_unsigned(isc_causality_place(out->device->told, called, start, &out->error_ns));
+	out->end_ns = out->start_ns + (uint64_t)dur;
+}
+
 bool isc_recorded_work(const isc_recorded *r, const isc_event *ev, isc_recorded_item *out)
 {
 	unsigned time = ISC_GPU_ARG_TIME(ev->arg);
@@ -377,8 +434,11 @@ bool isc_recorded_work(const isc_recorded *r, const isc_event *ev, isc_recorded_
 	/* No time stamp, or none that can be: told of, and without times. */
 	if (w.end < w.start || w.end == 0)
 		return true;
-	if (host_time(r, time, w.start, w.end, out))
+	if (host_time(r, time, w.start, w.end, out)) {
+		if (time == ISC_GPU_TIME_MONOTONIC && out->job < ISC_JOB_SYNC && out->device->told != NULL)
+			turn_told(r, ev, out);
 		return true;
+	}
 	if (time != ISC_GPU_TIME_DEVICE || out->device->sync == NULL)
 		return false;
 	out->start_ns =

@@ -8,6 +8,7 @@
 #ifndef ISC_TIMELINE_RECORDED_H
 #define ISC_TIMELINE_RECORDED_H
 
+#include "timeline/causality.h"
 #include "timeline/clock_sync.h"
 #include "trace/frame.h"
 #include "trace/gpu.h"
@@ -24,6 +25,8 @@ typedef struct isc_recorded_device {
 	uint64_t read;	   /* how often that was read */
 	uint64_t compared; /* if never: work that was compared with its call */
 	isc_clock_sync *sync;
+	isc_causality *told; /* of work in times of the host: how well its library made them; NULL: not known */
+	int64_t told_error_ns;
 } isc_recorded_device;
 
 typedef struct isc_recorded_item {

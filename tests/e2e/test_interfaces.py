@@ -192,6 +192,7 @@ RAISED = {
     ("CPUProfiler", "ValueError"): "inferscope.CPUProfiler(interval_us=1)",
     ("ReportGenerator", "TypeError"): "inferscope.ReportGenerator([])",
     ("TimelineMerger", "ValueError"): "inferscope.TimelineMerger([], margin_us=-1)",
+    ("BottleneckAnalyzer", "inferscope.Error"): "inferscope.BottleneckAnalyzer('/nonexistent.isc').analyze()",
 }
 
 

@@ -203,6 +203,9 @@ static void check_reports(const isc_analysis *a)
 	require(isc_report_write(a, ISC_REPORT_MARKDOWN, &text, NULL) == ISC_OK, "no Markdown", &text);
 	check_text(&text);
 	isc_buffer_clear(&text);
+	require(isc_report_write(a, ISC_REPORT_HTML, &text, NULL) == ISC_OK, "no page", &text);
+	require(isc_report_is_ours(text.data, text.len), "a page without its mark", &text);
+	isc_buffer_clear(&text);
 	require(isc_report_summary(a, "r", "t", &text, NULL) == ISC_OK, "no summary", &text);
 	check_text(&text);
 	for (size_t i = 0; i < text.len; i++)

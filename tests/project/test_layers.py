@@ -22,6 +22,7 @@ ALLOWED = {
     "export": {"timeline", "trace", "base"},
     "runtime": {"base"},
     "collect": {"runtime", "base"},
+    "cuda": {"collect/gpu.h", "runtime", "base"},
     "opencl": {"collect/gpu.h", "runtime", "base"},
     "symbol": {"base"},
     "profiler": {"runtime", "symbol", "base"},

@@ -175,6 +175,29 @@ static void the_way_into_python_stays_in_the_program_that_opened_it(void **state
 	free(preload);
 }
 
+#define CUDA "CUDA_INJECTION64_PATH=/p/libinferscope_cuda.so"
+
+/* The last one: from here on the variable is noted. */
+static void what_the_cuda_driver_loads_goes_with_us(void **state)
+{
+	char *preload = entry("LD_PRELOAD=@");
+
+	(void)state;
+	check(ENV(preload, (char *)SESSION, (char *)CUDA), true, "LD_PRELOAD=@|" SESSION "|" CUDA " (unchanged)");
+	check(ENV((char *)CUDA), false, "CUDA_INJECTION64_PATH=/p/libinferscope_cuda.so (unchanged)");
+	setenv("CUDA_INJECTION64_PATH", "/other/tool.so", 1);
+	isc_exec_env_init();
+	check(ENV(preload, (char *)SESSION), true, "LD_PRELOAD=@|" SESSION " (unchanged)");
+	setenv("CUDA_INJECTION64_PATH", "/p/libinferscope_cuda.so", 1);
+	isc_exec_env_init();
+	check(ENV(preload, (char *)SESSION), true, "LD_PRELOAD=@|" SESSION "|" CUDA);
+	check(ENV((char *)"A=1", (char *)CUDA), false, "A=1");
+	check(ENV((char *)"CUDA_INJECTION64_PATH=/other.so", preload, (char *)SESSION), true,
+	      "CUDA_INJECTION64_PATH=/other.so|LD_PRELOAD=@|" SESSION " (unchanged)");
+	check(ENV((char *)"CUDA_INJECTION64_PATH=/other.so"), false, "CUDA_INJECTION64_PATH=/other.so (unchanged)");
+	free(preload);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -186,11 +209,13 @@ int main(void)
 		cmocka_unit_test(every_double_of_a_variable_is_treated),
 		cmocka_unit_test(another_session_is_known_and_kept),
 		cmocka_unit_test(the_way_into_python_stays_in_the_program_that_opened_it),
+		cmocka_unit_test(what_the_cuda_driver_loads_goes_with_us),
 	};
 	isc_exec_env e = {NULL, NULL, 0, 0, false};
 	char *text, *vector[8];
 
 	setenv("INFERSCOPE_SESSION", "/run/s", 1);
+	unsetenv("CUDA_INJECTION64_PATH");
 	isc_exec_env_init();
 	if (!isc_exec_env_ready() || !isc_exec_env_reachable())
 		return 1;

@@ -301,6 +301,38 @@ static void the_environment_is_ours_with_the_session_in_front(void **state)
 	free(env);
 }
 
+static void the_part_for_cuda_is_named_unless_another_tool_is(void **state)
+{
+	char folder[] = "/tmp/isc-parts-XXXXXX", path[64];
+	FILE *made;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/libinferscope_cuda.so", folder);
+	unsetenv("CUDA_INJECTION64_PATH");
+	/* It is not there: nothing is named. */
+	assert_true(isc_parts_cuda(folder));
+	assert_null(getenv("CUDA_INJECTION64_PATH"));
+	made = fopen(path, "we");
+	assert_non_null(made);
+	fclose(made);
+	assert_true(isc_parts_cuda(folder));
+	assert_string_equal(getenv("CUDA_INJECTION64_PATH"), path);
+	/* Of an outer session: replaced, and taken out when it is not wanted. */
+	setenv("CUDA_INJECTION64_PATH", "/outer/libinferscope_cuda.so", 1);
+	assert_true(isc_parts_cuda(folder));
+	assert_string_equal(getenv("CUDA_INJECTION64_PATH"), path);
+	assert_true(isc_parts_cuda(NULL));
+	assert_null(getenv("CUDA_INJECTION64_PATH"));
+	setenv("CUDA_INJECTION64_PATH", "/opt/tool.so", 1);
+	assert_false(isc_parts_cuda(folder));
+	assert_true(isc_parts_cuda(NULL));
+	assert_string_equal(getenv("CUDA_INJECTION64_PATH"), "/opt/tool.so");
+	unsetenv("CUDA_INJECTION64_PATH");
+	unlink(path);
+	rmdir(folder);
+}
+
 int main(void)
 {
 #define IN_A_TREE(test) cmocka_unit_test_setup_teardown(test, fresh, gone)
@@ -314,6 +346,7 @@ int main(void)
 		IN_A_TREE(an_environment_sees_its_base_only_when_it_says_so),
 		IN_A_TREE(a_package_is_found_in_the_user_site),
 		IN_A_TREE(the_environment_is_ours_with_the_session_in_front),
+		cmocka_unit_test(the_part_for_cuda_is_named_unless_another_tool_is),
 	};
 
 	return cmocka_run_group_tests_name("parts", tests, NULL, NULL);

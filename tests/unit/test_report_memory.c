@@ -22,8 +22,8 @@
 	"t4 " to "ms task T" id "\nt4 " to "ms span_exit step " id " " to "us\nt4 " to "ms task none\n"
 #define REQUESTS(at) \
 	REQUEST(at ".1", at ".12", at "1") \
-	REQUEST(at ".2", at ".22", at "2") REQUEST(at ".3", at ".32", at "3") REQUEST(at ".4", at ".42", at "4") \
-		REQUEST(at ".5", at ".52", at "5")
+	REQUEST(at ".2", at ".22", at "2") \
+	REQUEST(at ".3", at ".32", at "3") REQUEST(at ".4", at ".42", at "4") REQUEST(at ".5", at ".52", at "5")
 
 static const char trace_as_text[] =
 	"meta {\"argv\": [\"serve\", \"x\"], \"host\": \"h\", \"python\": \"3\", \"labels\": {\"a\": \"b\"}, \"perf\": "

@@ -1,0 +1,14 @@
+/*
+ * cuda_driver.h - is there a CUDA driver for programs that are started here?
+ */
+#ifndef ISC_SESSION_CUDA_DRIVER_H
+#define ISC_SESSION_CUDA_DRIVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Looked for where drivers are, on LD_LIBRARY_PATH and in what the loader knows; not loaded, for its initialiser may
+ * run for seconds.  out: where. */
+bool isc_cuda_driver_find(char *out, size_t room);
+
+#endif
