@@ -28,6 +28,11 @@ static void add_cost(isc_buffer *out, yyjson_val *overhead)
 	begin_cell(out, measured >= 0 && (budget < 0 || measured <= budget), "Tracing cost");
 	isc_buffer_text(out, measured >= 0 ? isc_units_percent(&u, measured) : "not known");
 	isc_buffer_text(out, "</b><span>");
+	if (measured < 0 && budget < 0) {
+		isc_buffer_text(out, "the trace does not tell what recording it cost");
+		end_cell(out);
+		return;
+	}
 	if (budget >= 0)
 		isc_buffer_format(out, "of a budget of %s; ", isc_units_percent(&u, budget));
 	else

@@ -296,10 +296,12 @@ void isc_html_suggestions(isc_buffer *out, yyjson_val *report)
 
 	if (yyjson_arr_size(list) == 0 && !why)
 		return;
-	isc_buffer_text(out, "<div class=\"vgrid\"><div>");
-	if (yyjson_arr_size(list) > 0)
+	isc_buffer_text(out,
+			yyjson_arr_size(list) > 0 ? "<div class=\"vgrid\"><div>" : "<div class=\"vgrid one\"><div>");
+	if (yyjson_arr_size(list) > 0) {
 		add_suggestions(out, list, whole);
-	isc_buffer_text(out, "</div><div>");
+		isc_buffer_text(out, "</div><div>");
+	}
 	add_why(out, verdict);
 	isc_buffer_text(out, "</div></div>\n");
 }

@@ -198,6 +198,18 @@ static void write_facts(const isc_analysis *a, isc_buffer *out)
 	isc_buffer_format(&t.text, "%s, %s to %s", a->why, isc_units_time(&u, a->from_us),
 			  isc_units_time(&v, a->to_us));
 	isc_grid_end(&t);
+	if (a->window.judged_us > 0 && a->window.why != NULL) {
+		isc_grid_cell(&t, "judged");
+		isc_text_markdown(&t.text, a->window.why, strlen(a->window.why), NAME_MAX_LEN);
+		isc_buffer_format(&t.text, ", %s", isc_units_time(&u, a->window.judged_us));
+		if (a->window.start_up_us > 0)
+			isc_buffer_format(&t.text, ", after %s of start-up", isc_units_time(&u, a->window.start_up_us));
+		if (a->window.warm_ups > 0)
+			isc_buffer_format(&t.text, ", without the first %s (%s) as warm-up",
+					  isc_units_count(&u, a->window.warm_ups),
+					  isc_units_time(&v, a->window.warm_up_us));
+		isc_grid_end(&t);
+	}
 	if (a->host.len > 0) {
 		isc_grid_cell(&t, "host");
 		add_name(&t.text, &a->host);

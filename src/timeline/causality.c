@@ -15,10 +15,24 @@ struct bin {
 	int64_t low, high; /* -NONE, NONE: not bounded */
 };
 
+/* And the loosest bounds that there were: of a bin in which the clock jumps nothing else is sure. */
+struct loose {
+	int64_t low, high; /* NONE, -NONE: there were none */
+};
+
+/* What a bin says by itself. */
+struct own {
+	struct bin bounds;
+	bool torn;  /* it contradicts itself: the clock has jumped inside */
+	bool first; /* it contradicts those before it */
+};
+
 struct isc_causality {
 	int64_t begin_ns, width_ns;
 	size_t used; /* bins, up to the last that has something */
 	struct bin *bins;
+	struct loose *loose;
+	struct own *own; /* as long as it is fitted */
 	isc_causality_stats stats;
 };
 
@@ -29,8 +43,9 @@ isc_causality *isc_causality_new(int64_t begin_ns)
 	if (c == NULL)
 		return NULL;
 	c->bins = malloc(BINS * sizeof(*c->bins));
-	if (c->bins == NULL) {
-		free(c);
+	c->loose = malloc(BINS * sizeof(*c->loose));
+	if (c->bins == NULL || c->loose == NULL) {
+		isc_causality_free(c);
 		return NULL;
 	}
 	c->begin_ns = begin_ns;
@@ -43,6 +58,7 @@ void isc_causality_free(isc_causality *c)
 	if (c == NULL)
 		return;
 	free(c->bins);
+	free(c->loose);
 	free(c);
 }
 
@@ -86,6 +102,11 @@ static void widen(isc_causality *c)
 		struct bin second = 2 * i + 1 < c->used ? c->bins[2 * i + 1] : (struct bin){-NONE, NONE};
 
 		c->bins[i] = (struct bin){more(first.low, second.low), less(first.high, second.high)};
+		c->loose[i] = c->loose[2 * i];
+		if (2 * i + 1 < c->used) {
+			c->loose[i].low = less(c->loose[i].low, c->loose[2 * i + 1].low);
+			c->loose[i].high = more(c->loose[i].high, c->loose[2 * i + 1].high);
+		}
 	}
 	c->used = half;
 	c->width_ns *= 2;
@@ -118,11 +139,16 @@ void isc_causality_add(isc_causality *c, int64_t called_ns, int64_t waited_ns, i
 		low = end_ns - waited_ns - drift(more(waited_ns - called_ns, 0));
 	while ((at = place_of(c, called_ns)) >= BINS)
 		widen(c);
-	for (; c->used <= at; c->used++)
+	for (; c->used <= at; c->used++) {
 		c->bins[c->used] = (struct bin){-NONE, NONE};
+		c->loose[c->used] = (struct loose){NONE, -NONE};
+	}
 	b = &c->bins[at];
 	b->high = less(b->high, high);
 	b->low = more(b->low, low);
+	c->loose[at].high = more(c->loose[at].high, high);
+	if (low != -NONE)
+		c->loose[at].low = less(c->loose[at].low, low);
 }
 
 /* Bounds of bins before it hold for this one too, unless they contradict it. */
@@ -136,34 +162,75 @@ static bool carry(struct bin *to, struct bin from, int64_t ns)
 	return true;
 }
 
-static void relax(isc_causality *c)
+static bool agree(struct bin a, struct bin b)
 {
-	struct bin before;
-	size_t first = 0;
+	return a.low <= b.high && b.low <= a.high;
+}
 
-	/* Of one that contradicts itself both hold, each for a part. */
+/* The clock has jumped before this bin; when, only bins that contradict what is now can say.  Between the last of
+ * these and this one both may hold. */
+static void reach_back(isc_causality *c, size_t at, size_t first)
+{
+	struct bin now = c->bins[at], before = c->bins[at - 1];
+
+	/* Work of this bin whose own bounds allow it may have begun before the jump. */
+	if (c->loose[at].low <= before.high && before.low <= c->loose[at].high) {
+		c->bins[at].low = less(now.low, lower(before.low, c->width_ns));
+		c->bins[at].high = more(now.high, later(before.high, c->width_ns));
+	}
+	for (size_t k = at; k > first; k--) {
+		now = (struct bin){lower(now.low, c->width_ns), later(now.high, c->width_ns)};
+		if (c->own[k - 1].torn || !agree(c->own[k - 1].bounds, now))
+			return;
+		c->bins[k - 1].low = less(c->bins[k - 1].low, now.low);
+		c->bins[k - 1].high = more(c->bins[k - 1].high, now.high);
+	}
+}
+
+static void note_own(isc_causality *c)
+{
 	for (size_t i = 0; i < c->used; i++) {
 		struct bin *b = &c->bins[i];
 
 		b->low = lower(b->low, c->width_ns);
 		b->high = later(b->high, c->width_ns);
-		if (b->low > b->high) {
-			*b = (struct bin){b->high, b->low};
-			c->stats.jumps++;
-		}
+		/* Of one that contradicts itself both hold, each for a part. */
+		c->own[i].torn = b->low > b->high;
+		if (c->own[i].torn)
+			*b = (struct bin){lower(c->loose[i].low, c->width_ns), later(c->loose[i].high, c->width_ns)};
+		c->own[i].bounds = *b;
+		c->own[i].first = false;
+		c->stats.jumps += c->own[i].torn;
 	}
+}
+
+static void relax(isc_causality *c)
+{
+	struct bin before;
+	size_t first = 0;
+
+	note_own(c);
 	for (size_t i = 1; i <= c->used; i++) {
-		if (i < c->used && carry(&c->bins[i], c->bins[i - 1], c->width_ns))
+		if (i < c->used && !c->own[i].torn && carry(&c->bins[i], c->bins[i - 1], c->width_ns))
 			continue;
 		/* A stretch without a contradiction has ended: its later bounds hold for its earlier bins. */
 		before = c->bins[i - 1];
-		for (size_t k = i - 1; k > first; k--) {
+		for (size_t k = i - 1; k > first + c->own[first].torn; k--) {
 			carry(&c->bins[k - 1], before, c->width_ns);
 			before = c->bins[k - 1];
 		}
-		c->stats.jumps += i < c->used;
+		if (i < c->used && !c->own[i].torn) {
+			c->own[i].first = true;
+			c->stats.jumps++;
+		}
 		first = i;
 	}
+	first = 0;
+	for (size_t i = 1; i < c->used; i++)
+		if (c->own[i].first) {
+			reach_back(c, i, first);
+			first = i;
+		}
 }
 
 static int64_t off_of(const isc_causality *c, const struct bin *b, int64_t *error_ns)
@@ -186,8 +253,14 @@ static bool contradict(int64_t off, int64_t error, int64_t other, int64_t other_
 
 const isc_causality_stats *isc_causality_fit(isc_causality *c)
 {
-	c->stats = (isc_causality_stats){.bounded = c->used > 0};
+	c->stats = (isc_causality_stats){.bounded = false};
+	c->own = malloc((c->used > 0 ? c->used : 1) * sizeof(*c->own));
+	if (c->own == NULL)
+		return &c->stats;
+	c->stats.bounded = c->used > 0;
 	relax(c);
+	free(c->own);
+	c->own = NULL;
 	for (size_t i = 0; i < c->used; i++)
 		c->stats.off |= c->bins[i].low > 0 || c->bins[i].high < 0;
 	for (size_t i = 0; i < c->used; i++) {
@@ -222,7 +295,8 @@ int64_t isc_causality_place(const isc_causality *c, int64_t called_ns, int64_t s
 	int64_t off = isc_causality_off(c, called_ns, error_ns), then, then_error;
 
 	start_ns = bound(start_ns);
-	if (*error_ns < 0 || start_ns - off <= called_ns)
+	/* Where that is not known to a bin, no bin says more. */
+	if (*error_ns < 0 || *error_ns > c->width_ns || start_ns - off <= called_ns)
 		return start_ns - off;
 	then = isc_causality_off(c, start_ns - off, &then_error);
 	if (contradict(then, then_error, off, *error_ns))

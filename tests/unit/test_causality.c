@@ -60,9 +60,14 @@ static size_t simulate(isc_causality *c, const device *d, int64_t length_ns, int
 			p->start_told = p->start + (int64_t)off_at(d, (double)p->start);
 			p->end_told = p->end + (int64_t)off_at(d, (double)p->end);
 		}
+		/* And now and then it comes back late from its wait, which then says little. */
+		free_at += (int64_t)((3 + 2 * draw() + (draw() < 0.1 ? 1500 * draw() : 0)) * US);
+		/* One that a jump falls into has no duration that could be right: CUPTI's side leaves it out. */
 		for (size_t i = first; i < n; i++)
-			isc_causality_add(c, pieces[i].called, free_at + (int64_t)((3 + 2 * draw()) * US),
-					  pieces[i].start_told, pieces[i].end_told);
+			if (fabs((double)(pieces[i].end_told - pieces[i].start_told - pieces[i].end +
+					  pieces[i].start)) < 1e5)
+				isc_causality_add(c, pieces[i].called, free_at, pieces[i].start_told,
+						  pieces[i].end_told);
 		now += step_ns;
 	}
 	return n;
@@ -79,8 +84,10 @@ static outcome compare(const isc_causality *c, const piece *pieces, size_t n)
 	outcome o = {.count = n};
 
 	for (size_t i = 0; i < n; i++) {
+		double stretched =
+			(double)(pieces[i].end_told - pieces[i].start_told - pieces[i].end + pieces[i].start);
 		int64_t bound, start = isc_causality_place(c, pieces[i].called, pieces[i].start_told, &bound);
-		double error = fabs((double)(start - pieces[i].start));
+		double error = fabs(stretched) < 1e5 ? fabs((double)(start - pieces[i].start)) : 0;
 
 		o.worst_ns = fmax(o.worst_ns, error);
 		o.worst_bound_ns = fmax(o.worst_bound_ns, (double)bound);
@@ -171,19 +178,24 @@ static void an_hour_of_drift_stays_inside_the_bound(void **state)
 
 static void a_jump_is_seen_and_nothing_is_carried_over_it(void **state)
 {
-	static const double steps[] = {5e6, -5e6, 1e9, -1e9, 400e3, -400e3};
+	static const double steps[] = {5e6, -5e6, 1e9, -1e9, 4e6, -4e6};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-		device d = {.drift_ppm = 100, .wander_s = 1, .step_ns = steps[i], .step_at_s = 3.3333};
+	/* At many moments: also where the first wait behind it says too little to see it. */
+	for (size_t i = 0; i < 240; i++) {
+		device d = {.drift_ppm = 100,
+			    .wander_s = 1,
+			    .step_ns = steps[i % 6],
+			    .step_at_s = 0.2 + 0.0023 * (double)i};
 		isc_causality_stats stats;
 		outcome o =
 		try
-			(&d, 10 * S, 2 * MS, &stats);
+			(&d, 1 * S, 2 * MS, &stats);
 
 		assert_true(stats.bounded && stats.off);
-		assert_in_range(stats.jumps, 1, 2);
+		assert_in_range(stats.jumps, 1, 3);
 		assert_int_equal(o.outside, 0);
+		assert_true(o.worst_ns <= (double)stats.error_ns);
 	}
 }
 
