@@ -63,9 +63,10 @@ bool isc_cells_add(isc_cells *c, uint32_t key, uint32_t count, double us)
 
 bool isc_cells_merge(isc_cells *into, const isc_cells *from, double factor)
 {
-	for (size_t i = 0; i < from->capacity; i++) {
+	for (size_t i = 0, left = from->used; left > 0 && i < from->capacity; i++) {
 		const isc_cell *cell = &from->slot[i];
 
+		left -= cell->key != 0;
 		if (cell->key != 0 && !isc_cells_add(into, cell->key, cell->count, cell->us * factor))
 			return false;
 	}

@@ -344,8 +344,11 @@ static bool want(isc_judged *d, const isc_trace_switch *sw)
 	uint64_t from = d->focus.at[0].from_ns, to = d->focus.at[d->focus.count - 1].to_ns;
 	uint64_t *since = isc_hashmap_put(&d->wants, sw->tid, NULL), begin, end;
 
-	if (since == NULL)
+	uint64_t *last = isc_hashmap_put(&d->lasts, sw->tid, NULL);
+
+	if (since == NULL || last == NULL)
 		return false;
+	*last = sw->time_ns;
 	if (sw->cpu < 8 * sizeof(d->cpu_seen) && sw->kind == ISC_SWITCH_IN)
 		d->cpu_seen[sw->cpu / 64] |= 1ull << sw->cpu % 64;
 	if (sw->kind == ISC_SWITCH_IN && *since == 0)
@@ -392,8 +395,12 @@ static bool read_switches(isc_judged *d)
 	}
 	pass(d, to);
 	while (isc_hashmap_next(&d->wants, &at, &tid, &since)) {
+		/* A thread that is gone was last heard of when it ran. */
+		const uint64_t *last = isc_hashmap_find(&d->lasts, tid);
+		uint64_t end = last != NULL && *last < to ? *last : to;
+
 		since = since > 0 && since < from ? from : since;
-		d->wanted_ns += since > 0 && since < to ? (double)(to - since) : 0;
+		d->wanted_ns += since > 0 && since < end ? (double)(end - since) : 0;
 	}
 	return true;
 }
@@ -409,5 +416,6 @@ bool isc_judged_read(isc_judged *d, isc_build *b)
 		return true;
 	good = read_events(d) && read_switches(d);
 	isc_hashmap_fini(&d->wants);
+	isc_hashmap_fini(&d->lasts);
 	return good;
 }

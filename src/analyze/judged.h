@@ -46,6 +46,7 @@ typedef struct isc_judged {
 	uint64_t since_ns;
 	double waited_us;
 	isc_hashmap wants; /* tid -> since when it wants a CPU */
+	isc_hashmap lasts; /* tid -> its last switch */
 	double wanted_ns;
 	uint64_t cpu_seen[8];
 } isc_judged;

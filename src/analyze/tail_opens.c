@@ -27,7 +27,9 @@ void isc_tail_opens_fini(isc_tail_opens *o)
 
 isc_tail_pile *isc_tail_pile_find(const isc_tail_opens *o, uint32_t thread, uint32_t task)
 {
-	return pointer_in(isc_hashmap_find(&o->piles, isc_hashmap_key(thread, task)));
+	isc_tail_pile *pile = pointer_in(isc_hashmap_find(&o->piles, isc_hashmap_key(thread, task)));
+
+	return pile != NULL && pile->top != NULL ? pile : NULL;
 }
 
 static isc_tail_pile *pile_of(isc_tail_opens *o, uint32_t thread, uint32_t task)
@@ -46,7 +48,6 @@ static isc_tail_pile *pile_of(isc_tail_opens *o, uint32_t thread, uint32_t task)
 		return NULL;
 	*pile = (isc_tail_pile){.thread = thread, .task = task};
 	*known = (uint64_t)(uintptr_t)pile;
-	o->changes++;
 	return pile;
 }
 
@@ -105,6 +106,8 @@ bool isc_tail_opens_enter(isc_tail_opens *o, const isc_event *ev, uint32_t task,
 	s->from_ns = ev->time_ns;
 	s->pile = pile;
 	s->task = task != 0;
+	o->changes += pile->top == NULL;
+	o->open++;
 	s->below = pile->top;
 	pile->top = s;
 	if (id == 0)
@@ -138,10 +141,12 @@ static void unlink_open(isc_tail_opens *o, isc_tail_open *s)
 		place = &(*place)->below;
 	if (*place == s)
 		*place = s->below;
+	o->open--;
 	s->left = true;
 	s->pile = NULL;
-	if (pile->top == NULL) {
-		o->changes++;
+	o->changes += pile->top == NULL;
+	/* That of a thread is used again. */
+	if (pile->top == NULL && pile->task != 0) {
 		isc_hashmap_remove(&o->piles, isc_hashmap_key(pile->thread, pile->task));
 		pile->next_free = o->free_piles;
 		o->free_piles = pile;

@@ -204,7 +204,7 @@ static bool spend(struct walk *w, struct lane *l, const isc_event *ev)
 
 	told = told_us(w, ev, &wait);
 	/* Without a loop whose tasks have scopes nobody asks what it did. */
-	if (!any && w->opens.piles.count == 0)
+	if (!any && w->opens.open == 0)
 		return true;
 	if (told >= 0 && (key = told_key(w, l, ev, &wait, &state)) == 0)
 		return false;
@@ -390,7 +390,7 @@ static bool step_call(struct walk *w, struct lane *l, const isc_event *ev)
 	if (call == NULL)
 		return false;
 	*call = (struct call){.code = ev->id};
-	if (l->task != 0 && l->first == 0 && w->opens.piles.count > 0)
+	if (l->task != 0 && l->first == 0 && w->opens.open > 0)
 		l->first = place_of_call(w, l);
 	return l->first != ISC_PLACE_NO_MEMORY;
 }

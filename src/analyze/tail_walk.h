@@ -52,7 +52,8 @@ typedef struct isc_tail_opens {
 	isc_tail_open *kept[ISC_TAIL_KEPT];
 	size_t kept_at;
 	size_t taken;	  /* opens in use */
-	uint64_t changes; /* of which piles there are */
+	size_t open;	  /* of these, not left */
+	uint64_t changes; /* of which piles have any */
 	isc_tail_open *free_opens;
 	isc_tail_pile *free_piles;
 	isc_tail_open **all; /* to be freed */
@@ -61,7 +62,7 @@ typedef struct isc_tail_opens {
 
 void isc_tail_opens_fini(isc_tail_opens *o);
 
-/* NULL: there is none. */
+/* NULL: none is open. */
 isc_tail_pile *isc_tail_pile_find(const isc_tail_opens *o, uint32_t thread, uint32_t task);
 
 /* A scope is entered; false: no memory. */

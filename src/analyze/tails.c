@@ -56,21 +56,31 @@ uint32_t isc_tails_key(isc_tails *t, uint8_t kind, uint32_t place, uint32_t hold
 	return (uint32_t)*known;
 }
 
+static isc_analysis_slowest slowest_of(const isc_build *b, uint32_t thread, uint64_t from_ns, double us)
+{
+	const isc_trace_thread *of = isc_trace_thread_find(b->trace, thread);
+	const isc_trace_process *process = of != NULL ? isc_trace_process_find(b->trace, of->process) : NULL;
+
+	return (isc_analysis_slowest){.start_us = isc_build_us(b, from_ns),
+				      .dur_us = us,
+				      .tid = of != NULL ? of->tid : 0,
+				      .pid = process != NULL ? process->pid : 0};
+}
+
 /* The longest ones, longest first; of those alike the earlier ones. */
 static bool note_slowest(isc_tails *t, isc_analysis_scope *s, uint32_t thread, uint64_t from_ns, double us)
 {
-	const isc_trace_thread *of = isc_trace_thread_find(t->b->trace, thread);
-	const isc_trace_process *process = of != NULL ? isc_trace_process_find(t->b->trace, of->process) : NULL;
-	isc_analysis_slowest one = {.start_us = isc_build_us(t->b, from_ns),
-				    .dur_us = us,
-				    .tid = of != NULL ? of->tid : 0,
-				    .pid = process != NULL ? process->pid : 0};
+	isc_analysis_slowest one;
 	size_t at;
 
+	/* There are millions, and ten are listed. */
+	if (s->slowest_count == SLOWEST && us < s->slowest[SLOWEST - 1].dur_us)
+		return true;
 	if (s->slowest == NULL)
 		s->slowest = isc_arena_array(t->b->arena, SLOWEST, sizeof(*s->slowest));
 	if (s->slowest == NULL)
 		return false;
+	one = slowest_of(t->b, thread, from_ns, us);
 	for (at = s->slowest_count; at > 0; at--) {
 		const isc_analysis_slowest *before = &s->slowest[at - 1];
 

@@ -217,7 +217,7 @@ def slow(inferscope: Any, package: Path, tmp_path: Path) -> Callable[..., Any]:
         """A run in which the machine had time for the program, if there is one."""
         for _ in range(4):
             run = go(program, python, *options)
-            if is_calm(request_of(run)):
+            if is_calm(run):
                 break
         return run
 
@@ -229,13 +229,15 @@ def request_of(run: Any, name: str = "request") -> Any:
     return found
 
 
-def is_calm(scope: Any) -> bool:
-    return (scope.breakdown.run_queue or 0) < BUSY_PCT
+def is_calm(run: Any) -> bool:
+    """Of tasks it is not known what they wait for a CPU: then it is their thread that counts."""
+    queued = request_of(run).breakdown.run_queue
+    return (run.report.breakdown.run_queue or 0 if queued is None else queued) < BUSY_PCT
 
 
 def first_of(scope: Any) -> Any:
-    """The first reason that is the program's own."""
-    return next(reason for reason in scope.slow_because if reason.cause != "run_queue")
+    """The first reason that is the program's own: that a task waits for a CPU nobody tells, so it is `other`."""
+    return next(reason for reason in scope.slow_because if reason.cause not in ("run_queue", "other"))
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -248,11 +250,11 @@ def test_the_reason_is_named_and_measured(slow: Callable[..., Any], python: str,
     # The interpreter's own functions, which add numbers and step through a range, are native code.
     named = first.cause if case != "function" else first.cause.replace("native", "python")
     assert (named, str(first.function).split(".")[-1]) == (cause, function), scope.slow_because
-    if is_calm(scope):
+    if is_calm(run):
         assert first.extra_us == pytest.approx(truth, rel=WITHIN, abs=SLACK_US), scope.slow_because
         assert scope.groups.slow.count == 6
     assert f"{function} (" in first.where and "program.py:" in first.where
-    assert 4 <= scope.groups.slow.count <= 6 <= scope.groups.median.count
+    assert 1 <= scope.groups.slow.count <= 6 and scope.groups.median.count >= 4
     # What the middle had more of, on a busy machine, may come on top of what there is to explain.
     assert sum(reason.extra_us for reason in scope.slow_because) <= scope.groups.slow.mean_us * 1.02, scope
     for group in (scope, scope.groups.median, scope.groups.slow):
@@ -275,7 +277,7 @@ def test_scopes_inside_are_listed_with_their_part(slow: Callable[..., Any], pyth
     inside = {nested.name: nested for nested in request_of(run).nested}
     assert set(inside) == {"prefill", "decode"} and all(nested.count == 60 for nested in inside.values())
     truth = json.loads(run.stdout)
-    if is_calm(request_of(run)):
+    if is_calm(run):
         assert inside["decode"].us_slow - inside["decode"].us_median == pytest.approx(truth, rel=WITHIN)
     assert inside["prefill"].us_slow < inside["decode"].us_slow / 2
     assert first_of(request_of(run, "decode")).function.endswith("attend")
