@@ -1,7 +1,7 @@
 """Trace a small model and show the report: demo.py FOLDER [minilm|numpy].
 
 FOLDER is a build folder.  MiniLM on PyTorch where that can be had, else a transformer of our own in numpy.
-The report, as Markdown and JSON, and the trace stay in FOLDER/demo.
+The report, as Markdown, a page and JSON, and the trace stay in FOLDER/demo.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def run(prefix: Path, python: Path, program: str, folder: Path) -> int:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     options = ["--python", near(python), "--trace", near(folder / "inferscope.isc")]
-    for report in ("report.md", "report.json"):
+    for report in ("report.md", "report.html", "report.json"):
         options += ["--report", near(folder / report)]
     site = next(prefix.glob("lib/python3*/site-packages"))
     # The program imports the package that was just built; models come from the environment, never from a network.
@@ -83,7 +83,8 @@ def main() -> int:
     code = run(prefix, chosen[1], MODELS[chosen[0]][1], folder)
     if code == 0:
         say(f"\n{(folder / 'report.md').read_text()}")
-        say(f"demo: this report is {near(folder / 'report.md')}; all figures are in {near(folder / 'report.json')}")
+        say(f"demo: this report is {near(folder / 'report.md')}; open {near(folder / 'report.html')} in a browser;")
+        say(f"demo: all figures are in {near(folder / 'report.json')}")
     return code
 
 

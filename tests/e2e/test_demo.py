@@ -89,6 +89,7 @@ def test_the_demo_shows_the_report_and_leaves_it(stage: Path, numpy_python: str)
     report = stage.parents[2] / "demo" / "report.md"
     assert report.read_text() in done.stdout
     assert report.with_suffix(".json").stat().st_size > 0
+    assert "<html" in report.with_suffix(".html").read_text()
 
 
 def test_a_model_that_is_not_there_is_named(stage: Path) -> None:
