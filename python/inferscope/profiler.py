@@ -61,9 +61,10 @@ class Profiler:
         if self._cpu.state is not State.Collecting:
             self._buffer.clear()
             self._copied = None
-        self._cpu.start()
+        # First: nothing of ours is to be seen among the calls.
         if gpu.missing() is None:
             gpu.prepare()
+        self._cpu.start()
 
     def stop(self) -> list[dict[str, Any]]:
         """End; the timeline."""

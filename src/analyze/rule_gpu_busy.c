@@ -54,6 +54,9 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 	isc_units u, v;
 	double host, busy = (double)g->busy_ns / 1e3;
 
+	/* One that has nothing to do for most of its time limits nobody, however little the host does. */
+	if (g->busy_ns < (g->last_ns - g->first_ns) / 2)
+		return false;
 	if (!host_us(j, g, &host) || !isc_judge_gpu(j, gpu, g->busy_ns, out))
 		return false;
 	/* A host that does nothing at all is not more than a thousand times faster. */

@@ -314,7 +314,8 @@ static bool fill(isc_build *b, struct tracks *s)
 		if (!add_thread(b, s, thread[i]))
 			return false;
 	}
-	s->launched = a->exit_known;
+	/* Where the file was cut short, who is first heard of late may have done anything before. */
+	s->launched = a->exit_known && a->retired == 0;
 	if (!link_tids(b, s) || !follow_switches(b, s))
 		return false;
 	for (size_t i = 0; i < a->thread_count; i++)

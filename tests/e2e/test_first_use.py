@@ -154,6 +154,8 @@ def test_a_tiny_run_does_not_say_what_the_recorder_costs(inferscope: Command) ->
     assert "short_run" not in {warning.id for warning in longer.warnings}
 
 
-def test_help_offers_no_format_that_is_refused(inferscope: Command) -> None:
-    for command in (["run"], ["analyze"], ["config", "show"]):
-        assert "html" not in inferscope(*command, "--help", plain=True).stdout
+def test_help_offers_the_formats_that_are_taken(inferscope: Command, tmp_path: Path) -> None:
+    assert "markdown, html or json" in " ".join(inferscope("analyze", "--help", plain=True).stdout.split())
+    for name in ("report.md", "report.html", "report.json"):
+        assert inferscope("run", "--report", tmp_path / name, "--", "true").returncode == 0
+        assert (tmp_path / name).stat().st_size > 0

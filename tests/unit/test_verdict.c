@@ -154,6 +154,11 @@ static void devices_fire_above_their_threshold_and_not_at_it(void **state)
 	s->thread.waited_ns = 1;
 	assert_string_equal(reach(s)->cause, "gpu_bound");
 	assert_string_equal(s->a.verdict.bottleneck, "gpu_bound");
+	s->thread = (isc_facts_thread){.asked = 1000, .busy_ns = 1000000};
+	s->gpu.busy_ns = 500000000;
+	assert_string_equal(reach(s)->cause, "gpu_bound");
+	s->gpu.busy_ns--;
+	assert_string_equal(reach(s)->cause, "gpu_idle");
 	drop(s);
 
 	s = scene();

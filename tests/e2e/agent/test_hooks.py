@@ -30,7 +30,12 @@ def test_every_hook_is_exported_and_nothing_else_is(preload: Any, target: Callab
     assert listed <= names
     shared = {"isc_producer_self", "isc_stream_refill1", "isc_stream_slow1", "isc_wiped_page"}  # with _core
     shared |= {"isc_budget_self", "isc_budget_set", "isc_budget_fill"}
-    found = {"isc_agent_hooks", "InitializeInjectionNvtx2"}  # by name, at run time
+    found = {
+        "isc_agent_hooks",
+        "InitializeInjectionNvtx2",
+        "cuptiSubscribe",
+        "cuptiSubscribe_v2",
+    }  # by name, at run time
     assert {name for name in names - listed if not name.startswith("isc_rt_")} == found | shared
 
 

@@ -135,7 +135,8 @@ def test_the_thread_that_helps_is_none_of_the_programs(inferscope: Any, tmp_path
     run = inferscope("run", "--report", "report.json", "--python", python, program)
     assert run.returncode == 0, run.stderr
     report = json.loads((inferscope.folder / "report.json").read_text())
-    assert len(report["threads"]) == 2 and "inferscope" not in {thread["name"] for thread in report["threads"]}
+    names = [thread["name"] for thread in report["threads"]]
+    assert len(names) >= 2 and "inferscope" not in names
 
 
 def test_without_a_budget_everything_is_recorded(inferscope: Any, tmp_path: Path, python: str) -> None:

@@ -282,7 +282,9 @@ for pid in others:
     os.waitpid(pid, 0)
 """
     )
-    run = inferscope("run", "--no-report", "--no-python", "--follow", "none", "--rate", "1000", program)
+    run = inferscope(
+        "run", "--no-report", "--no-python", "--follow", "none", "--rate", "1000", "--budget", "20", program
+    )
     periods = [int(line.split("period_ns ")[1].split()[0]) for line in run.dump() if " sample_rate period_ns " in line]
     assert max(periods, default=0) <= 4_000_000
     assert len(samples(run)) > 150

@@ -29,7 +29,7 @@ print(json.dumps([resource.getrusage(resource.RUSAGE_SELF).ru_majflt - before, t
 def test_waits_for_memory_to_be_read_in_are_told(inferscope: Any, tmp_path: Path) -> None:
     script = tmp_path / "program.py"
     script.write_text(PROGRAM)
-    run = inferscope("run", "--", "python3", script, tmp_path / "data")
+    run = inferscope("run", "--budget", "off", "--", "python3", script, tmp_path / "data")
     assert run.returncode == 0, run.stderr
     faults, took = json.loads(run.stdout)
     main = next(thread for thread in run.report.threads if thread.thread_id == thread.process_id)
