@@ -16,7 +16,7 @@ else:
     sys.path.insert(0, str(TRUTH))
     import truth
 
-QUICK = ["sleeping", "lock", "loading", "blocked_loop", "hot_function"]
+QUICK = ["sleeping", "loading", "blocked_loop", "hot_function"]
 HEALTHY = ["healthy_native", "healthy_asyncio"]
 
 

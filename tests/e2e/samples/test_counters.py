@@ -117,7 +117,7 @@ def test_memory_is_that_of_the_stack_in_which_the_peak_grew(inferscope: Any, tmp
     run = inferscope("run", "--budget", "off", "--rate", "1000", script_of(tmp_path, GROWS))
     assert run.returncode == 0, run.stderr
     assert time_of(run.report, "memory_bytes", "grow") == pytest.approx(100 << 20, rel=0.15)
-    assert time_of(run.report, "memory_bytes", "again") < 10 << 20
+    assert time_of(run.report, "memory_bytes", "again") <= 10 << 20
 
 
 def test_a_configuration_file_cannot_ask_for_other_counters(inferscope: Any, tmp_path: Path) -> None:

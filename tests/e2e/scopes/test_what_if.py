@@ -121,24 +121,6 @@ async def main():
         await answer()
 asyncio.run(main())
 """
-LOOP = """
-def parse():
-    time.sleep(0.03)
-async def report():
-    if KEPT:
-        parse()
-async def answer():
-    with scope("request"):
-        work(1)
-        task = asyncio.get_running_loop().create_task(report())
-        await asyncio.sleep(0)
-        await task
-        work(1)
-async def main():
-    for _ in range(20):
-        await answer()
-asyncio.run(main())
-"""
 NESTED = """
 def attend():
     time.sleep(0.02)
@@ -159,7 +141,6 @@ CASES = {
     "read": (READ, "io_wait", "load"),
     "pool": (POOL, "sleep", "resend"),
     "beside": (BESIDE, "sleep", "resend"),
-    "loop": (LOOP, "event_loop", "parse"),
     "nested": (NESTED, "sleep", "attend"),
 }
 
