@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "analyze/interpreter.h"
 #include "analyze/names.h"
 #include "analyze/spin.h"
 #include "analyze/waits.h"
@@ -248,9 +249,10 @@ static enum kind kind_of(struct walk *w, const isc_event *ev, uint32_t node, uin
 		return flags & (ISC_SAMPLE_NO_PYTHON | ISC_SAMPLE_BLIND) ? KIND_NATIVE : KIND_PYTHON;
 	if (w->kinds[node] == KIND_NOT_KNOWN) {
 		isc_trace_frame(w->t->b->trace, ev->process, ev->id, &frame);
-		w->kinds[node] = isc_spin_is(&frame)		  ? KIND_SPIN
-				 : frame.kind == ISC_FRAME_NATIVE ? KIND_NATIVE
-								  : KIND_PYTHON;
+		/* The interpreter itself is no native code of the program, as in the accounts of threads. */
+		w->kinds[node] = isc_spin_is(&frame)						 ? KIND_SPIN
+				 : frame.kind == ISC_FRAME_NATIVE && !isc_interpreter_is(&frame) ? KIND_NATIVE
+												 : KIND_PYTHON;
 	}
 	return (enum kind)w->kinds[node];
 }

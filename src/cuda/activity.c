@@ -73,41 +73,35 @@ static void take_kernel(isc_activity *out, const isc_cupti_kernel *k, size_t roo
 		out->work.graph = graph->graph;
 }
 
+/* What records of copies and sets have alike, by name and not by place. */
+#define TAKE_MOVED(out, m) \
+	do { \
+		(out)->number = (m)->device; \
+		(out)->work.start = (m)->start; \
+		(out)->work.end = (m)->end; \
+		(out)->work.bytes = (m)->bytes; \
+		(out)->work.correlation = (m)->correlation; \
+		(out)->work.stream = (m)->stream; \
+		(out)->work.context = (m)->context; \
+	} while (0)
+
 static void take_memcpy(isc_activity *out, const isc_cupti_memcpy *m)
 {
 	out->job = copy_job(m->copy);
 	out->page = copy_page(out->job, m->from, m->to);
-	out->number = m->device;
-	out->work.start = m->start;
-	out->work.end = m->end;
-	out->work.bytes = m->bytes;
-	out->work.correlation = m->correlation;
-	out->work.stream = m->stream;
-	out->work.context = m->context;
+	TAKE_MOVED(out, m);
 }
 
 static void take_peer(isc_activity *out, const isc_cupti_peer *m)
 {
 	out->job = ISC_JOB_P2P;
-	out->number = m->device;
-	out->work.start = m->start;
-	out->work.end = m->end;
-	out->work.bytes = m->bytes;
-	out->work.correlation = m->correlation;
-	out->work.stream = m->stream;
-	out->work.context = m->context;
+	TAKE_MOVED(out, m);
 }
 
 static void take_memset(isc_activity *out, const isc_cupti_memset *m)
 {
 	out->job = ISC_JOB_MEMSET;
-	out->number = m->device;
-	out->work.start = m->start;
-	out->work.end = m->end;
-	out->work.bytes = m->bytes;
-	out->work.correlation = m->correlation;
-	out->work.stream = m->stream;
-	out->work.context = m->context;
+	TAKE_MOVED(out, m);
 }
 
 static void take_sync(isc_activity *out, const isc_cupti_sync *s)

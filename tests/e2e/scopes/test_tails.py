@@ -295,3 +295,10 @@ def test_the_slowest_are_listed_and_the_words_agree(slow: Callable[..., Any], py
     assert shown.returncode == 0
     words = (Path(inferscope.folder) / "words.md").read_text()
     assert "### Why some are slow: `request`" in words and "`backoff (" in words
+
+
+def test_the_interpreter_is_python_and_no_native_code(slow: Callable[..., Any], python: str) -> None:
+    """A scope and its thread are told apart in the same way: a loop of Python is Python in both."""
+    loop = "with scope('request'):\n    for _ in range(20_000_000): pass\n"
+    request = request_of(slow(loop, python, "--rate", "1000", "--budget", "off"))
+    assert request.breakdown.python > 80 > 20 > (request.breakdown.native or 0)
