@@ -200,7 +200,10 @@ def test_stacks_are_those_of_the_program(inferscope: Any, python: str, tmp_path:
         ["<module>", "__init__", "busy"],
         ["in_thread", "busy"],
     ]
-    seen = [sample.names(program) for sample in samples(run)]
+    every = [sample.names(program) for sample in samples(run)]
+    # The interpreter starts and ends outside the program, for as long as the machine makes it.
+    inside = [k for k, names in enumerate(every) if names]
+    seen = every[inside[0] : inside[-1] + 1]
     for stack in allowed:
         assert sum(names == stack for names in seen) >= 20, stack
     # What is left are the moments of entering and leaving, each a beginning of one that is allowed.
