@@ -8,6 +8,7 @@
 
 #include "analyze/build.h"
 #include "analyze/gpu.h"
+#include "analyze/memory.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -366,9 +367,13 @@ static void about_parts(isc_build *b)
 		     "mark the parts of interest as scopes (inferscope/mark.h): their times are exact",
 		     "no calls, samples or system calls were recorded: slow_because, functions, lines, stacks and "
 		     "syscalls are empty");
-	warn(b, NOTE, "no_memory", NULL,
-	     "memory was not recorded: memory has the counts of page faults alone, and numa is empty%s",
-	     b->facts.faults ? ""
+	if (b->a->memory.recorded)
+		isc_memory_warn(b);
+	else
+		warn(b, NOTE, "no_memory", "run without --no-agent and --no-memory",
+		     "memory was not recorded: memory has the counts of page faults alone, and numa is empty%s",
+		     b->facts.faults
+			     ? ""
 			     : "; how long faults took is not known, as no switches were seen: it is part of what they "
 			       "interrupted");
 	if (b->facts.throttled_us < 0)

@@ -1,5 +1,5 @@
 /*
- * birth.c - hooks on new processes and threads.
+ * birth.c - hooks on new processes and threads, and on the end of a process that runs no destructors.
  *
  * vfork cannot have one: its child returns through the hook's frame, and the
  * parent would then return into what the child left there.  clone's child
@@ -9,9 +9,11 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "collect/blocked.h"
+#include "collect/memory.h"
 #include "collect/sample.h"
 #include "runtime/profile.h"
 
@@ -85,4 +87,18 @@ ISC_HOOK int pthread_create(pthread_t *__restrict thread, const pthread_attr_t *
 			    void *__restrict arg)
 {
 	return isc_rt_profile_thread(thread, attr, start, arg);
+}
+
+ISC_HOOK void _exit(int status)
+{
+	isc_memory_tell(ISC_MEMORY_END);
+	ISC_REAL(_exit)(status);
+	__builtin_unreachable();
+}
+
+ISC_HOOK void _Exit(int status)
+{
+	isc_memory_tell(ISC_MEMORY_END);
+	ISC_REAL(_Exit)(status);
+	__builtin_unreachable();
 }
