@@ -201,6 +201,12 @@ void isc_memory_tell(uint16_t why)
 	errno = error;
 }
 
+void isc_memory_give_way(void)
+{
+	isc_memory_tell(ISC_MEMORY_NOW);
+	atomic_store(&isc_memory_on, false);
+}
+
 void isc_rt_memory_leaving(void)
 {
 	isc_memory_tell(ISC_MEMORY_LEAVING);
@@ -295,6 +301,11 @@ bool isc_memory_due(size_t size)
 	if (m == NULL)
 		return false;
 	m->calls++;
+	if (!atomic_load_explicit(&isc_memory_on, memory_order_relaxed)) {
+		/* Nobody counts any more: not to come here again. */
+		m->left = UINT64_MAX;
+		return false;
+	}
 	if (m->mean == 0)
 		draw_next(m, m->drawn - m->left);
 	if (size < m->left) {
@@ -336,7 +347,7 @@ void isc_memory_gone(const void *p, const isc_memory_item *item)
 {
 	int error = errno;
 
-	if (isc_rt_active())
+	if (atomic_load_explicit(&isc_memory_on, memory_order_relaxed) && isc_rt_active())
 		record(ISC_KIND_MEMORY_FREE, isc_ticks(), p, item, 0);
 	errno = error;
 }
@@ -397,7 +408,8 @@ void isc_memory_moved(const isc_memory_item *item, const void *from, void *to, s
 	if (from != NULL)
 		isc_memory_gone(from, item);
 	now.bytes = len;
-	if (isc_rt_active() && isc_memory_set_add(&region->set, to, &now))
+	if (atomic_load_explicit(&isc_memory_on, memory_order_relaxed) && isc_rt_active() &&
+	    isc_memory_set_add(&region->set, to, &now))
 		record(ISC_KIND_MEMORY_ALLOC, isc_ticks(), to, &now, 0);
 	errno = error;
 }

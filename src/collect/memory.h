@@ -113,6 +113,9 @@ void isc_memory_moved(const isc_memory_item *item, const void *from, void *to, s
 /* An image or a fork child arrives. */
 void isc_memory_arrived(uint16_t birth);
 
+/* For good, in this process: no system call of ours from now on.  What was taken up to now is told. */
+void isc_memory_give_way(void);
+
 /* What was taken up to now; why: enum isc_memory_when. */
 void isc_memory_tell(uint16_t why);
 
