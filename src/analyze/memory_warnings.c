@@ -41,9 +41,8 @@ void isc_memory_warn(isc_build *b)
 
 	about_bypass(b);
 	if (b->only.at != NULL)
-		isc_build_say(
-			b, NOTE, "memory_of_scope", "look at the whole run, or at a time with --from and --to",
-			"whose memory a scope's is cannot be told, as it may be freed long after: memory is empty");
+		isc_build_say(b, NOTE, "memory_of_scope", "look at the whole run, or at a time with --from and --to",
+			      "which memory is a scope's own cannot be told, so memory is empty");
 	if (b->stats->retired_events > 0 && m->samples > 0)
 		isc_build_say(b, NOTE, "memory_retired", "keep more events with --trace-size-mb",
 			      "records of memory were dropped to hold the trace to its size: sites, the peak and what "

@@ -26,6 +26,7 @@
 
 #include "collect/exec_env.h"
 #include "collect/exec_target.h"
+#include "collect/memory.h"
 #include "collect/sample_signal.h"
 #include "runtime/runtime.h"
 
@@ -114,6 +115,7 @@ static bool plan(isc_exec_env *out, char *const env[], enum wish wish)
 #define OR_WITHOUT_OURS(env, call_ours, call_theirs) \
 	do { \
 		isc_sample_handed handed_ = isc_sample_signal_hand_over(true); \
+		isc_memory_before_exec(); \
 		int result_ = (call_ours); \
 		if (result_ == -1 && errno == E2BIG && env_ours != (env)) \
 			result_ = (call_theirs); \

@@ -201,6 +201,14 @@ void isc_memory_tell(uint16_t why)
 	errno = error;
 }
 
+/* A child that was forked to become another program opens no pool for it. */
+void isc_memory_before_exec(void)
+{
+	if (atomic_load_explicit(&isc_memory_on, memory_order_relaxed) &&
+	    atomic_load_explicit(&isc_wiped_page->gen, memory_order_relaxed) != 0)
+		isc_memory_tell(ISC_MEMORY_NOW);
+}
+
 void isc_memory_give_way(void)
 {
 	isc_memory_tell(ISC_MEMORY_NOW);

@@ -116,6 +116,9 @@ void isc_memory_arrived(uint16_t birth);
 /* For good, in this process: no system call of ours from now on.  What was taken up to now is told. */
 void isc_memory_give_way(void);
 
+/* The process is about to become another program. */
+void isc_memory_before_exec(void);
+
 /* What was taken up to now; why: enum isc_memory_when. */
 void isc_memory_tell(uint16_t why);
 

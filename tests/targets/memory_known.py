@@ -74,12 +74,12 @@ def exact():
 
 
 def arrays():
-    """numpy: 80 MB in a line, 40 in another."""
+    """numpy: 80 MB in a line, 400 in another."""
     import numpy
 
     for _ in range(100):
         numpy.ones(100_000)
-    for _ in range(1000):
+    for _ in range(10_000):
         numpy.empty(5_000)
 
 

@@ -88,9 +88,9 @@ def test_python_lines_are_within_five_percent(
 
 def test_arrays_of_numpy_are_seen(inferscope: Command, target: Callable[[str], str], numpy_python: str) -> None:
     script = target("memory_known.py")
-    run = inferscope("run", *OFTEN, "16", "--python", numpy_python, script, "arrays")
+    run = inferscope("run", *OFTEN, "64", "--python", numpy_python, script, "arrays")
     found = sites(run, "memory_known.py")
-    for text, truth in (("numpy.ones(", 80e6), ("numpy.empty(", 40e6)):
+    for text, truth in (("numpy.ones(", 80e6), ("numpy.empty(", 400e6)):
         assert near(found[f"arrays:{line_of(script, text)}"].bytes, truth)
 
 
