@@ -1,5 +1,5 @@
 /*
- * alloc.c - hooks on the allocator and on mappings.
+ * alloc.c - hooks on the allocator.
  *
  * The program's allocator may be libc's or another preloaded one behind us; all
  * names of the family are found the same way, so memory always goes back where
@@ -12,11 +12,9 @@
 
 #include <errno.h>
 #include <malloc.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 /* A lookup takes under 100 bytes, and only malloc, calloc, realloc and free; the
  * rest is for threads that other libraries may have started before us. */
@@ -285,57 +283,5 @@ ISC_HOOK void *pvalloc(size_t size)
 	void *p;
 
 	ALIGNED(p, size, p = ISC_REAL(pvalloc)(size));
-	return p;
-}
-
-/* Memory, and not a reservation of addresses or a file. */
-static bool takes_memory(int prot, int flags)
-{
-	return (flags & MAP_ANONYMOUS) != 0 && (prot & PROT_WRITE) != 0;
-}
-
-ISC_HOOK void *mmap(void *at, size_t len, int prot, int flags, int fd, off_t offset)
-{
-	void *p = ISC_REAL(mmap)(at, len, prot, flags, fd, offset);
-
-	if (takes_memory(prot, flags) && p != MAP_FAILED)
-		isc_memory_mapped(p, len, CALLER);
-	return p;
-}
-
-ISC_HOOK void *mmap64(void *at, size_t len, int prot, int flags, int fd, off64_t offset)
-{
-	void *p = ISC_REAL(mmap64)(at, len, prot, flags, fd, offset);
-
-	if (takes_memory(prot, flags) && p != MAP_FAILED)
-		isc_memory_mapped(p, len, CALLER);
-	return p;
-}
-
-ISC_HOOK int munmap(void *at, size_t len)
-{
-	/* Before: another thread may be given the same address. */
-	if (isc_memory_watched(at))
-		isc_memory_unmapped(at, len);
-	return ISC_REAL(munmap)(at, len);
-}
-
-ISC_HOOK void *mremap(void *at, size_t old_len, size_t len, int flags, ...)
-{
-	isc_memory_item item;
-	void *to = NULL, *p;
-	va_list rest;
-	bool watched = isc_memory_watched(at) && isc_memory_take_out(at, &item);
-
-	if (flags & (MREMAP_FIXED | MREMAP_DONTUNMAP)) {
-		va_start(rest, flags);
-		to = va_arg(rest, void *);
-		va_end(rest);
-	}
-	p = ISC_REAL(mremap)(at, old_len, len, flags, to);
-	if (watched && p == MAP_FAILED)
-		isc_memory_put_back(at, &item);
-	else if (watched)
-		isc_memory_moved(&item, at, p, len);
 	return p;
 }

@@ -190,6 +190,9 @@ static void add_id(struct dump *d, const isc_event *ev)
 	case ISC_KIND_MEMORY_FREE:
 	case ISC_KIND_MEMORY_TOTAL:
 	case ISC_KIND_MEMORY_SOURCE:
+	case ISC_KIND_SYSCALLS:
+	case ISC_KIND_SYSCALL:
+	case ISC_KIND_SYSCALL_ERRORS:
 	case ISC_KIND_GPU_CLOCK:
 	case ISC_KIND_GPU_SOURCE:
 		return;
@@ -320,6 +323,10 @@ static void add_extra(struct dump *d, const isc_event *ev)
 	}
 	if (is_memory(ev->kind)) {
 		isc_dump_memory(d, ev);
+		return;
+	}
+	if (ev->kind >= ISC_KIND_SYSCALLS && ev->kind <= ISC_KIND_SYSCALL_ERRORS) {
+		isc_dump_syscall(d, ev);
 		return;
 	}
 	if (is_gpu(ev->kind)) {
@@ -478,6 +485,7 @@ static bool dump_totals(struct dump *d, isc_error *err)
 	dump_functions(d, totals);
 	dump_stacks(d, totals);
 	isc_dump_waits(d, totals);
+	isc_dump_syscalls(d, totals);
 	isc_buffer_format(&d->line, "total events %" PRIu64, isc_totals_events(totals));
 	isc_dump_finish(d);
 	isc_totals_free(totals);

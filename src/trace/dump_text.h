@@ -36,6 +36,9 @@ void isc_dump_waits(struct dump *d, const isc_totals *totals);
 
 /* dump_memory.c: what a record of memory says. */
 void isc_dump_memory(struct dump *d, const isc_event *ev);
+/* dump_syscalls.c: what a record of system calls says, and the totals of them. */
+void isc_dump_syscall(struct dump *d, const isc_event *ev);
+void isc_dump_syscalls(struct dump *d, const isc_totals *totals);
 
 /* dump_gpu.c: what a record of a GPU says, and what a device is. */
 void isc_dump_gpu(struct dump *d, const isc_event *ev);
