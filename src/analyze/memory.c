@@ -84,20 +84,36 @@ static bool is_wrapper(const isc_frame *f)
 	return f->name.len == 0;
 }
 
-/* The stack as seen from who wanted the memory: without the wrappers, where there is no Python to name. */
-static uint32_t unwrapped(const isc_trace *trace, uint32_t process, uint32_t stack)
+static bool has(isc_frame_text text, const char *word)
 {
-	uint32_t id = stack, found = 0;
+	return text.len > 0 && memmem(text.at, text.len, word, strlen(word)) != NULL;
+}
+
+/* Code that somebody else wrote: its line says little of who wanted the memory.  So do the few lines of a command that
+ * only calls into a package. */
+static bool is_library(const isc_frame *f)
+{
+	return f->file.len == 0 || f->file.at[0] == '<' || has(f->file, "/site-packages/") ||
+	       has(f->file, "/dist-packages/") || has(f->file, "/lib/python3") || has(f->file, "/bin/");
+}
+
+/* The stack as seen from who wanted the memory: from the newest Python function of the program's own; without one, the
+ * whole; without Python, from the first that is not there to take memory for others. */
+static uint32_t wanted_by(const isc_trace *trace, uint32_t process, uint32_t stack)
+{
+	uint32_t id = stack, native = 0;
+	bool python = false;
 	isc_frame frame;
 
 	for (unsigned n = 0; n < ISC_STACK_FRAMES_MAX && isc_trace_frame(trace, process, id, &frame); n++) {
-		if (frame.kind == ISC_FRAME_PYTHON)
-			return stack;
-		if (found == 0 && !is_wrapper(&frame))
-			found = id;
+		python |= frame.kind == ISC_FRAME_PYTHON;
+		if (frame.kind == ISC_FRAME_PYTHON && !is_library(&frame))
+			return id;
+		if (native == 0 && frame.kind == ISC_FRAME_NATIVE && !is_wrapper(&frame))
+			native = id;
 		id = frame.parent;
 	}
-	return found != 0 ? found : stack;
+	return !python && native != 0 ? native : stack;
 }
 
 static uint32_t pid_of(const isc_build *b, uint32_t process)
@@ -120,7 +136,7 @@ static uint32_t site_of(struct gather *g, uint32_t process, uint32_t stack)
 	if (*known != 0)
 		return (uint32_t)(*known - 1);
 	pid = pid_of(g->b, process);
-	place = stack != 0 ? isc_places_stack(&g->places, g->b, process, unwrapped(g->b->trace, process, stack)) : 0;
+	place = stack != 0 ? isc_places_stack(&g->places, g->b, process, wanted_by(g->b->trace, process, stack)) : 0;
 	if (place == ISC_PLACE_NO_MEMORY)
 		return UINT32_MAX;
 	site = isc_hashmap_put(&g->by_place, isc_hashmap_key(pid, place), NULL);

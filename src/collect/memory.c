@@ -155,11 +155,19 @@ static void draw_next(isc_memory_thread *m, uint64_t bytes)
 
 /* ---- totals --------------------------------------------------------------------- */
 
-static void tell_source(uint64_t ticks)
+/* Once, and again at the end: while the pool is being made events are lost, and without this one nothing else would be
+ * believed. */
+static void tell_source(uint64_t ticks, bool again)
 {
-	if (atomic_exchange_explicit(&region->source_told, 1, memory_order_relaxed) == 0)
-		isc_write1(ticks, ISC_RECORD_WORD(isc_rt_intern(ISC_DEF_MEMORY, source, source_len),
-						  ISC_KIND_MEMORY_SOURCE, source_flags));
+	uint32_t id;
+
+	if (!again && atomic_load_explicit(&region->source_told, memory_order_relaxed) != 0)
+		return;
+	id = isc_rt_intern(ISC_DEF_MEMORY, source, source_len);
+	if (id == 0)
+		return;
+	atomic_store_explicit(&region->source_told, 1, memory_order_relaxed);
+	isc_write1(ticks, ISC_RECORD_WORD(id, ISC_KIND_MEMORY_SOURCE, source_flags));
 }
 
 static bool ours(void)
@@ -196,7 +204,7 @@ void isc_memory_tell(uint16_t why)
 	record.body.mapped_bytes = atomic_load_explicit(&region->mapped_bytes, memory_order_relaxed);
 	record.body.unfollowed = atomic_load_explicit(&region->unfollowed, memory_order_relaxed);
 	record.body.mean = mean_now();
-	tell_source(record.head.ticks);
+	tell_source(record.head.ticks, why != ISC_MEMORY_NOW);
 	isc_write(&record.head, 5);
 	errno = error;
 }
@@ -285,7 +293,7 @@ static void look_at(isc_memory_thread *m, void *p, size_t size, uint32_t mean, e
 	uint32_t flags = 0;
 
 	m->inside = true;
-	tell_source(begin);
+	tell_source(begin, false);
 	if (isc_memory_watched(p) && isc_memory_set_take(&region->set, p, &old))
 		record(ISC_KIND_MEMORY_FREE, begin, p, &old, ISC_MEMORY_STALE);
 	item.stack = isc_sample_now((uintptr_t)caller);
@@ -521,5 +529,5 @@ void isc_memory_arrived(uint16_t birth)
 	atomic_store_explicit(&isc_memory_on, true, memory_order_release);
 	/* No hook will ever say so. */
 	if ((source_flags & ISC_MEMORY_BYPASSED) && isc_rt_active())
-		tell_source(isc_ticks());
+		tell_source(isc_ticks(), false);
 }

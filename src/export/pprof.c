@@ -13,7 +13,7 @@
 #include "export/wire.h"
 
 enum { SAMPLE_TYPE = 1, SAMPLE = 2, MAPPING = 3, LOCATION = 4, FUNCTION = 5, STRINGS = 6 };
-enum { TIME_NANOS = 9, DURATION_NANOS = 10, COMMENT = 13 };
+enum { TIME_NANOS = 9, DURATION_NANOS = 10, COMMENT = 13, DEFAULT_TYPE = 14 };
 
 #define DEPTH_MAX 4096u
 
@@ -297,6 +297,8 @@ static void write_profile(pprof *p)
 	isc_wire_number(&p->profile, TIME_NANOS, isc_trace_header(p->sink.trace)->start_unix_ns);
 	isc_wire_number(&p->profile, DURATION_NANOS, p->last_ns);
 	isc_wire_number(&p->profile, COMMENT, words(p, ISC_EXPORT_MARK));
+	/* Of several a reader takes the last, and that would be memory. */
+	isc_wire_number(&p->profile, DEFAULT_TYPE, words(p, "wall"));
 	for (size_t i = 0; i < p->string_count; i++, zip_some(p))
 		isc_wire_bytes(&p->profile, STRINGS, p->string_bytes.data + p->string[i].from, p->string[i].len);
 	zip(p, Z_FINISH);

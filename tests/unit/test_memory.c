@@ -102,6 +102,20 @@ static void totals_of_processes_add_up_and_of_one_the_last_counts(void **state)
 	isc_analysis_free(a);
 }
 
+static void a_line_of_the_program_is_named_and_not_one_of_a_package(void **state)
+{
+	isc_analysis *a = analysis_of(PROGRAM "t1 5ms memory_alloc malloc 16 500 0 \"prepare /app/m.py 1 2\" "
+					      "\"ones /venv/lib/python3.11/site-packages/numpy/numeric.py 10 12\"\n"
+					      "t1 6ms memory_alloc malloc 32 700 0 \"main /venv/bin/serve 1 3\" "
+					      "\"load /venv/lib/python3.11/site-packages/serve/load.py 1 9\"\n" END);
+
+	(void)state;
+	assert_near(site_of(a, "prepare")->bytes, 500);
+	assert_int_equal(site_of(a, "prepare")->at.line, 2);
+	assert_near(site_of(a, "load")->bytes, 700);
+	isc_analysis_free(a);
+}
+
 /* Of 100 steps over 10 s: how many bytes each keeps, and when it gives them back (0: never). */
 static isc_analysis *steps(int (*bytes)(int step), int (*lasts)(int step))
 {
@@ -206,6 +220,7 @@ int main(void)
 		cmocka_unit_test(memory_is_held_until_any_thread_gives_it_back),
 		cmocka_unit_test(what_is_freed_when_the_interpreter_ends_was_in_use),
 		cmocka_unit_test(totals_of_processes_add_up_and_of_one_the_last_counts),
+		cmocka_unit_test(a_line_of_the_program_is_named_and_not_one_of_a_package),
 		cmocka_unit_test(what_grows_to_the_end_is_told_with_its_size),
 		cmocka_unit_test(what_was_loaded_or_comes_and_goes_is_no_leak),
 		cmocka_unit_test(an_allocator_that_goes_past_us_is_told),
