@@ -111,6 +111,8 @@ static uint32_t flags_of(const isc_settings *s, bool agent, bool scratch)
 		flags |= ISC_CONTROL_C_CALLS;
 	if (agent && s->syscalls)
 		flags |= ISC_CONTROL_WAITS;
+	if (agent && s->syscalls && s->syscall_args)
+		flags |= ISC_CONTROL_SYSCALL_ARGS;
 	if (s->gpu)
 		flags |= ISC_CONTROL_GPU;
 	if (s->sample)
