@@ -98,7 +98,7 @@ class Outcome:
         rows = [row for row in self.report["suggestions"] if row["rule"] == self.truth["cause"]]
         gpus = [g for g in self.report["gpus"] if g["device_id"] == self.verdict["device_id"]]
         whole = gpus[0]["span_us"] if gpus else self.report["window"]["judged_us"]
-        return rows[0]["saves_at_most_us"] / whole * 100 if rows else None
+        return float(rows[0]["saves_at_most_us"]) / float(whole) * 100 if rows else None
 
     @property
     def bound_holds(self) -> bool:
