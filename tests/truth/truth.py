@@ -90,7 +90,7 @@ class Outcome:
         """Percent of a request that is saved without the fault."""
         if not self.fixed or not self.truth.get("one"):
             return None
-        return float(self.truth["one"] - self.fixed["one"]) / self.truth["one"] * 100
+        return float((self.truth["one"] - self.fixed["one"]) / self.truth["one"]) * 100
 
     @property
     def bound(self) -> float | None:
