@@ -19,8 +19,9 @@ def elf(file: Path, *options: str) -> str:
 
 
 def needed(file: Path) -> set[str]:
-    """A library that came with the wheel by the name it had before."""
-    return {re.sub(r"-[0-9a-f]{8}(?=\.so)", "", name) for name in re.findall(r"\(NEEDED\).*\[(.*)\]", elf(file, "-d"))}
+    """A library that came with the wheel by the name it had before: libzstd-37412b7a.so.1.5.4 is libzstd.so.1."""
+    names = re.findall(r"\(NEEDED\).*\[(.*)\]", elf(file, "-d"))
+    return {re.sub(r"-[0-9a-f]{8}(\.so\.\d+).*", r"\1", name) for name in names}
 
 
 def core_of(installation: Any) -> Path:
