@@ -22,7 +22,7 @@
 
 #include "base/record.h"
 
-#define ISC_MEMORY_THREADS 4096u
+#define ISC_MEMORY_THREADS 1024u
 
 /* One thread.  Those that have ended leave theirs, with its counts, to a later one: the sum over all of
  * them is that of the process.  Zeroed in fork children. */
@@ -124,7 +124,8 @@ void isc_memory_tell(uint16_t why);
 
 /* ---- memory_set.c ---------------------------------------------------------- */
 
-#define ISC_MEMORY_SET 65536u /* addresses */
+/* Addresses: private memory counts against RLIMIT_DATA, which is the program's. */
+#define ISC_MEMORY_SET 16384u
 
 typedef struct isc_memory_set {
 	_Atomic uint64_t address[ISC_MEMORY_SET];

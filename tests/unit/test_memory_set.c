@@ -11,7 +11,7 @@
 
 #include "collect/memory.h"
 
-#define EACH 4000u
+#define EACH 2000u
 #define THREADS 4u
 
 static isc_memory_set set;
