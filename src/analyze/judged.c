@@ -31,7 +31,7 @@ void isc_judged_fini(isc_judged *d)
 /* ---- places ---- */
 
 /* What, function and line, with the time there. */
-static bool put_place(isc_judged *d, unsigned what, isc_stack_place at, double ns)
+bool isc_judged_put(isc_judged *d, unsigned what, isc_stack_place at, double ns)
 {
 	uint64_t *sum;
 
@@ -78,6 +78,19 @@ static bool put_blame(isc_judged *d, enum isc_state state, const isc_wait *wait,
 	return true;
 }
 
+/* How much of a time lies in the window and not in a wait for a GPU. */
+static double own_ns(const isc_judged *d, uint64_t from_ns, uint64_t to_ns)
+{
+	const isc_focus *g = &d->gpu_waits;
+	uint64_t ns = isc_focus_overlap(&d->focus, from_ns, to_ns), inside;
+
+	if (ns == 0 || g->count == 0)
+		return (double)ns;
+	inside = isc_focus_overlap(g, from_ns, to_ns);
+	/* Of a time that crosses an edge of the window nobody knows which part; such are few. */
+	return inside < ns ? (double)(ns - inside) : 0;
+}
+
 /* A step of an event loop ends: was it too long for the others? */
 static void end_step(isc_judged *d, uint64_t from_ns, uint64_t to_ns)
 {
@@ -87,15 +100,15 @@ static void end_step(isc_judged *d, uint64_t from_ns, uint64_t to_ns)
 
 static bool take_time(isc_judged *d, enum isc_state state, const isc_stack_fact *fact, double ns)
 {
-	bool good = put_place(d, state, fact->user, ns);
+	bool good = isc_judged_put(d, state, fact->user, ns);
 
 	if (good && fact->flags & ISC_STACK_LOGGING) {
 		d->logged_ns += state != ISC_STATE_IDLE ? ns : 0;
-		good = put_place(d, ISC_JUDGED_LOGGED, fact->user, ns);
+		good = isc_judged_put(d, ISC_JUDGED_LOGGED, fact->user, ns);
 	}
 	d->loop |= (fact->flags & ISC_STACK_LOOP) != 0;
 	if (good && fact->flags & ISC_STACK_LOOP && state != ISC_STATE_IDLE)
-		good = put_place(d, ISC_JUDGED_LOOP, fact->user, ns);
+		good = isc_judged_put(d, ISC_JUDGED_LOOP, fact->user, ns);
 	if (state == ISC_STATE_IDLE && fact->flags & ISC_STACK_POOL)
 		d->pool_ns += ns;
 	return good;
@@ -103,7 +116,7 @@ static bool take_time(isc_judged *d, enum isc_state state, const isc_stack_fact 
 
 static bool take_wait(isc_judged *d, const isc_event *ev, const isc_wait *wait, uint64_t from_ns, uint64_t to_ns)
 {
-	double ns = (double)isc_focus_overlap(&d->focus, from_ns, to_ns);
+	double ns = own_ns(d, from_ns, to_ns);
 	const isc_stack_fact *fact;
 	enum isc_state state;
 
@@ -140,10 +153,13 @@ static bool take_sample(isc_judged *d, const isc_event *ev)
 			? ISC_STATE_NATIVE
 			: ISC_STATE_PYTHON;
 	d->samples++;
+	d->account.sampled = true;
+	/* A driver that waits on its CPU. */
+	if (isc_focus_holds(&d->gpu_waits, ev->time_ns))
+		return true;
 	*(state == ISC_STATE_SPIN     ? &d->account.spin
 	  : state == ISC_STATE_NATIVE ? &d->account.native
 				      : &d->account.python) += ns / 1e3;
-	d->account.sampled = true;
 	d->account.placed |= state != ISC_STATE_PYTHON;
 	if (state == ISC_STATE_PYTHON && d->depth > 0 && d->depth <= STAGES_DEEP) {
 		uint64_t *sum = isc_hashmap_put(&d->stage_of, d->stage[d->depth - 1].name, NULL);
@@ -152,7 +168,7 @@ static bool take_sample(isc_judged *d, const isc_event *ev)
 			return false;
 		*sum += (uint64_t)ns;
 	}
-	if (state == ISC_STATE_PYTHON && !put_place(d, ISC_JUDGED_HOT, fact->own, ns))
+	if (state == ISC_STATE_PYTHON && !isc_judged_put(d, ISC_JUDGED_HOT, fact->own, ns))
 		return false;
 	return take_time(d, state, fact, ns);
 }
@@ -192,7 +208,7 @@ static void take_brief(isc_judged *d, const isc_event *ev)
 	double ns;
 
 	if (ev->extra_len < sizeof(brief) || !isc_focus_holds(&d->focus, ev->time_ns) ||
-	    !state_of(d, ev, &none, &state))
+	    isc_focus_holds(&d->gpu_waits, ev->time_ns) || !state_of(d, ev, &none, &state))
 		return;
 	memcpy(&brief, ev->extra, sizeof(brief));
 	ns = (double)brief.ticks * d->b->tick_us * 1e3;
@@ -276,8 +292,8 @@ static bool take_other(isc_judged *d, const isc_event *ev)
 		if (ev->time_ns > to)
 			return true;
 		ns = (double)ev->arg * body.period_ns;
-		return put_place(d, ISC_JUDGED_OTHERS, fact->user, ns) &&
-		       (!(fact->flags & ISC_STACK_WORKER) || put_place(d, ISC_JUDGED_POOL, fact->user, ns));
+		return isc_judged_put(d, ISC_JUDGED_OTHERS, fact->user, ns) &&
+		       (!(fact->flags & ISC_STACK_WORKER) || isc_judged_put(d, ISC_JUDGED_POOL, fact->user, ns));
 	}
 	if (!(fact->flags & ISC_STACK_WORKER))
 		return true;
@@ -295,7 +311,7 @@ static bool take_other(isc_judged *d, const isc_event *ev)
 		*idle += (uint64_t)ns;
 		return true;
 	}
-	return put_place(d, ISC_JUDGED_POOL, fact->user, ns);
+	return isc_judged_put(d, ISC_JUDGED_POOL, fact->user, ns);
 }
 
 static bool read_events(isc_judged *d)
@@ -414,7 +430,7 @@ bool isc_judged_read(isc_judged *d, isc_build *b)
 		return false;
 	if (d->focus.count == 0)
 		return true;
-	good = read_events(d) && read_switches(d);
+	good = isc_judged_gpu_read(d) && read_events(d) && read_switches(d);
 	isc_hashmap_fini(&d->wants);
 	isc_hashmap_fini(&d->lasts);
 	return good;

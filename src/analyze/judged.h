@@ -26,6 +26,7 @@ struct isc_judged_stage {
 typedef struct isc_judged {
 	isc_build *b;
 	isc_focus focus;
+	isc_focus gpu_waits; /* the times that it waited for GPUs, inside the focus */
 	isc_account account;
 	isc_stack_facts stacks;
 	isc_hashmap place_of;  /* kind, code and line -> ns */
@@ -54,5 +55,11 @@ typedef struct isc_judged {
 /* A zeroed struct is empty; false: no memory. */
 bool isc_judged_read(isc_judged *d, isc_build *b);
 void isc_judged_fini(isc_judged *d);
+
+/* judged_gpu.c: the times that the focus thread waited for GPUs, and where.  False: no memory. */
+bool isc_judged_gpu_read(isc_judged *d);
+
+/* judged.c: so much time of a kind was at a place; false: no memory. */
+bool isc_judged_put(isc_judged *d, unsigned what, isc_stack_place at, double ns);
 
 #endif

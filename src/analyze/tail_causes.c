@@ -74,8 +74,11 @@ static void settle(const struct explain *e, const isc_tail *tail, const isc_tail
 	isc_build *b = e->t->b;
 	size_t rank = isc_build_process_rank(b, tail->process);
 	double threads_us = g->wall_us - g->task_us, more = g->watched_us > 0 ? threads_us / g->watched_us : 0;
-	isc_account account = {
-		.wall = g->wall_us, .python = g->sums.python_us, .native = g->sums.native_us, .spin = g->sums.spin_us};
+	isc_account account = {.wall = g->wall_us,
+			       .python = g->sums.python_us,
+			       .native = g->sums.native_us,
+			       .spin = g->sums.spin_us,
+			       .gpu = b->gpu_calls};
 	isc_analysis_thread settled;
 
 	if (g->count == 0)

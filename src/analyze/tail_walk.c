@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "analyze/gpu_waits.h"
 #include "analyze/interpreter.h"
 #include "analyze/names.h"
 #include "analyze/spin.h"
@@ -44,6 +45,7 @@ struct lane {
 	uint32_t first;	   /* the function that it began with */
 	uint32_t awaited;  /* where a coroutine of it stopped to run; 0: it runs */
 	bool yields;
+	isc_tail_pieces *pieces; /* NULL: nothing tells of GPUs */
 };
 
 struct walk {
@@ -74,6 +76,9 @@ static struct lane *lane_of(struct walk *w, const isc_event *ev)
 			return NULL;
 		fresh->process = ev->process;
 		fresh->thread = ev->thread;
+		if (w->t->b->gpu_calls &&
+		    (fresh->pieces = isc_arena_alloc(w->t->b->arena, sizeof(*fresh->pieces))) == NULL)
+			return NULL;
 		*known = (uint64_t)(uintptr_t)fresh;
 	}
 	w->last = (struct lane *)(uintptr_t)*known;
@@ -194,6 +199,30 @@ static double told_us(const struct walk *w, const isc_event *ev, isc_wait *wait)
 	return (double)wait->ticks * w->t->b->tick_us;
 }
 
+/* The same when this one is a call that waited for a GPU. */
+static bool spend_gpu(struct walk *w, struct lane *l, const isc_event *ev, const isc_gpu_wait *wait)
+{
+	double us = (double)(wait->to_ns - wait->from_ns) / 1e3;
+	double since_us = l->last_ns != 0 && ev->time_ns > l->last_ns ? (double)(ev->time_ns - l->last_ns) / 1e3 : 0;
+	uint32_t place, key, run;
+	bool good = true;
+
+	if (l->pile == NULL && l->running == NULL)
+		return true;
+	place = wait->stack != 0 ? isc_places_stack(&w->t->places, w->t->b, ev->process, wait->stack)
+				 : place_of_call(w, l);
+	key = isc_tails_key(w->t, ISC_STATE_GPU_WAIT, place, 0, 0);
+	run = run_key(w, l);
+	if (key == 0 || run == 0)
+		return false;
+	if (l->pile != NULL)
+		good = isc_tail_gpu_wait(l->pieces, l->pile, wait->from_ns, us, since_us, key, run);
+	if (good && l->running != NULL)
+		good = isc_tail_gpu_wait(l->pieces, l->running, wait->from_ns, us, since_us, key, run);
+	l->pieces->count = l->pieces->next = 0;
+	return good;
+}
+
 /* From the last event to this one. */
 static bool spend(struct walk *w, struct lane *l, const isc_event *ev)
 {
@@ -201,8 +230,11 @@ static bool spend(struct walk *w, struct lane *l, const isc_event *ev)
 	bool brief = ev->kind == ISC_KIND_WAIT_BRIEF, any = l->pile != NULL || l->running != NULL;
 	enum isc_state state = ISC_STATE_OTHER;
 	isc_wait wait = {0};
+	isc_gpu_wait gpu;
 	uint32_t key = 0, run;
 
+	if (l->pieces != NULL && isc_gpu_wait_of(w->t->b, ev, &gpu))
+		return spend_gpu(w, l, ev, &gpu);
 	told = told_us(w, ev, &wait);
 	/* Without a loop whose tasks have scopes nobody asks what it did. */
 	if (!any && w->opens.open == 0)
@@ -224,6 +256,8 @@ static bool spend(struct walk *w, struct lane *l, const isc_event *ev)
 	run = run_key(w, l);
 	if (run == 0)
 		return false;
+	if (l->pieces != NULL && told > 0 && !brief)
+		isc_tail_pieces_put(l->pieces, (isc_tail_piece){ev->time_ns, told, key, false, state});
 	for (int i = 0; i < 2; i++) {
 		isc_tail_pile *pile = i == 0 ? l->pile : l->running;
 		double part = told >= 0 ? told : 0;
@@ -269,6 +303,12 @@ static bool take_sample(struct walk *w, struct lane *l, const isc_event *ev)
 	memcpy(&body, ev->extra, sizeof(body));
 	us = (double)ev->arg * body.period_ns / 1e3;
 	kind = kind_of(w, ev, node, body.flags);
+	if (l->pieces != NULL)
+		isc_tail_pieces_put(l->pieces,
+				    (isc_tail_piece){ev->time_ns, us, node != 0 ? ISC_TAIL_NODE | node : 0, true,
+						     kind == KIND_PYTHON ? ISC_STATE_PYTHON
+						     : kind == KIND_SPIN ? ISC_STATE_SPIN
+									 : ISC_STATE_NATIVE});
 	for (int i = 0; i < 2; i++) {
 		isc_tail_pile *pile = i == 0 ? l->pile : l->running;
 		isc_tail_sums *s;

@@ -38,6 +38,11 @@ typedef struct isc_reader {
 	isc_open_span *open;
 	size_t open_count, open_room;
 	uint32_t free; /* open spans that can be used again, + 1 */
+	/* Of a file that goes with a trace of ours: when that began (CLOCK_REALTIME; 0: it is alone), what is
+	 * added to times for it, and whether the file says when it began itself. */
+	uint64_t start_unix_ns;
+	int64_t shift_ns;
+	bool placed;
 } isc_reader;
 
 void isc_reader_fini(isc_reader *r);

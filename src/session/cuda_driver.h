@@ -11,4 +11,8 @@
  * run for seconds.  out: where. */
 bool isc_cuda_driver_find(char *out, size_t room);
 
+/* Is there a CUPTI for it, as far as can be seen from outside?  python: that runs the program, whose packages may
+ * bring one; "": none. */
+bool isc_cuda_cupti_here(const char *python);
+
 #endif
