@@ -16,14 +16,17 @@
 #include "import/reader.h"
 
 #define COLUMNS_MOST 20u
+/* By one thread, from one place, and never written. */
+#define OPENED (SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOMUTEX)
 #define STEPS_BETWEEN 100000	/* of SQLite's machine, between two looks at how far it is */
-#define APART_NS 86400000000000 /* a day: two files that began further apart are not of one run */
 #define STEPS_MOST 4000000	/* of those: a query that runs for hours is made to */
+#define APART_NS 86400000000000 /* a day: two files that began further apart are not of one run */
 
 typedef struct table {
 	isc_reader *r;
 	sqlite3 *db;
 	sqlite3_stmt *row;
+	sqlite3_stmt *asked; /* whether there is a table */
 	isc_hashmap strings; /* number -> name + 1 */
 	isc_hashmap domains;
 	isc_error *err;
@@ -34,28 +37,34 @@ typedef struct table {
 
 static bool has_table(table *t, const char *name)
 {
-	sqlite3_stmt *found = NULL;
-	bool has = false;
+	bool has;
 
-	if (sqlite3_prepare_v2(t->db, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1", -1, &found,
-			       NULL) == SQLITE_OK) {
-		sqlite3_bind_text(found, 1, name, -1, SQLITE_STATIC);
-		has = sqlite3_step(found) == SQLITE_ROW;
-	}
-	sqlite3_finalize(found);
+	if (t->asked == NULL &&
+	    sqlite3_prepare_v2(t->db, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1", -1, &t->asked,
+			       NULL) != SQLITE_OK)
+		return false;
+	sqlite3_bind_text(t->asked, 1, name, -1, SQLITE_STATIC);
+	has = sqlite3_step(t->asked) == SQLITE_ROW;
+	sqlite3_reset(t->asked);
 	return has;
 }
 
-static bool has_column(table *t, const char *name, const char *column)
+/* Which of these columns it has, a bit for each.  One question for all: SQLite compiles it anew for every
+ * name, which takes longer than reading most tables. */
+static uint32_t columns_of(table *t, const char *name, const char *const *columns)
 {
 	sqlite3_stmt *found = NULL;
-	bool has = false;
+	uint32_t has = 0;
 
-	if (sqlite3_prepare_v2(t->db, "SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2", -1, &found, NULL) ==
-	    SQLITE_OK) {
+	if (sqlite3_prepare_v2(t->db, "SELECT name FROM pragma_table_info(?1)", -1, &found, NULL) == SQLITE_OK) {
 		sqlite3_bind_text(found, 1, name, -1, SQLITE_STATIC);
-		sqlite3_bind_text(found, 2, column, -1, SQLITE_STATIC);
-		has = sqlite3_step(found) == SQLITE_ROW;
+		while (sqlite3_step(found) == SQLITE_ROW) {
+			const char *column = (const char *)sqlite3_column_text(found, 0);
+
+			for (uint32_t i = 0; column != NULL && columns[i] != NULL; i++)
+				if (strcmp(column, columns[i]) == 0)
+					has |= 1u << i;
+		}
 	}
 	sqlite3_finalize(found);
 	return has;
@@ -153,15 +162,14 @@ static isc_status read_table(table *t, const char *name, const char *const *colu
 	char list[1024] = "rowid", query[1400];
 	int64_t last = INT64_MIN, other = 0;
 	isc_status st = ISC_OK;
+	uint32_t has;
 	int result;
 
-	if (!has_table(t, name))
-		return ISC_OK;
-	for (size_t i = 0; columns[i] != NULL; i++) {
+	has = columns_of(t, name, columns);
+	for (uint32_t i = 0; columns[i] != NULL; i++) {
 		size_t len = strlen(list);
 
-		snprintf(list + len, sizeof(list) - len, has_column(t, name, columns[i]) ? ", \"%s\"" : ", NULL",
-			 columns[i]);
+		snprintf(list + len, sizeof(list) - len, has >> i & 1 ? ", \"%s\"" : ", NULL", columns[i]);
 	}
 	snprintf(query, sizeof(query), "SELECT %s FROM \"%s\" WHERE rowid > ?1 ORDER BY rowid", list, name);
 	result = step_through(t, query, INT64_MIN, take, &st, &last);
@@ -384,7 +392,7 @@ static isc_status open_database(const char *path, sqlite3 **db, isc_error *err)
 		len += (size_t)snprintf(uri + len, sizeof(uri) - len, plain ? "%c" : "%%%02X", (unsigned char)*p);
 	}
 	snprintf(uri + len, sizeof(uri) - len, "?immutable=1");
-	result = sqlite3_open_v2(uri, db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_PRIVATECACHE, NULL);
+	result = sqlite3_open_v2(uri, db, OPENED, NULL);
 	if (result != SQLITE_OK)
 		return isc_fail(err, ISC_ERR_CORRUPT, "cannot read %.120s: %.80s", path,
 				*db != NULL ? sqlite3_errmsg(*db) : "no memory");
@@ -406,7 +414,9 @@ isc_status isc_nsys_read(isc_reader *r, const char *path, isc_error *err)
 	if (st == ISC_OK)
 		sqlite3_progress_handler(t.db, STEPS_BETWEEN, count_steps, &t);
 	for (size_t i = 0; st == ISC_OK && i < sizeof(tables) / sizeof(tables[0]); i++) {
-		any |= has_table(&t, tables[i].name);
+		if (!has_table(&t, tables[i].name))
+			continue;
+		any = true;
 		st = read_table(&t, tables[i].name, tables[i].columns, tables[i].take);
 	}
 	if (st == ISC_OK && !any) {
@@ -421,6 +431,7 @@ isc_status isc_nsys_read(isc_reader *r, const char *path, isc_error *err)
 	}
 	isc_hashmap_fini(&t.strings);
 	isc_hashmap_fini(&t.domains);
+	sqlite3_finalize(t.asked);
 	sqlite3_close(t.db);
 	return st;
 }
