@@ -13,7 +13,6 @@
 #include "cli/commands.h"
 #include "cli/report_files.h"
 #include "import/import.h"
-#include "runtime/layout.h"
 #include "session/cuda_driver.h"
 #include "session/launch.h"
 
@@ -39,10 +38,9 @@ static bool on_path(const char *name, char *out, size_t room)
 
 bool isc_nsys_wanted(const isc_settings *settings, const char *python, char *nsys, size_t room)
 {
-	const char *other = getenv(ISC_CUDA_VARIABLE);
 	char driver[300];
 
-	return settings->gpu && (other == NULL || other[0] == 0) && isc_cuda_driver_find(driver, sizeof(driver)) &&
+	return settings->gpu && !isc_cuda_is_taken() && isc_cuda_driver_find(driver, sizeof(driver)) &&
 	       on_path("nsys", nsys, room) && !isc_cuda_cupti_here(python);
 }
 

@@ -80,6 +80,13 @@ bool isc_cuda_driver_find(char *out, size_t room)
 	return in_cache("/" DRIVER) && snprintf(out, room, "%s", DRIVER) > 0;
 }
 
+bool isc_cuda_is_taken(void)
+{
+	const char *other = getenv(ISC_CUDA_VARIABLE);
+
+	return other != NULL && other[0] != 0;
+}
+
 /* ---- CUPTI ---- */
 
 #define CUPTI "libcupti.so"

@@ -70,11 +70,7 @@ static void find_sources(isc_recorder *r, const isc_session_options *options, ch
 	n += find_proc(&missing[n]) != ISC_OK;
 	n += isc_gpu_parts_cuda(options->settings, options->cuda_elsewhere, &missing[n]) != ISC_OK;
 	isc_gpu_parts_opencl(options->settings);
-	if (isc_gpu_parts_asked(options->settings, &missing[n]) != ISC_OK) {
-		if (options->say != NULL && options->settings->report)
-			options->say(options->say_self, ISC_LOG_WARN, missing[n].what, missing[n].hint);
-		n++;
-	}
+	n += isc_gpu_parts_asked(options->settings, &missing[n]) != ISC_OK;
 	if (n == 0)
 		return;
 	for (size_t i = 0; i < n && options->say != NULL && !options->settings->report; i++)
