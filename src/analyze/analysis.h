@@ -283,6 +283,37 @@ typedef struct isc_analysis_samples {
 	double other_lines_us; /* of lines that are not listed */
 } isc_analysis_samples;
 
+/* Slow calls from one place, as far as they were told by themselves. */
+typedef struct isc_analysis_syscall_site {
+	isc_analysis_frame where; /* name empty: not known */
+	uint32_t place;		  /* its number, for who puts them together */
+	uint64_t count;
+	double total_us, max_us;
+	uint64_t bytes, errors;
+	isc_text about; /* file or address of the longest; empty: not known */
+} isc_analysis_syscall_site;
+
+typedef struct isc_analysis_syscall_fail {
+	uint32_t error; /* errno */
+	uint64_t count;
+} isc_analysis_syscall_fail;
+
+/* A system call, over all processes. */
+typedef struct isc_analysis_syscall {
+	const char *name;
+	uint32_t call; /* enum isc_syscall */
+	uint64_t count;
+	double total_us;
+	double max_us; /* of those that were told by themselves; negative: none was */
+	uint64_t bytes, errors;
+	uint64_t slow;			  /* took longer than ISC_SYSCALL_SLOW_US */
+	uint64_t slow_told;		  /* of these: told by themselves */
+	isc_analysis_syscall_fail *fails; /* most first */
+	size_t fail_count;
+	isc_analysis_syscall_site *sites; /* most time first, twenty at most */
+	size_t site_count;
+} isc_analysis_syscall;
+
 /* With fewer samples no share is worth printing: 200 tell 50% from 43%. */
 #define ISC_SAMPLES_ENOUGH 200u
 
@@ -388,6 +419,9 @@ typedef struct isc_analysis {
 	size_t tree_count;
 	isc_analysis_frame *tree_frames;
 	size_t tree_frame_count;
+
+	isc_analysis_syscall *syscalls; /* most time first */
+	size_t syscall_count;
 
 	double user_us, system_us;	   /* CPU time of the same in itself and in the kernel; negative: not known */
 	double minor_faults, major_faults; /* of the program and the children it waited for; negative: not known */

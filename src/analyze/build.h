@@ -84,6 +84,7 @@ isc_status isc_build_functions(isc_build *b, isc_error *err);
 isc_status isc_build_samples(isc_build *b, isc_error *err); /* after the functions */
 void isc_build_sort_functions(isc_build *b);
 isc_status isc_build_marks(isc_build *b, isc_error *err);
+isc_status isc_build_syscalls(isc_build *b, isc_error *err);
 isc_status isc_build_gpu(isc_build *b, isc_error *err);
 void isc_build_accounts(isc_build *b);
 isc_status isc_build_verdict(isc_build *b, isc_error *err); /* after all others but the warnings */

@@ -342,6 +342,44 @@ static void about_samples(isc_build *b)
 		     "empty");
 }
 
+/* What there is nothing of, and what is empty because of it. */
+static void about_unseen(isc_build *b)
+{
+	bool calls = b->a->syscall_count > 0;
+
+	if (b->a->samples.count == 0 && b->calls_seen)
+		warn(b, NOTE, "no_samples", "run without --no-sample",
+		     calls ? "no samples were recorded: slow_because, lines and stacks are empty"
+			   : "no samples or system calls were recorded: slow_because, lines, stacks and syscalls are "
+			     "empty");
+	else if (b->a->samples.count == 0)
+		warn(b, NOTE, "no_calls",
+		     "mark the parts of interest as scopes (inferscope/mark.h): their times are exact",
+		     calls ? "no calls or samples were recorded: slow_because, functions, lines and stacks are empty"
+			   : "no calls, samples or system calls were recorded: slow_because, functions, lines, stacks "
+			     "and syscalls are empty");
+	else if (!calls)
+		warn(b, NOTE, "no_syscalls", NULL,
+		     "no system calls were recorded: slow_because and syscalls are empty%s",
+		     b->calls_seen ? "" : ", and no calls: functions are those that samples met");
+	else if (!b->calls_seen)
+		warn(b, NOTE, "no_calls", NULL, "no calls were recorded: functions are those that samples met");
+	if (calls)
+		warn(b, NOTE, "unseen_syscalls", NULL,
+		     "syscalls has what goes through the functions of libc that are hooked: calls that libc makes "
+		     "inside itself (fread, printf, the loader, its allocator), raw ones and other kinds (stat, "
+		     "ioctl, futex) are not seen");
+	for (size_t i = 0; calls && i < b->a->process_count; i++) {
+		const isc_analysis_process *p = &b->a->processes[i];
+
+		if (p->traced && p->exit_known && p->signal != 0) {
+			warn(b, NOTE, "cut_syscalls", NULL,
+			     "process %u was ended by a signal: system calls of its last 10 ms may be missing", p->pid);
+			break;
+		}
+	}
+}
+
 static void about_parts(isc_build *b)
 {
 	isc_units u;
@@ -354,18 +392,7 @@ static void about_parts(isc_build *b)
 		     "the program ran for %s: the recorder's start and end would be most of overhead.recorder_cpu_pct, "
 		     "so it is left out",
 		     isc_units_time(&u, b->a->wall_us));
-	if (b->a->samples.count > 0)
-		warn(b, NOTE, "no_syscalls", NULL,
-		     "no system calls were recorded: slow_because and syscalls are empty%s",
-		     b->calls_seen ? "" : ", and no calls: functions are those that samples met");
-	else if (b->calls_seen)
-		warn(b, NOTE, "no_samples", "run without --no-sample",
-		     "no samples or system calls were recorded: slow_because, lines, stacks and syscalls are empty");
-	else
-		warn(b, NOTE, "no_calls",
-		     "mark the parts of interest as scopes (inferscope/mark.h): their times are exact",
-		     "no calls, samples or system calls were recorded: slow_because, functions, lines, stacks and "
-		     "syscalls are empty");
+	about_unseen(b);
 	warn(b, NOTE, "no_memory", NULL,
 	     "memory was not recorded: memory has the counts of page faults alone, and numa is empty%s",
 	     b->facts.faults ? ""

@@ -22,8 +22,8 @@ _Static_assert(sizeof(isc_record) == 16, "record");
 #define ISC_RECORD_WORD(id, kind, arg) \
 	((uint64_t)(uint32_t)(id) | (uint64_t)(kind) << 32 | 1ull << 40 | (uint64_t)(uint16_t)(arg) << 48)
 
-/* Kinds 1 to 15 are marks; 16 to 31 calls; 32 to 47 samples; 48 to 63 waits and
- * system calls; 64 to 79 memory; 80 to 95 GPU.  Readers skip kinds they do not know. */
+/* Kinds 1 to 15 are marks; 16 to 31 calls; 32 to 47 samples; 48 to 63 waits;
+ * 64 to 71 memory; 72 to 79 system calls; 80 to 95 GPU.  Readers skip kinds they do not know. */
 enum isc_kind {
 	ISC_KIND_INSTANT = 1,	   /* id: name; behind it: metadata, JSON text with its length, or nothing */
 	ISC_KIND_SCOPE_ENTER = 2,  /* id: name */
@@ -49,10 +49,13 @@ enum isc_kind {
 	ISC_KIND_WAIT_EXIT = 49,   /* id: stack; arg: enum isc_wait_call; behind it: isc_wait.  Needs no enter */
 	ISC_KIND_WAIT_BRIEF = 50,  /* arg: enum isc_wait_call; behind it: isc_wait_brief.  Waits told as a sum */
 	ISC_KIND_GC = 51,	   /* arg: generation; behind it: isc_gc.  A collection has ended */
-	ISC_KIND_GPU_CALL = 80,	   /* id: name; arg: ISC_GPU_ARG; behind it: isc_gpu_called.  A call has ended */
-	ISC_KIND_GPU_WORK = 81,	   /* id: name; arg: ISC_GPU_ARG; behind it: isc_gpu_work.  Work has ended */
-	ISC_KIND_GPU_CLOCK = 82,   /* id: device; behind it: isc_gpu_reading.  Its clock was read */
-	ISC_KIND_GPU_SOURCE = 83   /* id: ISC_DEF_GPU_SOURCE; arg: enum isc_gpu_news; behind it: isc_gpu_source */
+	ISC_KIND_SYSCALLS = 72,	   /* arg: enum isc_syscall; behind it: isc_syscall_sum.  Calls told as a sum */
+	ISC_KIND_SYSCALL = 73,	   /* id: stack; arg: enum isc_syscall; behind it: isc_syscall_slow.  One has ended */
+	ISC_KIND_SYSCALL_ERRORS = 74, /* id: errno; arg: enum isc_syscall; behind it: isc_syscall_errors */
+	ISC_KIND_GPU_CALL = 80,	      /* id: name; arg: ISC_GPU_ARG; behind it: isc_gpu_called.  A call has ended */
+	ISC_KIND_GPU_WORK = 81,	      /* id: name; arg: ISC_GPU_ARG; behind it: isc_gpu_work.  Work has ended */
+	ISC_KIND_GPU_CLOCK = 82,      /* id: device; behind it: isc_gpu_reading.  Its clock was read */
+	ISC_KIND_GPU_SOURCE = 83      /* id: ISC_DEF_GPU_SOURCE; arg: enum isc_gpu_news; behind it: isc_gpu_source */
 };
 
 /*

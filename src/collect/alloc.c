@@ -1,5 +1,5 @@
 /*
- * alloc.c - hooks on the allocator and on mappings.
+ * alloc.c - hooks on the allocator.
  *
  * The program's allocator may be libc's or another preloaded one behind us; all
  * names of the family are found the same way, so memory always goes back where
@@ -11,11 +11,9 @@
 
 #include <errno.h>
 #include <malloc.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 /* A lookup takes under 100 bytes, and only malloc, calloc, realloc and free; the
  * rest is for threads that other libraries may have started before us. */
@@ -197,32 +195,4 @@ ISC_HOOK void *valloc(size_t size)
 ISC_HOOK void *pvalloc(size_t size)
 {
 	return ISC_REAL(pvalloc)(size);
-}
-
-ISC_HOOK void *mmap(void *at, size_t len, int prot, int flags, int fd, off_t offset)
-{
-	return ISC_REAL(mmap)(at, len, prot, flags, fd, offset);
-}
-
-ISC_HOOK void *mmap64(void *at, size_t len, int prot, int flags, int fd, off64_t offset)
-{
-	return ISC_REAL(mmap64)(at, len, prot, flags, fd, offset);
-}
-
-ISC_HOOK int munmap(void *at, size_t len)
-{
-	return ISC_REAL(munmap)(at, len);
-}
-
-ISC_HOOK void *mremap(void *at, size_t old_len, size_t len, int flags, ...)
-{
-	void *to = NULL;
-	va_list rest;
-
-	if (flags & (MREMAP_FIXED | MREMAP_DONTUNMAP)) {
-		va_start(rest, flags);
-		to = va_arg(rest, void *);
-		va_end(rest);
-	}
-	return ISC_REAL(mremap)(at, old_len, len, flags, to);
 }

@@ -7,12 +7,14 @@
  */
 #include "collect/hook.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <unistd.h>
 
-#include "collect/blocked.h"
 #include "collect/sample.h"
+#include "collect/syscall.h"
 #include "runtime/profile.h"
 
 /* Before glibc 2.34 another library has these; a program that makes threads has it. */
@@ -26,6 +28,7 @@ static pthread_key_t key;
 static void leave(void *place)
 {
 	isc_blocked_flush();
+	isc_syscall_flush();
 	isc_sample_leave(place);
 }
 
@@ -59,7 +62,29 @@ static void *begin(void *place)
 
 ISC_HOOK pid_t fork(void)
 {
-	return ISC_REAL(fork)();
+	uint64_t begin = isc_syscall_enter(ISC_SYSCALL_NO_WAIT);
+	pid_t child = ISC_REAL(fork)();
+
+	if (begin != 0 && child != 0)
+		isc_syscall_ended(ISC_SYSCALL_clone, ISC_SYSCALL_NO_WAIT, begin, child < 0 ? errno : 0, 0, ISC_OF_NONE);
+	return child;
+}
+
+/* Nothing of the program runs after these, and none of our destructors. */
+ISC_HOOK void _exit(int code)
+{
+	isc_blocked_flush();
+	isc_syscall_flush_all();
+	ISC_REAL(_exit)(code);
+	__builtin_unreachable();
+}
+
+ISC_HOOK void _Exit(int code)
+{
+	isc_blocked_flush();
+	isc_syscall_flush_all();
+	ISC_REAL(_Exit)(code);
+	__builtin_unreachable();
 }
 
 ISC_HOOK int daemon(int keep_directory, int keep_files)
@@ -84,5 +109,5 @@ int isc_rt_profile_thread(pthread_t *__restrict thread, const pthread_attr_t *__
 ISC_HOOK int pthread_create(pthread_t *__restrict thread, const pthread_attr_t *__restrict attr, void *(*start)(void *),
 			    void *__restrict arg)
 {
-	return isc_rt_profile_thread(thread, attr, start, arg);
+	ISC_SYSCALL_CODE(clone, ISC_SYSCALL_NO_WAIT, isc_rt_profile_thread(thread, attr, start, arg));
 }

@@ -11,6 +11,7 @@
 #include <errno.h>
 
 #include "collect/sample.h"
+#include "collect/syscall.h"
 #include "runtime/budget.h"
 #include "runtime/kernel.h"
 #include "runtime/runtime.h"
@@ -99,6 +100,7 @@ void isc_blocked_flush(void)
 __attribute__((destructor)) static void end(void)
 {
 	isc_blocked_flush();
+	isc_syscall_flush_all();
 }
 
 /* May a wait be told by itself?  Time that a thread waits adds to the bucket like time
@@ -122,22 +124,35 @@ void isc_blocked_tell(enum isc_wait_call call, uint64_t begin)
 	uint32_t stack = isc_sample_here(0, NULL);
 
 	isc_write1(begin, ISC_RECORD_WORD(stack, ISC_KIND_WAIT_ENTER, call));
+	/* It may be the last that is heard of this thread. */
+	isc_syscall_flush_due(begin);
 	spend_once(isc_ticks() - begin);
 	errno = error;
 }
 
-void isc_blocked_spent(enum isc_wait_call call, uint64_t begin, uintptr_t object, uint32_t holder)
+/* Long ones cannot be many: they are kept whatever the budget says, for what they waited for
+ * shows in the stack. */
+bool isc_blocked_worth(uint64_t now, uint64_t ticks)
 {
-	uint64_t now = isc_ticks(), since = begin & ~1ull, ticks = now > since ? now - since : 0;
+	return ticks >= LONG || affordable(now, ticks);
+}
+
+void isc_blocked_cost(uint64_t since)
+{
+	spend_once(isc_ticks() - since);
+}
+
+bool isc_blocked_ended(enum isc_wait_call call, uint64_t begin, uint64_t now, uintptr_t object, uint32_t holder,
+		       uint32_t *stack)
+{
+	uint64_t since = begin & ~1ull, ticks = now > since ? now - since : 0;
 	isc_producer *t = producer();
 	int error = errno;
 	bool detail;
 
 	if (t != NULL && ((ISC_BLOCKED_SURE ^ t->unlike) >> call & 1) != (ticks >= LONG))
 		t->unlike ^= 1u << call;
-	/* Long ones cannot be many: they are kept whatever the budget says, for what they waited for
-	 * shows in the stack. */
-	detail = ticks >= LONG || (ticks >= BRIEF && affordable(now, ticks));
+	detail = ticks >= BRIEF && isc_blocked_worth(now, ticks);
 	if (!detail && (begin & 1) == 0) {
 		add_brief(call, now, ticks);
 	} else {
@@ -151,8 +166,17 @@ void isc_blocked_spent(enum isc_wait_call call, uint64_t begin, uintptr_t object
 			record.head.id = isc_sample_here(call == ISC_WAIT_GIL ? object : 0, &record.body);
 		isc_write((const isc_record *)&record, 2);
 		spend_once(isc_ticks() - now);
+		*stack = record.head.id;
 	}
 	errno = error;
+	return detail;
+}
+
+void isc_blocked_spent(enum isc_wait_call call, uint64_t begin, uintptr_t object, uint32_t holder)
+{
+	uint32_t stack;
+
+	isc_blocked_ended(call, begin, isc_ticks(), object, holder, &stack);
 }
 
 void isc_blocked_yield(void)

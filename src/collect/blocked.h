@@ -44,6 +44,16 @@ void isc_blocked_tell(enum isc_wait_call call, uint64_t begin);
 /* It has ended.  object: what was waited for, or 0; holder: tid of who had it, or 0. */
 void isc_blocked_spent(enum isc_wait_call call, uint64_t begin, uintptr_t object, uint32_t holder);
 
+/* The same at a moment that is known; true: it was told by itself, and *stack is what led to it. */
+bool isc_blocked_ended(enum isc_wait_call call, uint64_t begin, uint64_t now, uintptr_t object, uint32_t holder,
+		       uint32_t *stack);
+
+/* May something that took so long be told by itself, with its stack?  In ticks. */
+bool isc_blocked_worth(uint64_t now, uint64_t ticks);
+
+/* What was told takes so much of the budget, up to now. */
+void isc_blocked_cost(uint64_t since);
+
 /* What was only summed up to now, of the calling thread: it ends. */
 void isc_blocked_flush(void);
 

@@ -27,6 +27,7 @@
 #include "collect/exec_env.h"
 #include "collect/exec_target.h"
 #include "collect/sample_signal.h"
+#include "collect/syscall.h"
 #include "runtime/runtime.h"
 
 /* An environment that needs more is passed on as it is: 4,000 variables.  A
@@ -111,26 +112,30 @@ static bool plan(isc_exec_env *out, char *const env[], enum wish wish)
 	} while (0)
 
 /* Once more as the program meant it, if it was our variables that were too much. */
-#define OR_WITHOUT_OURS(env, call_ours, call_theirs) \
+#define OR_WITHOUT_OURS(name, env, call_ours, call_theirs) \
 	do { \
-		isc_sample_handed handed_ = isc_sample_signal_hand_over(true); \
-		int result_ = (call_ours); \
+		isc_sample_handed handed_; \
+		int result_; \
+		isc_syscall_departs(ISC_SYSCALL_##name); \
+		handed_ = isc_sample_signal_hand_over(true); \
+		result_ = (call_ours); \
 		if (result_ == -1 && errno == E2BIG && env_ours != (env)) \
 			result_ = (call_theirs); \
 		isc_sample_signal_handed_back(handed_); \
+		isc_syscall_returned(ISC_SYSCALL_##name, errno); \
 		return result_; \
 	} while (0)
 
 static int start(const char *path, char *const argv[], char *const env[])
 {
 	ENVIRONMENT(env, isc_exec_target_judge(AT_FDCWD, path, 0), PLACE_HERE);
-	OR_WITHOUT_OURS(env, ISC_REAL(execve)(path, argv, env_ours), ISC_REAL(execve)(path, argv, env));
+	OR_WITHOUT_OURS(execve, env, ISC_REAL(execve)(path, argv, env_ours), ISC_REAL(execve)(path, argv, env));
 }
 
 static int start_search(const char *file, char *const argv[], char *const env[])
 {
 	ENVIRONMENT(env, isc_exec_target_search(file), PLACE_HERE);
-	OR_WITHOUT_OURS(env, ISC_REAL(execvpe)(file, argv, env_ours), ISC_REAL(execvpe)(file, argv, env));
+	OR_WITHOUT_OURS(execve, env, ISC_REAL(execvpe)(file, argv, env_ours), ISC_REAL(execvpe)(file, argv, env));
 }
 
 ISC_HOOK int execve(const char *path, char *const argv[], char *const env[])
@@ -195,14 +200,14 @@ ISC_HOOK int execle(const char *path, const char *arg, ...)
 ISC_HOOK int execveat(int dir, const char *path, char *const argv[], char *const env[], int flags)
 {
 	ENVIRONMENT(env, isc_exec_target_judge(dir, path, flags), PLACE_HERE);
-	OR_WITHOUT_OURS(env, ISC_REAL(execveat)(dir, path, argv, env_ours, flags),
+	OR_WITHOUT_OURS(execveat, env, ISC_REAL(execveat)(dir, path, argv, env_ours, flags),
 			ISC_REAL(execveat)(dir, path, argv, env, flags));
 }
 
 ISC_HOOK int fexecve(int fd, char *const argv[], char *const env[])
 {
 	ENVIRONMENT(env, isc_exec_target_judge_open(fd), PLACE_HERE);
-	OR_WITHOUT_OURS(env, ISC_REAL(fexecve)(fd, argv, env_ours), ISC_REAL(fexecve)(fd, argv, env));
+	OR_WITHOUT_OURS(execve, env, ISC_REAL(fexecve)(fd, argv, env_ours), ISC_REAL(fexecve)(fd, argv, env));
 }
 
 ISC_HOOK int posix_spawn(pid_t *__restrict pid, const char *__restrict path,
@@ -210,14 +215,18 @@ ISC_HOOK int posix_spawn(pid_t *__restrict pid, const char *__restrict path,
 			 char *const argv[__restrict], char *const env[__restrict])
 {
 	isc_sample_handed handed;
+	uint64_t begin;
 	int code;
 
 	ENVIRONMENT(env, isc_exec_target_judge(AT_FDCWD, path, 0), PLACE_CHILD);
+	begin = isc_syscall_enter(ISC_SYSCALL_NO_WAIT);
 	handed = isc_sample_signal_hand_over(false);
 	code = ISC_REAL(posix_spawn)(pid, path, actions, attr, argv, env_ours);
 	if (code == E2BIG && env_ours != env)
 		code = ISC_REAL(posix_spawn)(pid, path, actions, attr, argv, env);
 	isc_sample_signal_handed_back(handed);
+	if (begin != 0)
+		isc_syscall_ended(ISC_SYSCALL_clone, ISC_SYSCALL_NO_WAIT, begin, code, 0, ISC_OF_NONE);
 	return code;
 }
 
@@ -227,13 +236,17 @@ ISC_HOOK int posix_spawnp(pid_t *__restrict pid, const char *__restrict file,
 			  char *const env[__restrict])
 {
 	isc_sample_handed handed;
+	uint64_t begin;
 	int code;
 
 	ENVIRONMENT(env, isc_exec_target_search(file), PLACE_CHILD);
+	begin = isc_syscall_enter(ISC_SYSCALL_NO_WAIT);
 	handed = isc_sample_signal_hand_over(false);
 	code = ISC_REAL(posix_spawnp)(pid, file, actions, attr, argv, env_ours);
 	if (code == E2BIG && env_ours != env)
 		code = ISC_REAL(posix_spawnp)(pid, file, actions, attr, argv, env);
 	isc_sample_signal_handed_back(handed);
+	if (begin != 0)
+		isc_syscall_ended(ISC_SYSCALL_clone, ISC_SYSCALL_NO_WAIT, begin, code, 0, ISC_OF_NONE);
 	return code;
 }

@@ -154,6 +154,8 @@
 	HOOK(BIRTH, ERRNO, fork, NULL) \
 	HOOK(BIRTH, ERRNO, daemon, NULL) \
 	HOOK(BIRTH, CODE, pthread_create, NULL) \
+	HOOK(BIRTH, CODE, _exit, NULL) \
+	HOOK(BIRTH, CODE, _Exit, NULL) \
 	HOOK(EXEC, ERRNO, execve, NULL) \
 	HOOK(EXEC, ERRNO, execv, NULL) \
 	HOOK(EXEC, ERRNO, execvp, NULL) \

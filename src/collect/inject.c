@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "collect/exec_env.h"
+#include "runtime/kernel.h"
 #include "runtime/runtime.h"
 
 #define PATH_NAME "PYTHONPATH="
@@ -167,7 +168,7 @@ __attribute__((constructor(103))) static void inject(int argc, char **argv, char
 	/* Pages of its own for as long as the program lives: setenv() would allocate,
 	 * and knows how to go on from an environment that is not libc's. */
 	isc_inject_environment(environ, folder, NULL, 0, &needs);
-	at = mmap(NULL, needs, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	at = isc_kernel_map(NULL, needs, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	if (at == MAP_FAILED)
 		return;
 	made = isc_inject_environment(environ, folder, at, needs, &needs);

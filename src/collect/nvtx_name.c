@@ -1,4 +1,5 @@
 #include "collect/nvtx.h"
+#include "runtime/kernel.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -34,12 +35,12 @@ static char *find_room(void)
 
 	if (at != NULL)
 		return at;
-	at = mmap(NULL, ROOM_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	at = isc_kernel_map(NULL, ROOM_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 	if (at == MAP_FAILED)
 		return NULL;
 	if (atomic_compare_exchange_strong(&room, &none, at))
 		return at;
-	munmap(at, ROOM_BYTES);
+	isc_kernel_unmap(at, ROOM_BYTES);
 	return none;
 }
 

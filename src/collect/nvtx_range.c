@@ -1,4 +1,5 @@
 #include "collect/nvtx.h"
+#include "runtime/kernel.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -51,7 +52,7 @@ static void release(void *arg)
 	mine = NULL;
 	for (; s != NULL; s = smaller) {
 		smaller = s->smaller;
-		munmap(s, s->bytes);
+		isc_kernel_unmap(s, s->bytes);
 	}
 }
 
@@ -76,7 +77,7 @@ static struct stack *grow(struct stack *old)
 
 	if (bytes > STACK_MOST)
 		return NULL;
-	s = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	s = isc_kernel_map(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	if (s == MAP_FAILED)
 		return NULL;
 	if (old != NULL) {
@@ -172,13 +173,13 @@ static struct open *find_table(void)
 
 	if (at != NULL)
 		return at;
-	at = mmap(NULL, OPEN_MOST * sizeof(*at), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-		  -1, 0);
+	at = isc_kernel_map(NULL, OPEN_MOST * sizeof(*at), PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 	if (at == MAP_FAILED)
 		return NULL;
 	if (atomic_compare_exchange_strong(&open_ranges, &none, at))
 		return at;
-	munmap(at, OPEN_MOST * sizeof(*at));
+	isc_kernel_unmap(at, OPEN_MOST * sizeof(*at));
 	return none;
 }
 

@@ -10,6 +10,7 @@
 #include "report/gpu_json.h"
 #include "report/json_tree.h"
 #include "report/scope_json.h"
+#include "report/syscall_words.h"
 #include "report/verdict_json.h"
 
 #include "base/text.h"
@@ -368,7 +369,7 @@ static void write_all(struct json *j, const isc_analysis *a)
 	isc_gpu_json_copies(j, root, a);
 	put_stacks(j, root, a);
 	put_samples(j, root, a);
-	list_in(j, root, "syscalls");
+	isc_syscall_json(j, root, a);
 	put_memory(j, root, a);
 	put_null(j, root, "numa");
 	put_threads(j, root, a);

@@ -65,14 +65,14 @@ static int map_control(const char *path, isc_control **out)
 		isc_kernel_close(fd);
 		return error;
 	}
-	at = mmap(NULL, (size_t)sb.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	at = isc_kernel_map(NULL, (size_t)sb.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
 	error = errno;
 	isc_kernel_close(fd);
 	if (at == MAP_FAILED)
 		return error;
 	error = check_content(at, (uint64_t)sb.st_size);
 	if (error != 0)
-		munmap(at, (size_t)sb.st_size);
+		isc_kernel_unmap(at, (size_t)sb.st_size);
 	else
 		*out = at;
 	return error;

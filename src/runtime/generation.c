@@ -29,11 +29,11 @@ bool isc_wiped_make(void)
 
 	if (isc_wiped_page != &nowhere)
 		return true;
-	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	page = isc_kernel_map(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	if (page == MAP_FAILED)
 		return false;
 	if (madvise(page, 4096, MADV_WIPEONFORK) != 0) {
-		munmap(page, 4096);
+		isc_kernel_unmap(page, 4096);
 		return false;
 	}
 	isc_wiped_page = page;

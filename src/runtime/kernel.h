@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -23,6 +24,17 @@ static inline int isc_kernel_open(const char *path, int flags, unsigned mode)
 static inline void isc_kernel_close(int fd)
 {
 	syscall(SYS_close, fd);
+}
+
+/* MAP_FAILED as mmap() has it.  Ours are not the program's mappings, and not its system calls. */
+static inline void *isc_kernel_map(void *at, size_t len, int prot, int flags, int fd)
+{
+	return (void *)syscall(SYS_mmap, at, len, prot, flags, fd, 0L);
+}
+
+static inline void isc_kernel_unmap(void *at, size_t len)
+{
+	syscall(SYS_munmap, at, len);
 }
 
 static inline void isc_kernel_unlink(const char *path)

@@ -21,7 +21,7 @@
 
 /* Raised with every change of this file, of record.h or of an exported
  * function: parts of two installs that meet in one program stay inert. */
-#define ISC_RT_ABI 16u
+#define ISC_RT_ABI 17u
 
 #define ISC_SESSION_VARIABLE "INFERSCOPE_SESSION" /* the session folder's path */
 
@@ -58,7 +58,8 @@ enum isc_control_flag {
 	ISC_CONTROL_COUNTS = 1u << 9,	     /* with samples, what the two events below have counted */
 	ISC_CONTROL_NATIVE = 1u << 12,	     /* with all their native frames */
 	ISC_CONTROL_NATIVE_LEAF = 1u << 13,  /* with the newest frame alone, where that is a native one */
-	ISC_CONTROL_GPU = 1u << 14	     /* work of GPUs and the calls that ask for it */
+	ISC_CONTROL_GPU = 1u << 14,	     /* work of GPUs and the calls that ask for it */
+	ISC_CONTROL_SYSCALL_ARGS = 1u << 15  /* with slow system calls, which file or address they were about */
 };
 
 enum isc_clock_source {

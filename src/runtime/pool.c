@@ -126,7 +126,7 @@ static int make_file(const char *path, uint64_t *bytes, uint64_t least, uint64_t
 
 static void *map_file(int fd, uint64_t size)
 {
-	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *at = isc_kernel_map(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
 
 	isc_kernel_close(fd);
 	return at == MAP_FAILED ? NULL : at;
@@ -233,7 +233,7 @@ bool isc_pool_open(void)
 	p = open_pool(control, pool_path, gen);
 	if (p == NULL) {
 		isc_kernel_unlink(defs_path);
-		munmap(d, d->size);
+		isc_kernel_unmap(d, d->size);
 		return false;
 	}
 	me->defs = d;
@@ -250,7 +250,7 @@ bool isc_pool_open(void)
 
 static void make_private(void *at, uint64_t size)
 {
-	mmap(at, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+	isc_kernel_map(at, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1);
 }
 
 /*

@@ -20,6 +20,11 @@ __thread isc_producer *isc_producer_self __attribute__((tls_model("initial-exec"
 /* Same index as the slot: no allocation, no destructor. */
 static isc_producer producers[ISC_MAX_SLOTS];
 
+isc_producer *isc_producer_at(uint32_t slot)
+{
+	return &producers[slot];
+}
+
 void isc_parcel_copy(isc_record *to, const isc_parcel *parcel)
 {
 	char *at = (char *)(to + 1);

@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include "base/record.h"
+#include "base/syscall.h"
 #include "runtime/image.h"
 #include "runtime/layout.h"
 
@@ -44,6 +45,13 @@ typedef struct isc_stream {
 	uint32_t which;
 } isc_stream;
 
+/* Errors of one kind that are not told yet. */
+typedef struct isc_syscall_failed {
+	uint32_t key; /* call << 16 | errno; 0: none */
+	uint32_t count;
+} isc_syscall_failed;
+#define ISC_SYSCALL_FAILED 8u /* kinds of errors; programs meet two or three at once */
+
 /* Holds its own way to the pool: a write that a fork interrupts goes on in the
  * child with the producer it began with, never with the child's new pool. */
 typedef struct isc_producer {
@@ -60,6 +68,10 @@ typedef struct isc_producer {
 	uint32_t unlike;  /* calls whose last wait was not as one would expect */
 	uint64_t yielded; /* ticks of the last yield */
 	isc_wait_brief brief[ISC_WAIT_CALLS];
+	/* Of system calls, see collect/syscall.h: */
+	uint64_t summed; /* ticks when the sums were last told */
+	isc_syscall_failed failed[ISC_SYSCALL_FAILED];
+	isc_syscall_sum calls[ISC_SYSCALL_COUNT];
 } isc_producer;
 
 /* One event on its way: the first slot, then body bytes, after their length if asked. */
@@ -72,6 +84,9 @@ typedef struct isc_parcel {
 } isc_parcel;
 
 ISC_SHARED extern __thread isc_producer *isc_producer_self __attribute__((tls_model("initial-exec")));
+
+/* stream.c: of a slot, whether it is in use or not. */
+isc_producer *isc_producer_at(uint32_t slot);
 
 /* stream.c: no producer yet, fork child, or nested. */
 void isc_stream_slow(const isc_parcel *parcel, uintptr_t frame);

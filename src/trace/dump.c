@@ -186,6 +186,9 @@ static void add_id(struct dump *d, const isc_event *ev)
 	case ISC_KIND_WAIT_EXIT:
 	case ISC_KIND_WAIT_BRIEF:
 	case ISC_KIND_GC:
+	case ISC_KIND_SYSCALLS:
+	case ISC_KIND_SYSCALL:
+	case ISC_KIND_SYSCALL_ERRORS:
 	case ISC_KIND_GPU_CLOCK:
 	case ISC_KIND_GPU_SOURCE:
 		return;
@@ -307,6 +310,10 @@ static void add_extra(struct dump *d, const isc_event *ev)
 	}
 	if (ev->kind >= ISC_KIND_WAIT_ENTER && ev->kind <= ISC_KIND_GC) {
 		isc_dump_wait(d, ev);
+		return;
+	}
+	if (ev->kind >= ISC_KIND_SYSCALLS && ev->kind <= ISC_KIND_SYSCALL_ERRORS) {
+		isc_dump_syscall(d, ev);
 		return;
 	}
 	if (is_gpu(ev->kind)) {
@@ -464,6 +471,7 @@ static bool dump_totals(struct dump *d, isc_error *err)
 	dump_functions(d, totals);
 	dump_stacks(d, totals);
 	isc_dump_waits(d, totals);
+	isc_dump_syscalls(d, totals);
 	isc_buffer_format(&d->line, "total events %" PRIu64, isc_totals_events(totals));
 	isc_dump_finish(d);
 	isc_totals_free(totals);

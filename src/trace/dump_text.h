@@ -34,6 +34,10 @@ void isc_dump_time(struct dump *d, uint64_t ns); /* seconds since the start, to 
 void isc_dump_wait(struct dump *d, const isc_event *ev);
 void isc_dump_waits(struct dump *d, const isc_totals *totals);
 
+/* dump_syscalls.c: what a record of system calls says, and the totals of them. */
+void isc_dump_syscall(struct dump *d, const isc_event *ev);
+void isc_dump_syscalls(struct dump *d, const isc_totals *totals);
+
 /* dump_gpu.c: what a record of a GPU says, and what a device is. */
 void isc_dump_gpu(struct dump *d, const isc_event *ev);
 void isc_dump_gpu_device(struct dump *d, uint32_t process, uint32_t id);

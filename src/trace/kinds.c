@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 #include "base/record.h"
+#include "base/syscall.h"
 
 const char *isc_kind_name(unsigned kind)
 {
@@ -29,6 +30,9 @@ const char *isc_kind_name(unsigned kind)
 					    [ISC_KIND_WAIT_EXIT] = "wait_exit",
 					    [ISC_KIND_WAIT_BRIEF] = "wait_brief",
 					    [ISC_KIND_GC] = "gc",
+					    [ISC_KIND_SYSCALLS] = "syscalls",
+					    [ISC_KIND_SYSCALL] = "syscall",
+					    [ISC_KIND_SYSCALL_ERRORS] = "syscall_errors",
 					    [ISC_KIND_GPU_CALL] = "gpu_call",
 					    [ISC_KIND_GPU_WORK] = "gpu_work",
 					    [ISC_KIND_GPU_CLOCK] = "gpu_clock",
@@ -48,6 +52,14 @@ const char *isc_wait_name(unsigned call)
 		[ISC_WAIT_SELECT] = "select", [ISC_WAIT_EPOLL] = "epoll", [ISC_WAIT_SLEEP] = "sleep",
 		[ISC_WAIT_SIGNAL] = "signal", [ISC_WAIT_CHILD] = "child", [ISC_WAIT_YIELD] = "yield",
 		[ISC_WAIT_GC] = "gc"};
+
+	return call < sizeof(names) / sizeof(names[0]) ? names[call] : NULL;
+}
+
+const char *isc_syscall_name(unsigned call)
+{
+#define NAME(name) [ISC_SYSCALL_##name] = #name,
+	static const char *const names[] = {ISC_SYSCALLS(NAME)};
 
 	return call < sizeof(names) / sizeof(names[0]) ? names[call] : NULL;
 }

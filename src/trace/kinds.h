@@ -6,6 +6,7 @@
 
 /* NULL: there is none of this number. */
 const char *isc_kind_name(unsigned kind);
-const char *isc_wait_name(unsigned call); /* enum isc_wait_call */
+const char *isc_wait_name(unsigned call);    /* enum isc_wait_call */
+const char *isc_syscall_name(unsigned call); /* enum isc_syscall */
 
 #endif

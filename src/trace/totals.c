@@ -44,6 +44,7 @@ void isc_totals_free(isc_totals *t)
 		isc_hashmap_fini(&t->by_name[i]);
 	isc_hashmap_fini(&t->by_stack);
 	isc_hashmap_fini(&t->by_wait);
+	isc_hashmap_fini(&t->by_syscall);
 	isc_hashmap_fini(&t->by_thread);
 	isc_hashmap_fini(&t->by_lane);
 	isc_hashmap_fini(&t->by_process);
@@ -57,12 +58,12 @@ void isc_totals_free(isc_totals *t)
 	free(t->threads);
 	free(t->stacks);
 	free(t->waits);
+	free(t->syscalls);
 	free(t->lanes);
 	free(t);
 }
 
-/* Enters index count under key; false: no memory. */
-static bool enter(isc_hashmap *map, uint64_t key, size_t index)
+bool isc_totals_enter(isc_hashmap *map, uint64_t key, size_t index)
 {
 	uint64_t *value = isc_hashmap_put(map, key, NULL);
 
@@ -77,7 +78,7 @@ static bool enter(isc_hashmap *map, uint64_t key, size_t index)
 		if (bigger_ == NULL) \
 			return NULL; \
 		(t)->array = bigger_; \
-		if (!enter(map, key, (t)->count_)) \
+		if (!isc_totals_enter(map, key, (t)->count_)) \
 			return NULL; \
 		memset(&(t)->array[(t)->count_], 0, sizeof(*(t)->array)); \
 		(t)->count_++; \
@@ -154,18 +155,14 @@ struct isc_totals_process *isc_totals_add_process(isc_totals *t, uint32_t proces
 bool isc_totals_has_room(const isc_totals *t, unsigned weight)
 {
 	bool name = weight == ISC_WEIGHT_SCOPE || weight == ISC_WEIGHT_MARK || weight == ISC_WEIGHT_COUNTER ||
-		    weight == ISC_WEIGHT_FUNCTION || weight == ISC_WEIGHT_STACK || weight == ISC_WEIGHT_WAIT;
+		    weight == ISC_WEIGHT_FUNCTION || weight == ISC_WEIGHT_STACK || weight == ISC_WEIGHT_WAIT ||
+		    weight == ISC_WEIGHT_SYSCALL;
 	uint64_t spared = weight == ISC_WEIGHT_BUCKET ? t->weight_max / 4 : name ? t->weight_max / 8 : 0;
 
 	return t->weight + weight <= t->weight_max - spared && (spared == 0 || t->memory < ISC_TOTALS_MEMORY_MAX);
 }
 
-/*
- * The key under which something new is to be counted: its own while there is
- * room, else that of name 0 of its process, else the one entry that there is
- * always room for.
- */
-static uint64_t key_within(isc_totals *t, const isc_hashmap *map, uint32_t process, uint32_t name, unsigned weight)
+uint64_t isc_totals_key_within(isc_totals *t, const isc_hashmap *map, uint32_t process, uint32_t name, unsigned weight)
 {
 	if (isc_totals_has_room(t, weight))
 		return isc_hashmap_key(process, name);
@@ -177,7 +174,7 @@ static uint64_t key_within(isc_totals *t, const isc_hashmap *map, uint32_t proce
 	do { \
 		const uint64_t *at_ = isc_hashmap_find(map, isc_hashmap_key(process, name)); \
 		if (at_ == NULL) { \
-			uint64_t key_ = key_within(t, map, process, name, weigh); \
+			uint64_t key_ = isc_totals_key_within(t, map, process, name, weigh); \
 			at_ = isc_hashmap_find(map, key_); \
 			if (at_ == NULL) \
 				return add(t, (uint32_t)(key_ >> 32), (uint32_t)key_); \
@@ -275,7 +272,7 @@ isc_totals_lane *isc_totals_lane_of(isc_totals *t, uint32_t process, uint32_t th
 		return NULL;
 	*lane = (isc_totals_lane){
 		.process = process, .thread = thread, .stream = stream, .total = (size_t)(total - t->threads)};
-	if (!enter(&t->by_lane, lane_key(process, thread, stream), t->lane_count)) {
+	if (!isc_totals_enter(&t->by_lane, lane_key(process, thread, stream), t->lane_count)) {
 		free(lane);
 		return NULL;
 	}
@@ -505,6 +502,10 @@ bool isc_totals_lane_feed(isc_totals *t, isc_totals_lane *lane, const isc_record
 	case ISC_KIND_WAIT_BRIEF:
 	case ISC_KIND_GC:
 		return isc_totals_waits_feed(t, lane, first, extra, extra_len);
+	case ISC_KIND_SYSCALLS:
+	case ISC_KIND_SYSCALL:
+	case ISC_KIND_SYSCALL_ERRORS:
+		return isc_totals_syscalls_feed(t, lane, first, extra, extra_len);
 	case ISC_KIND_THREAD_NAME:
 		thread->name = first->id;
 		return true;

@@ -150,6 +150,29 @@ typedef struct isc_total_wait {
 	uint32_t holder_stack; /* 0: not known */
 } isc_total_wait;
 
+/* What a row of system calls is about. */
+enum isc_total_syscall_kind {
+	ISC_SYSCALL_ALL = 0,  /* all calls; key 0 */
+	ISC_SYSCALL_SITE = 1, /* slow ones that were told by themselves; key: their stack */
+	ISC_SYSCALL_FAIL = 2  /* those that failed; key: errno; count alone */
+};
+
+/* System calls of one thread. */
+typedef struct isc_total_syscall {
+	uint32_t process;
+	uint32_t thread;
+	uint32_t kind; /* enum isc_total_syscall_kind */
+	uint32_t call; /* enum isc_syscall */
+	uint32_t key;
+	uint64_t count;
+	uint64_t ticks;
+	uint64_t bytes;
+	uint64_t errors;
+	uint64_t slow;	    /* took longer than ISC_SYSCALL_SLOW_US, told by themselves or not */
+	uint64_t max_ticks; /* of those that were told by themselves */
+	uint32_t detail;    /* file or address of the longest; 0: not known */
+} isc_total_syscall;
+
 isc_status isc_totals_new(isc_totals **out, isc_error *err);
 void isc_totals_free(isc_totals *t);
 
@@ -201,6 +224,7 @@ const isc_total_counter *isc_totals_counter_at(isc_totals *t, size_t i);
 const isc_total_thread *isc_totals_thread_at(isc_totals *t, size_t i);
 const isc_total_stack *isc_totals_stack_at(const isc_totals *t, size_t i);
 const isc_total_wait *isc_totals_wait_at(const isc_totals *t, size_t i);
+const isc_total_syscall *isc_totals_syscall_at(const isc_totals *t, size_t i);
 
 uint64_t isc_totals_events(const isc_totals *t); /* fed in all */
 uint64_t isc_totals_folded(const isc_totals *t); /* names, threads, buckets and scopes past the bound */

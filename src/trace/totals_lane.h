@@ -20,6 +20,7 @@ enum {
 	ISC_WEIGHT_THREAD = 49,
 	ISC_WEIGHT_STACK = 48,
 	ISC_WEIGHT_WAIT = 72,
+	ISC_WEIGHT_SYSCALL = 72,
 	ISC_WEIGHT_FUNCTION = 200,
 	ISC_WEIGHT_CALLS = 120,
 	ISC_WEIGHT_LANE = 72, /* with its calls */
@@ -117,6 +118,7 @@ struct isc_totals {
 	isc_hashmap by_name[4];			     /* process and name to index; one for each of the next four */
 	isc_hashmap by_stack;			     /* thread and stack */
 	isc_hashmap by_wait;			     /* thread and call, stack */
+	isc_hashmap by_syscall;			     /* thread, kind and call; key */
 	struct isc_totals_scope_entry *scopes;
 	isc_total_mark *marks;
 	isc_total_counter *counters;
@@ -126,12 +128,13 @@ struct isc_totals {
 	uint64_t cold_calls; /* that came after other work; of what was fed */
 	isc_total_stack *stacks;
 	isc_total_wait *waits;
+	isc_total_syscall *syscalls;
 	struct isc_totals_process *processes;
 	isc_totals_lane **lanes;
 	size_t scope_count, scope_room, mark_count, mark_room, counter_count, counter_room;
 	size_t function_count, function_room, process_count, process_room;
 	size_t thread_count, thread_room, lane_count, lane_room, stack_count, stack_room;
-	size_t wait_count, wait_room;
+	size_t wait_count, wait_room, syscall_count, syscall_room;
 	isc_hashmap by_thread, by_lane, by_process;
 	bool pauses; /* some process was paused */
 };
@@ -184,8 +187,21 @@ isc_total_wait *isc_totals_add_wait(isc_totals *t, uint32_t thread_and_call, uin
 isc_total_wait *isc_totals_wait_of(isc_totals *t, uint32_t thread_and_call, uint32_t stack); /* found or added */
 #define ISC_WAIT_KEY(thread, call) ((uint32_t)(thread) << 5 | ((call) & 31u))
 
+/* totals_syscalls.c.  System calls; false: no memory. */
+bool isc_totals_syscalls_feed(isc_totals *t, isc_totals_lane *lane, const isc_record *r, const void *extra,
+			      uint32_t extra_len);
+void isc_totals_syscall_write(const isc_total_syscall *s, isc_buffer *out);
+isc_status isc_totals_syscall_read(isc_totals *t, const uint8_t **at, const uint8_t *end);
+
 /* Is there room for something of this weight? */
 bool isc_totals_has_room(const isc_totals *t, unsigned weight);
+
+/* Enters an index under a key; false: no memory. */
+bool isc_totals_enter(isc_hashmap *map, uint64_t key, size_t index);
+
+/* The key under which something new is to be counted: its own while there is room, else that of
+ * name 0 of its process, else the one entry that there is always room for. */
+uint64_t isc_totals_key_within(isc_totals *t, const isc_hashmap *map, uint32_t process, uint32_t name, unsigned weight);
 
 /* totals_pause.c: a GOVERNED record; false: no memory. */
 bool isc_totals_govern(isc_totals *t, isc_totals_lane *lane, const isc_record *r);

@@ -23,6 +23,7 @@ enum entry {
 	OPEN_WAIT,
 	IN_SCOPES,
 	COUNTS,
+	SYSCALL,
 	ENTRIES
 };
 
@@ -226,6 +227,10 @@ void isc_totals_write(const isc_totals *t, const isc_totals_cover *cover, isc_bu
 			continue;
 		begin_entry(&p, OPEN_WAIT);
 		FIELDS(&p, l->process, l->thread, l->stream, l->wait_call, l->wait_stack, l->wait_ticks);
+	}
+	for (size_t i = 0; i < t->syscall_count; i++) {
+		begin_entry(&p, SYSCALL);
+		isc_totals_syscall_write(&t->syscalls[i], out);
 	}
 	for (size_t i = 0; i < t->mark_count; i++) {
 		begin_entry(&p, MARK);
@@ -519,6 +524,11 @@ static isc_status read_wait(isc_totals *t, struct reading *r)
 	return ISC_OK;
 }
 
+static isc_status read_syscall(isc_totals *t, struct reading *r)
+{
+	return isc_totals_syscall_read(t, &r->at, r->end);
+}
+
 static isc_status read_in_scopes(isc_totals *t, struct reading *r)
 {
 	uint32_t process, thread;
@@ -557,7 +567,7 @@ isc_status isc_totals_read(isc_totals *t, const uint8_t *raw, size_t len)
 		[THREAD] = read_thread,	      [LANE] = read_lane,	[FACTS] = read_facts,
 		[FUNCTION] = read_function,   [PROCESS] = read_process, [CALLS] = read_calls,
 		[STACK] = read_stack,	      [WAIT] = read_wait,	[OPEN_WAIT] = read_open_wait,
-		[IN_SCOPES] = read_in_scopes, [COUNTS] = read_counts};
+		[IN_SCOPES] = read_in_scopes, [COUNTS] = read_counts,	[SYSCALL] = read_syscall};
 	struct reading r = {raw, raw + len};
 	isc_totals_cover cover;
 	isc_status st = ISC_OK;

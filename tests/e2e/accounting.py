@@ -1,4 +1,4 @@
-"""Counting what a program made itself, beside the samples and waits that are recorded of every program."""
+"""Counting what a program made itself, beside the samples, waits and system calls that are recorded of all."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import Iterable
 # program comes to no harm is tested with everything on.
 QUIET = ("--no-sample", "--no-syscalls")
 
-BESIDE = re.compile(r"^[+-]\S+ p\d+ t\d+ (?:nested )?#\d+ (?:sample|wait)")
+BESIDE = re.compile(r"^[+-]\S+ p\d+ t\d+ (?:nested )?#\d+ (?:sample|wait|syscall)")
 
 
 def beside(dump: Iterable[str]) -> int:
-    """How many of the events in this dump are samples and waits."""
+    """How many of the events in this dump are samples, waits and system calls."""
     return sum(BESIDE.match(line) is not None for line in dump)

@@ -9,6 +9,7 @@
 #include "trace/kinds.h"
 #include "trace/writer.h"
 #include "trace_gpu_words.h"
+#include "trace_syscall_words.h"
 #include "trace_words.h"
 
 #define START_NS 1000000000ull
@@ -373,6 +374,10 @@ static isc_status add_event(struct maker *m, uint32_t thread, uint64_t time_ns, 
 	} else if (kind >= ISC_KIND_WAIT_ENTER && kind <= ISC_KIND_GC) {
 		st = fill_wait(m, t->process, slot);
 		run.slots = kind == ISC_KIND_WAIT_ENTER ? 1 : 2;
+	} else if (kind >= ISC_KIND_SYSCALLS && kind <= ISC_KIND_SYSCALL_ERRORS) {
+		run.slots = syscall_words(&(struct gpu_maker){m, t->process, define_of_gpu, frame_of_gpu, START_NS},
+					  m->word, m->words, slot);
+		st = run.slots == 0 ? bad(m, "a record of system calls?") : ISC_OK;
 	} else if (kind >= ISC_KIND_GPU_CALL) {
 		run.slots = gpu_words(&(struct gpu_maker){m, t->process, define_of_gpu, frame_of_gpu, START_NS},
 				      m->word, m->words, slot);

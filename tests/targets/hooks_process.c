@@ -85,6 +85,17 @@ static void c_wait(void)
 	TRY(waitid(P_ALL, 0, &info, WEXITED));
 }
 
+static void c_exit(void)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_Exit(6);
+	waitpid(pid, &status, 0);
+	say(" %d", WEXITSTATUS(status));
+}
+
 static void c_daemon(void)
 {
 	int ends[2], status;
@@ -436,6 +447,8 @@ int main(int argc, char **argv)
 		{"wait4", c_wait, NULL},
 		{"waitid", c_wait, NULL},
 		{"fork", c_wait, NULL},
+		{"_exit", c_wait, NULL},
+		{"_Exit", c_exit, NULL},
 		{"daemon", c_daemon, NULL},
 		{"pthread_create", c_pthread_create, NULL},
 		{"signal", c_signal, NULL},

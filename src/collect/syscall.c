@@ -1,0 +1,250 @@
+/*
+ * syscall.c - system calls become sums and, the slow ones, records.
+ */
+#include "collect/syscall.h"
+
+#include <errno.h>
+
+#include "collect/sample.h"
+#include "collect/syscall_about.h"
+#include "runtime/budget.h"
+#include "runtime/kernel.h"
+#include "runtime/runtime.h"
+
+/* In ticks of either clock; processors count 1 to 5 a nanosecond.  The trace has exact times. */
+#define US (isc_image_self.clock_source == ISC_CLOCK_TSC ? 2500u : 1000u)
+#define SLOW (ISC_SYSCALL_SLOW_US * US)
+#define TOLD_EVERY (10000u * US) /* a program that is killed loses the sums of so long at most */
+#define COST 40			 /* ticks that counting takes */
+
+/*
+ * One instruction, so that a handler on this thread that adds too loses nothing; no other
+ * thread adds here, so it needs not be locked.
+ */
+static inline void add64(uint64_t *at, uint64_t n)
+{
+#ifdef __x86_64__
+	__asm__ volatile("addq %1, %0" : "+m"(*at) : "r"(n) : "cc");
+#else
+	__atomic_fetch_add(at, n, __ATOMIC_RELAXED);
+#endif
+}
+
+static inline void add32(uint32_t *at, uint32_t n)
+{
+#ifdef __x86_64__
+	__asm__ volatile("addl %1, %0" : "+m"(*at) : "r"(n) : "cc");
+#else
+	__atomic_fetch_add(at, n, __ATOMIC_RELAXED);
+#endif
+}
+
+/* The calling thread's producer, if it is this process's. */
+static isc_producer *producer(void)
+{
+	isc_producer *t = isc_producer_self;
+
+	return t != NULL && t->gen == atomic_load_explicit(&isc_wiped_page->gen, memory_order_relaxed) ? t : NULL;
+}
+
+static void tell_sum(enum isc_syscall call, uint64_t now, const isc_syscall_sum *sum)
+{
+	struct {
+		isc_record head;
+		isc_syscall_sum body;
+	} record = {{.ticks = now, .kind = ISC_KIND_SYSCALLS, .slots = 3, .arg = (uint16_t)call}, *sum};
+
+	isc_write((const isc_record *)&record, 3);
+}
+
+static void tell_errors(uint32_t key, uint64_t now, uint64_t count)
+{
+	struct {
+		isc_record head;
+		isc_syscall_errors body;
+	} record = {{.ticks = now,
+		     .id = key & UINT16_MAX,
+		     .kind = ISC_KIND_SYSCALL_ERRORS,
+		     .slots = 2,
+		     .arg = (uint16_t)(key >> 16)},
+		    {count, 0}};
+
+	isc_write((const isc_record *)&record, 2);
+}
+
+/* What is there is taken before it is told: a handler may come in between, and make calls. */
+static void tell(isc_producer *t, uint64_t now)
+{
+	uint64_t told = 0;
+
+	__atomic_store_n(&t->summed, now, __ATOMIC_RELAXED);
+	for (int call = 1; call < ISC_SYSCALL_COUNT; call++) {
+		isc_syscall_sum *sum = &t->calls[call], out;
+
+		if (sum->count == 0 && sum->errors == 0)
+			continue;
+		out.count = __atomic_exchange_n(&sum->count, 0, __ATOMIC_RELAXED);
+		out.ticks = __atomic_exchange_n(&sum->ticks, 0, __ATOMIC_RELAXED);
+		out.bytes = __atomic_exchange_n(&sum->bytes, 0, __ATOMIC_RELAXED);
+		out.errors = __atomic_exchange_n(&sum->errors, 0, __ATOMIC_RELAXED);
+		out.slow = __atomic_exchange_n(&sum->slow, 0, __ATOMIC_RELAXED);
+		told += out.count;
+		tell_sum((enum isc_syscall)call, now, &out);
+	}
+	for (uint32_t i = 0; i < ISC_SYSCALL_FAILED; i++) {
+		uint32_t key = t->failed[i].key;
+		uint32_t count = __atomic_exchange_n(&t->failed[i].count, 0, __ATOMIC_RELAXED);
+
+		if (count > 0)
+			tell_errors(key, now, count);
+	}
+	isc_budget_take((int64_t)(told * COST));
+	isc_sample_cost_add(told * COST);
+}
+
+/* A kind keeps its place: what comes when all are taken is told at once. */
+static void add_error(isc_producer *t, enum isc_syscall call, int error, uint64_t now)
+{
+	uint32_t key = (uint32_t)call << 16 | ((uint32_t)error & UINT16_MAX);
+
+	for (uint32_t i = 0; i < ISC_SYSCALL_FAILED; i++) {
+		uint32_t none = 0;
+
+		if (t->failed[i].key == 0)
+			__atomic_compare_exchange_n(&t->failed[i].key, &none, key, false, __ATOMIC_RELAXED,
+						    __ATOMIC_RELAXED);
+		if (t->failed[i].key == key) {
+			add32(&t->failed[i].count, 1);
+			return;
+		}
+	}
+	tell_errors(key, now, 1);
+}
+
+static void add(enum isc_syscall call, uint64_t now, const isc_syscall_sum *one, int error)
+{
+	isc_producer *t = producer();
+	isc_syscall_sum *sum;
+
+	if (__builtin_expect(t == NULL, 0)) {
+		/* This gives the thread a producer. */
+		tell_sum(call, now, one);
+		if (error != 0)
+			tell_errors((uint32_t)call << 16 | ((uint32_t)error & UINT16_MAX), now, 1);
+		return;
+	}
+	sum = &t->calls[call];
+	add64(&sum->count, one->count);
+	add64(&sum->ticks, one->ticks);
+	if (one->bytes != 0)
+		add64(&sum->bytes, one->bytes);
+	if (__builtin_expect(one->slow != 0, 0))
+		add32(&sum->slow, one->slow);
+	if (__builtin_expect(error != 0, 0)) {
+		add32(&sum->errors, one->errors);
+		add_error(t, call, error, now);
+	}
+	if (__builtin_expect(now - t->summed > TOLD_EVERY, 0))
+		tell(t, now);
+}
+
+static void tell_slow(enum isc_syscall call, uint64_t now, uint32_t stack, const isc_syscall_slow *slow)
+{
+	struct {
+		isc_record head;
+		isc_syscall_slow body;
+	} record = {{.ticks = now, .id = stack, .kind = ISC_KIND_SYSCALL, .slots = 3, .arg = (uint16_t)call}, *slow};
+
+	isc_write((const isc_record *)&record, 3);
+}
+
+void isc_syscall_ended(enum isc_syscall call, enum isc_wait_call wait, uint64_t begin, int error, uint64_t bytes,
+		       isc_syscall_about about)
+{
+	uint64_t now = isc_ticks(), since = begin & ~1ull, ticks = now > since ? now - since : 0;
+	isc_syscall_sum one = {.count = 1, .ticks = ticks, .bytes = bytes, .errors = error != 0, .slow = ticks > SLOW};
+	int saved = errno;
+	uint32_t stack = 0;
+	bool told;
+
+	if (wait != ISC_SYSCALL_NO_WAIT) {
+		told = isc_blocked_ended(wait, begin, now, 0, 0, &stack);
+	} else {
+		told = one.slow != 0 && isc_blocked_worth(now, ticks);
+		if (told)
+			stack = isc_sample_here(0, NULL);
+	}
+	add(call, now, &one, error);
+	if (told && one.slow != 0) {
+		isc_syscall_slow slow = {.ticks = ticks, .bytes = bytes, .error = (uint32_t)error};
+
+		if ((isc_image_self.flags & ISC_CONTROL_SYSCALL_ARGS) != 0 && error != EFAULT)
+			slow.detail = isc_syscall_about_name(about);
+		tell_slow(call, now, stack, &slow);
+		if (wait == ISC_SYSCALL_NO_WAIT)
+			isc_blocked_cost(now);
+	}
+	errno = saved;
+}
+
+void isc_syscall_departs(enum isc_syscall call)
+{
+	isc_syscall_sum one = {.count = 1};
+	int saved = errno;
+
+	if (!isc_blocked_wanted())
+		return;
+	add(call, isc_ticks(), &one, 0);
+	isc_blocked_flush();
+	isc_syscall_flush();
+	errno = saved;
+}
+
+void isc_syscall_returned(enum isc_syscall call, int error)
+{
+	isc_syscall_sum one = {.errors = 1};
+	int saved = errno;
+
+	if (isc_blocked_wanted() && error != 0)
+		add(call, isc_ticks(), &one, error);
+	errno = saved;
+}
+
+void isc_syscall_flush(void)
+{
+	isc_producer *t = producer();
+	int saved = errno;
+
+	if (t != NULL && isc_blocked_wanted())
+		tell(t, isc_ticks());
+	errno = saved;
+}
+
+void isc_syscall_flush_due(uint64_t now)
+{
+	isc_producer *t = producer();
+
+	if (t != NULL && now - t->summed > TOLD_EVERY / 10)
+		tell(t, now);
+}
+
+/* Others may be at work; what they add from now on is not told any more. */
+void isc_syscall_flush_all(void)
+{
+	isc_producer *self = producer();
+	uint64_t threads, now;
+	int saved = errno;
+
+	if (self == NULL || !isc_blocked_wanted())
+		return;
+	now = isc_ticks();
+	/* Slots are given in order; a fork child leaves out the one that its parent's thread had. */
+	threads = atomic_load_explicit(&self->pool->serial, memory_order_relaxed) + 1;
+	for (uint32_t i = 0; i < self->pool->max_slots && i < threads; i++) {
+		isc_producer *t = isc_producer_at(i);
+
+		if (t->gen == self->gen)
+			tell(t, now);
+	}
+	errno = saved;
+}
