@@ -34,7 +34,8 @@ truth:			## programs that know what is wrong with them against the verdict on th
 	@tools/setup test
 	@$(PY) tools/tree.py build
 	@.venv/bin/meson install -C build --no-rebuild --quiet --destdir "$(CURDIR)/build/stage"
-	@$(PY) tests/truth/truth.py build/stage/usr/local/bin/inferscope --python "$$($(PY) tools/pythons.py 3.11)"
+	@$(PY) tests/truth/truth.py build/stage/usr/local/bin/inferscope --cuda build/tests/double/libcuda_double.so \
+		--publish docs/verdict.md --python "$$($(PY) tools/pythons.py 3.11)"
 
 asan:			## tests under the address and undefined behaviour sanitizers
 	@tools/setup test

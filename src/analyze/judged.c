@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/account.h"
+#include "analyze/holders.h"
 #include "analyze/waits.h"
 
 /* Reads and writes below this are system calls that did not wait. */
@@ -26,6 +27,7 @@ void isc_judged_fini(isc_judged *d)
 	isc_hashmap_fini(&d->blame);
 	isc_hashmap_fini(&d->worker_of);
 	isc_hashmap_fini(&d->stage_of);
+	isc_hashmap_fini(&d->in_stage);
 }
 
 /* ---- places ---- */
@@ -63,15 +65,16 @@ static bool state_of(isc_judged *d, const isc_event *ev, const isc_wait *wait, e
 	return true;
 }
 
-static bool put_blame(isc_judged *d, enum isc_state state, const isc_wait *wait, double ns)
+static bool put_blame(isc_judged *d, enum isc_state state, const isc_event *ev, const isc_wait *wait, double ns)
 {
 	uint64_t *sum;
 
 	if (wait->holder == 0 || (state != ISC_STATE_GIL_WAIT && state != ISC_STATE_LOCK_WAIT))
 		return true;
-	sum = isc_hashmap_put(
-		&d->blame,
-		isc_hashmap_key(wait->holder | (state == ISC_STATE_GIL_WAIT ? 1u << 31 : 0), wait->holder_stack), NULL);
+	sum = isc_hashmap_put(&d->blame,
+			      isc_hashmap_key(wait->holder | (state == ISC_STATE_GIL_WAIT ? 1u << 31 : 0),
+					      isc_holders_stack(d->b, state, ev, wait)),
+			      NULL);
 	if (sum == NULL)
 		return false;
 	*sum += (uint64_t)ns;
@@ -130,7 +133,7 @@ static bool take_wait(isc_judged *d, const isc_event *ev, const isc_wait *wait, 
 		return true;
 	d->account.told[state] += ns / 1e3;
 	fact = isc_stack_facts_of(&d->stacks, d->b, ev->process, ev->id);
-	return fact != NULL && take_time(d, state, fact, ns) && put_blame(d, state, wait, ns);
+	return fact != NULL && take_time(d, state, fact, ns) && put_blame(d, state, ev, wait, ns);
 }
 
 static bool take_sample(isc_judged *d, const isc_event *ev)
@@ -162,8 +165,13 @@ static bool take_sample(isc_judged *d, const isc_event *ev)
 				      : &d->account.python) += ns / 1e3;
 	d->account.placed |= state != ISC_STATE_PYTHON;
 	if (state == ISC_STATE_PYTHON && d->depth > 0 && d->depth <= STAGES_DEEP) {
-		uint64_t *sum = isc_hashmap_put(&d->stage_of, d->stage[d->depth - 1].name, NULL);
+		uint32_t name = d->stage[d->depth - 1].name;
+		uint64_t *sum = isc_hashmap_put(&d->stage_of, name, NULL);
 
+		if (sum == NULL)
+			return false;
+		*sum += (uint64_t)ns;
+		sum = isc_hashmap_put(&d->in_stage, isc_hashmap_key(name, fact->own.code), NULL);
 		if (sum == NULL)
 			return false;
 		*sum += (uint64_t)ns;
@@ -292,6 +300,9 @@ static bool take_other(isc_judged *d, const isc_event *ev)
 		if (ev->time_ns > to)
 			return true;
 		ns = (double)ev->arg * body.period_ns;
+		/* One that never waits is a worker too. */
+		if (fact->flags & ISC_STACK_WORKER && isc_hashmap_put(&d->worker_of, ev->thread, NULL) == NULL)
+			return false;
 		return isc_judged_put(d, ISC_JUDGED_OTHERS, fact->user, ns) &&
 		       (!(fact->flags & ISC_STACK_WORKER) || isc_judged_put(d, ISC_JUDGED_POOL, fact->user, ns));
 	}

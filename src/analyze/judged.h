@@ -34,6 +34,7 @@ typedef struct isc_judged {
 	isc_hashmap blame;     /* holder (the top bit: of the GIL) and its stack -> ns */
 	isc_hashmap worker_of; /* thread of a pool -> idle ns */
 	isc_hashmap stage_of;  /* name -> ns */
+	isc_hashmap in_stage;  /* name and code -> ns */
 	uint64_t samples, brief;
 	double logged_ns, pool_ns, blocked_ns;
 	bool loop, tasks;

@@ -88,7 +88,7 @@ static const isc_rule built_in[] = {
 	{"gpu_idle", &isc_metric_gpu_idle, 10, 1, ISC_BOUND_CPU, "Give the GPU work sooner",
 	 "work that is asked for early enough (larger batches, preparing the next batch meanwhile, CUDA graphs)",
 	 "run the same with inputs that are prepared beforehand: the GPU must be busy", false},
-	{"gpu_sync", &isc_metric_gpu_sync, 5, 1.5, ISC_BOUND_CPU, "Wait for the GPU less often",
+	{"gpu_sync", &isc_metric_gpu_sync, 10, 1.5, ISC_BOUND_CPU, "Wait for the GPU less often",
 	 "leaving out the waits (item(), cpu(), synchronize()) that are not needed",
 	 "take out one wait at a time and compare", false},
 	{"launch_bound", &isc_metric_gpu_launch, 10, 1.5, ISC_BOUND_CPU, "Launch fewer kernels",
@@ -97,10 +97,10 @@ static const isc_rule built_in[] = {
 	{"gpu_bound", &isc_metric_gpu_ratio, 2, 1, ISC_BOUND_GPU, "Make the GPU's work smaller",
 	 "less or cheaper work on the GPU (lower precision, fused kernels, a smaller model)",
 	 "halve the batch size: the time must halve too", false},
-	{"copy_bound", &isc_metric_copy, 20, 1, ISC_BOUND_MEMORY, "Copy less between host and GPU",
+	{"copy_bound", &isc_metric_copy, 20, 2, ISC_BOUND_MEMORY, "Copy less between host and GPU",
 	 "keeping data on the GPU, pinned memory, and copies that run beside kernels",
 	 "run with the inputs already on the GPU", false},
-	{"pcie_saturated", &isc_metric_pcie, 10, 1, ISC_BOUND_MEMORY, "Send less over the bus",
+	{"pcie_saturated", &isc_metric_pcie, 10, 2, ISC_BOUND_MEMORY, "Send less over the bus",
 	 "sending less (smaller types, compressed or kept on the GPU)", "measure with half the input size", false},
 };
 _Static_assert(sizeof(built_in) / sizeof(built_in[0]) <= ISC_RULES_MAX, "room for rules");

@@ -27,6 +27,7 @@ struct candidate {
 
 struct explain {
 	isc_tails *t;
+	bool gpu;	   /* the trace tells of calls for GPUs */
 	struct told *told; /* of its processes */
 	struct candidate *candidate;
 	size_t count, room;
@@ -74,11 +75,8 @@ static void settle(const struct explain *e, const isc_tail *tail, const isc_tail
 	isc_build *b = e->t->b;
 	size_t rank = isc_build_process_rank(b, tail->process);
 	double threads_us = g->wall_us - g->task_us, more = g->watched_us > 0 ? threads_us / g->watched_us : 0;
-	isc_account account = {.wall = g->wall_us,
-			       .python = g->sums.python_us,
-			       .native = g->sums.native_us,
-			       .spin = g->sums.spin_us,
-			       .gpu = b->gpu_calls};
+	isc_account account = {
+		.wall = g->wall_us, .python = g->sums.python_us, .native = g->sums.native_us, .spin = g->sums.spin_us};
 	isc_analysis_thread settled;
 
 	if (g->count == 0)
@@ -103,6 +101,7 @@ static void settle(const struct explain *e, const isc_tail *tail, const isc_tail
 		account.placed = e->told[rank].placed;
 		account.traced = p->python && b->calls_seen;
 	}
+	account.gpu = e->gpu || g->sums.told[ISC_STATE_GPU_WAIT] > 0;
 	isc_account_settle(&account, &settled);
 	out->count = g->count;
 	out->mean_us = g->wall_us / (double)g->count;
@@ -400,7 +399,7 @@ static bool take_nested(struct explain *e, const isc_tail *tail, isc_analysis_sc
 
 bool isc_tails_explain(isc_tails *t)
 {
-	struct explain e = {.t = t};
+	struct explain e = {.t = t, .gpu = t->b->gpu_calls};
 
 	if (!take_told(&e))
 		return false;

@@ -1,12 +1,14 @@
 #include "analyze/tail_walk.h"
 
+#include <math.h>
 #include <string.h>
 
-#include "analyze/gpu_waits.h"
+#include "analyze/holders.h"
 #include "analyze/interpreter.h"
 #include "analyze/names.h"
 #include "analyze/spin.h"
 #include "analyze/waits.h"
+#include "trace/gpu.h"
 
 /* Steps of an event loop that are remembered, to say what had it while a task waited; shorter
  * ones are not worth it. */
@@ -27,6 +29,15 @@ struct step {
 	uint32_t place;
 };
 
+/* Waits that may lie in the call of a GPU's library that is told of next. */
+#define RECENT 16u
+
+struct recent {
+	uint64_t from_ns, to_ns;
+	uint32_t key;
+	uint8_t state;
+};
+
 struct lane {
 	uint32_t process, thread;
 	uint64_t expected;
@@ -45,7 +56,8 @@ struct lane {
 	uint32_t first;	   /* the function that it began with */
 	uint32_t awaited;  /* where a coroutine of it stopped to run; 0: it runs */
 	bool yields;
-	isc_tail_pieces *pieces; /* NULL: nothing tells of GPUs */
+	struct recent recent[RECENT];
+	unsigned recents;
 };
 
 struct walk {
@@ -76,9 +88,6 @@ static struct lane *lane_of(struct walk *w, const isc_event *ev)
 			return NULL;
 		fresh->process = ev->process;
 		fresh->thread = ev->thread;
-		if (w->t->b->gpu_calls &&
-		    (fresh->pieces = isc_arena_alloc(w->t->b->arena, sizeof(*fresh->pieces))) == NULL)
-			return NULL;
 		*known = (uint64_t)(uintptr_t)fresh;
 	}
 	w->last = (struct lane *)(uintptr_t)*known;
@@ -174,7 +183,7 @@ static uint32_t told_key(struct walk *w, struct lane *l, const isc_event *ev, co
 			*state = ISC_STATE_SYSCALL;
 		return isc_tails_key(w->t, (uint8_t)*state, 0, 0, 0);
 	}
-	holder = isc_places_stack(places, w->t->b, ev->process, wait->holder_stack);
+	holder = isc_places_stack(places, w->t->b, ev->process, isc_holders_stack(w->t->b, *state, ev, wait));
 	/* Where a thread is when it needs the interpreter says nothing: it may be anywhere. */
 	place = *state == ISC_STATE_GIL_WAIT ? 0 : isc_places_stack(places, w->t->b, ev->process, ev->id);
 	return isc_tails_key(w->t, (uint8_t)*state, place, holder, wait->holder);
@@ -199,30 +208,6 @@ static double told_us(const struct walk *w, const isc_event *ev, isc_wait *wait)
 	return (double)wait->ticks * w->t->b->tick_us;
 }
 
-/* The same when this one is a call that waited for a GPU. */
-static bool spend_gpu(struct walk *w, struct lane *l, const isc_event *ev, const isc_gpu_wait *wait)
-{
-	double us = (double)(wait->to_ns - wait->from_ns) / 1e3;
-	double since_us = l->last_ns != 0 && ev->time_ns > l->last_ns ? (double)(ev->time_ns - l->last_ns) / 1e3 : 0;
-	uint32_t place, key, run;
-	bool good = true;
-
-	if (l->pile == NULL && l->running == NULL)
-		return true;
-	place = wait->stack != 0 ? isc_places_stack(&w->t->places, w->t->b, ev->process, wait->stack)
-				 : place_of_call(w, l);
-	key = isc_tails_key(w->t, ISC_STATE_GPU_WAIT, place, 0, 0);
-	run = run_key(w, l);
-	if (key == 0 || run == 0)
-		return false;
-	if (l->pile != NULL)
-		good = isc_tail_gpu_wait(l->pieces, l->pile, wait->from_ns, us, since_us, key, run);
-	if (good && l->running != NULL)
-		good = isc_tail_gpu_wait(l->pieces, l->running, wait->from_ns, us, since_us, key, run);
-	l->pieces->count = l->pieces->next = 0;
-	return good;
-}
-
 /* From the last event to this one. */
 static bool spend(struct walk *w, struct lane *l, const isc_event *ev)
 {
@@ -230,11 +215,8 @@ static bool spend(struct walk *w, struct lane *l, const isc_event *ev)
 	bool brief = ev->kind == ISC_KIND_WAIT_BRIEF, any = l->pile != NULL || l->running != NULL;
 	enum isc_state state = ISC_STATE_OTHER;
 	isc_wait wait = {0};
-	isc_gpu_wait gpu;
 	uint32_t key = 0, run;
 
-	if (l->pieces != NULL && isc_gpu_wait_of(w->t->b, ev, &gpu))
-		return spend_gpu(w, l, ev, &gpu);
 	told = told_us(w, ev, &wait);
 	/* Without a loop whose tasks have scopes nobody asks what it did. */
 	if (!any && w->opens.open == 0)
@@ -253,11 +235,13 @@ static bool spend(struct walk *w, struct lane *l, const isc_event *ev)
 	}
 	if (!any)
 		return true;
+	if (told > 0 && ev->kind == ISC_KIND_WAIT_EXIT)
+		l->recent[l->recents++ % RECENT] =
+			(struct recent){ev->time_ns - (uint64_t)fmin(told * 1e3, (double)ev->time_ns), ev->time_ns, key,
+					(uint8_t)state};
 	run = run_key(w, l);
 	if (run == 0)
 		return false;
-	if (l->pieces != NULL && told > 0 && !brief)
-		isc_tail_pieces_put(l->pieces, (isc_tail_piece){ev->time_ns, told, key, false, state});
 	for (int i = 0; i < 2; i++) {
 		isc_tail_pile *pile = i == 0 ? l->pile : l->running;
 		double part = told >= 0 ? told : 0;
@@ -270,6 +254,61 @@ static bool spend(struct walk *w, struct lane *l, const isc_event *ev)
 		if (!add_told(pile, state, key, part, us - part, run))
 			return false;
 	}
+	return true;
+}
+
+/* What a pile was said to do from one moment to another was waiting for a device. */
+static bool turn_to_gpu(struct lane *l, isc_tail_pile *pile, uint32_t key, uint32_t run, uint64_t from_ns,
+			uint64_t to_ns)
+{
+	isc_tail_sums *s = &pile->top->own;
+	double us, inside = 0;
+
+	from_ns = from_ns > pile->top->from_ns ? from_ns : pile->top->from_ns;
+	if (to_ns <= from_ns)
+		return true;
+	for (unsigned i = 0; i < l->recents && i < RECENT; i++) {
+		const struct recent *r = &l->recent[i];
+		uint64_t from = r->from_ns > from_ns ? r->from_ns : from_ns, to = r->to_ns < to_ns ? r->to_ns : to_ns;
+
+		us = to > from ? fmin((double)(to - from) / 1e3, s->told[r->state]) : 0;
+		if (us <= 0)
+			continue;
+		s->told[r->state] -= us;
+		inside += us;
+		if (!isc_cells_add(&s->cells, r->key, 0, -us))
+			return false;
+	}
+	/* A driver that looks again and again has a CPU meanwhile. */
+	us = fmax(fmin((double)(to_ns - from_ns) / 1e3 - inside, s->run_us), 0);
+	s->run_us -= us;
+	s->told[ISC_STATE_GPU_WAIT] += us + inside;
+	return isc_cells_add(&s->cells, run, 0, -us) && isc_cells_add(&s->cells, key, 1, us + inside);
+}
+
+/* A call that returns when a device is done. */
+static bool take_gpu_call(struct walk *w, struct lane *l, const isc_event *ev)
+{
+	const isc_trace *trace = w->t->b->trace;
+	isc_gpu_called c;
+	uint32_t key, run;
+	uint64_t from, to;
+
+	if ((l->pile == NULL && l->running == NULL) || !isc_trace_gpu_called(ev, &c) || c.tid != 0 ||
+	    ISC_GPU_ARG_TIME(ev->arg) == ISC_GPU_TIME_DEVICE ||
+	    (ISC_GPU_ARG_WHAT(ev->arg) != ISC_ROLE_SYNC && !ISC_GPU_ARG_HOLDS(ev->arg)))
+		return true;
+	from = ISC_GPU_ARG_TIME(ev->arg) == ISC_GPU_TIME_TICKS ? isc_trace_ticks_to_ns(trace, c.start) : c.start;
+	to = ISC_GPU_ARG_TIME(ev->arg) == ISC_GPU_TIME_TICKS ? isc_trace_ticks_to_ns(trace, c.end) : c.end;
+	key = isc_tails_key(w->t, ISC_STATE_GPU_WAIT,
+			    c.stack != 0 ? isc_places_stack(&w->t->places, w->t->b, ev->process, c.stack)
+					 : place_of_call(w, l),
+			    0, 0);
+	run = run_key(w, l);
+	if (key == 0 || run == 0 || (l->pile != NULL && !turn_to_gpu(l, l->pile, key, run, from, to)) ||
+	    (l->running != NULL && !turn_to_gpu(l, l->running, key, run, from, to)))
+		return false;
+	l->recents = 0;
 	return true;
 }
 
@@ -303,12 +342,6 @@ static bool take_sample(struct walk *w, struct lane *l, const isc_event *ev)
 	memcpy(&body, ev->extra, sizeof(body));
 	us = (double)ev->arg * body.period_ns / 1e3;
 	kind = kind_of(w, ev, node, body.flags);
-	if (l->pieces != NULL)
-		isc_tail_pieces_put(l->pieces,
-				    (isc_tail_piece){ev->time_ns, us, node != 0 ? ISC_TAIL_NODE | node : 0, true,
-						     kind == KIND_PYTHON ? ISC_STATE_PYTHON
-						     : kind == KIND_SPIN ? ISC_STATE_SPIN
-									 : ISC_STATE_NATIVE});
 	for (int i = 0; i < 2; i++) {
 		isc_tail_pile *pile = i == 0 ? l->pile : l->running;
 		isc_tail_sums *s;
@@ -517,7 +550,7 @@ static bool feed(struct walk *w, const isc_event *ev)
 	case ISC_KIND_SAMPLE:
 		return take_sample(w, l, ev);
 	default:
-		return good;
+		return good && take_gpu_call(w, l, ev);
 	}
 }
 

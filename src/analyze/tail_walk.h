@@ -81,29 +81,4 @@ void isc_tail_opens_drop(isc_tail_opens *o, uint32_t thread, uint32_t task);
 /* Nothing more is read: what is kept counts.  False: no memory. */
 bool isc_tail_opens_end(isc_tail_opens *o);
 
-/* ---- tail_gpu.c: waits for GPUs, of which the driver's own waits and samples are parts ---- */
-
-#define ISC_TAIL_PIECES 64u /* that may lie in the call that ends next */
-
-typedef struct isc_tail_piece {
-	uint64_t at_ns; /* its end */
-	double us;
-	uint32_t key;	      /* of its cell; 0: none */
-	bool sample;	      /* else a wait */
-	enum isc_state state; /* of a sample: python, native or spin */
-} isc_tail_piece;
-
-/* What a thread told of last. */
-typedef struct isc_tail_pieces {
-	isc_tail_piece at[ISC_TAIL_PIECES];
-	unsigned count, next;
-} isc_tail_pieces;
-
-void isc_tail_pieces_put(isc_tail_pieces *p, isc_tail_piece piece);
-
-/* A call that began then was a wait for a GPU: what lies in it is no longer what it was.  run: the cell of
- * what ran; since_us: from the last event to this one.  False: no memory. */
-bool isc_tail_gpu_wait(const isc_tail_pieces *p, isc_tail_pile *pile, uint64_t from_ns, double us, double since_us,
-		       uint32_t key, uint32_t run);
-
 #endif

@@ -144,7 +144,12 @@ typedef struct isc_facts_gpu {
 	uint64_t h2d_bytes, d2h_bytes;
 	unsigned most_at_once;
 	isc_facts_idle idle[ISC_IDLE_CAUSES];
-	double idle_over_time[ISC_TIMELINE_BINS]; /* share, 0 to 1 */
+	double idle_over_time[ISC_TIMELINE_BINS];	     /* share, 0 to 1 */
+	double idle_why[ISC_IDLE_CAUSES][ISC_TIMELINE_BINS]; /* and of that, for each cause */
+	/* Idle time that would not be without a wait of the host: it began to wait so long before the device had
+	 * nothing left that what it did afterwards, up to the next call, would have been done by then. */
+	int64_t drained_ns;
+	isc_string drained_where; /* by which wait, most of it; empty: not known */
 	/* Sums over kernels. */
 	int64_t class_ns[ISC_CLASSES];
 	uint64_t class_count[ISC_CLASSES];
