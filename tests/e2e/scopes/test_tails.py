@@ -254,7 +254,8 @@ def test_the_reason_is_named_and_measured(slow: Callable[..., Any], python: str,
         assert first.extra_us == pytest.approx(truth, rel=WITHIN, abs=SLACK_US), scope.slow_because
         assert scope.groups.slow.count == 6
     assert f"{function} (" in first.where and "program.py:" in first.where
-    assert 1 <= scope.groups.slow.count <= 6 and scope.groups.median.count >= 4
+    # Six were made slow; a busy machine makes others slow as well.
+    assert 1 <= scope.groups.slow.count <= scope.count // 3 and scope.groups.median.count >= 4
     # What the middle had more of, on a busy machine, may come on top of what there is to explain.
     assert sum(reason.extra_us for reason in scope.slow_because) <= scope.groups.slow.mean_us * 1.02, scope
     for group in (scope, scope.groups.median, scope.groups.slow):
