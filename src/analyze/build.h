@@ -86,6 +86,7 @@ void isc_build_sort_functions(isc_build *b);
 isc_status isc_build_marks(isc_build *b, isc_error *err);
 isc_status isc_build_syscalls(isc_build *b, isc_error *err);
 isc_status isc_build_gpu(isc_build *b, isc_error *err);
+isc_status isc_build_memory(isc_build *b, isc_error *err); /* after the processes */
 void isc_build_accounts(isc_build *b);
 isc_status isc_build_verdict(isc_build *b, isc_error *err); /* after all others but the warnings */
 isc_status isc_build_warnings(isc_build *b, isc_error *err);

@@ -258,7 +258,9 @@ static bool fill(isc_judge *j, isc_judged *d)
 	}
 	take_stage(j, d, scale);
 	take_pool(j, d, &best[ISC_JUDGED_POOL]);
+	/* Threads that take turns may all be on one of several. */
 	j->cpus = count_cpus(d);
+	j->cpus = d->b->a->cpus > j->cpus ? d->b->a->cpus : j->cpus;
 	j->demand = d->switched ? d->wanted_ns / (double)(f->at[f->count - 1].to_ns - f->at[0].from_ns) : 0;
 	return take_holder(j, d, ISC_STATE_GIL_WAIT, &best[ISC_JUDGED_OTHERS]) &&
 	       take_holder(j, d, ISC_STATE_LOCK_WAIT, &best[ISC_JUDGED_OTHERS]);

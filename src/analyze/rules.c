@@ -77,7 +77,7 @@ static const isc_rule built_in[] = {
 	{"gc_pauses", &isc_metric_gc, 5, 1, ISC_BOUND_MEMORY, "Let garbage be collected less often",
 	 "gc.freeze() after loading, a higher gc.set_threshold(), or fewer objects that refer to each other",
 	 "run once with gc.disable()", false},
-	{"chatty_syscalls", &isc_metric_syscall, 10, 1, ISC_BOUND_CPU, "Make fewer, larger reads and writes",
+	{"chatty_syscalls", &isc_metric_syscall, 10, 2, ISC_BOUND_CPU, "Make fewer, larger reads and writes",
 	 "buffering what is read and written in small pieces", "count the calls again with a buffer of 64 KiB", false},
 	{"memory_churn", &isc_metric_memory, 10, 1, ISC_BOUND_MEMORY, "Keep buffers instead of allocating them again",
 	 "buffers that are kept and used again, or an allocator that does (MALLOC_TRIM_THRESHOLD_, jemalloc)",

@@ -105,6 +105,11 @@ isc_status isc_timeline_span(isc_timeline *t, const isc_host_span *s, isc_error 
 isc_status isc_timeline_mark(isc_timeline *t, uint32_t name, isc_error *err);
 isc_status isc_timeline_counter(isc_timeline *t, uint32_t name, double value, isc_error *err);
 
+/* Samples of one stack, the outermost function first; they stand for so much time.  No moment is known of them,
+ * so a part of the time has none. */
+isc_status isc_timeline_stack(isc_timeline *t, const uint32_t *names, size_t count, uint64_t samples, int64_t ns,
+			      isc_error *err);
+
 /* ---- facts ---- */
 
 enum isc_idle_cause {
@@ -229,6 +234,15 @@ typedef struct isc_facts_mark {
 	double min, max, sum, last; /* of counters */
 } isc_facts_mark;
 
+/* All stacks as one tree: the first is above all, and each comes behind its parent. */
+typedef struct isc_facts_stack {
+	uint32_t parent;
+	uint32_t depth;
+	uint32_t id; /* of the name */
+	uint64_t samples;
+	int64_t ns; /* of these alone */
+} isc_facts_stack;
+
 typedef struct isc_facts_source {
 	isc_string label;
 	uint32_t rank; /* ISC_GPU_UNKNOWN: not said */
@@ -259,6 +273,8 @@ typedef struct isc_timeline_facts {
 	size_t mark_count;
 	isc_facts_mark *counters;
 	size_t counter_count;
+	const isc_facts_stack *stacks; /* NULL: there are none */
+	size_t stack_count;
 	uint64_t records, spans;
 	uint64_t backward;    /* spans that end before they begin */
 	uint64_t too_deep;    /* spans below the deepest that is followed */

@@ -104,7 +104,9 @@ class Outcome:
     def bound_holds(self) -> bool:
         if self.saved is None or self.bound is None:
             return self.saved is None
-        return self.saved <= self.bound + NOISE * 100
+        # A machine that does other things makes a run longer by what it waits for a CPU.
+        queued = self.report["breakdown"]["run_queue"] or 0
+        return self.saved <= self.bound + NOISE * 100 + queued
 
     @property
     def bound_useful(self) -> bool:

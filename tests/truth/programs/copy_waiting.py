@@ -20,4 +20,6 @@ while time.perf_counter() < end:
             if not FIXED:
                 cuda.copy(ctypes.addressof(host), device, SIZE, TO_HOST)
         cuda.synchronize()
-truth("copy_bound", cuda.shares()["copy"], one=all_of_it.mean)
+shares = cuda.shares()
+# The device has nothing to do for part of the time in which the host copies.
+truth("copy_bound", [shares["copy"], shares["copy"] + shares["idle"]], one=all_of_it.mean)
