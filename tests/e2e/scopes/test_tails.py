@@ -301,5 +301,6 @@ def test_the_slowest_are_listed_and_the_words_agree(slow: Callable[..., Any], py
 def test_the_interpreter_is_python_and_no_native_code(slow: Callable[..., Any], python: str) -> None:
     """A scope and its thread are told apart in the same way: a loop of Python is Python in both."""
     loop = "with scope('request'):\n    for _ in range(20_000_000): pass\n"
-    request = request_of(slow(loop, python, "--rate", "1000", "--budget", "off"))
-    assert request.breakdown.python > 80 > 20 > (request.breakdown.native or 0)
+    part = request_of(slow(loop, python, "--rate", "1000", "--budget", "off")).breakdown
+    had = 100 - (part.run_queue or 0) - (part.throttled or 0)  # what a busy machine left it
+    assert part.python > 0.8 * had > 0.2 * had > (part.native or 0), part
