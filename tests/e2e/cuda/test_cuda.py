@@ -186,6 +186,7 @@ def test_the_programs_own_profiler_wins(cuda: Cuda) -> None:
     assert log.index("unsubscribe") < len(log) - 1 - log[::-1].index("subscribe")
 
 
+@pytest.mark.plain
 def test_the_cupti_of_the_programs_own_cuda_is_taken(cuda: Cuda, tmp_path: Path) -> None:
     """A newer one that the loader would find first by name does not fit the CUDA that the program has."""
     own, toolkit = tmp_path / "own", tmp_path / "toolkit"
@@ -204,6 +205,7 @@ def test_the_cupti_of_the_programs_own_cuda_is_taken(cuda: Cuda, tmp_path: Path)
     assert any("gpu_source" in line and "started code 23" in line for line in run.dump())
 
 
+@pytest.mark.plain
 def test_a_cupti_of_another_major_is_refused(cuda: Cuda, tmp_path: Path) -> None:
     folder = tmp_path / "mixed"
     folder.mkdir()
@@ -333,6 +335,7 @@ def test_the_real_cupti_without_a_driver(inferscope: Any, target: Any) -> None:
     assert run.report.threads and run.report.gpus == []
 
 
+@pytest.mark.plain
 def test_selftest(cuda: Cuda) -> None:
     good = cuda.command("doctor", "--gpu-selftest", env=cuda.environment(devices=2), plain=True)
     assert good.returncode == 0, good.stderr
@@ -341,6 +344,7 @@ def test_selftest(cuda: Cuda) -> None:
     assert "GPU 1, Double 1: 100 of 100 kernels and 200 of 200 copies recorded" in lines[1]
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize(
     ("script", "words"),
     [
@@ -356,6 +360,7 @@ def test_selftest_says_what_is_wrong(cuda: Cuda, script: dict[str, Any], words: 
     assert words in bad.stdout + bad.stderr
 
 
+@pytest.mark.plain
 def test_selftest_without_a_driver(inferscope: Any) -> None:
     bad = inferscope("doctor", "--gpu-selftest", plain=True)
     assert bad.returncode == 4
