@@ -67,6 +67,7 @@ typedef struct isc_build {
 	bool calls_seen;	     /* in the whole run */
 	uint64_t accounted;	     /* events that the accounts call stored */
 	uint64_t stored;	     /* events in the totals of the whole run */
+	bool gpu_calls;		     /* calls of GPUs' libraries are told of, so waits for them are known */
 	struct isc_gpu_words *gpu;   /* NULL: nothing was told of GPUs */
 	struct isc_holders *holders; /* NULL: nobody waited for a thread that is known */
 } isc_build;
