@@ -18,7 +18,7 @@
  * one, and from which distance to the one before (bench/, in pieces of one process). */
 #define COLD_NS 85.0
 #define COLD_GAP_NS 7500.0
-#define MOVED_NS 3500.0 /* and what all of it has to come from another core for, when threads take turns */
+#define MOVED_NS 7000.0 /* and what all of it has to come from another core for, when threads take turns */
 #define LONG_GAP_NS 200e3
 #define RUNS 12
 #define CALLS 100 /* a run; its events fit into one block */

@@ -33,8 +33,7 @@
 #define POLLFDS 512
 /* Of the budget: one share is for what runs inside the program, one for watching from outside.  What is left is for
  * what nobody can count: caches, and us where the program leaves no CPU free. */
-#define BUDGET_SHARE 0.4
-#define NAMES_TURN_NS 3000000u
+#define BUDGET_SHARE 0.3
 #define NAMES_LAST_NS (3 * NS_PER_S)
 
 struct isc_recorder {
@@ -304,15 +303,17 @@ static void forget(isc_recorder *r)
 	atomic_fetch_add(&control->forgotten, 1);
 }
 
-/* Small turns while the program runs; at the end all of it, within reason. */
+/* At the end all of them, within reason. */
 static void name_places(isc_recorder *r, bool last)
 {
-	uint64_t until = isc_clock_mono_ns() + (last ? NAMES_LAST_NS : NAMES_TURN_NS);
-	bool left;
 	isc_error err;
 
-	if (r->namer != NULL)
-		check_write(r, isc_namer_work(r->namer, r->writer, until, &left, &err), &err);
+	if (r->namer == NULL)
+		return;
+	check_write(r,
+		    last ? isc_namer_finish(r->namer, r->writer, isc_clock_mono_ns() + NAMES_LAST_NS, &err)
+			 : isc_namer_write(r->namer, r->writer, &err),
+		    &err);
 }
 
 static void collect(isc_recorder *r, bool last)

@@ -42,6 +42,14 @@ def until(condition, seconds: float = 20.0, what: str = "condition"):
     pytest.fail(f"{what}: not within {seconds} s")
 
 
+def state_of(pid: int) -> str:
+    """R, S, D: alive; Z or X: ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return "X"
+
+
 def test_marks_and_scopes_of_all_threads_are_stored_exactly(inferscope, target) -> None:
     run = inferscope("run", "--no-syscalls", "--", target("marks.c"), "1000", "4")
     report = run.report
@@ -318,15 +326,17 @@ def test_a_thread_is_called_what_it_calls_itself(inferscope, tmp_path) -> None:
 def test_a_salvaged_session_counts_what_its_dead_recorder_had_lost(inferscope, target) -> None:
     """Produced = stored + lost over two recorders, too."""
     running = inferscope.start(
-        "run", "--no-sample", "--no-syscalls", "--trace-size-mb", "1", "--", target("marks.c"), "3000000", "2"
+        "run", "--no-sample", "--no-syscalls", "--trace-size-mb", "1", "--", target("marks.c"), "5000000", "2"
     )
     pid = until(lambda: child_of(running.pid), what="the program")
-    time.sleep(0.3)
+    time.sleep(0.1)
     os.kill(running.pid, signal.SIGSTOP)  # the pool runs over
-    time.sleep(0.1)
+    time.sleep(0.05)
     os.kill(running.pid, signal.SIGCONT)
-    time.sleep(0.1)
+    time.sleep(0.05)
     running.kill()
+    # One that is killed over what ended threads have left could not say any more what that was.
+    assert state_of(pid) in "RSD", "the program ended too soon"
     out, _ = running.communicate(timeout=60)
     until(lambda: not Path(f"/proc/{pid}/exe").exists(), what="the program's end")
     inferscope("doctor", plain=True)

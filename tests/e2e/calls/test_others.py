@@ -107,8 +107,10 @@ print(freed)
     "    if pid == 0:\n        for i in range(1000): work()\n        os._exit(5)\n"
     "    print(os.WEXITSTATUS(os.waitpid(pid, 0)[1]))\n"
     "ts = [threading.Thread(target=child) for _ in range(4)]\nfor t in ts: t.start()\nfor t in ts: t.join()",
-    "daemon_threads": BODY + "import threading, time\ndef spin():\n    while True: work()\n"
-    "for i in range(4): threading.Thread(target=spin, daemon=True).start()\ntime.sleep(0.05); print('end')",
+    # Turns are short: a million calls more would prove nothing more.
+    "daemon_threads": BODY + "import sys, threading, time\nsys.setswitchinterval(0.0005)\ndef spin():\n"
+    "    while True: work()\n"
+    "for i in range(4): threading.Thread(target=spin, daemon=True).start()\ntime.sleep(0.01); print('end')",
     "daemon_threads_and_atexit": BODY + "import atexit, threading\natexit.register(work)\n"
     "class D:\n    def __del__(self): work()\nd = D()\n"
     "threading.Thread(target=lambda: [work() for _ in iter(int, 1)], daemon=True).start(); print('end')",

@@ -40,5 +40,6 @@ def test_waits_for_memory_to_be_read_in_are_told(inferscope: Any, tmp_path: Path
     if faults < 100:
         pytest.skip(f"the file stayed in memory: {faults} faults")
     told = [line for line in run.dump() if line.endswith(" fault") and " switch " in line]
-    assert len(told) >= 0.9 * faults
-    assert 0.2 * took < main.page_fault <= 1.05 * took
+    # One that is pushed off the CPU before it waits may find its page there when it comes back, and did not wait.
+    assert len(told) >= 0.75 * faults
+    assert 0.2 * (took - main.run_queue) < main.page_fault <= 1.05 * took
