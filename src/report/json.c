@@ -11,6 +11,7 @@
 #include "report/json_tree.h"
 #include "report/scope_json.h"
 #include "report/syscall_words.h"
+#include "report/usage_words.h"
 #include "report/verdict_json.h"
 
 #include "base/text.h"
@@ -287,11 +288,10 @@ static void put_memory(struct json *j, val *root, const isc_analysis *a)
 		return;
 	}
 	o = object_in(j, root, "memory");
-	put_null(j, o, "peak_rss_bytes");
+	isc_usage_json(j, o, a);
 	list_in(j, o, "sites");
 	put_count(j, o, "minor_faults", (uint64_t)a->minor_faults);
 	put_count(j, o, "major_faults", (uint64_t)a->major_faults);
-	put_null(j, o, "swap_bytes");
 }
 
 static void put_threads(struct json *j, val *root, const isc_analysis *a)
@@ -371,7 +371,7 @@ static void write_all(struct json *j, const isc_analysis *a)
 	put_samples(j, root, a);
 	isc_syscall_json(j, root, a);
 	put_memory(j, root, a);
-	put_null(j, root, "numa");
+	isc_numa_json(j, root, a);
 	put_threads(j, root, a);
 	put_overhead(j, root, a);
 	put_warnings(j, root, a);

@@ -181,7 +181,7 @@ void isc_numa_facts(const isc_numa *n, isc_buffer *out)
 		isc_buffer_format(out, "%s{\"node\": %u, \"memory_bytes\": %" PRIu64 ", \"cpus\": \"%s\"}",
 				  i > 0 ? ", " : "", n->node[i].number, n->node[i].memory_bytes,
 				  is_list(n->node[i].cpus) ? n->node[i].cpus : "");
-	isc_buffer_format(out, "], \"looks\": %" PRIu64, n->looks);
+	isc_buffer_format(out, "], \"looks\": %" PRIu64 "%s", n->looks, n->pretended ? ", \"pretended\": true" : "");
 	if (n->looks > 0) {
 		add_list(n, "first_bytes", n->first, out);
 		add_list(n, "last_bytes", n->last, out);

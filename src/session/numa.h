@@ -30,6 +30,7 @@ typedef struct isc_numa_mapping {
 } isc_numa_mapping;
 
 typedef struct isc_numa {
+	bool pretended; /* tests asked for another machine; set by who opens it */
 	char maps[512]; /* the file of pages; empty: not looked at */
 	isc_numa_node node[ISC_NUMA_NODES];
 	uint32_t nodes;
