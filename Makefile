@@ -34,7 +34,8 @@ truth:			## programs that know what is wrong with them against the verdict on th
 	@tools/setup test
 	@$(PY) tools/tree.py build
 	@.venv/bin/meson install -C build --no-rebuild --quiet --destdir "$(CURDIR)/build/stage"
-	@$(PY) tests/truth/truth.py build/stage/usr/local/bin/inferscope --python "$$($(PY) tools/pythons.py 3.11)"
+	@$(PY) tests/truth/truth.py build/stage/usr/local/bin/inferscope --cuda build/tests/double/libcuda_double.so \
+		--publish docs/verdict.md --python "$$($(PY) tools/pythons.py 3.11)"
 
 asan:			## tests under the address and undefined behaviour sanitizers
 	@tools/setup test
@@ -68,8 +69,11 @@ compat:			## other projects' own tests, with and without tracing, on every Pytho
 	@$(PY) tools/tree.py build
 	@$(CHECK) build --no-unit --pythons 3.9,3.10,3.11,3.12,3.13 tests/e2e/compat tests/e2e/test_torch.py
 
-wheel: setup		## a wheel with _core for every Python found, into dist/
-	@$(PY) tools/wheel.py
+wheel: setup		## a wheel for every Python found, into dist/
+	@$(PY) tools/release.py wheel
+
+release: setup		## the wheel, and a tarball with a static command, into dist/
+	@$(PY) tools/release.py
 
 docs: setup		## check the documentation: links, promised tests, the interface page
 	@$(PY) -m pytest -q tests/project/test_docs.py tests/project/test_icd.py
@@ -89,7 +93,7 @@ format: setup		## put every file into shape
 	@git ls-files '*.c' '*.h' | xargs .venv/bin/clang-format -i
 
 clean:			## remove what was built; .venv and the fetched sources stay
-	@rm -rf build build-asan build-tsan build-fuzz build-release build-coverage dist
+	@rm -rf build build-asan build-tsan build-fuzz build-release build-coverage build-static dist
 
-.PHONY: help setup all demo e2e-demo test full truth asan tsan fuzz-smoke bench matrix integration compat wheel docs coverage lint format clean
+.PHONY: help setup all demo e2e-demo test full truth asan tsan fuzz-smoke bench matrix integration compat wheel release docs coverage lint format clean
 .NOTPARALLEL:

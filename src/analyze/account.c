@@ -44,15 +44,16 @@ static void settle_told(struct settling *s, const isc_account *a)
 	static const int computes[] = {ON_CPU, UNWATCHED, QUEUE, BLOCKED, PARTS};
 	static const int waits[] = {BLOCKED, UNWATCHED, ON_CPU, QUEUE, PARTS};
 	static const int queues[] = {QUEUE, UNWATCHED, BLOCKED, PARTS}, faults[] = {BLOCKED, PARTS};
+	static const int blocks[] = {BLOCKED, UNWATCHED, PARTS}, runs[] = {ON_CPU, UNWATCHED, PARTS};
 	/* In the order in which they count; null: nobody tells of them yet. */
 	static const struct {
 		enum isc_state state;
 		const int *from;
 	} order[] = {{ISC_STATE_GC, computes},	   {ISC_STATE_GPU_WAIT, waits},	   {ISC_STATE_GIL_WAIT, waits},
-		     {ISC_STATE_LOCK_WAIT, waits}, {ISC_STATE_IO_WAIT, waits},	   {ISC_STATE_SLEEP, waits},
-		     {ISC_STATE_IDLE, waits},	   {ISC_STATE_PAGE_FAULT, faults}, {ISC_STATE_SYSCALL, computes},
+		     {ISC_STATE_LOCK_WAIT, waits}, {ISC_STATE_SLEEP, waits},	   {ISC_STATE_IDLE, waits},
+		     {ISC_STATE_IO_WAIT, waits},   {ISC_STATE_PAGE_FAULT, faults}, {ISC_STATE_SYSCALL, computes},
 		     {ISC_STATE_THROTTLED, queues}};
-	double fit = fitting(a);
+	double fit = fitting(a), at_once = 0;
 
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
 		enum isc_state state = order[i].state;
@@ -68,7 +69,16 @@ static void settle_told(struct settling *s, const isc_account *a)
 		     state == ISC_STATE_THROTTLED    ? ISC_SOURCE_ESTIMATED
 		     : state == ISC_STATE_PAGE_FAULT ? ISC_SOURCE_SWITCHES
 						     : ISC_SOURCE_AGENT);
-		take(s, state, a->told[state] * fit, order[i].from);
+		if (state == ISC_STATE_IO_WAIT && a->switches) {
+			/* A read or write in which the thread was not blocked did not wait: it had a CPU, or was
+			 * kept from one as anything else would have been. */
+			take(s, state, a->told[state] * fit, blocks);
+			at_once = fmax(a->told[state] * fit - s->t->state_us[state], 0);
+			at_once *= a->on_cpu + a->queue > 0 ? a->on_cpu / (a->on_cpu + a->queue) : 1;
+			continue;
+		}
+		take(s, state, a->told[state] * fit + (state == ISC_STATE_SYSCALL ? at_once : 0),
+		     state == ISC_STATE_SYSCALL && at_once > 0 ? runs : order[i].from);
 	}
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analyze/build.h"
+#include "analyze/holders.h"
 #include "analyze/lanes.h"
 #include "import/import.h"
 
@@ -91,6 +92,8 @@ static isc_status build(isc_build *b, isc_error *err)
 	if (st == ISC_OK)
 		st = isc_build_functions(b, err);
 	if (st == ISC_OK)
+		st = isc_build_holders(b, err);
+	if (st == ISC_OK)
 		st = isc_build_samples(b, err);
 	if (st == ISC_OK)
 		isc_build_sort_functions(b);
@@ -134,6 +137,7 @@ isc_status isc_analysis_new(isc_trace *trace, const isc_analysis_options *option
 	if (b.stats->no_memory)
 		st = isc_build_no_memory(err);
 	isc_totals_free(b.totals);
+	isc_holders_free(b.holders);
 	isc_hashmap_fini(&b.entry_of);
 	isc_function_table_fini(&b.table);
 	if (st == ISC_OK)

@@ -175,7 +175,7 @@ typedef struct isc_analysis_scope {
 	uint64_t unmatched; /* left, but the entering was lost */
 	double total_us, mean_us, p50_us, p90_us, p99_us, max_us;
 	double p40_us, p60_us;	/* the scopes between them are the median ones */
-	double slow_from_us;	/* and those that take so long, a tenth at most, are slow; negative: none stand out */
+	double slow_from_us;	/* and those that take so long are slow; negative: none stand out */
 	isc_analysis_bin *bins; /* by duration, empty ones left out */
 	size_t bin_count;
 	isc_analysis_scope_group all, median, slow;
@@ -183,6 +183,8 @@ typedef struct isc_analysis_scope {
 	size_t cause_count;
 	isc_analysis_what_if *what_if; /* most first */
 	size_t what_if_count;
+	double path_us[ISC_STATES];  /* of one, on average: what its path has of each state; what ran is python */
+	double path_loop_us;	     /* and while others had its event loop */
 	isc_analysis_nested *nested; /* most time first */
 	size_t nested_count;
 	isc_analysis_slowest *slowest; /* longest first, ten at most */

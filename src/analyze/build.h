@@ -63,12 +63,13 @@ typedef struct isc_build {
 	uint64_t folded;	/* what the totals had no room for, one by one */
 	uint64_t unmatched_calls;
 	uint64_t subinterpreters;
-	bool too_short;		   /* the recorder's own start and end outweigh the run */
-	bool calls_seen;	   /* in the whole run */
-	uint64_t accounted;	   /* events that the accounts call stored */
-	uint64_t stored;	   /* events in the totals of the whole run */
-	uint64_t *cpu_since_ns;	   /* of each CPU: a thread runs on it since; 0: none.  NULL: nobody asks */
-	struct isc_gpu_words *gpu; /* NULL: nothing was told of GPUs */
+	bool too_short;		     /* the recorder's own start and end outweigh the run */
+	bool calls_seen;	     /* in the whole run */
+	uint64_t accounted;	     /* events that the accounts call stored */
+	uint64_t stored;	     /* events in the totals of the whole run */
+	uint64_t *cpu_since_ns;	     /* of each CPU: a thread runs on it since; 0: none.  NULL: nobody asks */
+	struct isc_gpu_words *gpu;   /* NULL: nothing was told of GPUs */
+	struct isc_holders *holders; /* NULL: nobody waited for a thread that is known */
 } isc_build;
 
 /* Every part: ISC_OK or ISC_ERR_NOMEM, but for what is said. */

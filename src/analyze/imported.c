@@ -111,26 +111,6 @@ static bool take_scopes(isc_analysis *a, isc_arena *arena)
 	return true;
 }
 
-/* "path/file.py(12): name": where it is, and what. */
-static void take_place(isc_string s, isc_analysis_function *out)
-{
-	const char *close = memmem(s.at, s.len, "): ", 3), *open;
-	uint64_t line = 0;
-
-	out->name = text_of(s);
-	open = close != NULL ? memrchr(s.at, '(', (size_t)(close - s.at)) : NULL;
-	if (open == NULL || close == open + 1 || close - open > 10)
-		return;
-	for (const char *p = open + 1; p < close; p++) {
-		if (*p < '0' || *p > '9')
-			return;
-		line = line * 10 + (uint64_t)(*p - '0');
-	}
-	out->file = (isc_text){s.at, (size_t)(open - s.at)};
-	out->line = (uint32_t)line;
-	out->name = (isc_text){close + 3, s.len - (size_t)(close + 3 - s.at)};
-}
-
 static bool take_functions(isc_analysis *a, isc_arena *arena)
 {
 	const isc_timeline_facts *f = a->timeline;
@@ -144,7 +124,7 @@ static bool take_functions(isc_analysis *a, isc_arena *arena)
 
 		out->name = text_of(in->name);
 		if (in->kind == ISC_HOST_PYTHON)
-			take_place(in->name, out);
+			isc_imported_place(in->name, out);
 		out->pid = id_of(f->processes[in->process].pid);
 		out->calls = out->recorded = in->calls;
 		out->traced = true;
@@ -241,7 +221,7 @@ static isc_status fill(isc_analysis *a, isc_arena *arena, const isc_imported_opt
 
 	take_whole(a, options);
 	if (!take_processes(a, arena) || !take_threads(a, arena) || !take_scopes(a, arena) ||
-	    !take_functions(a, arena) || !take_marks(a, arena))
+	    !take_functions(a, arena) || !take_marks(a, arena) || !isc_imported_stacks(a, arena))
 		return isc_build_no_memory(err);
 	take_clock(a);
 	st = reach_verdict(a, arena, options, err);

@@ -27,4 +27,10 @@ typedef struct isc_imported_options {
 isc_status isc_imported_new(char *const *paths, size_t count, const isc_imported_options *options, isc_analysis **out,
 			    bool *read, isc_error *err);
 
+/* Name, file and line of a function from "path/file.py(12): name". */
+void isc_imported_place(isc_string s, isc_analysis_function *out);
+
+/* Functions, stacks and the tree of them, from samples; after the functions that were called.  False: no memory. */
+bool isc_imported_stacks(isc_analysis *a, struct isc_arena *arena);
+
 #endif

@@ -78,13 +78,22 @@ static void about_files(struct warnings *w)
 static void about_events(struct warnings *w)
 {
 	const isc_timeline_facts *f = w->a->timeline;
-	uint64_t malformed = 0, unmatched = 0;
+	uint64_t malformed = 0, unmatched = 0, loose = 0;
+	bool no_unit = false;
 	isc_units n;
 
 	for (size_t i = 0; i < w->a->import->file_count; i++) {
 		malformed += w->a->import->files[i].malformed;
 		unmatched += w->a->import->files[i].unmatched;
+		loose += w->a->import->files[i].loose;
+		no_unit |= w->a->import->files[i].no_unit;
 	}
+	if (no_unit && w->a->samples.count > 0)
+		warn(w, GRAVE, "no_unit", "read shares, and no times",
+		     "the stacks have counts, and what is counted is not said: each is taken for a microsecond");
+	if (loose > 0)
+		warn(w, NOTE, "loose_flows", NULL, "ends of flows whose other end is not in the trace: %s",
+		     isc_units_count(&n, loose));
 	if (malformed > 0)
 		warn(w, GRAVE, "malformed_events", NULL, "events without a name or a time: %s; they are left out",
 		     isc_units_count(&n, malformed));
@@ -166,9 +175,15 @@ static void about_parts(struct warnings *w)
 {
 	if (w->a->function_count == 0)
 		warn(w, NOTE, "no_calls", "record with stacks", "the trace has no functions or operators of the CPU");
-	warn(w, NOTE, "no_samples", NULL,
-	     "imported traces hold no samples, memory or states of threads: breakdown, slow_because, lines, stacks, "
-	     "syscalls, memory, numa and overhead are empty");
+	if (w->a->samples.count == 0)
+		warn(w, NOTE, "no_samples", NULL,
+		     "imported traces hold no samples, memory or states of threads: breakdown, slow_because, lines, "
+		     "stacks, "
+		     "syscalls, memory, numa and overhead are empty");
+	else
+		warn(w, NOTE, "no_states", NULL,
+		     "imported traces hold no memory or states of threads: breakdown, slow_because, lines, syscalls, "
+		     "memory, numa and overhead are empty");
 }
 
 void isc_imported_warn(isc_analysis *a, isc_arena *arena)

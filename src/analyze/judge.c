@@ -1,7 +1,9 @@
 #include "analyze/judge.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "analyze/whatif.h"
 #include "base/units.h"
 
 #define NAME_MAX_BYTES 120u
@@ -41,6 +43,23 @@ double isc_judge_solid(const isc_judge *j, enum isc_state state)
 	}
 }
 
+void isc_judge_sampled(const isc_judge *j, isc_finding *out)
+{
+	double part = fmin(out->us / j->window_us, 1), n = j->samples > 0 ? (double)j->samples : 1;
+
+	/* One more than was seen: none of a few does not mean never. */
+	out->us = fmin(out->us + 2 * sqrt((part * (1 - part) + 1 / n) / n) * j->window_us, j->window_us);
+}
+
+void isc_judge_at_least(const isc_judge *j, double us, isc_finding *out)
+{
+	double mean = isc_whatif_mean(j->a, &j->scope);
+
+	/* Scopes may lie beside each other in the window: what one of them saves of itself is saved of all. */
+	if (mean > 0 && us > 0)
+		out->us = fmin(fmax(out->us, us / mean * j->window_us), j->window_us);
+}
+
 bool isc_judge_state(const isc_judge *j, enum isc_state state, isc_finding *out)
 {
 	double pct = isc_judge_pct(j, state);
@@ -53,6 +72,9 @@ bool isc_judge_state(const isc_judge *j, enum isc_state state, isc_finding *out)
 			     .solid = isc_judge_solid(j, state),
 			     .device_id = -1,
 			     .where = isc_judge_where(j, &j->at[state])};
+	if (j->source[state] == ISC_SOURCE_SAMPLED)
+		isc_judge_sampled(j, out);
+	isc_judge_at_least(j, isc_whatif_bound(j->a, &j->scope, state, NULL), out);
 	return true;
 }
 

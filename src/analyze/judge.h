@@ -37,15 +37,17 @@ typedef struct isc_judge {
 	/* Who had what was waited for, of ISC_STATE_GIL_WAIT and ISC_STATE_LOCK_WAIT. */
 	isc_place holder[ISC_STATES];
 	isc_text holder_thread[ISC_STATES];
-	isc_place hot;	  /* the Python function with the most time of its own in the interpreter */
-	isc_place stage;  /* the scope inside the judged one with the most of it; its name is the place's */
-	isc_place logged; /* who calls for logging, and all time that goes to it */
-	isc_place loop;	  /* what keeps an event loop from its other tasks, and for how long */
-	isc_place pool;	  /* what the workers of a pool do while the thread waits for them, and for how long */
-	uint32_t workers; /* of that pool */
-	double stretch;	  /* of CPU time, to what it took with the waits for a CPU */
-	double demand;	  /* threads of the program that wanted a CPU, on average; 0: not known */
-	uint32_t cpus;	  /* that they ran on */
+	isc_place hot;	      /* the Python function with the most time of its own in the interpreter */
+	isc_place stage;      /* the scope inside the judged one with the most of it; its name is the place's */
+	isc_place in_stage;   /* the Python function with the most time of its own in that scope */
+	isc_place logged;     /* who calls for logging, and all time that goes to it */
+	isc_place loop;	      /* what keeps an event loop from its other tasks, and for how long */
+	isc_place pool;	      /* what the workers of a pool do while the thread waits for them, and for how long */
+	uint32_t workers;     /* of that pool */
+	double long_calls_us; /* of the time in system calls: in few that are long */
+	double stretch;	      /* of CPU time, to what it took with the waits for a CPU */
+	double demand;	      /* threads of the program that wanted a CPU, on average; 0: not known */
+	uint32_t cpus;	      /* that they ran on */
 	double start_up_us, warm_up_us;
 	uint64_t warm_ups;
 } isc_judge;
@@ -72,6 +74,12 @@ bool isc_judge_state(const isc_judge *j, enum isc_state state, isc_finding *out)
 
 /* The same of a place that has a time; false: nothing was judged. */
 bool isc_judge_place(const isc_judge *j, const isc_place *place, isc_finding *out);
+
+/* What samples told may be more by chance: the bound grows by twice the error that so many of them have. */
+void isc_judge_sampled(const isc_judge *j, isc_finding *out);
+
+/* The bound becomes at least what removing this much of each scope saves, and at most everything; negative: not known. */
+void isc_judge_at_least(const isc_judge *j, double us, isc_finding *out);
 
 /* The same of a device, whose span is the whole; false: it has no work in the window. */
 bool isc_judge_gpu(const isc_judge *j, size_t gpu, int64_t ns, isc_finding *out);

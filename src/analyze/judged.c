@@ -4,10 +4,13 @@
  */
 #include "analyze/judged.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "analyze/account.h"
+#include "analyze/holders.h"
 #include "analyze/waits.h"
+#include "trace/gpu.h"
 
 /* Reads and writes below this are system calls that did not wait. */
 #define BRIEF_NS 10e3
@@ -26,6 +29,7 @@ void isc_judged_fini(isc_judged *d)
 	isc_hashmap_fini(&d->blame);
 	isc_hashmap_fini(&d->worker_of);
 	isc_hashmap_fini(&d->stage_of);
+	isc_hashmap_fini(&d->in_stage);
 }
 
 /* ---- places ---- */
@@ -43,6 +47,16 @@ static bool put_place(isc_judged *d, unsigned what, isc_stack_place at, double n
 		return false;
 	*sum += (uint64_t)ns;
 	return true;
+}
+
+/* It was something else. */
+static void take_place_back(isc_judged *d, unsigned what, isc_stack_place at, double ns)
+{
+	uint64_t *sum =
+		isc_hashmap_find(&d->place_of, (uint64_t)what << 56 | (uint64_t)at.code << 24 | (at.line & 0xffffffu));
+
+	if (sum != NULL)
+		*sum -= *sum < (uint64_t)ns ? *sum : (uint64_t)ns;
 }
 
 /* ---- waits and samples of the focus ---- */
@@ -63,15 +77,16 @@ static bool state_of(isc_judged *d, const isc_event *ev, const isc_wait *wait, e
 	return true;
 }
 
-static bool put_blame(isc_judged *d, enum isc_state state, const isc_wait *wait, double ns)
+static bool put_blame(isc_judged *d, enum isc_state state, const isc_event *ev, const isc_wait *wait, double ns)
 {
 	uint64_t *sum;
 
 	if (wait->holder == 0 || (state != ISC_STATE_GIL_WAIT && state != ISC_STATE_LOCK_WAIT))
 		return true;
-	sum = isc_hashmap_put(
-		&d->blame,
-		isc_hashmap_key(wait->holder | (state == ISC_STATE_GIL_WAIT ? 1u << 31 : 0), wait->holder_stack), NULL);
+	sum = isc_hashmap_put(&d->blame,
+			      isc_hashmap_key(wait->holder | (state == ISC_STATE_GIL_WAIT ? 1u << 31 : 0),
+					      isc_holders_stack(d->b, state, ev, wait)),
+			      NULL);
 	if (sum == NULL)
 		return false;
 	*sum += (uint64_t)ns;
@@ -116,8 +131,43 @@ static bool take_wait(isc_judged *d, const isc_event *ev, const isc_wait *wait, 
 	if (ns <= 0)
 		return true;
 	d->account.told[state] += ns / 1e3;
+	d->recent[d->recents++ % ISC_JUDGED_RECENT] = (struct isc_judged_wait){from_ns, to_ns, ev->id, (uint8_t)state};
 	fact = isc_stack_facts_of(&d->stacks, d->b, ev->process, ev->id);
-	return fact != NULL && take_time(d, state, fact, ns) && put_blame(d, state, wait, ns);
+	return fact != NULL && take_time(d, state, fact, ns) && put_blame(d, state, ev, wait, ns);
+}
+
+/* A call that returns when a device is done: what the thread waited for in it was the device. */
+static bool take_gpu_wait(isc_judged *d, const isc_event *ev)
+{
+	const isc_stack_fact *fact;
+	uint64_t start, end;
+	isc_gpu_called c;
+	double ns;
+
+	if (!isc_trace_gpu_called(ev, &c) || c.tid != 0 || ISC_GPU_ARG_TIME(ev->arg) == ISC_GPU_TIME_DEVICE ||
+	    (ISC_GPU_ARG_WHAT(ev->arg) != ISC_ROLE_SYNC && !ISC_GPU_ARG_HOLDS(ev->arg)))
+		return true;
+	d->account.gpu = true;
+	start = ISC_GPU_ARG_TIME(ev->arg) == ISC_GPU_TIME_TICKS ? isc_trace_ticks_to_ns(d->b->trace, c.start) : c.start;
+	end = ISC_GPU_ARG_TIME(ev->arg) == ISC_GPU_TIME_TICKS ? isc_trace_ticks_to_ns(d->b->trace, c.end) : c.end;
+	for (uint32_t i = 0; i < d->recents && i < ISC_JUDGED_RECENT; i++) {
+		struct isc_judged_wait *w = &d->recent[i];
+		uint64_t from = w->from_ns > start ? w->from_ns : start, to = w->to_ns < end ? w->to_ns : end;
+
+		ns = to > from ? (double)isc_focus_overlap(&d->focus, from, to) : 0;
+		if (ns <= 0)
+			continue;
+		d->account.told[w->state] = fmax(d->account.told[w->state] - ns / 1e3, 0);
+		w->to_ns = w->from_ns;
+		fact = isc_stack_facts_of(&d->stacks, d->b, ev->process, w->stack);
+		if (fact == NULL)
+			return false;
+		take_place_back(d, w->state, fact->user, ns);
+	}
+	ns = end > start ? (double)isc_focus_overlap(&d->focus, start, end) : 0;
+	d->account.told[ISC_STATE_GPU_WAIT] += ns / 1e3;
+	fact = isc_stack_facts_of(&d->stacks, d->b, ev->process, c.stack);
+	return fact != NULL && put_place(d, ISC_STATE_GPU_WAIT, fact->user, ns);
 }
 
 static bool take_sample(isc_judged *d, const isc_event *ev)
@@ -146,8 +196,13 @@ static bool take_sample(isc_judged *d, const isc_event *ev)
 	d->account.sampled = true;
 	d->account.placed |= state != ISC_STATE_PYTHON;
 	if (state == ISC_STATE_PYTHON && d->depth > 0 && d->depth <= STAGES_DEEP) {
-		uint64_t *sum = isc_hashmap_put(&d->stage_of, d->stage[d->depth - 1].name, NULL);
+		uint32_t name = d->stage[d->depth - 1].name;
+		uint64_t *sum = isc_hashmap_put(&d->stage_of, name, NULL);
 
+		if (sum == NULL)
+			return false;
+		*sum += (uint64_t)ns;
+		sum = isc_hashmap_put(&d->in_stage, isc_hashmap_key(name, fact->own.code), NULL);
 		if (sum == NULL)
 			return false;
 		*sum += (uint64_t)ns;
@@ -235,7 +290,7 @@ static bool take_focus(isc_judged *d, const isc_event *ev)
 	case ISC_KIND_GC:
 		break;
 	default:
-		return true;
+		return take_gpu_wait(d, ev);
 	}
 	if (ev->extra_len < sizeof(wait))
 		return true;
@@ -276,6 +331,9 @@ static bool take_other(isc_judged *d, const isc_event *ev)
 		if (ev->time_ns > to)
 			return true;
 		ns = (double)ev->arg * body.period_ns;
+		/* One that never waits is a worker too. */
+		if (fact->flags & ISC_STACK_WORKER && isc_hashmap_put(&d->worker_of, ev->thread, NULL) == NULL)
+			return false;
 		return put_place(d, ISC_JUDGED_OTHERS, fact->user, ns) &&
 		       (!(fact->flags & ISC_STACK_WORKER) || put_place(d, ISC_JUDGED_POOL, fact->user, ns));
 	}

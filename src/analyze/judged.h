@@ -18,6 +18,15 @@ enum {
 	ISC_JUDGED_KINDS
 };
 
+/* Waits that may lie in the call of a GPU's library that is told of next. */
+#define ISC_JUDGED_RECENT 32u
+
+struct isc_judged_wait {
+	uint64_t from_ns, to_ns;
+	uint32_t stack;
+	uint8_t state;
+};
+
 struct isc_judged_stage {
 	uint64_t instance;
 	uint32_t name;
@@ -33,6 +42,7 @@ typedef struct isc_judged {
 	isc_hashmap blame;     /* holder (the top bit: of the GIL) and its stack -> ns */
 	isc_hashmap worker_of; /* thread of a pool -> idle ns */
 	isc_hashmap stage_of;  /* name -> ns */
+	isc_hashmap in_stage;  /* name and code -> ns */
 	uint64_t samples, brief;
 	double logged_ns, pool_ns, blocked_ns;
 	bool loop, tasks;
@@ -40,6 +50,8 @@ typedef struct isc_judged {
 	isc_event open;	  /* the wait that is open; kind 0: none */
 	struct isc_judged_stage stage[64];
 	uint32_t depth;
+	struct isc_judged_wait recent[ISC_JUDGED_RECENT];
+	uint32_t recents;
 	/* Of switches. */
 	bool switched;
 	int running;

@@ -104,8 +104,34 @@ static bool take_holder(isc_judge *j, isc_judged *d, enum isc_state state, const
 	return true;
 }
 
+/* The function that runs most in a scope, and its line with the most time. */
+static isc_place hot_in(const isc_judged *d, uint32_t name)
+{
+	uint64_t key, ns, most = 0, line_ns = 0;
+	uint32_t code = 0, line = 0;
+	size_t at = 0;
+
+	while (isc_hashmap_next(&d->in_stage, &at, &key, &ns)) {
+		if (key >> 32 == name && (ns > most || (ns == most && (uint32_t)key < code))) {
+			most = ns;
+			code = (uint32_t)key;
+		}
+	}
+	for (at = 0; isc_hashmap_next(&d->place_of, &at, &key, &ns);) {
+		uint32_t its = key & 0xffffffu;
+
+		if (key >> 56 != ISC_JUDGED_HOT || (uint32_t)(key >> 24) != code || ns < line_ns ||
+		    (ns == line_ns && its > line))
+			continue;
+		line_ns = ns;
+		line = its;
+	}
+	return place_of(d, code, line);
+}
+
 static void take_stage(isc_judge *j, const isc_judged *d, double scale)
 {
+	uint32_t found = 0;
 	uint64_t key, ns;
 	size_t at = 0;
 
@@ -119,7 +145,10 @@ static void take_stage(isc_judge *j, const isc_judged *d, double scale)
 			continue;
 		j->stage = (isc_place){.name = {isc_arena_copy(d->b->arena, name, len), len},
 				       .us = (double)ns / 1e3 * scale};
+		found = (uint32_t)key;
 	}
+	if (j->stage.us > 0)
+		j->in_stage = hot_in(d, found);
 }
 
 /* The thread waits for a pool whose workers have no time for more. */
@@ -212,6 +241,7 @@ static bool fill(isc_judge *j, isc_judged *d)
 	j->warm_up_us = f->warm_up_us;
 	j->warm_ups = f->warm_ups;
 	settle(j, d);
+	j->long_calls_us = fmax(j->state_us[ISC_STATE_SYSCALL] - d->account.told[ISC_STATE_SYSCALL], 0);
 	if (!choose_places(d, best))
 		return false;
 	scale = stretch(j, d);
@@ -228,7 +258,9 @@ static bool fill(isc_judge *j, isc_judged *d)
 	}
 	take_stage(j, d, scale);
 	take_pool(j, d, &best[ISC_JUDGED_POOL]);
+	/* Threads that take turns may all be on one of several. */
 	j->cpus = count_cpus(d);
+	j->cpus = d->b->a->cpus > j->cpus ? d->b->a->cpus : j->cpus;
 	j->demand = d->switched ? d->wanted_ns / (double)(f->at[f->count - 1].to_ns - f->at[0].from_ns) : 0;
 	return take_holder(j, d, ISC_STATE_GIL_WAIT, &best[ISC_JUDGED_OTHERS]) &&
 	       take_holder(j, d, ISC_STATE_LOCK_WAIT, &best[ISC_JUDGED_OTHERS]);

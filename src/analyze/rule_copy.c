@@ -27,8 +27,12 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 	}
 	/* Copies on several streams run at once. */
 	ns = ns < g->copy_ns ? ns : g->copy_ns;
+	/* And what it does not do while the host is in a copy. */
+	ns += g->idle[ISC_IDLE_COPY].ns;
 	if (!isc_judge_gpu(j, gpu, ns, out))
 		return false;
+	/* Without them the host has no copy to wait for, and asks for the next work sooner. */
+	out->us += (double)(g->last_ns - g->first_ns - g->busy_ns - g->idle[ISC_IDLE_COPY].ns) / 1e3;
 	isc_judge_device(j, gpu, &text);
 	isc_buffer_format(&text, " is copy-bound: %s of its time goes to %s copies from and to the host",
 			  isc_units_percent(&u, out->share), isc_units_count(&v, count));
@@ -40,4 +44,5 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 	return true;
 }
 
-const isc_metric isc_metric_copy = {"copy_pct", "%", "a GPU copying from and to the host", true, measure};
+const isc_metric isc_metric_copy = {"copy_pct", "%",
+				    "a GPU copying from and to the host, or idle while the host copies", true, measure};

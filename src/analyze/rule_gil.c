@@ -1,6 +1,8 @@
 /*
  * rule_gil.c - time that a thread waits for Python's global lock, and who has it.
  */
+#include <math.h>
+
 #include "analyze/rule.h"
 
 static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
@@ -10,6 +12,8 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 	(void)gpu;
 	if (!isc_judge_state(j, ISC_STATE_GIL_WAIT, out))
 		return false;
+	/* Work that is gone does not want a CPU either. */
+	out->us = fmin(out->us + fmax(j->state_us[ISC_STATE_RUN_QUEUE], 0), j->window_us);
 	isc_judge_share(j, out->share, &text);
 	isc_buffer_text(&text, " waits for the GIL");
 	isc_judge_holder(j, ISC_STATE_GIL_WAIT, &text, out);

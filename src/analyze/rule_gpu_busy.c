@@ -5,6 +5,8 @@
 #include "analyze/rule.h"
 #include "base/units.h"
 
+#define RATIO_MOST 5
+
 /* The thread that asked for most, of the device's source. */
 static const isc_facts_thread *feeder(const isc_timeline_facts *f, const isc_facts_gpu *g)
 {
@@ -20,20 +22,23 @@ static const isc_facts_thread *feeder(const isc_timeline_facts *f, const isc_fac
 	return most;
 }
 
+/* Of the device's span. */
 static bool host_us(const isc_judge *j, const isc_facts_gpu *g, double *us)
 {
 	static const int waits[] = {ISC_STATE_GPU_WAIT, ISC_STATE_IDLE, ISC_STATE_SLEEP};
 	const isc_facts_thread *t = feeder(j->a->timeline, g);
 
-	if (t != NULL && t->busy_ns > 0) {
-		*us = (double)(t->busy_ns > t->waited_ns ? t->busy_ns - t->waited_ns : 0) / 1e3;
+	/* A trace of ours knows all that the thread did, and not only its calls for the device. */
+	if (j->known && j->window_us > 0) {
+		*us = j->window_us;
+		for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
+			*us -= j->state_us[waits[i]] > 0 ? j->state_us[waits[i]] : 0;
+		*us *= (double)(g->last_ns - g->first_ns) / 1e3 / j->window_us;
 		return true;
 	}
-	if (!j->known)
+	if (t == NULL || t->busy_ns <= 0)
 		return false;
-	*us = j->window_us;
-	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
-		*us -= j->state_us[waits[i]] > 0 ? j->state_us[waits[i]] : 0;
+	*us = (double)(t->busy_ns > t->waited_ns ? t->busy_ns - t->waited_ns : 0) / 1e3;
 	return true;
 }
 
@@ -59,8 +64,9 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 		return false;
 	if (!host_us(j, g, &host) || !isc_judge_gpu(j, gpu, g->busy_ns, out))
 		return false;
-	/* A host that does nothing at all is not more than a thousand times faster. */
-	out->value = busy / (host > busy / 1000 ? host : busy / 1000);
+	/* How much less than a fifth the host does says no more of the device: a host that only waits is not a
+	 * better reason than what the device's time goes to. */
+	out->value = busy / (host > busy / RATIO_MOST ? host : busy / RATIO_MOST);
 	out->where = (isc_text){kernel.at, kernel.len};
 	isc_judge_device(j, gpu, &text);
 	isc_buffer_format(&text, " works for %s of its time, while the thread that feeds it works %s",
@@ -70,4 +76,5 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 }
 
 const isc_metric isc_metric_gpu_ratio = {
-	"gpu_cpu_ratio", "x", "busy time of a GPU over the working time of the thread that feeds it", true, measure};
+	"gpu_cpu_ratio", "x", "busy time of a GPU over the working time of the thread that feeds it, 5 at most", true,
+	measure};

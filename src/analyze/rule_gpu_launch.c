@@ -20,7 +20,8 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 		  idle->ns / (int64_t)idle->gaps <= SHORT_GAP_NS;
 	isc_units u, v, w;
 
-	if (!isc_judge_gpu(j, gpu, is ? idle->ns : 0, out))
+	/* Work that was asked for just before the device had nothing left starts late too. */
+	if (!isc_judge_gpu(j, gpu, is ? idle->ns + g->idle[ISC_IDLE_KERNEL_WAIT].ns : 0, out))
 		return false;
 	out->where = (isc_text){idle->where.at, idle->where.len};
 	isc_judge_device(j, gpu, &text);

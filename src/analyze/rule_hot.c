@@ -2,6 +2,7 @@
  * rule_hot.c - one Python function takes most of the time, in the interpreter itself.
  */
 #include "analyze/rule.h"
+#include "analyze/whatif.h"
 
 static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 {
@@ -11,6 +12,11 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 	if (!isc_judge_place(j, &j->hot, out))
 		return false;
 	out->solid = isc_judge_solid(j, ISC_STATE_PYTHON);
+	isc_judge_sampled(j, out);
+	isc_judge_at_least(
+		j,
+		isc_whatif_function(j->a, &j->scope, &(isc_analysis_frame){.name = j->hot.name, .file = j->hot.file}),
+		out);
 	isc_judge_share(j, out->share, &text);
 	isc_buffer_text(&text, " is Python code of ");
 	isc_judge_name(&text, out->where);

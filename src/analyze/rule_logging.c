@@ -10,6 +10,7 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 	(void)gpu;
 	if (!isc_judge_place(j, &j->logged, out))
 		return false;
+	isc_judge_sampled(j, out);
 	isc_judge_share(j, out->share, &text);
 	isc_buffer_text(&text, " goes to logging");
 	isc_judge_in(out, &text);

@@ -1,7 +1,26 @@
 /*
  * rule_loop.c - synchronous code keeps an event loop from its other tasks.
  */
+#include <math.h>
+
 #include "analyze/rule.h"
+#include "analyze/whatif.h"
+
+/* Each request has its own synchronous code, and waits for that of the others. */
+static double path_us(const isc_judge *j)
+{
+	double others = isc_whatif_loop(j->a, &j->scope), own = 0;
+
+	if (others < 0 || j->scopes == 0)
+		return -1;
+	for (int s = 0; s < ISC_STATES; s++) {
+		double us = s != ISC_STATE_IDLE ? isc_whatif_bound(j->a, &j->scope, (enum isc_state)s, NULL) : 0;
+
+		/* Native code and spinning are told as what ran. */
+		own += us > 0 && s != ISC_STATE_NATIVE && s != ISC_STATE_SPIN ? us : 0;
+	}
+	return others + fmin(own, j->loop.us / (double)j->scopes);
+}
 
 static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 {
@@ -10,6 +29,7 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 	(void)gpu;
 	if (!isc_judge_place(j, &j->loop, out))
 		return false;
+	isc_judge_at_least(j, path_us(j), out);
 	isc_buffer_text(&text, "the event loop is blocked for ");
 	isc_judge_share(j, out->share, &text);
 	isc_buffer_text(&text, " by synchronous code");

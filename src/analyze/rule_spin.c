@@ -1,6 +1,8 @@
 /*
  * rule_spin.c - time that a thread waits and keeps its CPU.
  */
+#include <math.h>
+
 #include "analyze/rule.h"
 
 static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
@@ -13,7 +15,7 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 	/* Who yields a CPU waits for it again: that is part of it. */
 	if (j->stretch > 1) {
 		out->value = out->share = out->share * j->stretch;
-		out->us *= j->stretch;
+		out->us = fmin(out->us * j->stretch, j->window_us);
 	}
 	isc_judge_share(j, out->share, &text);
 	isc_buffer_text(&text, " is spent waiting on a CPU (spinning)");

@@ -2,6 +2,7 @@
  * rule_stage.c - one scope inside the judged one is mostly Python code.
  */
 #include "analyze/rule.h"
+#include "analyze/whatif.h"
 
 static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 {
@@ -11,11 +12,14 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 	if (!isc_judge_place(j, &j->stage, out))
 		return false;
 	out->solid = isc_judge_solid(j, ISC_STATE_PYTHON);
+	isc_judge_sampled(j, out);
+	/* Without it, its waits and its native code are gone too. */
+	isc_judge_at_least(j, isc_whatif_nested(j->a, &j->scope, &j->stage.name), out);
 	isc_judge_share(j, out->share, &text);
 	isc_buffer_text(&text, " is Python code in the scope ");
 	isc_judge_name(&text, j->stage.name);
-	if (j->hot.name.len > 0) {
-		out->where = isc_judge_where(j, &j->hot);
+	if (j->in_stage.name.len > 0) {
+		out->where = isc_judge_where(j, &j->in_stage);
 		isc_buffer_text(&text, ", most of all in ");
 		isc_judge_name(&text, out->where);
 	}

@@ -91,12 +91,12 @@ static bool count_totals(isc_build *b, const isc_stack_tree *t)
 
 /* Half the width of the interval that holds the truth in 19 of 20 runs, after Agresti and
  * Coull: right for shares near 0 too, and for a function without a sample. */
-static double error_us(uint64_t samples, const struct share *all)
+double isc_samples_error_us(uint64_t samples, uint64_t all, double all_us)
 {
-	double n = (double)all->samples + 4, p = ((double)samples + 2) / n;
+	double n = (double)all + 4, p = ((double)samples + 2) / n;
 
 	p = p < 1 ? p : 1;
-	return TWO_SIDED_95 * sqrt(p * (1 - p) / n) * all->us;
+	return TWO_SIDED_95 * sqrt(p * (1 - p) / n) * all_us;
 }
 
 /* ---- together with tracing ---- */
@@ -150,7 +150,7 @@ static void merge(isc_build *b, const struct sums *s)
 		isc_analysis_function *f = &b->a->functions[i];
 		const isc_function_side *side = &b->table.side[i];
 
-		f->cpu_error_us = error_us(f->samples, &s->share[i]);
+		f->cpu_error_us = isc_samples_error_us(f->samples, s->share[i].samples, s->share[i].us);
 		if (is_by_samples(b, s, i)) {
 			/* What was seen happened, whatever the samples say. */
 			f->by_samples = f->estimated = true;

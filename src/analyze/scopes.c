@@ -13,6 +13,7 @@
 /* Fewer of a name are not told apart: two of so many are slow. */
 #define SCOPES_ENOUGH 20u
 #define SLOW_SHARE 0.1
+#define SLOW_GAP 1.2	/* that parts more than a tenth from the others, at least */
 #define SLOW_APART 1.02 /* by that much the fastest of them is slower than the middle */
 
 struct tally {
@@ -73,9 +74,31 @@ bool isc_build_bins(isc_arena *arena, const isc_histogram *h, double us, isc_ana
 	return true;
 }
 
+/* Those from the tenth down to where a gap parts them from the rest are as slow as it: the gap is wider
+ * than they differ among themselves.  Without such a gap it stays at the tenth. */
+static double down_to_gap(const isc_histogram *h, double us, double from_us, double tenth_us)
+{
+	double widest = SLOW_GAP, found = tenth_us, before = 0;
+	uint64_t low, high, count;
+	size_t at = 0;
+
+	while (isc_histogram_next(h, &at, &low, &high, &count)) {
+		double begin = (double)low * us;
+
+		if (begin > tenth_us)
+			break;
+		if (before > 0 && begin > from_us && begin / before > widest && tenth_us / begin < begin / before) {
+			widest = begin / before;
+			found = begin;
+		}
+		before = ((double)high + 1) * us;
+	}
+	return found;
+}
+
 /* From which duration on they are the slow ones: a tenth at most, so that many that take the same
- * time are not called slow for the few that differ; more only if the slowest are all alike.  Negative:
- * none stand out. */
+ * time are not called slow for the few that differ; more if they are alike and apart from the others.
+ * Negative: none stand out. */
 static double slow_from(const isc_histogram *h, double us, double p60_us)
 {
 	uint64_t low = 0, high, count, below = 0;
@@ -86,7 +109,9 @@ static double slow_from(const isc_histogram *h, double us, double p60_us)
 		return -1;
 	while (isc_histogram_next(h, &at, &low, &high, &count) && (double)(h->count - below) > most)
 		below += count;
-	return (double)low * us > p60_us * SLOW_APART ? (double)low * us : -1;
+	if ((double)low * us <= p60_us * SLOW_APART)
+		return -1;
+	return down_to_gap(h, us, p60_us, (double)low * us);
 }
 
 static bool take_scope(isc_build *b, const struct tally *t, const isc_text *name, isc_analysis_scope *out)

@@ -4,6 +4,7 @@
 
 #include "analyze/names.h"
 #include "analyze/tails.h"
+#include "timeline/recorded.h"
 
 #define CAUSES_MAX 10u
 #define CAUSE_SHARE 0.02 /* of what slow ones take longer: less explains nothing */
@@ -27,6 +28,7 @@ struct candidate {
 
 struct explain {
 	isc_tails *t;
+	bool gpu;	   /* the trace tells of calls for GPUs */
 	struct told *told; /* of its processes */
 	struct candidate *candidate;
 	size_t count, room;
@@ -100,6 +102,7 @@ static void settle(const struct explain *e, const isc_tail *tail, const isc_tail
 		account.placed = e->told[rank].placed;
 		account.traced = p->python && b->calls_seen;
 	}
+	account.gpu = e->gpu || g->sums.told[ISC_STATE_GPU_WAIT] > 0;
 	isc_account_settle(&account, &settled);
 	out->count = g->count;
 	out->mean_us = g->wall_us / (double)g->count;
@@ -397,7 +400,7 @@ static bool take_nested(struct explain *e, const isc_tail *tail, isc_analysis_sc
 
 bool isc_tails_explain(isc_tails *t)
 {
-	struct explain e = {.t = t};
+	struct explain e = {.t = t, .gpu = isc_recorded_any(t->b->trace)};
 
 	if (!take_told(&e))
 		return false;

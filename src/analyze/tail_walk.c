@@ -1,11 +1,14 @@
 #include "analyze/tail_walk.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "analyze/holders.h"
 #include "analyze/interpreter.h"
 #include "analyze/names.h"
 #include "analyze/spin.h"
 #include "analyze/waits.h"
+#include "trace/gpu.h"
 
 /* Steps of an event loop that are remembered, to say what had it while a task waited; shorter
  * ones are not worth it. */
@@ -26,6 +29,15 @@ struct step {
 	uint32_t place;
 };
 
+/* Waits that may lie in the call of a GPU's library that is told of next. */
+#define RECENT 16u
+
+struct recent {
+	uint64_t from_ns, to_ns;
+	uint32_t key;
+	uint8_t state;
+};
+
 struct lane {
 	uint32_t process, thread;
 	uint64_t expected;
@@ -44,6 +56,8 @@ struct lane {
 	uint32_t first;	   /* the function that it began with */
 	uint32_t awaited;  /* where a coroutine of it stopped to run; 0: it runs */
 	bool yields;
+	struct recent recent[RECENT];
+	unsigned recents;
 };
 
 struct walk {
@@ -169,7 +183,7 @@ static uint32_t told_key(struct walk *w, struct lane *l, const isc_event *ev, co
 			*state = ISC_STATE_SYSCALL;
 		return isc_tails_key(w->t, (uint8_t)*state, 0, 0, 0);
 	}
-	holder = isc_places_stack(places, w->t->b, ev->process, wait->holder_stack);
+	holder = isc_places_stack(places, w->t->b, ev->process, isc_holders_stack(w->t->b, *state, ev, wait));
 	/* Where a thread is when it needs the interpreter says nothing: it may be anywhere. */
 	place = *state == ISC_STATE_GIL_WAIT ? 0 : isc_places_stack(places, w->t->b, ev->process, ev->id);
 	return isc_tails_key(w->t, (uint8_t)*state, place, holder, wait->holder);
@@ -221,6 +235,10 @@ static bool spend(struct walk *w, struct lane *l, const isc_event *ev)
 	}
 	if (!any)
 		return true;
+	if (told > 0 && ev->kind == ISC_KIND_WAIT_EXIT)
+		l->recent[l->recents++ % RECENT] =
+			(struct recent){ev->time_ns - (uint64_t)fmin(told * 1e3, (double)ev->time_ns), ev->time_ns, key,
+					(uint8_t)state};
 	run = run_key(w, l);
 	if (run == 0)
 		return false;
@@ -236,6 +254,61 @@ static bool spend(struct walk *w, struct lane *l, const isc_event *ev)
 		if (!add_told(pile, state, key, part, us - part, run))
 			return false;
 	}
+	return true;
+}
+
+/* What a pile was said to do from one moment to another was waiting for a device. */
+static bool turn_to_gpu(struct lane *l, isc_tail_pile *pile, uint32_t key, uint32_t run, uint64_t from_ns,
+			uint64_t to_ns)
+{
+	isc_tail_sums *s = &pile->top->own;
+	double us, inside = 0;
+
+	from_ns = from_ns > pile->top->from_ns ? from_ns : pile->top->from_ns;
+	if (to_ns <= from_ns)
+		return true;
+	for (unsigned i = 0; i < l->recents && i < RECENT; i++) {
+		const struct recent *r = &l->recent[i];
+		uint64_t from = r->from_ns > from_ns ? r->from_ns : from_ns, to = r->to_ns < to_ns ? r->to_ns : to_ns;
+
+		us = to > from ? fmin((double)(to - from) / 1e3, s->told[r->state]) : 0;
+		if (us <= 0)
+			continue;
+		s->told[r->state] -= us;
+		inside += us;
+		if (!isc_cells_add(&s->cells, r->key, 0, -us))
+			return false;
+	}
+	/* A driver that looks again and again has a CPU meanwhile. */
+	us = fmax(fmin((double)(to_ns - from_ns) / 1e3 - inside, s->run_us), 0);
+	s->run_us -= us;
+	s->told[ISC_STATE_GPU_WAIT] += us + inside;
+	return isc_cells_add(&s->cells, run, 0, -us) && isc_cells_add(&s->cells, key, 1, us + inside);
+}
+
+/* A call that returns when a device is done. */
+static bool take_gpu_call(struct walk *w, struct lane *l, const isc_event *ev)
+{
+	const isc_trace *trace = w->t->b->trace;
+	isc_gpu_called c;
+	uint32_t key, run;
+	uint64_t from, to;
+
+	if ((l->pile == NULL && l->running == NULL) || !isc_trace_gpu_called(ev, &c) || c.tid != 0 ||
+	    ISC_GPU_ARG_TIME(ev->arg) == ISC_GPU_TIME_DEVICE ||
+	    (ISC_GPU_ARG_WHAT(ev->arg) != ISC_ROLE_SYNC && !ISC_GPU_ARG_HOLDS(ev->arg)))
+		return true;
+	from = ISC_GPU_ARG_TIME(ev->arg) == ISC_GPU_TIME_TICKS ? isc_trace_ticks_to_ns(trace, c.start) : c.start;
+	to = ISC_GPU_ARG_TIME(ev->arg) == ISC_GPU_TIME_TICKS ? isc_trace_ticks_to_ns(trace, c.end) : c.end;
+	key = isc_tails_key(w->t, ISC_STATE_GPU_WAIT,
+			    c.stack != 0 ? isc_places_stack(&w->t->places, w->t->b, ev->process, c.stack)
+					 : place_of_call(w, l),
+			    0, 0);
+	run = run_key(w, l);
+	if (key == 0 || run == 0 || (l->pile != NULL && !turn_to_gpu(l, l->pile, key, run, from, to)) ||
+	    (l->running != NULL && !turn_to_gpu(l, l->running, key, run, from, to)))
+		return false;
+	l->recents = 0;
 	return true;
 }
 
@@ -477,7 +550,7 @@ static bool feed(struct walk *w, const isc_event *ev)
 	case ISC_KIND_SAMPLE:
 		return take_sample(w, l, ev);
 	default:
-		return good;
+		return good && take_gpu_call(w, l, ev);
 	}
 }
 

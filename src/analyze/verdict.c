@@ -140,8 +140,8 @@ static double whole_us(const struct reaching *r, const struct fired *f)
 {
 	const isc_judge *j = r->j;
 
-	if (f->f.device_id >= 0 && f->f.share > 0)
-		return f->f.us / f->f.share * 100;
+	if (f->f.device_id >= 0)
+		return (double)(r->a->timeline->gpus[f->gpu].last_ns - r->a->timeline->gpus[f->gpu].first_ns) / 1e3;
 	return j->scopes > 1 ? j->window_us / (double)j->scopes : j->window_us;
 }
 

@@ -26,8 +26,6 @@ static const isc_analysis_scope *scope_of(const isc_analysis *a, const isc_text 
 
 static bool is_at(const isc_analysis_what_if *w, const isc_analysis_frame *where)
 {
-	if (where == NULL || where->name.len == 0)
-		return true;
 	return (same_place(&w->cause.where, where) && (where->line == 0 || where->line == w->cause.where.line)) ||
 	       same_place(&w->cause.holder, where);
 }
@@ -46,6 +44,8 @@ double isc_whatif_bound(const isc_analysis *a, const isc_text *scope, enum isc_s
 
 	if (s == NULL)
 		return -1;
+	if (where == NULL || where->name.len == 0)
+		return fmin(s->path_us[merged(state)], s->all.mean_us);
 	for (size_t i = 0; i < s->what_if_count; i++) {
 		const isc_analysis_what_if *w = &s->what_if[i];
 
@@ -53,6 +53,31 @@ double isc_whatif_bound(const isc_analysis *a, const isc_text *scope, enum isc_s
 			sum += w->saves_at_most_us;
 	}
 	return fmin(sum, s->all.mean_us);
+}
+
+double isc_whatif_mean(const isc_analysis *a, const isc_text *scope)
+{
+	const isc_analysis_scope *s = scope_of(a, scope);
+
+	return s != NULL ? s->all.mean_us : -1;
+}
+
+double isc_whatif_loop(const isc_analysis *a, const isc_text *scope)
+{
+	const isc_analysis_scope *s = scope_of(a, scope);
+
+	return s != NULL ? fmin(s->path_loop_us, s->all.mean_us) : -1;
+}
+
+double isc_whatif_nested(const isc_analysis *a, const isc_text *scope, const isc_text *inside)
+{
+	const isc_analysis_scope *s = scope_of(a, scope);
+
+	for (size_t i = 0; s != NULL && i < s->nested_count; i++) {
+		if (isc_names_compare(&s->nested[i].name, inside) == 0)
+			return fmin(s->nested[i].total_us / (double)s->all.count, s->all.mean_us);
+	}
+	return -1;
 }
 
 double isc_whatif_function(const isc_analysis *a, const isc_text *scope, const isc_analysis_frame *function)
@@ -118,6 +143,8 @@ bool isc_tails_what_if(isc_tails *t, const isc_tail *tail, isc_analysis_scope *s
 		if (cell->key & ISC_TAIL_NODE)
 			continue;
 		w = one_of(t, tail, cell, s->all.mean_us);
+		*(w.cause.event_loop ? &s->path_loop_us : &s->path_us[w.cause.state]) +=
+			w.total_us / (double)all->count;
 		if (w.saves_at_most_us < s->all.mean_us * SHARE_MIN)
 			continue;
 		place = isc_arena_push(t->b->arena, &s->what_if, &s->what_if_count, &room, sizeof(*place));

@@ -21,6 +21,15 @@
 double isc_whatif_bound(const isc_analysis *a, const isc_text *scope, enum isc_state state,
 			const isc_analysis_frame *where);
 
+/* How long one scope of this name takes, on average.  Negative: not known. */
+double isc_whatif_mean(const isc_analysis *a, const isc_text *scope);
+
+/* What one scope waits for its event loop while others have it, on average.  Negative: not known. */
+double isc_whatif_loop(const isc_analysis *a, const isc_text *scope);
+
+/* What scopes of another name that were entered inside one of these take of it, on average.  Negative: not known. */
+double isc_whatif_nested(const isc_analysis *a, const isc_text *scope, const isc_text *inside);
+
 /* The same for a function, whatever it did: its own work, its waits, and those of others for what it held.  What
  * it calls is not in it. */
 double isc_whatif_function(const isc_analysis *a, const isc_text *scope, const isc_analysis_frame *function);

@@ -14,13 +14,17 @@
 
 /* Above all process ids: PID_MAX_LIMIT is 2^22. */
 #define GPU_PID (1u << 24)
+/* Stacks are written anew past this. */
+#define TEXTS_MOST (64u << 20)
 
 typedef struct chrome {
 	isc_sink sink;
-	isc_hashmap gpus;  /* devices and streams that have a name */
-	isc_hashmap known; /* process, kind and id -> offset of its text + 1 */
-	isc_buffer texts;  /* length, then `"name":...,"cat":...` as it is written each time */
+	isc_hashmap gpus;   /* devices and streams that have a name */
+	isc_hashmap known;  /* process, kind and id -> offset of its text + 1 */
+	isc_hashmap stacks; /* process and id -> likewise */
+	isc_buffer texts;   /* length, then `"name":...,"cat":...` as it is written each time */
 	isc_buffer piece;
+	uint32_t streams; /* of GPUs, that have a name */
 	bool first;
 } chrome;
 
@@ -222,23 +226,55 @@ static void mark(isc_sink *self, const isc_mark *m)
 	isc_buffer_text(out, "}}");
 }
 
-/* Root first, names only. */
+/* Root first; a function of Python with its file and first line, as VizTracer writes it. */
 static void add_stack(chrome *c, isc_buffer *out, uint32_t process, uint32_t id)
 {
-	isc_frame_text names[ISC_STACK_FRAMES_MAX];
+	isc_frame frames[ISC_STACK_FRAMES_MAX];
 	size_t n = 0;
-	isc_frame frame;
 
-	while (n < ISC_STACK_FRAMES_MAX && isc_trace_frame(c->sink.trace, process, id, &frame)) {
-		names[n++] = frame.name;
-		id = frame.parent;
-	}
+	while (n < ISC_STACK_FRAMES_MAX && isc_trace_frame(c->sink.trace, process, id, &frames[n]))
+		id = frames[n++].parent;
 	isc_buffer_text(out, "[");
 	for (size_t i = n; i > 0; i--) {
-		isc_json_string(out, names[i - 1].at, names[i - 1].len);
+		const isc_frame *f = &frames[i - 1];
+
+		isc_buffer_clear(&c->piece);
+		isc_buffer_add(&c->piece, f->name.at, f->name.len);
+		if (f->file.len > 0 && f->first_line > 0) {
+			isc_buffer_add(&c->piece, " (", 2);
+			isc_buffer_add(&c->piece, f->file.at, f->file.len);
+			isc_buffer_add(&c->piece, ":", 1);
+			isc_json_number(&c->piece, f->first_line);
+			isc_buffer_add(&c->piece, ")", 1);
+		}
+		isc_json_string(out, c->piece.data, c->piece.len);
 		isc_buffer_text(out, i > 1 ? "," : "");
 	}
 	isc_buffer_text(out, "]");
+}
+
+/* The text of a stack, which thousands of samples have, is kept as those of slices are. */
+static void add_known_stack(chrome *c, isc_buffer *out, uint32_t process, uint32_t id)
+{
+	uint64_t *known = isc_hashmap_put(&c->stacks, isc_hashmap_key(process, id), NULL);
+	size_t from = out->len;
+	uint32_t len;
+
+	if (known == NULL) {
+		c->sink.failed = true;
+	} else if (*known == 0) {
+		add_stack(c, out, process, id);
+		len = (uint32_t)(out->len - from);
+		if (c->texts.len + len > TEXTS_MOST)
+			return;
+		*known = c->texts.len + 1;
+		isc_buffer_add(&c->texts, &len, sizeof(len));
+		isc_buffer_add(&c->texts, out->data + from, len);
+		c->sink.failed |= c->texts.failed;
+	} else {
+		memcpy(&len, c->texts.data + *known - 1, sizeof(len));
+		isc_buffer_add(out, c->texts.data + *known - 1 + sizeof(len), len);
+	}
 }
 
 static void sample(isc_sink *self, const isc_export_sample *s)
@@ -254,33 +290,42 @@ static void sample(isc_sink *self, const isc_export_sample *s)
 	text_value(out, ",\"cat\":\"sample\",\"name\":", &frame.name);
 	isc_buffer_format(out, ",\"args\":{\"cpu_ns\":%llu,\"steps\":%u,\"stack\":", (unsigned long long)s->cpu_ns,
 			  s->steps);
-	add_stack(c, out, s->on->process, s->stack);
+	add_known_stack(c, out, s->on->process, s->stack);
 	add_task(c, out, s->on, s->task);
 	isc_buffer_text(out, "}}");
 }
 
-/* Devices are processes of their own, streams their threads; an arrow leads from a call to its work. */
-static void gpu_name(chrome *c, const isc_export_gpu *g, uint32_t pid)
+/* Devices are processes of their own and streams their threads, by number: 0, which is a stream, is no
+ * thread.  An arrow leads from a call to its work. */
+static uint32_t gpu_tid(chrome *c, const isc_export_gpu *g, uint32_t pid)
 {
-	uint64_t *known = isc_hashmap_put(&c->gpus, isc_hashmap_key(pid, (uint32_t)g->item->stream), NULL);
+	uint64_t *known = isc_hashmap_put(
+		&c->gpus, isc_hashmap_key(pid, (uint32_t)(g->item->stream ^ g->item->stream >> 32)), NULL);
+	const isc_recorded_device *device = g->item->device;
 	isc_buffer text = {0};
 	isc_frame_text name;
 
-	if (known == NULL)
+	if (known == NULL) {
 		c->sink.failed = true;
-	if (known == NULL || *known != 0)
-		return;
-	*known = 1;
-	isc_buffer_format(&text, "GPU %u: ", g->item->device->number);
-	isc_buffer_add(&text, g->item->device->name.at, g->item->device->name.len);
+		return 1;
+	}
+	if (*known != 0)
+		return (uint32_t)*known;
+	*known = ++c->streams;
+	isc_buffer_format(&text, "GPU %u", pid - GPU_PID);
+	if (device != NULL && device->name.len > 0) {
+		isc_buffer_text(&text, ": ");
+		isc_buffer_add(&text, device->name.at, device->name.len);
+	}
 	name = (isc_frame_text){text.data, (uint32_t)text.len};
-	name_event(c, "process_name", pid, 0, &name);
+	name_event(c, "process_name", pid, c->streams, &name);
 	isc_buffer_clear(&text);
 	isc_buffer_format(&text, "stream %llu", (unsigned long long)g->item->stream);
 	name = (isc_frame_text){text.data, (uint32_t)text.len};
-	name_event(c, "thread_name", pid, (uint32_t)g->item->stream, &name);
+	name_event(c, "thread_name", pid, c->streams, &name);
 	c->sink.failed |= text.failed;
 	isc_buffer_fini(&text);
+	return c->streams;
 }
 
 static void gpu_arrow(chrome *c, const char *begin, uint32_t pid, uint32_t tid, uint64_t ns, const isc_export_gpu *g)
@@ -297,25 +342,26 @@ static void gpu(isc_sink *self, const isc_export_gpu *g)
 {
 	chrome *c = (chrome *)self;
 	const isc_recorded_item *i = g->item;
-	uint32_t tid = g->call ? (i->tid != 0 ? i->tid : g->on->tid) : (uint32_t)i->stream;
-	uint32_t pid = g->call ? g->on->pid : GPU_PID + i->device->number;
-	isc_buffer *out;
+	uint32_t number = i->device != NULL ? i->device->number : 0;
+	uint32_t pid = g->call ? g->on->pid : GPU_PID + number;
+	uint32_t tid = !g->call ? gpu_tid(c, g, pid) : i->tid != 0 ? i->tid : g->on->tid;
+	isc_buffer *out = next(c);
 
-	if (!g->call)
-		gpu_name(c, g, pid);
-	out = next(c);
 	isc_buffer_format(out, "{\"ph\":\"X\",\"pid\":%u,\"tid\":%u,\"ts\":", pid, tid);
 	isc_json_us(out, g->start_ns);
 	isc_buffer_add(out, ",\"dur\":", 7);
 	isc_json_us(out, g->end_ns - g->start_ns);
 	text_value(out, ",\"name\":", &g->name);
-	isc_buffer_format(out, ",\"cat\":\"%s\",\"args\":{\"correlation\":%llu",
-			  g->type != NULL ? g->type : "gpu_order", (unsigned long long)i->correlation);
+	isc_buffer_format(out, ",\"cat\":\"%s\",\"args\":{\"correlation\":%llu,\"process\":%u",
+			  g->type != NULL ? g->type : "gpu_order", (unsigned long long)i->correlation, g->on->process);
 	if (!g->call) {
-		isc_buffer_format(out, ",\"device\":%u,\"stream\":%llu,\"clock_error_ns\":%lld", i->device->number,
+		isc_buffer_format(out, ",\"device\":%u,\"stream\":%llu,\"clock_error_ns\":%lld", number,
 				  (unsigned long long)i->stream, (long long)i->error_ns);
 		if (i->bytes != 0)
 			isc_buffer_format(out, ",\"bytes\":%llu", (unsigned long long)i->bytes);
+		if (i->page == ISC_PAGE_PAGEABLE || i->page == ISC_PAGE_PINNED)
+			isc_buffer_text(out,
+					i->page == ISC_PAGE_PAGEABLE ? ",\"pageable\":true" : ",\"pageable\":false");
 		if (i->grid[0] != 0)
 			isc_buffer_format(out, ",\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u]", i->grid[0], i->grid[1],
 					  i->grid[2], i->block[0], i->block[1], i->block[2]);
@@ -340,6 +386,7 @@ static void end(isc_sink *self, const isc_export_result *result)
 	isc_buffer_text(&self->out->text, "\n]}\n");
 	isc_hashmap_fini(&c->known);
 	isc_hashmap_fini(&c->gpus);
+	isc_hashmap_fini(&c->stacks);
 	isc_buffer_fini(&c->texts);
 	isc_buffer_fini(&c->piece);
 	free(c);

@@ -15,43 +15,45 @@
 
 #define US_TO_NS 3u
 
-enum what { OTHER, KERNEL, COPY, SET, SYNC, CALL, OP, SCOPE, PYTHON, SKIPPED };
-
 static const struct {
 	const char *category;
-	uint8_t len, what;
+	uint8_t len, what, kind; /* of work: enum isc_gpu_kind */
+	bool kineto;
 } categories[] = {
-	{"cpu_op", 6, OP},
-	{"python_function", 15, PYTHON},
-	{"cuda_runtime", 12, CALL},
-	{"kernel", 6, KERNEL},
-	{"cuda_driver", 11, CALL},
-	{"gpu_memcpy", 10, COPY},
-	{"gpu_memset", 10, SET},
-	{"user_annotation", 15, SCOPE},
-	{"operator", 8, OP},
-	{"runtime", 7, CALL},
-	{"memcpy", 6, COPY},
-	{"memset", 6, SET},
-	{"cuda_sync", 9, SYNC},
-	{"gpu_user_annotation", 19, SKIPPED}, /* stretched over the work of a scope: no work of its own */
-	{"privateuse1_runtime", 19, CALL},
-	{"privateuse1_driver", 18, CALL},
-	{"hip_runtime", 11, CALL},
-	{"xpu_runtime", 11, CALL},
-	{"xpu_driver", 10, CALL},
-	{"mtia_runtime", 12, CALL},
-	{"python function", 15, PYTHON},
-	{"trace", 5, SKIPPED},
-	{"overhead", 8, SKIPPED},
-	{"ac2g", 4, SKIPPED},
-};
-
-struct event {
-	char phase;
-	const char *category;
-	size_t category_len;
-	yyjson_val *name, *pid, *tid, *ts, *dur, *args;
+	{"cpu_op", 6, ISC_CHROME_OP, 0, true},
+	{"python_function", 15, ISC_CHROME_PYTHON, 0, true},
+	{"cuda_runtime", 12, ISC_CHROME_CALL, 0, true},
+	{"kernel", 6, ISC_CHROME_WORK, ISC_GPU_KERNEL, true},
+	{"cuda_driver", 11, ISC_CHROME_CALL, 0, true},
+	{"gpu_memcpy", 10, ISC_CHROME_WORK, ISC_GPU_COPY, true},
+	{"gpu_memset", 10, ISC_CHROME_WORK, ISC_GPU_MEMSET, true},
+	{"user_annotation", 15, ISC_CHROME_SCOPE, 0, true},
+	{"operator", 8, ISC_CHROME_OP, 0, true},
+	{"runtime", 7, ISC_CHROME_CALL, 0, true},
+	{"memcpy", 6, ISC_CHROME_WORK, ISC_GPU_COPY, true},
+	{"memset", 6, ISC_CHROME_WORK, ISC_GPU_MEMSET, true},
+	{"cuda_sync", 9, ISC_CHROME_WORK, ISC_GPU_SYNC, true},
+	{"gpu_user_annotation", 19, ISC_CHROME_SKIPPED, 0,
+	 true}, /* stretched over the work of a scope: no work of its own */
+	{"privateuse1_runtime", 19, ISC_CHROME_CALL, 0, true},
+	{"privateuse1_driver", 18, ISC_CHROME_CALL, 0, true},
+	{"hip_runtime", 11, ISC_CHROME_CALL, 0, true},
+	{"xpu_runtime", 11, ISC_CHROME_CALL, 0, true},
+	{"xpu_driver", 10, ISC_CHROME_CALL, 0, true},
+	{"mtia_runtime", 12, ISC_CHROME_CALL, 0, true},
+	{"python function", 15, ISC_CHROME_PYTHON, 0, true},
+	{"trace", 5, ISC_CHROME_SKIPPED, 0, true},
+	{"overhead", 8, ISC_CHROME_SKIPPED, 0, true},
+	{"python", 6, ISC_CHROME_PYTHON, 0, false}, /* our own */
+	{"fee", 3, ISC_CHROME_PYTHON, 0, false},    /* VizTracer's */
+	{"gpu_kernel", 10, ISC_CHROME_WORK, ISC_GPU_KERNEL, false},
+	{"gpu_api", 7, ISC_CHROME_CALL, 0, false},
+	{"gpu_sync", 8, ISC_CHROME_CALL, 0, false},
+	{"h2d_copy", 8, ISC_CHROME_WORK, ISC_GPU_H2D, false},
+	{"d2h_copy", 8, ISC_CHROME_WORK, ISC_GPU_D2H, false},
+	{"d2d_copy", 8, ISC_CHROME_WORK, ISC_GPU_D2D, false},
+	{"p2p_copy", 8, ISC_CHROME_WORK, ISC_GPU_P2P, false},
+	{"sample", 6, ISC_CHROME_SAMPLE, 0, false},
 };
 
 static void take_text(yyjson_val *value, const char **at, size_t *len)
@@ -60,7 +62,7 @@ static void take_text(yyjson_val *value, const char **at, size_t *len)
 	*len = yyjson_is_str(value) ? yyjson_get_len(value) : 0;
 }
 
-static void take_field(struct event *e, const char *key, size_t len, yyjson_val *value)
+static void take_field(isc_chrome_parts *e, const char *key, size_t len, yyjson_val *value)
 {
 	switch (len) {
 	case 2:
@@ -68,6 +70,8 @@ static void take_field(struct event *e, const char *key, size_t len, yyjson_val 
 			e->phase = yyjson_get_str(value)[0];
 		else if (key[0] == 't' && key[1] == 's')
 			e->ts = value;
+		else if (key[0] == 'i' && key[1] == 'd')
+			e->id = value;
 		break;
 	case 3:
 		if (memcmp(key, "cat", 3) == 0)
@@ -90,14 +94,17 @@ static void take_field(struct event *e, const char *key, size_t len, yyjson_val 
 	}
 }
 
-static enum what what_is(const struct event *e)
+static enum isc_chrome_what what_is(const isc_reader *r, const isc_chrome_parts *e, enum isc_gpu_kind *kind)
 {
 	for (size_t i = 0; i < sizeof(categories) / sizeof(categories[0]); i++) {
 		if (e->category_len == categories[i].len &&
-		    strncasecmp(e->category, categories[i].category, e->category_len) == 0)
-			return (enum what)categories[i].what;
+		    strncasecmp(e->category, categories[i].category, e->category_len) == 0) {
+			*kind = (enum isc_gpu_kind)categories[i].kind;
+			r->file->kineto |= categories[i].kineto;
+			return (enum isc_chrome_what)categories[i].what;
+		}
 	}
-	return OTHER;
+	return ISC_CHROME_OTHER;
 }
 
 /* Every step of a profiler has its own number; as a scope they are one. */
@@ -143,34 +150,34 @@ static uint32_t take_stack(isc_reader *r, yyjson_val *args)
 	return isc_timeline_name(r->timeline, best, best_len);
 }
 
-static isc_status add_call(isc_reader *r, const struct event *e, uint32_t thread, int64_t start, int64_t end,
+static isc_status add_call(isc_reader *r, const isc_chrome_parts *e, uint32_t thread, int64_t start, int64_t end,
 			   isc_error *err)
 {
 	isc_gpu_record record = {.start_ns = start,
 				 .end_ns = end,
 				 .device = ISC_GPU_UNKNOWN,
 				 .context = ISC_GPU_UNKNOWN,
-				 .domain = r->domain,
+				 .domain = isc_chrome_domain(r, e->args),
 				 .thread = thread,
 				 .name = isc_reader_name(r, e->name),
 				 .kind = ISC_GPU_API};
 
 	isc_reader_count(yyjson_obj_get(e->args, "correlation"), &record.correlation);
-	r->file->kineto = true;
 	return isc_timeline_add(r->timeline, &record, err);
 }
 
-static isc_status add_span(isc_reader *r, const struct event *e, enum what what, uint32_t thread, int64_t start,
-			   int64_t end, isc_error *err)
+static isc_status add_span(isc_reader *r, const isc_chrome_parts *e, enum isc_chrome_what what, uint32_t thread,
+			   int64_t start, int64_t end, isc_error *err)
 {
 	isc_host_span span = {.start_ns = start, .end_ns = end, .thread = thread};
-	bool scope = what == SCOPE || is_step(e->name);
+	bool scope = what == ISC_CHROME_SCOPE || is_step(e->name);
 
-	span.kind = scope ? ISC_HOST_SCOPE : what == PYTHON ? ISC_HOST_PYTHON : ISC_HOST_OP;
-	span.name = scope ? scope_name(r, e->name) : isc_reader_name(r, e->name);
-	if (what == OP)
+	span.kind = scope ? ISC_HOST_SCOPE : what == ISC_CHROME_PYTHON ? ISC_HOST_PYTHON : ISC_HOST_OP;
+	span.name = scope			? scope_name(r, e->name)
+		    : what == ISC_CHROME_PYTHON ? isc_chrome_function(r, e)
+						: isc_reader_name(r, e->name);
+	if (what == ISC_CHROME_OP)
 		span.stack = take_stack(r, e->args);
-	r->file->kineto |= what != OTHER;
 	return isc_timeline_span(r->timeline, &span, err);
 }
 
@@ -181,15 +188,14 @@ static isc_status malformed(isc_reader *r)
 }
 
 /* ph X: from ts on, for dur. */
-static isc_status add_complete(isc_reader *r, const struct event *e, isc_error *err)
+static isc_status add_complete(isc_reader *r, const isc_chrome_parts *e, isc_error *err)
 {
-	static const enum isc_gpu_kind kinds[] = {
-		[KERNEL] = ISC_GPU_KERNEL, [COPY] = ISC_GPU_COPY, [SET] = ISC_GPU_MEMSET, [SYNC] = ISC_GPU_SYNC};
-	enum what what = what_is(e);
+	enum isc_gpu_kind kind = ISC_GPU_KERNEL;
+	enum isc_chrome_what what = what_is(r, e, &kind);
 	int64_t start, length = 0;
 	uint64_t pid = 0, tid = 0;
 
-	if (what == SKIPPED) {
+	if (what == ISC_CHROME_SKIPPED) {
 		r->file->unused++;
 		return ISC_OK;
 	}
@@ -197,18 +203,20 @@ static isc_status add_complete(isc_reader *r, const struct event *e, isc_error *
 	    (e->dur != NULL && !isc_reader_time(e->dur, US_TO_NS, &length)) || !yyjson_is_str(e->name))
 		return malformed(r);
 	isc_reader_id(e->pid, &pid);
-	if (what >= KERNEL && what <= SYNC)
-		return isc_chrome_work(r, kinds[what], e->name, pid, start, start + length, e->args, err);
+	if (what == ISC_CHROME_WORK)
+		return isc_chrome_work(r, kind, e->name, pid, start, start + length, e->args, err);
 	isc_reader_id(e->tid, &tid);
-	if (what == CALL)
+	if (what == ISC_CHROME_CALL)
 		return add_call(r, e, isc_reader_thread(r, pid, tid), start, start + length, err);
 	return add_span(r, e, what, isc_reader_thread(r, pid, tid), start, start + length, err);
 }
 
 /* ph B and E: entered and left. */
-static isc_status add_edge(isc_reader *r, const struct event *e, isc_error *err)
+static isc_status add_edge(isc_reader *r, const isc_chrome_parts *e, isc_error *err)
 {
-	isc_open_span span = {.kind = what_is(e) == SCOPE ? ISC_HOST_SCOPE : ISC_HOST_OP};
+	enum isc_gpu_kind kind;
+	enum isc_chrome_what what = what_is(r, e, &kind);
+	isc_open_span span = {.kind = what == ISC_CHROME_SCOPE ? ISC_HOST_SCOPE : ISC_HOST_OP};
 	uint64_t pid = 0, tid = 0;
 
 	if (!isc_reader_time(e->ts, US_TO_NS, &span.start_ns) || (e->phase == 'B' && !yyjson_is_str(e->name)))
@@ -218,11 +226,11 @@ static isc_status add_edge(isc_reader *r, const struct event *e, isc_error *err)
 	span.thread = isc_reader_thread(r, pid, tid);
 	span.name = isc_reader_name(r, e->name);
 	if (e->phase == 'B')
-		return isc_reader_enter(r, &span, err);
+		return isc_reader_enter(r, span.thread, &span, err);
 	return isc_reader_leave(r, span.thread, span.name, span.start_ns, err);
 }
 
-static isc_status add_counter(isc_reader *r, const struct event *e, isc_error *err)
+static isc_status add_counter(isc_reader *r, const isc_chrome_parts *e, isc_error *err)
 {
 	yyjson_val *key, *value;
 	isc_status st = ISC_OK;
@@ -234,7 +242,10 @@ static isc_status add_counter(isc_reader *r, const struct event *e, isc_error *e
 	{
 		const char *text = yyjson_is_raw(value) ? yyjson_get_raw(value) : NULL;
 		char name[512];
-		int len = snprintf(name, sizeof(name), "%.200s.%.200s", yyjson_get_str(e->name), yyjson_get_str(key));
+		/* The only value of a counter is the counter. */
+		bool only = n == 1 && strcmp(yyjson_get_str(key), "value") == 0;
+		int len = snprintf(name, sizeof(name), "%.200s%s%.200s", yyjson_get_str(e->name), only ? "" : ".",
+				   only ? "" : yyjson_get_str(key));
 
 		if (text == NULL || st != ISC_OK || len < 0)
 			continue;
@@ -247,7 +258,7 @@ static isc_status add_counter(isc_reader *r, const struct event *e, isc_error *e
 }
 
 /* ph M: names of processes and threads. */
-static isc_status add_name(isc_reader *r, const struct event *e)
+static isc_status add_name(isc_reader *r, const isc_chrome_parts *e)
 {
 	yyjson_val *text = e->args != NULL ? yyjson_obj_get(e->args, "name") : NULL;
 	uint64_t pid = 0, tid = 0;
@@ -261,9 +272,20 @@ static isc_status add_name(isc_reader *r, const struct event *e)
 	return ISC_OK;
 }
 
+static isc_status add_instant(isc_reader *r, const isc_chrome_parts *e, isc_error *err)
+{
+	enum isc_gpu_kind kind;
+
+	if (!yyjson_is_str(e->name))
+		return malformed(r);
+	if (what_is(r, e, &kind) == ISC_CHROME_SAMPLE)
+		return isc_chrome_sample(r, e, err);
+	return isc_timeline_mark(r->timeline, isc_reader_name(r, e->name), err);
+}
+
 isc_status isc_chrome_event(isc_reader *r, yyjson_val *event, isc_error *err)
 {
-	struct event e = {.category = ""};
+	isc_chrome_parts e = {.category = ""};
 	yyjson_val *key, *value;
 	size_t at, n;
 
@@ -285,11 +307,20 @@ isc_status isc_chrome_event(isc_reader *r, yyjson_val *event, isc_error *err)
 	case 'i':
 	case 'I':
 	case 'R':
-		return yyjson_is_str(e.name) ? isc_timeline_mark(r->timeline, isc_reader_name(r, e.name), err)
-					     : malformed(r);
+		return add_instant(r, &e, err);
 	case 0:
 		return malformed(r);
-	default: /* flows say again what correlations say */
+	case 'b':
+	case 'e':
+	case 'n':
+	case 'S':
+	case 'F':
+		return isc_chrome_async(r, &e, err);
+	case 's':
+	case 't':
+	case 'f':
+		return isc_chrome_arrow(r, &e, err);
+	default:
 		r->file->unused++;
 		return ISC_OK;
 	}

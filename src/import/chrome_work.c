@@ -31,6 +31,16 @@ static bool is(yyjson_val *key, const char *name, size_t len)
 	return yyjson_get_len(key) == len && memcmp(yyjson_get_str(key), name, len) == 0;
 }
 
+/* A process of which correlations are unique: Kineto's file is of one, ours says which. */
+uint32_t isc_chrome_domain(isc_reader *r, yyjson_val *args)
+{
+	uint64_t process;
+
+	return args != NULL && isc_reader_count(yyjson_obj_get(args, "process"), &process)
+		       ? isc_timeline_domain(r->timeline, r->source, process)
+		       : r->domain;
+}
+
 static void take_argument(isc_gpu_record *record, uint32_t *device, yyjson_val *key, yyjson_val *value)
 {
 	switch (yyjson_get_len(key)) {
@@ -54,6 +64,10 @@ static void take_argument(isc_gpu_record *record, uint32_t *device, yyjson_val *
 		if (is(key, "context", 7))
 			record->context = small(value);
 		break;
+	case 8:
+		if (is(key, "pageable", 8) && yyjson_is_bool(value))
+			record->memory = yyjson_is_true(value) ? ISC_MEMORY_PAGEABLE : ISC_MEMORY_PINNED;
+		break;
 	case 11:
 		if (is(key, "correlation", 11))
 			isc_reader_count(value, &record->correlation);
@@ -69,7 +83,7 @@ isc_status isc_chrome_work(isc_reader *r, enum isc_gpu_kind kind, yyjson_val *na
 	isc_gpu_record record = {.start_ns = start_ns,
 				 .end_ns = end_ns,
 				 .context = ISC_GPU_UNKNOWN,
-				 .domain = r->domain,
+				 .domain = isc_chrome_domain(r, args),
 				 .thread = ISC_GPU_UNKNOWN,
 				 .kind = (uint8_t)kind,
 				 .class = ISC_CLASS_OTHER,
@@ -87,8 +101,8 @@ isc_status isc_chrome_work(isc_reader *r, enum isc_gpu_kind kind, yyjson_val *na
 	record.name = isc_reader_name(r, name);
 	if (kind == ISC_GPU_COPY && yyjson_is_str(name))
 		record.kind = (uint8_t)isc_gpu_copy_of(yyjson_get_str(name), yyjson_get_len(name), &memory);
-	record.memory = (uint8_t)memory;
+	if (memory != ISC_MEMORY_UNKNOWN)
+		record.memory = (uint8_t)memory;
 	record.device = isc_timeline_device(r->timeline, r->source, device);
-	r->file->kineto = true;
 	return isc_timeline_add(r->timeline, &record, err);
 }

@@ -141,9 +141,14 @@ static isc_status add_edge(isc_reader *r, yyjson_val *event, enum what what, int
 			      .name = isc_reader_name(r, get(event, "name")),
 			      .kind = ISC_HOST_SCOPE};
 
+	uint64_t instance, key = span.thread;
+
+	/* It may end on another thread than it began on. */
+	if (isc_reader_count(get(get(event, "metadata"), "instance"), &instance))
+		key = ISC_READER_APART | instance;
 	if (what == ENTER)
-		return isc_reader_enter(r, &span, err);
-	return isc_reader_leave(r, span.thread, span.name, at, err);
+		return isc_reader_enter(r, key, &span, err);
+	return isc_reader_leave(r, key, span.name, at, err);
 }
 
 isc_status isc_event_dictionary(isc_reader *r, yyjson_val *event, isc_error *err)

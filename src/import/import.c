@@ -16,6 +16,7 @@
 #include "trace/format.h"
 
 #define SQLITE_MAGIC "SQLite format 3"
+#define HEAD_BYTES 4096u	  /* that are looked at, of a file that has them */
 #define FOLDER_MOST 4096u	  /* files of a folder */
 #define PROGRESS_BYTES (4u << 20) /* between two steps of it */
 
@@ -31,7 +32,15 @@ static enum isc_import_format format_of(const char *head, size_t len)
 		return ISC_IMPORT_ISC;
 	while (at < len && (head[at] == ' ' || head[at] == '\n' || head[at] == '\t' || head[at] == '\r'))
 		at++;
-	return at < len && (head[at] == '{' || head[at] == '[') ? ISC_IMPORT_JSON : ISC_IMPORT_UNKNOWN;
+	if (at < len && (head[at] == '{' || head[at] == '['))
+		return ISC_IMPORT_JSON;
+	return isc_collapsed_is(head + at, len - at, len < HEAD_BYTES) ? ISC_IMPORT_STACKS : ISC_IMPORT_UNKNOWN;
+}
+
+/* A trace of another tool, which can be read. */
+static bool is_foreign(enum isc_import_format format)
+{
+	return format == ISC_IMPORT_JSON || format == ISC_IMPORT_SQLITE || format == ISC_IMPORT_STACKS;
 }
 
 static bool is_folder(const char *path)
@@ -140,13 +149,16 @@ static const char *json_format(const isc_import_file *file)
 /* Entered, and never left. */
 static void count_open(isc_reader *r)
 {
-	uint64_t thread, place;
+	uint64_t key, place;
 	size_t at = 0;
 
-	while (isc_hashmap_next(&r->top, &at, &thread, &place)) {
+	while (isc_hashmap_next(&r->top, &at, &key, &place)) {
 		for (; place != 0; place = r->open[place - 1].below)
 			r->file->unmatched++;
 	}
+	at = 0;
+	while (isc_hashmap_next(&r->arrows, &at, &key, &place))
+		r->file->loose += (int64_t)place < 0 ? 0 - place : place;
 }
 
 static isc_status read_json(isc_import *import, isc_reader *r, isc_bytes *bytes, isc_error *err)
@@ -230,6 +242,24 @@ static isc_status read_sqlite(isc_reader *r, isc_bytes *bytes, const char *path,
 	return st;
 }
 
+/* ---- stacks ---- */
+
+static isc_status read_stacks(isc_reader *r, isc_bytes *bytes, enum isc_import_format format, isc_error *err)
+{
+	isc_splitter_stats none = {0};
+	isc_status st =
+		format == ISC_IMPORT_STACKS ? isc_collapsed_read(r, bytes, err) : isc_speedscope_read(r, bytes, err);
+
+	if (st == ISC_OK) {
+		tell_damage(r->file, isc_bytes_stats_get(bytes), &none);
+		count_open(r);
+		/* Samples alone have no time but what they stand for. */
+		if (r->sampled && r->open_count == 0)
+			isc_timeline_source_covers(r->timeline, r->source, 0, r->sampled_ns);
+	}
+	return st;
+}
+
 /* ---- files ---- */
 
 static isc_import_file *add_file(isc_import *import, const char *path)
@@ -264,7 +294,8 @@ static const char *label_of(const char *path)
 static isc_status unknown(const char *path, isc_error *err)
 {
 	isc_fail(err, ISC_ERR_CORRUPT, "%.150s is no trace that InferScope knows", path);
-	isc_hint(err, "give an .isc, torch.profiler JSON (also .gz), event JSON or Nsight Systems .sqlite");
+	isc_hint(err, "give an .isc, torch.profiler or Chrome JSON (also .gz), speedscope, collapsed stacks or an nsys "
+		      ".sqlite");
 	return ISC_ERR_CORRUPT;
 }
 
@@ -279,7 +310,7 @@ static isc_status read_bytes(isc_import *import, isc_bytes *bytes, const char *p
 
 	if (st == ISC_OK)
 		format = format_of(head, len);
-	if (st == ISC_OK && format != ISC_IMPORT_JSON && format != ISC_IMPORT_SQLITE)
+	if (st == ISC_OK && !is_foreign(format))
 		return unknown(path, err);
 	if (st != ISC_OK)
 		return st;
@@ -288,7 +319,12 @@ static isc_status read_bytes(isc_import *import, isc_bytes *bytes, const char *p
 		return isc_fail(err, ISC_ERR_NOMEM, "no memory to read %.150s", path);
 	r.source = isc_timeline_source(timeline, label_of(path));
 	r.domain = isc_timeline_domain(timeline, r.source, 0);
-	st = format == ISC_IMPORT_JSON ? read_json(import, &r, bytes, err) : read_sqlite(&r, bytes, path, err);
+	if (format == ISC_IMPORT_SQLITE)
+		st = read_sqlite(&r, bytes, path, err);
+	else if (format == ISC_IMPORT_JSON && !isc_speedscope_is(head, len))
+		st = read_json(import, &r, bytes, err);
+	else
+		st = read_stacks(&r, bytes, format, err);
 	import->done_bytes += isc_bytes_stats_get(bytes)->read_bytes;
 	isc_reader_fini(&r);
 	if (st != ISC_OK) {
@@ -363,7 +399,7 @@ static isc_status read_folder(isc_import *import, const char *path, isc_timeline
 		if (st != ISC_OK || !fits)
 			continue;
 		if (found == FOLDER_MOST || !is_file(file) || isc_import_sniff(file, &format, NULL) != ISC_OK ||
-		    (format != ISC_IMPORT_JSON && format != ISC_IMPORT_SQLITE)) {
+		    !is_foreign(format)) {
 			import->skipped++;
 			continue;
 		}

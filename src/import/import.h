@@ -3,7 +3,7 @@
  *
  * What a file is, is found from its first bytes, never from its name: Chrome
  * JSON as torch.profiler (Kineto) writes it, InferScope event JSON, both also
- * as gzip, and Nsight Systems SQLite.  A folder stands for the traces in it.
+ * as gzip, speedscope's files, collapsed stacks, and Nsight Systems SQLite.  A folder stands for the traces in it.
  *
  * Files are not trusted.  What is damaged is stepped over and counted; everything
  * before and behind is used.
@@ -23,17 +23,22 @@ enum isc_import_format {
 	ISC_IMPORT_ISC, /* a trace of ours: not imported, but read */
 	ISC_IMPORT_JSON,
 	ISC_IMPORT_SQLITE,
+	ISC_IMPORT_STACKS, /* collapsed */
 	ISC_IMPORT_FOLDER
 };
 
 typedef struct isc_import_file {
 	char *path;
-	const char *format;		   /* "Kineto", "Chrome JSON", "event JSON", "Nsight Systems" */
-	uint64_t bytes;			   /* unpacked */
-	uint64_t events;		   /* objects or rows that could be read */
-	uint64_t unused;		   /* of these, of no kind that is used */
+	const char
+		*format; /* "Kineto", "Chrome JSON", "event JSON", "Nsight Systems", "speedscope", "collapsed stacks" */
+	uint64_t bytes;	 /* unpacked */
+	uint64_t events; /* objects or rows that could be read */
+	uint64_t unused; /* of these, of no kind that is used */
 	uint64_t malformed;		   /* of these, without a time or a name */
 	uint64_t unmatched;		   /* entered and not left, or the other way round */
+	uint64_t arrows;		   /* flows from one event to another, both ends seen */
+	uint64_t loose;			   /* ends of flows without the other */
+	bool no_unit;			   /* samples are counts, and of what is not said */
 	bool damaged;			   /* something could not be read */
 	char lost[200];			   /* what, and where */
 	bool chrome, dictionaries, kineto; /* seen */

@@ -14,6 +14,7 @@
 void isc_reader_fini(isc_reader *r)
 {
 	isc_hashmap_fini(&r->top);
+	isc_hashmap_fini(&r->arrows);
 	free(r->open);
 	r->open = NULL;
 }
@@ -113,9 +114,9 @@ static uint32_t take_place(isc_reader *r, bool *enough)
 	return (uint32_t)++r->open_count;
 }
 
-isc_status isc_reader_enter(isc_reader *r, const isc_open_span *span, isc_error *err)
+isc_status isc_reader_enter(isc_reader *r, uint64_t key, const isc_open_span *span, isc_error *err)
 {
-	uint64_t *top = isc_hashmap_put(&r->top, span->thread, NULL);
+	uint64_t *top = isc_hashmap_put(&r->top, key, NULL);
 	bool enough = top != NULL;
 	uint32_t place = enough ? take_place(r, &enough) : 0;
 
@@ -131,9 +132,9 @@ isc_status isc_reader_enter(isc_reader *r, const isc_open_span *span, isc_error 
 	return ISC_OK;
 }
 
-isc_status isc_reader_leave(isc_reader *r, uint32_t thread, uint32_t name, int64_t end_ns, isc_error *err)
+isc_status isc_reader_leave(isc_reader *r, uint64_t key, uint32_t name, int64_t end_ns, isc_error *err)
 {
-	uint64_t *top = isc_hashmap_find(&r->top, thread);
+	uint64_t *top = isc_hashmap_find(&r->top, key);
 	isc_host_span span;
 	isc_open_span *o;
 	uint32_t place;
@@ -155,8 +156,11 @@ isc_status isc_reader_leave(isc_reader *r, uint32_t thread, uint32_t name, int64
 		r->file->unmatched++;
 	}
 	o = &r->open[place - 1];
-	span = (isc_host_span){
-		.start_ns = o->start_ns, .end_ns = end_ns, .thread = thread, .name = o->name, .kind = (uint8_t)o->kind};
+	span = (isc_host_span){.start_ns = o->start_ns,
+			       .end_ns = end_ns,
+			       .thread = o->thread,
+			       .name = o->name,
+			       .kind = (uint8_t)o->kind};
 	*top = o->below;
 	o->below = r->free;
 	r->free = place;

@@ -29,7 +29,7 @@ static void put_device(struct json *j, val *object, const isc_facts_gpu *g)
 static void put_causes(struct json *j, val *object, const isc_facts_gpu *g)
 {
 	int64_t span = g->last_ns - g->first_ns;
-	val *causes = object_in(j, object, "idle_causes");
+	val *causes = object_in(j, object, "idle_causes"), *over;
 
 	for (int i = 0; i < ISC_IDLE_CAUSES; i++) {
 		val *cause = object_in(j, causes, isc_idle_cause_name((enum isc_idle_cause)i));
@@ -39,6 +39,9 @@ static void put_causes(struct json *j, val *object, const isc_facts_gpu *g)
 		put_count(j, cause, "gaps", g->idle[i].gaps);
 		put_string(j, cause, "where", g->idle[i].where);
 		put_ns(j, cause, "where_us", g->idle[i].where_ns);
+		over = list_in(j, cause, "over_time");
+		for (size_t k = 0; g->idle[i].ns > 0 && k < ISC_TIMELINE_BINS; k++)
+			add(j, over, real_of(j, g->idle_why[i][k] * 100));
 	}
 }
 
@@ -134,6 +137,7 @@ static void put_gpu(struct json *j, val *list, const isc_timeline_facts *f, cons
 	put_count(j, o, "h2d_bytes", g->h2d_bytes);
 	put_count(j, o, "d2h_bytes", g->d2h_bytes);
 	put_causes(j, o, g);
+	put_ns(j, o, "drained_us", g->drained_ns);
 	over = list_in(j, o, "idle_over_time");
 	for (size_t i = 0; i < ISC_TIMELINE_BINS; i++)
 		add(j, over, real_of(j, g->idle_over_time[i] * 100));

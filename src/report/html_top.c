@@ -137,7 +137,9 @@ void isc_html_verdict(isc_buffer *out, yyjson_val *report)
 		isc_buffer_text(out, "<span class=\"chip\">no verdict</span>");
 	} else {
 		add_chip(out, verdict, "bottleneck", "");
-		add_chip(out, verdict, "cause", " mono");
+		/* One cause has the name of its class. */
+		if (!yyjson_equals(yyjson_obj_get(verdict, "bottleneck"), yyjson_obj_get(verdict, "cause")))
+			add_chip(out, verdict, "cause", " mono");
 	}
 	add_judged(out, report);
 	isc_buffer_format(out, "</div>\n<div class=\"vhead\"><div><h1%s>",

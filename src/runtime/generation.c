@@ -62,10 +62,13 @@ uint32_t isc_image_arrive(uint16_t birth)
 
 	if (control == NULL)
 		return ISC_FOLLOWING_NO;
-	/* Another thread, or the frame below this handler, is at it: not traced until it has finished. */
-	if (!atomic_compare_exchange_strong(&w->arriving, &none, 1))
-		return atomic_load_explicit(&w->following, memory_order_acquire);
+	/* First: a handler that came between the two would find its own thread at it. */
 	isc_guard_enter(&guard);
+	/* Another thread is at it: not traced until it has finished. */
+	if (!atomic_compare_exchange_strong(&w->arriving, &none, 1)) {
+		isc_guard_leave(&guard);
+		return atomic_load_explicit(&w->following, memory_order_acquire);
+	}
 	isc_image_self.pid = isc_kernel_pid();
 	if (birth == ISC_BIRTH_FORK)
 		isc_pool_leave();
@@ -124,14 +127,18 @@ static bool open_for(uint32_t events)
 	if (following == ISC_FOLLOWING_NO ||
 	    atomic_load_explicit(&control->phase, memory_order_relaxed) != ISC_PHASE_COLLECTING)
 		return false;
+	/* First: the events of a handler that came between the two would be dropped. */
+	isc_guard_enter(&guard);
 	if (following == ISC_FOLLOWING_UNKNOWN ||
 	    !atomic_compare_exchange_strong(&w->opening, &not_yet, ISC_OPENING_NOW)) {
+		/* By a handler that came before the guard, or another thread just now. */
+		open = atomic_load(&w->gen) != 0;
 		/* Somebody is at it, and nobody waits: the event is dropped. */
-		if (not_yet != ISC_OPENING_FAILED)
+		if (!open && not_yet != ISC_OPENING_FAILED)
 			miss(w, events);
-		return false;
+		isc_guard_leave(&guard);
+		return open;
 	}
-	isc_guard_enter(&guard);
 	open = isc_pool_open();
 	if (open) {
 		atomic_store(&w->gen, isc_image_self.gen);

@@ -56,10 +56,9 @@ static isc_producer *register_thread(uint64_t gen)
 	static _Atomic int32_t skip; /* events of any thread without a slot; below 0 when two take the last */
 	isc_pool *p = isc_image_self.pool;
 	isc_slot *slots = ISC_POOL_SLOTS(p);
-	const isc_producer *old = isc_producer_self;
 	uint32_t max = p->max_slots;
 	isc_guard guard;
-	isc_producer *t = NULL;
+	isc_producer *old, *t = NULL;
 	uint32_t at;
 
 	/* A search of all slots takes 9 us, and in vain it would be paid with every event. */
@@ -70,6 +69,12 @@ static isc_producer *register_thread(uint64_t gen)
 		return NULL;
 	}
 	isc_guard_enter(&guard);
+	old = isc_producer_self;
+	/* A handler that came before the guard has one for this thread. */
+	if (old != NULL && old->gen == gen) {
+		t = old;
+		goto out;
+	}
 	/* A vfork child borrows its parent's thread, whose id it does not know.
 	 * Registered under its own, the slot would be freed below a live thread. */
 	if (isc_kernel_pid() != isc_image_self.pid)

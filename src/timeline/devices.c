@@ -46,6 +46,10 @@ struct device {
 	isc_wait_item *open; /* waits that may reach into the next gap */
 	size_t open_count, open_room;
 	const isc_wait_item *next_wait;
+	/* Of the gap that is looked at: where it begins, and the wait of the host that was on then. */
+	int64_t gap_ns, drain_start, drain_end;
+	uint32_t drain_name;
+	isc_hashmap drained; /* name of such a wait -> time */
 	bool failed;
 };
 
@@ -70,13 +74,33 @@ static void cover(struct cover *c, int64_t start, int64_t end)
 
 /* ---- causes ---- */
 
-static void blame(struct device *d, enum isc_idle_cause cause, uint32_t where, int64_t ns)
+/* How much of a piece lies in each of the bins. */
+static void fill_bins(const isc_facts_gpu *g, double *bins, int64_t from, int64_t to)
+{
+	double width = (double)(g->last_ns - g->first_ns) / ISC_TIMELINE_BINS;
+
+	if (width <= 0 || from < g->first_ns)
+		return;
+	for (size_t i = (size_t)((double)(from - g->first_ns) / width); i < ISC_TIMELINE_BINS; i++) {
+		double begin = (double)g->first_ns + width * (double)i, end = begin + width;
+		double left = (double)from > begin ? (double)from : begin, right = (double)to < end ? (double)to : end;
+
+		if (right > left)
+			bins[i] += (right - left) / width;
+		if ((double)to <= end)
+			break;
+	}
+}
+
+static void blame(struct device *d, enum isc_idle_cause cause, uint32_t where, int64_t from, int64_t to)
 {
 	uint64_t key = isc_hashmap_key((uint32_t)cause, where), *sum;
+	int64_t ns = to - from;
 
 	if (ns <= 0)
 		return;
 	d->gpu->idle[cause].ns += ns;
+	fill_bins(d->gpu, d->gpu->idle_why[cause], from, to);
 	if (where == 0)
 		return;
 	sum = isc_hashmap_find(&d->where_of, key);
@@ -100,11 +124,16 @@ static void blame_wait(struct device *d, const isc_wait_item *w, uint32_t thread
 	if (w->thread != thread || end <= *from || start >= to)
 		return;
 	end = end < to ? end : to;
+	if (w->call == ISC_CALL_SYNC && start < d->gap_ns) {
+		d->drain_start = start;
+		d->drain_end = end;
+		d->drain_name = w->name;
+	}
 	if (start > *from) {
-		blame(d, ISC_IDLE_HOST_WAIT, where, start - *from);
+		blame(d, ISC_IDLE_HOST_WAIT, where, *from, start);
 		*from = start;
 	}
-	blame(d, w->call == ISC_CALL_SYNC ? ISC_IDLE_SYNC : ISC_IDLE_COPY, w->name, end - *from);
+	blame(d, w->call == ISC_CALL_SYNC ? ISC_IDLE_SYNC : ISC_IDLE_COPY, w->name, *from, end);
 	*from = end;
 }
 
@@ -141,25 +170,24 @@ static void blame_host(struct device *d, const isc_work_item *w, int64_t from, i
 			d->failed = true;
 		d->next_wait = isc_spool_next(d->t->waits);
 	}
-	blame(d, ISC_IDLE_HOST_WAIT, w->where, to - from);
+	blame(d, ISC_IDLE_HOST_WAIT, w->where, from, to);
 }
 
-static void fill_bins(struct device *d, int64_t from, int64_t to)
+/* Would the device have had its next work in time, had the host not waited? */
+static void note_drain(struct device *d, int64_t called, int64_t to)
 {
-	isc_facts_gpu *g = d->gpu;
-	double width = (double)(g->last_ns - g->first_ns) / ISC_TIMELINE_BINS;
+	uint64_t *sum;
 
-	if (width <= 0)
+	if (d->drain_end == d->drain_start || called - d->drain_end > d->gap_ns - d->drain_start)
 		return;
-	for (size_t i = (size_t)((double)(from - g->first_ns) / width); i < ISC_TIMELINE_BINS; i++) {
-		double begin = (double)g->first_ns + width * (double)i, end = begin + width;
-		double left = (double)from > begin ? (double)from : begin, right = (double)to < end ? (double)to : end;
-
-		if (right > left)
-			g->idle_over_time[i] += (right - left) / width;
-		if ((double)to <= end)
-			break;
-	}
+	d->gpu->drained_ns += to - d->gap_ns;
+	if (d->drained.count >= ISC_ROWS_MOST && isc_hashmap_find(&d->drained, d->drain_name) == NULL)
+		return;
+	sum = isc_hashmap_put(&d->drained, d->drain_name, NULL);
+	if (sum == NULL)
+		d->failed = true;
+	else
+		*sum += (uint64_t)(to - d->gap_ns);
 }
 
 static void explain_gap(struct device *d, const isc_work_item *w, int64_t from, int64_t to)
@@ -168,20 +196,23 @@ static void explain_gap(struct device *d, const isc_work_item *w, int64_t from, 
 	int64_t call = known ? w->call_ns - d->host_ns : 0, called = known ? w->called_ns - d->host_ns : 0;
 	enum isc_idle_cause cause = ISC_IDLE_HOST_WAIT;
 
-	fill_bins(d, from, to);
+	fill_bins(d->gpu, d->gpu->idle_over_time, from, to);
 	if (!known) {
 		cause = ISC_IDLE_UNKNOWN;
-		blame(d, cause, w->name, to - from);
+		blame(d, cause, w->name, from, to);
 	} else if (call <= from) {
 		cause = ISC_IDLE_KERNEL_WAIT;
-		blame(d, cause, w->name, to - from);
+		blame(d, cause, w->name, from, to);
 	} else {
 		call = call < to ? call : to;
 		called = called < to ? called : to;
+		d->gap_ns = from;
+		d->drain_start = d->drain_end = 0;
 		blame_host(d, w, from, call);
+		note_drain(d, called, to);
 		/* Making the call is the host's time; what a copy takes in it is the copy's. */
-		blame(d, isc_gpu_is_copy(w->kind) ? ISC_IDLE_COPY : ISC_IDLE_HOST_WAIT, w->where, called - call);
-		blame(d, ISC_IDLE_KERNEL_WAIT, w->name, to - called);
+		blame(d, isc_gpu_is_copy(w->kind) ? ISC_IDLE_COPY : ISC_IDLE_HOST_WAIT, w->where, call, called);
+		blame(d, ISC_IDLE_KERNEL_WAIT, w->name, called, to);
 	}
 	d->gpu->idle[cause].gaps++;
 }
@@ -364,7 +395,7 @@ static void begin(struct device *d, isc_timeline *t, size_t i)
 
 static void take_places(struct device *d)
 {
-	uint64_t key, sum;
+	uint64_t key, sum, most = 0;
 	size_t at = 0;
 
 	while (isc_hashmap_next(&d->where_of, &at, &key, &sum)) {
@@ -376,6 +407,14 @@ static void take_places(struct device *d)
 			continue;
 		idle->where_ns = (int64_t)sum;
 		idle->where = where;
+	}
+	for (at = 0; isc_hashmap_next(&d->drained, &at, &key, &sum);) {
+		isc_string where = isc_timeline_text(d->t, (uint32_t)key);
+
+		if (sum > most || (sum == most && strcmp(where.at, d->gpu->drained_where.at) < 0)) {
+			most = sum;
+			d->gpu->drained_where = where;
+		}
 	}
 }
 
@@ -410,6 +449,7 @@ static void end(struct device *d)
 	g->stream_count = d->streams.count;
 	take_places(d);
 	isc_hashmap_fini(&d->where_of);
+	isc_hashmap_fini(&d->drained);
 	isc_hashmap_fini(&d->stream_of);
 	isc_histogram_fini(&d->delay);
 	free(d->stream_end);

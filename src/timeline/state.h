@@ -6,6 +6,7 @@
  *	threads.c	each thread in order: functions, scopes, who called
  *	correlate.c	which call asked for which work
  *	devices.c	each device in order: unions, gaps and their causes
+ *	stacks.c	samples without a moment
  *	tally.c		tables of kernels and copies
  */
 #ifndef ISC_TIMELINE_STATE_H
@@ -111,6 +112,8 @@ struct isc_timeline {
 	isc_hashmap process_of, thread_of, device_of, domain_of; /* key -> place + 1 */
 	isc_hashmap mark_of, counter_of;
 	isc_array marks, counters;
+	isc_array stacks;     /* of isc_facts_stack */
+	isc_hashmap stack_of; /* parent and name -> place */
 	uint32_t domains;
 	isc_spool *host, *records, *calls, *waits, *work;
 	uint8_t *call_kinds; /* enum isc_gpu_call + 1, by name; 0: not looked at */

@@ -105,6 +105,11 @@ isc_status isc_timeline_span(isc_timeline *t, const isc_host_span *s, isc_error 
 isc_status isc_timeline_mark(isc_timeline *t, uint32_t name, isc_error *err);
 isc_status isc_timeline_counter(isc_timeline *t, uint32_t name, double value, isc_error *err);
 
+/* Samples of one stack, the outermost function first; they stand for so much time.  No moment is known of them,
+ * so a part of the time has none. */
+isc_status isc_timeline_stack(isc_timeline *t, const uint32_t *names, size_t count, uint64_t samples, int64_t ns,
+			      isc_error *err);
+
 /* ---- facts ---- */
 
 enum isc_idle_cause {
@@ -144,7 +149,12 @@ typedef struct isc_facts_gpu {
 	uint64_t h2d_bytes, d2h_bytes;
 	unsigned most_at_once;
 	isc_facts_idle idle[ISC_IDLE_CAUSES];
-	double idle_over_time[ISC_TIMELINE_BINS]; /* share, 0 to 1 */
+	double idle_over_time[ISC_TIMELINE_BINS];	     /* share, 0 to 1 */
+	double idle_why[ISC_IDLE_CAUSES][ISC_TIMELINE_BINS]; /* and of that, for each cause */
+	/* Idle time that would not be without a wait of the host: it began to wait so long before the device had
+	 * nothing left that what it did afterwards, up to the next call, would have been done by then. */
+	int64_t drained_ns;
+	isc_string drained_where; /* by which wait, most of it; empty: not known */
 	/* Sums over kernels. */
 	int64_t class_ns[ISC_CLASSES];
 	uint64_t class_count[ISC_CLASSES];
@@ -224,6 +234,15 @@ typedef struct isc_facts_mark {
 	double min, max, sum, last; /* of counters */
 } isc_facts_mark;
 
+/* All stacks as one tree: the first is above all, and each comes behind its parent. */
+typedef struct isc_facts_stack {
+	uint32_t parent;
+	uint32_t depth;
+	uint32_t id; /* of the name */
+	uint64_t samples;
+	int64_t ns; /* of these alone */
+} isc_facts_stack;
+
 typedef struct isc_facts_source {
 	isc_string label;
 	uint32_t rank; /* ISC_GPU_UNKNOWN: not said */
@@ -254,6 +273,8 @@ typedef struct isc_timeline_facts {
 	size_t mark_count;
 	isc_facts_mark *counters;
 	size_t counter_count;
+	const isc_facts_stack *stacks; /* NULL: there are none */
+	size_t stack_count;
 	uint64_t records, spans;
 	uint64_t backward;    /* spans that end before they begin */
 	uint64_t too_deep;    /* spans below the deepest that is followed */

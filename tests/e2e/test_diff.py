@@ -9,8 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMA = jsonschema.Draft202012Validator(json.loads((ROOT / "schema" / "diff-1.json").read_text()))
 PROGRAM = """
 import sys, time
 from inferscope import scope
@@ -49,6 +52,7 @@ def test_what_got_slower_is_named_and_the_gate_fails(inferscope: Any, record: Ca
     assert diff.returncode == 1, diff.stderr
     assert "request is slower: p50_us from" in diff.stderr and "gate failed" in diff.stderr
     told = json.loads(out.read_text())
+    SCHEMA.validate(told)
     assert told["schema"] == "inferscope-diff-1" and told["gates"][0]["outcome"] == "failed"
     (request,) = told["scopes"]
     assert request["p50_us"]["result"] == "more" and request["p50_us"]["noise_source"] == "assumed"
@@ -72,6 +76,11 @@ def test_sets_measure_their_noise(inferscope: Any, record: Callable[[str, float]
     )  # fmt: skip
     assert diff.returncode == 1, diff.stderr
     told = json.loads(diff.stdout)
+    SCHEMA.validate(told)
+    # Every name is described, and a figure that is missing or of another kind is found.
+    assert set(told) == set(SCHEMA.schema["properties"])
+    del told["scopes"][0]["p50_us"]["noise"]
+    assert not SCHEMA.is_valid(told)
     assert (told["base"]["runs"], told["new"]["runs"]) == (3, 2)
     assert told["scopes"][0]["p50_us"]["noise_source"] == "measured"
     # Runs of one side against each other: whatever the limit inside their noise, nothing is claimed.

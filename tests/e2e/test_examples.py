@@ -35,6 +35,16 @@ def test_a_model_in_numpy_is_faster_when_it_is_fixed(
     assert after < before
 
 
+def test_a_transformer_that_keeps_nothing_spends_its_requests_on_the_index(
+    inferscope: Command, stage: Path, numpy_python: str
+) -> None:
+    slow = run(inferscope, stage, numpy_python, "transformer_numpy", "--faulty", "20")
+    request = next(s for s in slow.report.scopes if s.name == "request")
+    inside = {row.name: row.total_us for row in request.nested}
+    assert inside["index"] > 5 * inside["forward"]
+    assert p50(run(inferscope, stage, numpy_python, "transformer_numpy", "20"), "request") < p50(slow, "request") / 3
+
+
 def test_requests_of_the_asyncio_server_stand_in_line(inferscope: Command, stage: Path) -> None:
     done = run(inferscope, stage, sys.executable, "asyncio_server")
     assert p50(done, "request") > 3 * p50(done, "model")

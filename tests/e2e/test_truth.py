@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,8 +17,16 @@ else:
     sys.path.insert(0, str(TRUTH))
     import truth
 
-QUICK = ["sleeping", "loading", "blocked_loop", "hot_function"]
+QUICK = ["loading", "hot_function"]
+FIXED = ["sleeping", "blocked_loop"]
+GPU = ["gpu_starved", "syncs", "copy_small"]
 HEALTHY = ["healthy_native", "healthy_asyncio"]
+
+
+@pytest.fixture
+def cuda() -> Path:
+    found = Path(__file__).resolve().parents[2] / os.environ.get("INFERSCOPE_BUILD", "build")
+    return found / "tests" / "double" / "libcuda_double.so"
 
 
 @pytest.fixture
@@ -29,6 +38,23 @@ def judged(stage: Path, tmp_path: Path, python: str) -> Callable[[str], truth.Ou
 def test_the_verdict_names_the_cause_its_size_and_its_place(judged: Callable[[str], truth.Outcome], name: str) -> None:
     outcome = judged(name)
     assert outcome.cause_right and outcome.size_right and outcome.where_right, outcome.row()
+
+
+@pytest.mark.parametrize("name", FIXED)
+def test_without_the_cause_no_more_is_saved_than_the_verdict_said(
+    stage: Path, tmp_path: Path, python: str, name: str
+) -> None:
+    outcome = truth.judge(stage / "bin" / "inferscope", python, name, 1.5, tmp_path, fix=True)
+    assert outcome.cause_right and outcome.size_right and outcome.where_right, outcome.row()
+    assert outcome.bound_holds and outcome.bound_useful, outcome.row()
+
+
+@pytest.mark.parametrize("name", GPU)
+def test_causes_on_a_gpu_are_named_by_what_its_double_tells(
+    stage: Path, tmp_path: Path, python: str, cuda: Path, name: str
+) -> None:
+    outcome = truth.judge(stage / "bin" / "inferscope", python, name, 1.0, tmp_path, cuda)
+    assert outcome.cause_right and outcome.size_right, outcome.row()
 
 
 @pytest.mark.parametrize("name", HEALTHY)
@@ -44,7 +70,7 @@ def test_a_server_without_load_gets_no_verdict(judged: Callable[[str], truth.Out
 
 
 @pytest.mark.long
-def test_all_of_them_meet_the_marks(stage: Path, tmp_path: Path, python: str) -> None:
+def test_all_of_them_meet_the_marks(stage: Path, tmp_path: Path, python: str, cuda: Path) -> None:
     command = stage / "bin" / "inferscope"
-    outcomes = [truth.judge(command, python, name, 2.5, tmp_path) for name in truth.names()]
+    outcomes = [truth.judge(command, python, name, 2.5, tmp_path, cuda, fix=True) for name in truth.names()]
     assert truth.summarise(outcomes), "\n".join(outcome.row() for outcome in outcomes)

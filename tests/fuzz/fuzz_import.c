@@ -1,7 +1,8 @@
 /*
- * fuzz_import.c - any bytes as a trace of another tool: Chrome JSON and event
- * JSON, plain or packed.  What comes out holds together: shares are shares, and
- * what a device was busy and idle is its span.
+ * fuzz_import.c - any bytes as a trace of another tool: Chrome JSON, event JSON,
+ * speedscope's files and collapsed stacks, plain or packed.  What comes out holds
+ * together: shares are shares, what a device was busy and idle is its span, and
+ * stacks are a tree.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -36,6 +37,9 @@ static void check(const isc_timeline_facts *f)
 	}
 	for (size_t i = 0; i < f->function_count; i++)
 		must(f->functions[i].self_ns >= 0 && f->functions[i].total_ns >= 0);
+	for (size_t i = 1; i < f->stack_count; i++)
+		must(f->stacks[i].parent < i && f->stacks[i].ns >= 0 &&
+		     f->stacks[i].depth == f->stacks[f->stacks[i].parent].depth + 1);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -9,6 +9,7 @@
 #include "trace/kinds.h"
 #include "trace/writer.h"
 #include "trace_gpu_words.h"
+#include "trace_repeat.h"
 #include "trace_syscall_words.h"
 #include "trace_words.h"
 
@@ -296,6 +297,8 @@ static isc_status fill_wait(struct maker *m, uint32_t process, isc_record *slot)
 	uint32_t number = m->words > 5 ? (uint32_t)strtoul(m->word[5].at, NULL, 10) : 0;
 	/* All three have ticks first; then a count of 64 bits, a thread, or in the last 32 what was not seen. */
 	isc_wait wait = {START_NS, slot->kind == ISC_KIND_GC ? 0 : number, slot->kind == ISC_KIND_GC ? number : 0};
+	size_t first = slot->kind == ISC_KIND_WAIT_ENTER ? 4 : 6;
+	bool at = slot->kind == ISC_KIND_WAIT_EXIT && m->words > first && is(&m->word[first], "at");
 	isc_status st = ISC_OK;
 
 	slot->arg = (uint16_t)strtoul(m->word[3].at, NULL, 10);
@@ -304,8 +307,10 @@ static isc_status fill_wait(struct maker *m, uint32_t process, isc_record *slot)
 	if (slot->kind != ISC_KIND_WAIT_ENTER && (m->words < 5 || !parse_time(m->word[4].at, &wait.ticks)))
 		return bad(m, "how long?");
 	wait.ticks -= START_NS;
+	if (at && m->words > first + 1)
+		wait.holder_stack = define_frame(m, process, 0, &m->word[first + 1], &st);
 	memcpy(&slot[1], &wait, sizeof(wait));
-	for (size_t i = slot->kind == ISC_KIND_WAIT_ENTER ? 4 : 6; i < m->words && st == ISC_OK; i++)
+	for (size_t i = at ? first + 2 : first; i < m->words && st == ISC_OK; i++)
 		slot->id = define_frame(m, process, slot->id, &m->word[i], &st);
 	return st;
 }
@@ -515,7 +520,7 @@ isc_status trace_text_write(const char *text, int fd, uint64_t limit_bytes, isc_
 {
 	isc_writer_options options = {.limit_bytes = limit_bytes, .start_ticks = START_NS, .start_ns = START_NS};
 	struct maker *m = calloc(1, sizeof(*m));
-	char *copy = strdup(text), *next = copy;
+	char *copy = repeat_expand(text), *next = copy;
 	isc_status st = ISC_OK, closed;
 
 	if (m == NULL || copy == NULL) {

@@ -21,6 +21,7 @@
  *	t1 5ms missed 1
  *	t1 5ms wait_enter sleep			by its name in docs/trace-format.md
  *	t1 9ms wait_exit sem 4ms 101 "get queue.py 3 9"	how long, who had it, frames
+ *	t1 9ms wait_exit sem 4ms 101 at "run m.py 1 2" "get queue.py 3 9"	and where that one was
  *	t1 9ms wait_brief read 200us 100	how long in all, and how many
  *	t1 9ms gc 2 3ms 1			generation, how long, unseen before it
  *	t1 5ms sample 2 5ms "main m.py 1 9" "run m.py 12 14"	steps and their length, then frames, root
@@ -31,6 +32,7 @@
  *	t1 lose 5			five events that never arrived
  *	t1 100us in			switches: in, out, preempt, fault
  *	gap_begin 2ms
+ *	repeat 20 100ms			up to "again": trace_repeat.h
  *	end 9ms status=0		signal=9; without a status it is unknown
  *
  * Times count from the start of the session.  Text in quotes may hold blanks and

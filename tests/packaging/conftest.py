@@ -1,10 +1,14 @@
-"""`pip install .` into a fresh virtual environment, once for each Python."""
+"""Fresh virtual environments with the package: for the first Python from the sources, for the others from the wheel.
+
+INFERSCOPE_DIST names a folder that `make release` filled; without it what is needed is built.
+"""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,14 +64,49 @@ def pythons() -> list[str]:
     return subprocess.run(finder, capture_output=True, text=True, check=True).stdout.split()
 
 
-@pytest.fixture(scope="session", params=pythons(), ids=lambda path: Path(path).name)
-def installation(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Installation:
-    python = request.param
-    prefix = tmp_path_factory.mktemp("venv")
+@pytest.fixture(scope="session")
+def released(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """released("wheel"), released("tarball"): the file, built if it is not there yet."""
+    named = os.environ.get("INFERSCOPE_DIST")
+    folder = Path(named) if named else tmp_path_factory.mktemp("dist")
+    patterns = {"wheel": "inferscope-*.whl", "tarball": "inferscope-*.tar.gz"}
+
+    def file(what: str) -> Path:
+        if what == "tarball":
+            file("wheel")
+        if not list(folder.glob(patterns[what])):
+            build = [sys.executable, str(ROOT / "tools" / "release.py"), what, "--output", str(folder)]
+            done = subprocess.run(build, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stdout + done.stderr
+        (found,) = folder.glob(patterns[what])
+        return found
+
+    return file
+
+
+def install(python: str, prefix: Path, *what: str | Path) -> Installation:
     ask = [python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]
     version = subprocess.run(ask, capture_output=True, text=True, check=True).stdout.strip()
     made = Installation(prefix, version)
     subprocess.run([python, "-m", "venv", prefix], check=True)
-    done = made.run(made.python, "-m", "pip", "--disable-pip-version-check", "-q", "install", ROOT)
+    done = made.run(made.python, "-m", "pip", "--disable-pip-version-check", "-q", "install", *what)
     assert done.returncode == 0, done.stdout + done.stderr
+    return made
+
+
+@pytest.fixture(scope="session", params=pythons(), ids=lambda path: Path(path).name)
+def installation(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, released: Callable[[str], Path]
+) -> Installation:
+    what = [ROOT] if request.param == pythons()[0] else ["--no-index", released("wheel")]
+    return install(request.param, tmp_path_factory.mktemp("venv"), *what)
+
+
+@pytest.fixture(scope="session")
+def from_wheel(tmp_path_factory: pytest.TempPathFactory, released: Callable[[str], Path]) -> Installation:
+    """The wheel on the newest Python, where anybody can read it."""
+    made = install(pythons()[-1], tmp_path_factory.mktemp("wheel-venv"), "--no-index", released("wheel"))
+    for folder in [made.prefix, *made.prefix.parents]:
+        if folder.stat().st_uid == os.getuid() and folder != Path(folder.anchor):
+            folder.chmod(folder.stat().st_mode | 0o055)
     return made

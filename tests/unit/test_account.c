@@ -52,6 +52,27 @@ static void check_us(double is, double wanted)
 		fail_msg("%.3f us, not %.3f", is, wanted);
 }
 
+/* 20 ms of reading of which it was blocked for 5 and had no CPU for 5: 10 ms were a system call at work. */
+static void reading_without_being_blocked_is_no_wait(void **state)
+{
+	isc_analysis *a = analysis_of(META ONE_THREAD "t1 1ms in\n"
+						      "t1 50ms out\n"
+						      "t1 55ms in\n"
+						      "t1 60ms preempt\n"
+						      "t1 65ms in\n"
+						      "t1 70ms wait_exit read 20ms\n"
+						      "t1 80ms sample 1 40ms \"step model.py 3 4\"\n"
+						      "end 100ms status=0\n");
+	const isc_analysis_thread *t = thread_of(a, 100);
+
+	(void)state;
+	check_us(t->state_us[ISC_STATE_IO_WAIT], 5e3);
+	check_us(t->state_us[ISC_STATE_RUN_QUEUE], 6e3); /* and before it began */
+	assert_true(t->state_us[ISC_STATE_SYSCALL] > 13.5e3 && t->state_us[ISC_STATE_SYSCALL] < 14.5e3);
+	check_us(sum_of(t->state_us), 100e3);
+	isc_analysis_free(a);
+}
+
 static void waits_take_the_time_in_which_a_thread_was_blocked(void **state)
 {
 	isc_analysis *a = analysis_of(META ONE_THREAD "t1 10ms out\n"
@@ -478,6 +499,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(waits_take_the_time_in_which_a_thread_was_blocked),
+		cmocka_unit_test(reading_without_being_blocked_is_no_wait),
 		cmocka_unit_test(a_collection_counts_before_what_it_interrupts),
 		cmocka_unit_test(collections_are_known_to_be_none),
 		cmocka_unit_test(code_that_waits_on_its_cpu_is_known_by_name),

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 #include <glob.h>
 
+#include "analyze/rule.h"
 #include "report/report.h"
 #include "trace_text.h"
 
@@ -85,6 +86,50 @@ static void one_case(const char *events)
 	free(text);
 }
 
+/* Which rule wins in this case; 0-terminated. */
+static void cause_of(const char *events, char *out, size_t room)
+{
+	isc_trace *trace = NULL;
+	isc_analysis *a = NULL;
+	isc_error err = {0};
+	size_t len;
+	char *text = read_all(events, &len);
+
+	assert_non_null(text);
+	if (trace_text_open(text, &trace, &err) != ISC_OK || isc_analysis_new(trace, NULL, &a, &err) != ISC_OK)
+		fail_msg("%s: %s", events, err.what);
+	snprintf(out, room, "%s", a->verdict.cause != NULL ? a->verdict.cause : "");
+	isc_trace_close(trace);
+	isc_analysis_free(a);
+	free(text);
+}
+
+static void every_rule_has_a_case_in_which_it_wins(void **state)
+{
+	char pattern[4096], cause[256][ISC_RULE_ID_MAX];
+	isc_rules rules;
+	glob_t found;
+
+	(void)state;
+	assert_non_null(getenv("ISC_GOLDEN"));
+	snprintf(pattern, sizeof(pattern), "%s/verdict_*.events", getenv("ISC_GOLDEN"));
+	assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+	assert_in_range(found.gl_pathc, 1, 256);
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		cause_of(found.gl_pathv[i], cause[i], sizeof(cause[i]));
+	isc_rules_init(&rules);
+	for (size_t r = 0; r < rules.count; r++) {
+		size_t i = 0;
+
+		while (i < found.gl_pathc && strcmp(cause[i], rules.rule[r].id) != 0)
+			i++;
+		if (i == found.gl_pathc)
+			fail_msg("no case has %s as its verdict", rules.rule[r].id);
+	}
+	isc_rules_fini(&rules);
+	globfree(&found);
+}
+
 static void every_case_gives_its_reports_to_the_byte(void **state)
 {
 	char pattern[4096];
@@ -103,6 +148,7 @@ static void every_case_gives_its_reports_to_the_byte(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_rule_has_a_case_in_which_it_wins),
 		cmocka_unit_test(every_case_gives_its_reports_to_the_byte),
 	};
 

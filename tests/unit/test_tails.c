@@ -37,6 +37,11 @@ static const isc_analysis_scope *scope_of(const isc_analysis *a, const char *nam
 	return NULL;
 }
 
+static isc_text text(const char *words)
+{
+	return (isc_text){words, strlen(words)};
+}
+
 static void adds_up(const isc_analysis_scope_group *g)
 {
 	double sum = 0;
@@ -103,6 +108,54 @@ static void a_wait_has_its_line_and_its_holder(void **state)
 	adds_up(&s->median);
 	adds_up(&s->slow);
 	isc_analysis_free(a);
+}
+
+/* At the end of the wait the holder is back in handle; while it is waited for it is in lookup, where it sleeps, or runs. */
+static void wait_for_lookup(struct script *s, int begin, bool slow, bool sleeps)
+{
+	if (!slow)
+		return;
+	if (sleeps)
+		say(s, "t2 %dms wait_exit sleep 19ms 0 \"handle /a/h.py 1 3\" \"lookup /a/h.py 10 12\"\n", begin + 24);
+	for (int i = 0; i < 4 && !sleeps; i++)
+		say(s, "t2 %dms sample 1 5ms \"handle /a/h.py 1 3\" \"lookup /a/h.py 10 12\"\n", begin + 6 + i * 5);
+	say(s, "t2 %dms sample 1 1ms \"handle /a/h.py 1 4\"\n", begin + 27);
+	say(s, "t1 %dms wait_exit mutex 20ms 101 at \"handle /a/h.py 1 4\" \"answer /a/m.py 1 7\"\n", begin + 25);
+}
+
+static void wait_for_a_sleeper(struct script *s, int begin, bool slow)
+{
+	wait_for_lookup(s, begin, slow, true);
+}
+
+static void wait_for_a_worker(struct script *s, int begin, bool slow)
+{
+	wait_for_lookup(s, begin, slow, false);
+}
+
+/* Nothing is known of what it did: where it was at the end is all there is. */
+static void wait_for_a_stranger(struct script *s, int begin, bool slow)
+{
+	if (slow)
+		say(s, "t1 %dms wait_exit mutex 20ms 101 at \"handle /a/h.py 1 4\" \"answer /a/m.py 1 7\"\n",
+		    begin + 25);
+}
+
+static void a_holder_is_where_it_was_while_it_was_waited_for(void **state)
+{
+	static void (*const bodies[])(struct script *, int, bool) = {wait_for_a_sleeper, wait_for_a_worker,
+								     wait_for_a_stranger};
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		isc_analysis *a = requests(bodies[i]);
+		const isc_analysis_scope *s = scope_of(a, "request");
+
+		cause_is(s, 0, "lock_wait", "answer", 20000);
+		assert_true(text_is(&s->causes[0].holder.name, i < 2 ? "lookup" : "handle"));
+		assert_int_equal(s->causes[0].holder.line, i < 2 ? 12 : 4);
+		isc_analysis_free(a);
+	}
 }
 
 static void call_retry(struct script *s, int begin, bool slow)
@@ -230,6 +283,35 @@ static void many_slow_ones_are_slow_too(void **state)
 	assert_int_equal(scope_of(a, "step")->slow.count, 10);
 	assert_int_equal(scope_of(a, "step")->median.count, 20);
 	isc_analysis_free(a);
+}
+
+/* Sixty of about 10 ms, of which twelve take about 20 ms more: all twelve are slow, although they differ by more
+ * than a bucket of the histogram; without the gap below them a tenth is. */
+static void those_behind_a_gap_are_all_slow(void **state)
+{
+	static struct script s;
+	isc_analysis *a;
+
+	(void)state;
+	for (int gap = 0; gap < 2; gap++) {
+		s = (struct script){.at = 10};
+		say(&s, "%s", WAITS PROGRAM);
+		for (int i = 0; i < 60; i++) {
+			int us = 10000 + i * 7 % 60 * 5 + (gap && i % 5 == 0 ? 20000 + i * 40 : i * 150);
+
+			say(&s, "t1 %dus scope_enter step\nt1 %dus scope_exit step\n", s.at * 1000, s.at * 1000 + us);
+			s.at += us / 1000 + 2;
+		}
+		say(&s, "end 10s status=0\n");
+		a = analysis_of(s.text);
+		if (gap) {
+			assert_int_equal(scope_of(a, "step")->slow.count, 12);
+			assert_true(scope_of(a, "step")->slow.mean_us > 30000);
+		} else {
+			assert_in_range(scope_of(a, "step")->slow.count, 4, 6);
+		}
+		isc_analysis_free(a);
+	}
 }
 
 static void alike_or_few_have_no_groups(void **state)
@@ -380,6 +462,31 @@ static void a_loop_that_others_have_is_named(void **state)
 	isc_analysis_free(a);
 }
 
+/* The driver sleeps, or looks again and again: in a call that returns when the device is done both are waiting for it. */
+static void what_a_call_for_a_device_waits_for_is_the_device(void **state)
+{
+	isc_analysis *a = analysis_of(
+		WAITS PROGRAM "t1 10ms scope_enter request\n"
+			      "t1 30ms wait_exit sleep 19ms\n"
+			      "t1 31ms gpu_call sync cudaDeviceSynchronize 10.5ms 31ms 0 holds \"step /a/m.py 3 9\"\n"
+			      "t1 34ms wait_exit sleep 1ms\n"
+			      "t1 35ms scope_exit request\n"
+			      "t1 40ms scope_enter request\nt1 42ms scope_exit request\nend 10s status=0\n");
+	const isc_analysis_scope *s = scope_of(a, "request");
+	isc_analysis_frame where = {.name = text("step"), .file = text("/a/m.py"), .line = 9};
+	isc_text request = text("request");
+
+	(void)state;
+	assert_near(s->all.state_us[ISC_STATE_GPU_WAIT], 20500.0 / 2);
+	assert_near(s->all.state_us[ISC_STATE_SLEEP], 1000.0 / 2);
+	assert_near(isc_whatif_bound(a, &request, ISC_STATE_GPU_WAIT, &where), 20500.0 / 2);
+	adds_up(&s->all);
+	/* The thread is judged by the same. */
+	assert_near(a->breakdown.pct[ISC_STATE_GPU_WAIT], 20.5 / 27 * 100);
+	assert_near(a->breakdown.pct[ISC_STATE_SLEEP], 1 / 27.0 * 100);
+	isc_analysis_free(a);
+}
+
 /* What is open when events are lost may have ended: its time is nobody's. */
 static void scopes_around_a_loss_are_left_out(void **state)
 {
@@ -393,11 +500,6 @@ static void scopes_around_a_loss_are_left_out(void **state)
 	assert_int_equal(scope_of(a, "request")->all.count, 1);
 	assert_near(scope_of(a, "request")->all.mean_us, 2000);
 	isc_analysis_free(a);
-}
-
-static isc_text text(const char *words)
-{
-	return (isc_text){words, strlen(words)};
 }
 
 static void what_is_not_waited_for_is_saved(void **state)
@@ -455,16 +557,19 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_wait_has_its_line_and_its_holder),
+		cmocka_unit_test(a_holder_is_where_it_was_while_it_was_waited_for),
 		cmocka_unit_test(a_function_has_what_it_took_itself),
 		cmocka_unit_test(a_collection_is_garbage_whatever_runs_in_it),
 		cmocka_unit_test(a_thread_without_a_cpu_is_told_so),
 		cmocka_unit_test(samples_of_groups_are_those_of_their_stacks),
 		cmocka_unit_test(many_that_are_alike_do_not_water_down_the_few),
 		cmocka_unit_test(many_slow_ones_are_slow_too),
+		cmocka_unit_test(those_behind_a_gap_are_all_slow),
 		cmocka_unit_test(alike_or_few_have_no_groups),
 		cmocka_unit_test(scopes_inside_have_their_part),
 		cmocka_unit_test(waiting_for_another_thread_is_what_that_did),
 		cmocka_unit_test(a_loop_that_others_have_is_named),
+		cmocka_unit_test(what_a_call_for_a_device_waits_for_is_the_device),
 		cmocka_unit_test(scopes_around_a_loss_are_left_out),
 		cmocka_unit_test(what_is_not_waited_for_is_saved),
 		cmocka_unit_test(one_of_two_that_run_at_once_may_save_all_of_its_time),

@@ -5,8 +5,10 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 
 #include "runtime/image.h"
+#include "runtime/kernel.h"
 #include "transport_process.h"
 
 static void control_path(char *to, size_t room)
@@ -161,6 +163,72 @@ static void the_first_event_keeps_errno_mask_and_descriptors(void **state)
 	assert_int_equal(sink->produced, 1);
 	assert_int_equal(transport_session_files(&session, 'p') + transport_session_files(&session, 'd'), 0);
 }
+
+/* ---- a handler at every step of the first event --------------------------- */
+
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+#define STEPS_MOST 20000
+#define STEP_FLAG 0x100ull /* of the processor: a trap after every instruction */
+
+static volatile long steps_left;
+
+/* At the last step a handler writes an event; until then the program goes on by one instruction. */
+static void on_step(int number, siginfo_t *info, void *context)
+{
+	ucontext_t *c = context;
+
+	(void)number;
+	(void)info;
+	if (steps_left-- > 0)
+		return;
+	c->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)STEP_FLAG;
+	event();
+}
+
+/* The way to the guard is gone once before: what is done for the first call of a function takes long. */
+static void write_in_steps(void)
+{
+	struct sigaction step = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO};
+	isc_guard guard;
+
+	isc_guard_enter(&guard);
+	isc_guard_leave(&guard);
+	sigfillset(&step.sa_mask);
+	HOLDS(sigaction(SIGTRAP, &step, NULL) == 0);
+	join();
+	__asm__ volatile("pushfq; orq %0, (%%rsp); popfq" ::"i"(STEP_FLAG) : "memory", "cc");
+	event();
+	__asm__ volatile("pushfq; andq %0, (%%rsp); popfq" ::"i"(~STEP_FLAG) : "memory", "cc");
+	HOLDS(steps_left < 0);
+	HOLDS(atomic_load(&isc_image_self.pool->noslot) == 0);
+	HOLDS(atomic_load(&isc_image_self.pool->serial) == 1);
+}
+
+static void a_handler_before_the_pool_is_made_loses_nothing(void **state)
+{
+	long steps;
+	int status = 0;
+
+	(void)state;
+	for (steps = 0; steps < STEPS_MOST; steps++) {
+		steps_left = steps;
+		status = in_child(write_in_steps);
+		/* Behind the guard there are no handlers: the kernel does not let a trap wait. */
+		if (WIFSIGNALED(status) && WTERMSIG(status) == SIGTRAP)
+			break;
+		assert_int_equal(status, 0);
+		transport_session_remove(&session);
+		make_session(NULL);
+	}
+	assert_in_range(steps, 20, STEPS_MOST - 1);
+}
+#else
+static void a_handler_before_the_pool_is_made_loses_nothing(void **state)
+{
+	(void)state;
+	skip();
+}
+#endif
 
 static void make_spare(uint32_t blocks)
 {
@@ -448,6 +516,7 @@ int main(void)
 		JOINED(a_control_file_must_be_as_large_as_it_says),
 		JOINED(no_pool_before_the_first_event),
 		JOINED(the_first_event_keeps_errno_mask_and_descriptors),
+		JOINED(a_handler_before_the_pool_is_made_loses_nothing),
 		JOINED(the_spare_is_claimed_once),
 		JOINED(a_spare_too_small_is_not_used),
 		JOINED(a_file_size_limit_leaves_the_program_alone),

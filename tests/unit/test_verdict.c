@@ -123,6 +123,82 @@ static void states_fire_above_their_threshold_and_not_at_it(void **state)
 	}
 }
 
+static const char *cause_of_place(size_t place, double pct)
+{
+	struct scene *s = scene();
+	isc_place at = {.name = {"f", 1}, .us = pct * 1e4};
+	const char *cause;
+
+	memcpy((char *)&s->j + place, &at, sizeof(at));
+	cause = reach(s)->cause;
+	drop(s);
+	return cause;
+}
+
+static void places_fire_above_their_threshold_and_not_at_it(void **state)
+{
+	static const struct {
+		size_t place;
+		double threshold;
+		const char *id;
+	} rows[] = {
+		{offsetof(isc_judge, hot), 30, "hot_function"},
+		{offsetof(isc_judge, stage), 40, "slow_stage"},
+		{offsetof(isc_judge, logged), 10, "logging"},
+		{offsetof(isc_judge, loop), 10, "event_loop_blocked"},
+		{offsetof(isc_judge, pool), 20, "pool_saturated"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		assert_null(cause_of_place(rows[i].place, rows[i].threshold));
+		assert_string_equal(cause_of_place(rows[i].place, nextafter(rows[i].threshold, 100) + 1e-9),
+				    rows[i].id);
+	}
+}
+
+static void a_queue_of_its_own_threads_fires_above_its_threshold(void **state)
+{
+	(void)state;
+	for (int more = 0; more < 4; more++) {
+		struct scene *s = scene();
+
+		s->j.cpus = 4;
+		s->j.demand = more & 1 ? 5.001 : 5; /* 1.25 for each CPU are none too many */
+		set(s, ISC_STATE_RUN_QUEUE, more & 2 ? 10.001 : 10);
+		if (more == 3)
+			assert_string_equal(reach(s)->cause, "oversubscription");
+		else
+			assert_null(reach(s)->cause);
+		drop(s);
+	}
+}
+
+static void fresh_pages_fire_above_their_threshold(void **state)
+{
+	static const struct {
+		double faults, system_us;
+		bool fires;
+	} rows[] = {{100001, 100001, true}, {100000, 100001, false}, {100001, 100000, false}};
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct scene *s = scene();
+
+		/* A second of CPU time, all of the window; the kernel's part is 10%, or just more. */
+		s->a.minor_faults = rows[i].faults;
+		s->a.system_us = rows[i].system_us;
+		s->a.user_us = 1e6 - rows[i].system_us;
+		s->j.stretch = 1;
+		set(s, ISC_STATE_NATIVE, 100);
+		if (rows[i].fires)
+			assert_string_equal(reach(s)->cause, "memory_churn");
+		else
+			assert_null(reach(s)->cause);
+		drop(s);
+	}
+}
+
 static void idle_is_never_a_cause(void **state)
 {
 	(void)state;
@@ -155,10 +231,16 @@ static void devices_fire_above_their_threshold_and_not_at_it(void **state)
 	assert_string_equal(reach(s)->cause, "gpu_bound");
 	assert_string_equal(s->a.verdict.bottleneck, "gpu_bound");
 	s->thread = (isc_facts_thread){.asked = 1000, .busy_ns = 1000000};
+	/* The host does next to nothing: that counts as a fifth, and (5 - 2) / 2 is (25 - 10) / 10. */
+	s->gpu.busy_ns = 750000001;
+	assert_string_equal(reach(s)->cause, "gpu_bound");
+	s->gpu.busy_ns = 749999999;
+	assert_string_equal(reach(s)->cause, "gpu_idle");
+	isc_rules_find(&s->rules, "gpu_idle")->off = true;
 	s->gpu.busy_ns = 500000000;
 	assert_string_equal(reach(s)->cause, "gpu_bound");
 	s->gpu.busy_ns--;
-	assert_string_equal(reach(s)->cause, "gpu_idle");
+	assert_null(reach(s)->cause);
 	drop(s);
 
 	s = scene();
@@ -171,6 +253,55 @@ static void devices_fire_above_their_threshold_and_not_at_it(void **state)
 	assert_string_equal(reach(s)->cause, "copy_bound");
 	assert_string_equal(s->a.verdict.bottleneck, "memory_bound");
 	assert_non_null(memmem(s->a.verdict.headline.at, s->a.verdict.headline.len, "copy-bound", 10));
+	drop(s);
+}
+
+static void waits_launches_and_the_bus_fire_above_their_threshold(void **state)
+{
+	(void)state;
+	for (int more = 0; more < 2; more++) {
+		struct scene *s = scene();
+
+		with_gpu(s);
+		s->gpu.drained_ns = 100000000 + more;
+		isc_rules_find(&s->rules, "gpu_idle")->off = true;
+		assert_true(more ? strcmp(reach(s)->cause, "gpu_sync") == 0 : reach(s)->cause == NULL);
+		s->gpu.drained_ns = 0;
+		s->gpu.idle[ISC_IDLE_SYNC].ns = 100000000 + more;
+		assert_true(more ? strcmp(reach(s)->cause, "gpu_sync") == 0 : reach(s)->cause == NULL);
+		drop(s);
+
+		s = scene();
+		with_gpu(s);
+		s->gpu.kernels = 50000;
+		s->gpu.kernel_ns = 900000000;
+		s->gpu.busy_ns = 900000000; /* 18 us each */
+		s->gpu.idle[ISC_IDLE_HOST_WAIT] = (isc_facts_idle){.ns = 100000000 + more, .gaps = 50000};
+		assert_true(more ? strcmp(reach(s)->cause, "launch_bound") == 0 : reach(s)->cause == NULL);
+		drop(s);
+
+		s = scene();
+		with_gpu(s);
+		s->gpu.h2d_bytes = 10000000000 + (uint64_t)more * 1000;
+		s->gpu.copy_ns = 1000;
+		assert_true(more ? strcmp(reach(s)->cause, "pcie_saturated") == 0 : reach(s)->cause == NULL);
+		drop(s);
+	}
+}
+
+/* What samples told is a bound with their error in it; what was told by waits is exact. */
+static void a_bound_by_samples_has_their_error(void **state)
+{
+	struct scene *s = scene();
+
+	(void)state;
+	s->j.hot = (isc_place){.name = {"f", 1}, .us = 500e3};
+	reach(s);
+	assert_true(s->a.suggestions[0].saves_at_most_us > 540e3 && s->a.suggestions[0].saves_at_most_us < 550e3);
+	s->j.hot.us = 0;
+	set(s, ISC_STATE_SLEEP, 50);
+	reach(s);
+	assert_true(fabs(s->a.suggestions[0].saves_at_most_us - 500e3) < 1e-6);
 	drop(s);
 }
 
@@ -330,6 +461,11 @@ int main(void)
 		cmocka_unit_test(states_fire_above_their_threshold_and_not_at_it),
 		cmocka_unit_test(a_group_that_is_short_of_memory_is_told),
 		cmocka_unit_test(chatty_calls_are_counted_in_the_headline),
+		cmocka_unit_test(places_fire_above_their_threshold_and_not_at_it),
+		cmocka_unit_test(a_queue_of_its_own_threads_fires_above_its_threshold),
+		cmocka_unit_test(fresh_pages_fire_above_their_threshold),
+		cmocka_unit_test(waits_launches_and_the_bus_fire_above_their_threshold),
+		cmocka_unit_test(a_bound_by_samples_has_their_error),
 		cmocka_unit_test(idle_is_never_a_cause),
 		cmocka_unit_test(devices_fire_above_their_threshold_and_not_at_it),
 		cmocka_unit_test(the_largest_excess_wins_and_all_are_shown),

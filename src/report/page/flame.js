@@ -1,5 +1,6 @@
 /* flame.js - the flame graph: CPU time by stack, as samples saw it. */
 
+var FEW_SAMPLES = 50; /* below, one more or less changes every share */
 var FLAME_ROW = 20, FLAME_HIGHEST = 620; /* pixels; beyond, it scrolls */
 
 function frameKind(f) {
@@ -173,6 +174,8 @@ function makeFlame() {
 			}
 			node.list.forEach(sum);
 		})(f.root);
+		if (report.samples.count < FEW_SAMPLES)
+			return plural(report.samples.count, "sample") + ": too few to say where the CPU time went";
 		return best ? pct(best.us / f.root.us * 100) + " of the CPU time is in " + functionName(best.frame) + " itself" : "CPU time by stack";
 	}
 	section.append(lede("Flame graph: CPU time by stack, " + plural(report.samples.count, "sample"), words, [box.node,

@@ -18,16 +18,22 @@ function gpuFinding(g) {
 	return text + "; idle " + pct(most[1].pct) + " because " + CAUSES[most[0]][0];
 }
 
+/* Busy from below, and on top of it what the rest went to. */
 function idleStrip(g) {
 	var bins = g.idle_over_time || [], n = bins.length, chart = svg("svg", { class: "strip", viewBox: "0 0 " + n * 10 + " 84", preserveAspectRatio: "none", role: "img",
 		"aria-label": "Share of time that the GPU was busy, in " + n + " equal parts of its span: " + bins.map(function (b) { return pct(100 - b); }).join(", ") });
+	var causes = Object.keys(CAUSES).filter(function (k) { return g.idle_causes && g.idle_causes[k] && (g.idle_causes[k].over_time || []).length === n; });
 	chart.append(svg("rect", { width: n * 10, height: 84, fill: "var(--lane)" }));
 	bins.forEach(function (idle, i) {
-		var h = (100 - idle) / 100 * 84;
-		chart.append(withTip(svg("rect", { x: i * 10 + 0.5, y: 84 - h, width: 9, height: h, fill: "var(--g-gemm)" }), pct(100 - idle) + " busy",
-			["from " + dur(g.first_us + g.span_us * i / n) + " to " + dur(g.first_us + g.span_us * (i + 1) / n)]));
-		chart.append(withTip(svg("rect", { x: i * 10, y: 0, width: 10, height: 84 - h, fill: "transparent" }), pct(idle) + " idle",
-			["from " + dur(g.first_us + g.span_us * i / n) + " to " + dur(g.first_us + g.span_us * (i + 1) / n)]));
+		var h = (100 - idle) / 100 * 84, y = 84 - h, when = "from " + dur(g.first_us + g.span_us * i / n) + " to " + dur(g.first_us + g.span_us * (i + 1) / n);
+		chart.append(withTip(svg("rect", { x: i * 10 + 0.5, y: y, width: 9, height: h, fill: "var(--g-gemm)" }), pct(100 - idle) + " busy", [when]));
+		causes.forEach(function (k) {
+			var part = g.idle_causes[k].over_time[i], up = part / 100 * 84;
+			y -= up;
+			if (up > 0)
+				chart.append(withTip(svg("rect", { class: "why", x: i * 10 + 0.5, y: y, width: 9, height: up, fill: "var(--" + CAUSES[k][1] + ")", opacity: 0.45 }),
+					pct(part) + " idle: " + CAUSES[k][0], [when]));
+		});
 	});
 	return chart;
 }
@@ -63,7 +69,7 @@ function gpuPanel(g) {
 			figure(pct(g.copy_pct), "copies"), figure(pct(g.comm_pct), "collectives"), figure(bytes(g.h2d_bytes), "to the GPU"), figure(bytes(g.d2h_bytes), "back"),
 			el("span", { class: "muted" }, "of first to last work, unions of intervals")),
 		idleStrip(g),
-		el("div", { class: "axis", "aria-hidden": "true" }, el("span", null, dur(g.first_us) + ": busy share over time"), el("span", null, dur(g.first_us + g.span_us))),
+		el("div", { class: "axis", "aria-hidden": "true" }, el("span", null, dur(g.first_us) + ": busy, and why not, over time"), el("span", null, dur(g.first_us + g.span_us))),
 		el("div", { class: "two" }, el("div", null, el("h3", null, "Why it was idle"), causeTable(g)),
 			el("div", null, el("h3", null, "What it did when busy"), classTable(g))));
 }

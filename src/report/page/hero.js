@@ -39,15 +39,20 @@ function drawHero(o) {
 	var t0 = one.start_us, t1 = t0 + one.dur_us, lanes = heroLanes(o, t0, t1), h = lanes.length * (HERO.lane + HERO.gap) + 22, node = byId("hero");
 	if (lanes.length === 0)
 		return;
+	/* On a phone the same picture in a narrower frame: letters keep their size. */
+	if (window.innerWidth < 700) {
+		HERO.w = 420;
+		HERO.left = 96;
+	}
 	var at = function (t) { return HERO.left + (t - t0) / (t1 - t0) * (HERO.w - HERO.left); };
 	var chart = svg("svg", { viewBox: "0 0 " + HERO.w + " " + h, role: "img", class: "hist", "aria-label": "The slowest " + scope.name + ": what its thread, those beside it and the GPU did over " + dur(one.dur_us) });
 	lanes.forEach(function (lane, i) {
 		var y = i * (HERO.lane + HERO.gap);
 		chart.append(svg("rect", { x: HERO.left, y: y, width: HERO.w - HERO.left, height: HERO.lane, fill: "var(--lane)" }),
-			svg("text", { x: 0, y: y + 10, "font-weight": 600 }, lane.title.slice(0, 20)), svg("text", { x: 0, y: y + 23, class: "mt" }, lane.note));
+			svg("text", { x: 0, y: y + 10, "font-weight": 600 }, lane.title.slice(0, HERO.w < 700 ? 12 : 20)), svg("text", { x: 0, y: y + 23, class: "mt" }, lane.note));
 		lane.parts.forEach(function (p) { chart.append(withTip(svg("rect", { x: at(p.a).toFixed(1), y: y, width: Math.max(0.6, at(p.b) - at(p.a)).toFixed(1), height: HERO.lane, fill: p.fill }), p.words, [dur(p.b - p.a)])); });
 	});
-	ticks(0, t1 - t0, 9).list.forEach(function (t) { chart.append(svg("text", { x: at(t0 + t), y: h - 4, class: "mt" }, t === 0 ? "0" : dur(t))); });
+	ticks(0, t1 - t0, HERO.w < 700 ? 3 : 9).list.forEach(function (t) { chart.append(svg("text", { x: at(t0 + t), y: h - 4, class: "mt" }, t === 0 ? "0" : dur(t))); });
 	node.append(el("figcaption", null, el("b", null, "The slowest " + scope.name + ", as recorded: " + dur(one.dur_us) + ". "), known(scope.p50_us) ? "Half of them take under " + dur(scope.p50_us) + ". Solid is work, hatched is waiting, pale is no work." : ""), chart);
 	node.hidden = false;
 }

@@ -3,6 +3,12 @@
 var HIST = { w: 640, h: 220, left: 4, bottom: 30, bars: 56, few: 24 };
 
 /* A duration as a share of the axis: in equal factors when they differ much, so that most do not fall into one bar. */
+/* A tenth, but for those that stand apart. */
+function slowShare(s) {
+	var part = s.groups && s.groups.slow && s.count > 0 ? s.groups.slow.count / s.count : 0;
+	return part > 0.12 ? pct(part * 100) : "tenth";
+}
+
 function axisOf(from, to) {
 	var log = to > 8 * from && from > 0;
 	return {
@@ -44,7 +50,7 @@ function histogram(s) {
 		var slow = known(s.p90_us) && g.from >= s.p90_us;
 		chart.append(svg("rect", { class: slow ? "hb slow" : "hb", x: at(g.from) + 0.5, y: base - h, width: Math.max(1, at(g.to) - at(g.from) - 1), height: h }));
 		chart.append(withTip(svg("rect", { x: at(g.from), y: top, width: Math.max(1, at(g.to) - at(g.from)), height: base - top, fill: "transparent" }),
-			count(g.count) + " of " + count(s.count), [dur(g.from) + " to " + dur(g.to), slow ? "in the slow tenth" : null]));
+			count(g.count) + " of " + count(s.count), [dur(g.from) + " to " + dur(g.to), slow ? "among the slow ones" : null]));
 	});
 	chart.append(svg("line", { x1: 0, x2: HIST.w, y1: base + 0.5, y2: base + 0.5, stroke: "var(--edge)" }),
 		svg("text", { x: HIST.left, y: base + 18, class: "mt" }, dur(from)), svg("text", { x: HIST.w - HIST.left, y: base + 18, "text-anchor": "end", class: "mt" }, dur(to)),
@@ -89,7 +95,7 @@ function slowestRows(s) {
 function latencyFinding(s) {
 	var extra = (s.slow_because || []).filter(function (b) { return b.extra_us > 0; });
 	if (extra.length > 0)
-		return "The slow tenth: " + extra.slice(0, 2).map(function (b) { return "+" + dur(b.extra_us) + " " + stateWords(b.cause) + (b.where && STATES[b.cause] && STATES[b.cause][1] === WORK ? " in " + b.where.split(" ")[0] : ""); }).join(", ");
+		return "The slow " + slowShare(s) + ": " + extra.slice(0, 2).map(function (b) { return "+" + dur(b.extra_us) + " " + stateWords(b.cause) + (b.where && STATES[b.cause] && STATES[b.cause][1] === WORK ? " in " + b.where.split(" ")[0] : ""); }).join(", ");
 	if (known(s.p99_us) && s.p99_us > 1.5 * s.p50_us)
 		return "Half take under " + dur(s.p50_us) + "; one in a hundred takes " + dur(s.p99_us) + " or more";
 	return "They take " + dur(s.p50_us) + ", and hardly any takes longer than " + dur(s.p99_us);
@@ -110,7 +116,7 @@ function drawLatency() {
 		var slow = s.slowest && s.slowest.length > 0;
 		body.replaceChildren(lede(["Latency of ", s.name + ", ", count(s.count) + " of them"], latencyFinding(s), scopes.length > 1 ? picker(s) : null),
 			el("div", { class: "lat" }, el("div", { class: "panel" }, el("h3", null, "How long they took"), histogram(s)),
-				el("div", { class: "panel" }, el("h3", null, "What the slow tenth did more of, on average"), because(s))),
+				el("div", { class: "panel" }, el("h3", null, "What the slow " + slowShare(s) + " did more of, on average"), because(s))),
 			slow ? el("div", { class: "panel after" }, el("h3", null, "The slowest, on one scale; the tick is the median"), slowestRows(s)) : "");
 	}
 	function picker(chosen) {

@@ -299,3 +299,49 @@ def test_files_of_others_are_kept(inferscope: Any) -> None:
     assert inferscope("export", "inferscope.isc", "--to", "chrome").returncode == 0  # now it is ours
     printed = inferscope("export", "inferscope.isc", "--to", "chrome", "--output", "-")
     assert printed.stdout == theirs.read_text()
+
+
+HOSTILE = """
+import inferscope
+names = ['"' * 7 + chr(92) * 3, "a" + chr(10) + "b;c" + chr(0) + chr(27) + "[2J"]
+names += [chr(0x202E) + chr(0x2028), "x" + chr(0xDCFF)]
+names += [name * (1000000 // len(name)) for name in names]
+for name in names:
+    def f():
+        pass
+    fields = {"co_name": name, "co_qualname": name}
+    f.__code__ = f.__code__.replace(**{key: fields[key] for key in fields if hasattr(f.__code__, key)})
+    text = name.encode("utf-8", "replace").decode()
+    for _ in range(3):
+        f()
+    with inferscope.scope(text):
+        inferscope.mark_event(text, {text[:100]: text[:100]})
+        inferscope.counter(text, 1.5)
+"""
+
+
+def test_x3_names_of_a_megabyte_stay_names(inferscope: Any, stage: Path, tmp_path: Path, python: str) -> None:
+    """Quotes, controls, separators, bytes that are no UTF-8, and each of them a megabyte long."""
+    package = next(stage.glob("**/inferscope/__init__.py")).parents[1]
+    script = tmp_path / "hostile.py"
+    script.write_text(HOSTILE)
+    run = inferscope("run", "--python", python, "--budget", "off", script, env={"PYTHONPATH": str(package)})
+    assert run.returncode == 0, run.stderr
+    events = strict(export(inferscope, "chrome").decode())["traceEvents"]
+    assert len([e for e in events if e["ph"] == "b"]) == len([e for e in events if e["ph"] == "C"]) == 8
+    dictionaries = strict(export(inferscope, "events").decode())
+    assert len([e for e in dictionaries if e["event_type"] == "instant"]) == 8
+    assert strict(export(inferscope, "speedscope").decode())["shared"]["frames"]
+    folded = export(inferscope, "collapsed").decode()
+    assert all(re.fullmatch(r"[^\x00-\x1f\x7f]+ [1-9]\d*", line) for line in folded.splitlines())
+    for packet in message(export(inferscope, "perfetto"))[1]:
+        for interned in message(packet)[12]:
+            for name in message(interned)[2]:
+                message(name)[2][0].decode()
+    for text in message(gzip.decompress(export(inferscope, "pprof")))[6]:
+        text.decode()
+    back = inferscope("analyze", inferscope.folder / "out.chrome", "--output", tmp_path / "back.json")
+    assert back.returncode == 0, back.stderr
+    report = strict((tmp_path / "back.json").read_text())
+    assert sum(scope["count"] for scope in report["scopes"]) == 8
+    assert not {w["id"] for w in report["warnings"]} & {"malformed_events", "damaged"}

@@ -135,6 +135,17 @@ def test_x2_a_browser_asks_for_nothing_and_finds_no_error(run: Path, browser: Op
     assert seen["answers"][0] >= 5
 
 
+def test_x2_the_watch_sees_a_page_that_asks_and_the_policy_stops_it(run: Path, browser: Open, tmp_path: Path) -> None:
+    page, image = run.read_text(), '<img src="http://127.0.0.1:9/seen.png" alt="">'
+    (policy,) = re.findall(r'<meta http-equiv="Content-Security-Policy"[^>]*>', page)
+    open_page, shut = tmp_path / "open.html", tmp_path / "shut.html"
+    open_page.write_text(page.replace(policy, "").replace("</main>", image + "</main>"))
+    shut.write_text(page.replace("</main>", image + "</main>"))
+    assert browser(open_page, [])["requests"] == ["http://127.0.0.1:9/seen.png"]
+    seen = browser(shut, [])
+    assert any("Content Security Policy" in str(line) for line in seen["console"])
+
+
 def page_of(inferscope: Command, names: list[str], name: str) -> Path:
     out = inferscope.folder / f"{name}.html"
     done = inferscope("analyze", kineto(names, inferscope.folder / f"{name}.json"), "--output", out)

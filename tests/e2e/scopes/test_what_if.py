@@ -121,6 +121,24 @@ async def main():
         await answer()
 asyncio.run(main())
 """
+LOOP = """
+def parse():
+    time.sleep(0.03)
+async def report():
+    if KEPT:
+        parse()
+async def answer():
+    with scope("request"):
+        work(1)
+        task = asyncio.get_running_loop().create_task(report())
+        await asyncio.sleep(0)
+        await task
+        work(1)
+async def main():
+    for _ in range(20):
+        await answer()
+asyncio.run(main())
+"""
 NESTED = """
 def attend():
     time.sleep(0.02)
@@ -141,6 +159,8 @@ CASES = {
     "read": (READ, "io_wait", "load"),
     "pool": (POOL, "sleep", "resend"),
     "beside": (BESIDE, "sleep", "resend"),
+    # Until a loop has changed its task for the first time, what it does is that of the scope that is open.
+    "loop": (LOOP, "event_loop sleep", "parse"),
     "nested": (NESTED, "sleep", "attend"),
 }
 
@@ -172,7 +192,7 @@ def test_removing_it_saves_no_more(run: Callable[[str, str], Any], case: str) ->
     bound = sum(
         one.saves_at_most_us
         for one in kept.what_if
-        if one.without == without and (one.where or "").split(" (")[0].endswith(function)
+        if one.without in without.split() and (one.where or "").split(" (")[0].endswith(function)
     )
     assert bound > 5_000, kept.what_if
     saved = kept.mean_us - removed.mean_us
@@ -182,5 +202,5 @@ def test_removing_it_saves_no_more(run: Callable[[str, str], Any], case: str) ->
     # Of tasks nobody knows that: one request that is put off is as good as none in the middle.
     if is_calm(kept) and is_calm(removed):
         assert max(saved, kept.p50_us - removed.p50_us) >= bound * ENOUGH - SLACK_US, kept.what_if
-    assert not [one for one in removed.what_if if one.without == without and function in (one.where or "")]
+    assert not [one for one in removed.what_if if one.without in without.split() and function in (one.where or "")]
     assert all(one.saves_at_most_us <= kept.mean_us for one in kept.what_if)

@@ -3,12 +3,12 @@
 import time
 
 from inferscope import scope
-from said import SECONDS, Clock, at, native, truth
+from said import FIXED, SECONDS, Clock, at, native, truth
 
 
 def score(values: "list[int]") -> int:
     total = 0
-    for value in values:
+    for value in values[: 0 if FIXED else None]:
         total += value * value % 11
     return total
 
@@ -26,4 +26,10 @@ while time.perf_counter() < end:
         with hot:
             score(values)
         native(2)
-truth("hot_function", hot.spent / all_of_it.spent * 100, at(score, "for value"), at(score, "+="))
+truth(
+    "hot_function",
+    hot.spent / all_of_it.spent * 100,
+    at(score, "for value"),
+    at(score, "+="),
+    one=all_of_it.mean,
+)

@@ -4,7 +4,7 @@ import threading
 import time
 
 from inferscope import scope
-from said import SECONDS, at, truth
+from said import FIXED, SECONDS, at, truth
 
 lock = threading.Lock()
 end = time.perf_counter() + SECONDS
@@ -14,7 +14,7 @@ spent: "list[float]" = []
 
 def predict() -> float:
     before = time.perf_counter()
-    with lock:
+    with threading.Lock() if FIXED else lock:
         took = time.perf_counter() - before
         time.sleep(0.004)
     return took
@@ -34,4 +34,10 @@ for thread in threads:
     thread.start()
 for thread in threads:
     thread.join()
-truth("lock_contention", sum(waited) / sum(spent) * 100, at(predict, "sleep"), at(predict, "with lock"))
+truth(
+    "lock_contention",
+    sum(waited) / sum(spent) * 100,
+    at(predict, "sleep"),
+    at(predict, "with "),
+    one=sum(spent) / len(spent),
+)

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 SECONDS = float(sys.argv[1]) if len(sys.argv) > 1 else 2.5
+FIXED = "fixed" in sys.argv[2:]  # the same without its fault
 BLOCK = b"x" * 1_000_000
 
 
@@ -26,6 +27,7 @@ class Clock:
 
     def __init__(self) -> None:
         self.spent = 0.0
+        self.times = 0
 
     def __enter__(self) -> "Clock":
         self.began = time.perf_counter()
@@ -33,6 +35,11 @@ class Clock:
 
     def __exit__(self, *_: object) -> None:
         self.spent += time.perf_counter() - self.began
+        self.times += 1
+
+    @property
+    def mean(self) -> float:
+        return self.spent / max(self.times, 1)
 
 
 def at(function: object, text: str) -> "tuple[str, int]":
@@ -43,10 +50,15 @@ def at(function: object, text: str) -> "tuple[str, int]":
     return function.__name__, first + next(i for i, line in enumerate(lines) if text in line)  # type: ignore[attr-defined]
 
 
-def truth(cause: "str | None", share: "float | list[float] | None" = None, *places: "tuple[str, int]") -> None:
+def truth(
+    cause: "str | None",
+    share: "float | list[float] | None" = None,
+    *places: "tuple[str, int]",
+    one: "float | None" = None,
+) -> None:
     """cause: what is wrong, None: nothing; share: percent of the judged time that it takes, or between what it lies;
-    places: where it is, any of them."""
-    print(json.dumps({"cause": cause, "share": share, "places": places}))
+    places: where it is, any of them; one: seconds that a request takes, for a look at what the fault costs."""
+    print(json.dumps({"cause": cause, "share": share, "places": places, "one": one}))
 
 
 def skip(why: str) -> None:

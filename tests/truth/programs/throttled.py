@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 from inferscope import scope
-from said import SECONDS, Clock, native, queued, skip, truth
+from said import FIXED, SECONDS, Clock, native, queued, skip, truth
 
 root = Path("/sys/fs/cgroup")
 own = root / f"truth-{os.getpid()}"
@@ -17,7 +17,7 @@ try:
 except (OSError, IndexError) as why:
     skip(f"no control group can be made here: {why}")
 try:
-    (own / "cpu.max").write_text("25000 100000")
+    (own / "cpu.max").write_text("max" if FIXED else "25000 100000")
     (own / "cgroup.procs").write_text(str(os.getpid()))
 except OSError as why:
     own.rmdir()
@@ -30,4 +30,4 @@ while time.perf_counter() < end:
 late = queued() - behind
 home.write_text(str(os.getpid()))
 own.rmdir()
-truth("cpu_throttled", late / all_of_it.spent * 100)
+truth("cpu_throttled", late / all_of_it.spent * 100, one=all_of_it.mean)

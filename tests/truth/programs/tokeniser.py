@@ -3,7 +3,7 @@
 import time
 
 from inferscope import scope
-from said import SECONDS, Clock, native, truth
+from said import FIXED, SECONDS, Clock, native, truth
 
 words = ["Inference", "is", "slow,", "and", "nobody", "knows", "why!"] * 250
 vocabulary = {word.lower().strip(",!"): i for i, word in enumerate(words)}
@@ -38,6 +38,8 @@ def check(word: str) -> bool:
 
 
 def tokenise() -> "list[int]":
+    if FIXED:
+        return []
     return [look_up(strip(normalise(word))) for word in words if check(word)]
 
 
@@ -49,4 +51,4 @@ while time.perf_counter() < end:
             tokenise()
         with scope("forward"):
             native(1)
-truth("slow_stage", slow.spent / all_of_it.spent * 100)
+truth("slow_stage", slow.spent / all_of_it.spent * 100, one=all_of_it.mean)

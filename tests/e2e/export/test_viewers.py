@@ -1,0 +1,129 @@
+"""Other people's tools read what we write: Perfetto's own classes and page, VizTracer, go's pprof, flamegraph.pl."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+FLAMEGRAPH = Path("/usr/share/perl5/Devel/NYTProf/flamegraph.pl")
+
+
+def environment_python(name: str) -> str:
+    command = [sys.executable, str(HERE.parents[2] / "tools" / "environments.py"), name]
+    made = subprocess.run(command, capture_output=True, text=True, timeout=1800, check=False)
+    if made.returncode:
+        pytest.skip(made.stderr.strip().splitlines()[-1])
+    return made.stdout.strip()
+
+
+@pytest.fixture(scope="session")
+def viewers() -> str:
+    """A Python with PyPI's perfetto and viztracer."""
+    return environment_python("viewers")
+
+
+def chrome_events(sample: Any) -> list[dict[str, Any]]:
+    events: list[dict[str, Any]] = json.loads(sample.export("chrome").read_text())["traceEvents"]
+    return events
+
+
+@pytest.mark.long
+def test_perfettos_own_classes_read_every_slice_and_value(sample: Any, viewers: str) -> None:
+    line = [viewers, str(HERE / "decode_perfetto.py"), str(sample.export("perfetto"))]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["open"], found["unknown"]) == (0, 0)
+    events = chrome_events(sample)
+    wanted = Counter(
+        (e["name"], e["tid"], round(e["ts"] * 1000), round((e["ts"] + e["dur"]) * 1000))
+        for e in events
+        if e["ph"] == "X"
+    )
+    threaded = Counter((name, tid, start, end) for name, tid, start, end in found["slices"] if tid)
+    assert threaded == wanted
+    scopes = Counter((name, start, end) for name, tid, start, end in found["slices"] if not tid)
+    begun = {e["id"]: e for e in events if e["ph"] == "b"}
+    ended = {e["id"]: e for e in events if e["ph"] == "e"}
+    assert scopes == Counter((b["name"], round(b["ts"] * 1000), round(ended[i]["ts"] * 1000)) for i, b in begun.items())
+    values = Counter((name, at, value) for name, at, value in found["counters"])
+    assert values == Counter((e["name"], round(e["ts"] * 1000), e["args"]["value"]) for e in events if e["ph"] == "C")
+    assert Counter(map(tuple, found["marks"])) == Counter(
+        (e["name"], e["tid"], round(e["ts"] * 1000)) for e in events if e.get("cat") == "mark"
+    )
+    assert found["samples"] == len([e for e in events if e.get("cat") == "sample"])
+
+
+@pytest.mark.long
+def test_a_file_of_viztracer_is_read(sample: Any, viewers: str, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(
+        "def inner():\n    return 1\ndef outer():\n    for _ in range(30):\n        inner()\nouter()\n"
+    )
+    line = [viewers, "-m", "viztracer", "-o", "out.json", "--quiet", "program.py"]
+    subprocess.run(line, cwd=tmp_path, check=True, capture_output=True, timeout=60)
+    report = sample.analyze(tmp_path / "out.json")
+    (inner,) = [f for f in report["functions"] if f["name"] == "inner"]
+    assert (inner["calls"], inner["line"], Path(inner["file"]).name) == (30, 1, "program.py")
+    assert not {w["id"] for w in report["warnings"]} & {"malformed_events", "damaged", "unmatched_spans"}
+
+
+@pytest.mark.long
+def test_go_tool_pprof_agrees_with_our_table(sample: Any) -> None:
+    go = shutil.which("go")
+    if not go:
+        pytest.skip("go is not here: apt-get install golang-go")
+    home = {"HOME": str(sample.folder), "PATH": os.environ["PATH"]}
+    line = [go, "tool", "pprof", "-top", "-sample_index=cpu", "-unit=ms", "-nodecount=200", str(sample.export("pprof"))]
+    said = subprocess.run(line, capture_output=True, text=True, check=True, timeout=60, env=home).stdout
+    rows = re.findall(r"^\s*([\d.]+)ms\s+[\d.]+%\s+[\d.]+%\s+([\d.]+)ms\s+[\d.]+%\s+(.+)$", said, re.MULTILINE)
+    theirs = {name.split(" ")[0]: (float(flat), float(cum)) for flat, cum, name in rows}
+    report = sample.analyze(sample.trace)
+    ours = {f["name"]: f for f in report["functions"] if f["cpu_self_us"]}
+    assert theirs["spin"][1] > 500
+    for name in ("spin", "main"):
+        # Native code that a Python function calls is its own row there, and part of its time in our table.
+        assert theirs[name][0] <= ours[name]["cpu_self_us"] / 1000 + 5
+        assert theirs[name][1] == pytest.approx(ours[name]["cpu_self_us"] / 1000, rel=0.05) or name == "main"
+    total = float(re.search(r"Total samples = ([\d.]+)", said).group(1))  # type: ignore[union-attr]
+    assert total * 1e6 == pytest.approx(report["samples"]["us"], rel=0.02)
+
+
+@pytest.mark.long
+def test_flamegraph_pl_draws_the_collapsed_file(sample: Any) -> None:
+    if not FLAMEGRAPH.exists() or not shutil.which("perl"):
+        pytest.skip("flamegraph.pl is not here: apt-get install libdevel-nytprof-perl")
+    file = sample.export("collapsed")
+    drawn = subprocess.run(["perl", str(FLAMEGRAPH), str(file)], capture_output=True, text=True, check=True, timeout=60)
+    assert drawn.stderr == ""
+    assert "spin (program.py:" in drawn.stdout
+    total = sum(int(line.rsplit(" ", 1)[1]) for line in file.read_text().splitlines())
+    assert f"all ({total:,} samples, 100%)" in drawn.stdout
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("to", ["chrome", "perfetto"])
+def test_perfettos_page_opens_ours_without_an_import_error(sample: Any, viewers: str, to: str, tmp_path: Path) -> None:
+    if not shutil.which("chromium"):
+        pytest.skip("chromium is not here: tools/setup test installs it")
+    picture = Path(os.environ.get("INFERSCOPE_PICTURES", tmp_path)) / f"perfetto-{to}.png"
+    line = [viewers, str(HERE / "perfetto_page.py"), str(sample.export(to)), str(picture)]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = json.loads(done.stdout)
+    assert (found["import_errors"], found["stats"], found["page_errors"]) == (0, [], [])
+    events = chrome_events(sample)
+    slices = len([e for e in events if e["ph"] in "Xb"])
+    instants = len([e for e in events if e["ph"] == "i" and (to == "chrome" or e["cat"] == "mark")])
+    assert int(found["counts"][0]) == slices + instants
+    assert int(found["counts"][1]) >= len([e for e in events if e["ph"] == "C"])
+    assert picture.stat().st_size > 20_000
