@@ -105,6 +105,8 @@ static isc_status build(isc_build *b, isc_error *err)
 		isc_build_numa(b);
 	if (st == ISC_OK)
 		st = isc_build_gpu(b, err);
+	if (st == ISC_OK)
+		st = isc_build_memory(b, err);
 	if (st != ISC_OK)
 		return st;
 	b->a->from_us = isc_build_us(b, b->from_ns);

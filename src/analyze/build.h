@@ -88,6 +88,7 @@ isc_status isc_build_marks(isc_build *b, isc_error *err);
 isc_status isc_build_syscalls(isc_build *b, isc_error *err);
 void isc_build_numa(isc_build *b); /* after the threads */
 isc_status isc_build_gpu(isc_build *b, isc_error *err);
+isc_status isc_build_memory(isc_build *b, isc_error *err); /* after the processes */
 void isc_build_accounts(isc_build *b);
 isc_status isc_build_verdict(isc_build *b, isc_error *err); /* after all others but the warnings */
 isc_status isc_build_warnings(isc_build *b, isc_error *err);

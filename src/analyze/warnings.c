@@ -8,6 +8,7 @@
 
 #include "analyze/build.h"
 #include "analyze/gpu.h"
+#include "analyze/memory.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -393,9 +394,13 @@ static void about_parts(isc_build *b)
 		     "so it is left out",
 		     isc_units_time(&u, b->a->wall_us));
 	about_unseen(b);
-	warn(b, NOTE, "no_memory", NULL,
-	     "memory was not recorded: memory has the counts of page faults alone, and numa is empty%s",
-	     b->facts.faults ? ""
+	if (b->a->memory.recorded)
+		isc_memory_warn(b);
+	else
+		warn(b, NOTE, "no_memory", "run without --no-agent and --no-memory",
+		     "memory was not recorded: memory has the counts of page faults alone, and numa is empty%s",
+		     b->facts.faults
+			     ? ""
 			     : "; how long faults took is not known, as no switches were seen: it is part of what they "
 			       "interrupted");
 	if (b->a->numa.pretended)

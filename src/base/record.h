@@ -44,13 +44,17 @@ enum isc_kind {
 	ISC_KIND_BURST = 24,	   /* calls were counted; arg: isc_burst_flag; behind it: isc_burst, isc_burst_calls */
 	ISC_KIND_SAMPLE =
 		32, /* id: stack; arg: steps it stands for; behind it: isc_sample, and maybe isc_sample_counts */
-	ISC_KIND_SAMPLE_RATE = 33, /* id: ns of a step from now on, in this process; arg: enum isc_sample_rate */
-	ISC_KIND_WAIT_ENTER = 48,  /* id: stack; arg: enum isc_wait_call; a wait begins that may be long */
-	ISC_KIND_WAIT_EXIT = 49,   /* id: stack; arg: enum isc_wait_call; behind it: isc_wait.  Needs no enter */
-	ISC_KIND_WAIT_BRIEF = 50,  /* arg: enum isc_wait_call; behind it: isc_wait_brief.  Waits told as a sum */
-	ISC_KIND_GC = 51,	   /* arg: generation; behind it: isc_gc.  A collection has ended */
-	ISC_KIND_SYSCALLS = 72,	   /* arg: enum isc_syscall; behind it: isc_syscall_sum.  Calls told as a sum */
-	ISC_KIND_SYSCALL = 73,	   /* id: stack; arg: enum isc_syscall; behind it: isc_syscall_slow.  One has ended */
+	ISC_KIND_SAMPLE_RATE = 33,  /* id: ns of a step from now on, in this process; arg: enum isc_sample_rate */
+	ISC_KIND_WAIT_ENTER = 48,   /* id: stack; arg: enum isc_wait_call; a wait begins that may be long */
+	ISC_KIND_WAIT_EXIT = 49,    /* id: stack; arg: enum isc_wait_call; behind it: isc_wait.  Needs no enter */
+	ISC_KIND_WAIT_BRIEF = 50,   /* arg: enum isc_wait_call; behind it: isc_wait_brief.  Waits told as a sum */
+	ISC_KIND_GC = 51,	    /* arg: generation; behind it: isc_gc.  A collection has ended */
+	ISC_KIND_MEMORY_ALLOC = 64, /* id: stack; arg: enum isc_memory_call; behind it: isc_memory.  Memory was taken */
+	ISC_KIND_MEMORY_FREE = 65,  /* id: stack that took it; arg and behind it: likewise.  It was given back */
+	ISC_KIND_MEMORY_TOTAL = 66, /* arg: enum isc_memory_when; behind it: isc_memory_total, of the process */
+	ISC_KIND_MEMORY_SOURCE = 67, /* id: ISC_DEF_MEMORY; arg: enum isc_memory_source */
+	ISC_KIND_SYSCALLS = 72,	     /* arg: enum isc_syscall; behind it: isc_syscall_sum.  Calls told as a sum */
+	ISC_KIND_SYSCALL = 73,	     /* id: stack; arg: enum isc_syscall; behind it: isc_syscall_slow.  One has ended */
 	ISC_KIND_SYSCALL_ERRORS = 74, /* id: errno; arg: enum isc_syscall; behind it: isc_syscall_errors */
 	ISC_KIND_GPU_CALL = 80,	      /* id: name; arg: ISC_GPU_ARG; behind it: isc_gpu_called.  A call has ended */
 	ISC_KIND_GPU_WORK = 81,	      /* id: name; arg: ISC_GPU_ARG; behind it: isc_gpu_work.  Work has ended */
@@ -199,6 +203,57 @@ typedef struct isc_gc {
 _Static_assert(sizeof(isc_gc) == 16, "collection");
 #define ISC_GC_WATCHED UINT16_MAX /* as the generation: none has ended, they are told of from now on */
 
+/* How memory was taken. */
+enum isc_memory_call {
+	ISC_MEMORY_MALLOC = 1,
+	ISC_MEMORY_CALLOC = 2,
+	ISC_MEMORY_REALLOC = 3,
+	ISC_MEMORY_ALIGNED = 4, /* posix_memalign, aligned_alloc and their like */
+	ISC_MEMORY_MMAP = 5,	/* anonymous, to be written */
+	ISC_MEMORY_MREMAP = 6,
+	ISC_MEMORY_CALLS = 7
+};
+
+/* Behind memory that was taken or given back: one of many, recorded with the probability
+ * 1 - exp(-bytes / mean).  What it stands for is its bytes over that. */
+typedef struct isc_memory {
+	uint64_t address;
+	uint64_t bytes;
+	uint32_t mean;	/* bytes; 0: all are recorded */
+	uint32_t node;	/* of memory; UINT32_MAX: not known */
+	uint32_t flags; /* enum isc_memory_flag */
+	uint32_t zero;
+} isc_memory;
+_Static_assert(sizeof(isc_memory) == 32, "memory");
+#define ISC_NODE_UNKNOWN UINT32_MAX
+
+enum isc_memory_flag {
+	ISC_MEMORY_UNFOLLOWED = 1u << 0, /* there was no room to notice when it is given back */
+	ISC_MEMORY_STALE = 1u << 1	 /* given back unseen, some time before: its address was given out again */
+};
+
+/* Since the process began, of all its threads. */
+typedef struct isc_memory_total {
+	uint64_t calls, bytes; /* of malloc() and its like */
+	uint64_t frees;
+	uint64_t maps, mapped_bytes; /* of anonymous memory */
+	uint64_t mean;		     /* now */
+	uint64_t unfollowed;	     /* that were taken and not followed */
+	uint64_t zero;
+} isc_memory_total;
+_Static_assert(sizeof(isc_memory_total) == 64, "memory in total");
+
+enum isc_memory_when {
+	ISC_MEMORY_NOW = 0,
+	ISC_MEMORY_LEAVING = 1, /* the interpreter is about to clean up: what is freed later was in use to the end */
+	ISC_MEMORY_END = 2
+};
+
+enum isc_memory_source {
+	ISC_MEMORY_BYPASSED = 1u << 0,	  /* the program has an allocator in front of us: nothing is seen */
+	ISC_MEMORY_NEW_BYPASSED = 1u << 1 /* that of this name answers C++'s new and delete itself */
+};
+
 /* What work of a GPU is. */
 enum isc_gpu_job {
 	ISC_JOB_KERNEL = 0,
@@ -303,6 +358,7 @@ enum isc_def_type {
 	/* up to 8 are of samples */
 	ISC_DEF_PYTHON = 9,	     /* the interpreter of this process: its version, a NUL, the path of its program */
 	ISC_DEF_SUBINTERPRETER = 10, /* one more interpreter in this process, whose calls are not traced: its number */
+	ISC_DEF_MEMORY = 24,	     /* whose malloc() this process has: the name of a file */
 	ISC_DEF_GPU = 16,	     /* isc_def_gpu, then the name of the device */
 	ISC_DEF_GPU_SOURCE = 17	     /* who tells of GPUs in this process: "CUPTI", "OpenCL" */
 };

@@ -8,6 +8,7 @@
 #include "collect/hook.h"
 
 #include "collect/alloc.h"
+#include "collect/memory.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -116,18 +117,73 @@ static __attribute__((cold, noinline)) void early_free(void *p)
 		ISC_REAL(free)(p);
 }
 
+/* What is looked at, apart: on the usual way nothing is done after the real function. */
+
+#define CALLER __builtin_return_address(0)
+
+static __attribute__((cold, noinline)) void *noted_malloc(size_t size, const void *caller)
+{
+	bool due = isc_memory_due(size);
+	void *p = ISC_REAL(malloc)(size);
+
+	if (due)
+		isc_memory_took(p, size, ISC_MEMORY_MALLOC, caller);
+	return p;
+}
+
+static __attribute__((cold, noinline)) void *noted_calloc(size_t n, size_t size, size_t bytes, const void *caller)
+{
+	bool due = isc_memory_due(bytes);
+	void *p = ISC_REAL(calloc)(n, size);
+
+	if (due)
+		isc_memory_took(p, bytes, ISC_MEMORY_CALLOC, caller);
+	return p;
+}
+
+/* As if the old were given back and the new taken, whether it moves or not. */
+static __attribute__((cold, noinline)) void *noted_realloc(void *old, size_t size, const void *caller)
+{
+	isc_memory_item item;
+	bool watched = isc_memory_watched(old) && isc_memory_take_out(old, &item);
+	bool due = !isc_memory_counted(size) && isc_memory_due(size);
+	void *p = ISC_REAL(realloc)(old, size);
+
+	if (watched && (p != NULL || size == 0))
+		isc_memory_gone(old, &item);
+	else if (watched)
+		isc_memory_put_back(old, &item);
+	if (due)
+		isc_memory_took(p, size, ISC_MEMORY_REALLOC, caller);
+	return p;
+}
+
+static __attribute__((cold, noinline)) void noted_free(void *p)
+{
+	isc_memory_free(p);
+	ISC_REAL(free)(p);
+}
+
 ISC_HOOK void *malloc(size_t size)
 {
 	__typeof__(&malloc) real = ISC_KNOWN(malloc);
 
-	return __builtin_expect(real != NULL, 1) ? real(size) : early_malloc(size);
+	if (__builtin_expect(real == NULL, 0))
+		return early_malloc(size);
+	return __builtin_expect(isc_memory_counted(size), 1) ? real(size) : noted_malloc(size, CALLER);
 }
 
 ISC_HOOK void *calloc(size_t n, size_t size)
 {
 	__typeof__(&calloc) real = ISC_KNOWN(calloc);
+	size_t bytes;
 
-	return __builtin_expect(real != NULL, 1) ? real(n, size) : early_calloc(n, size);
+	if (__builtin_expect(real == NULL, 0))
+		return early_calloc(n, size);
+	/* Too much of it: it will fail. */
+	if (__builtin_mul_overflow(n, size, &bytes) || __builtin_expect(isc_memory_counted(bytes), 1))
+		return real(n, size);
+	return noted_calloc(n, size, bytes, CALLER);
 }
 
 ISC_HOOK void *realloc(void *p, size_t size)
@@ -136,7 +192,11 @@ ISC_HOOK void *realloc(void *p, size_t size)
 
 	if (in_arena(p))
 		return arena_move(p, size);
-	return __builtin_expect(real != NULL, 1) ? real(p, size) : early_realloc(p, size);
+	if (__builtin_expect(real == NULL, 0))
+		return early_realloc(p, size);
+	if (__builtin_expect(isc_memory_released(p), 1) && __builtin_expect(isc_memory_counted(size), 1))
+		return real(p, size);
+	return noted_realloc(p, size, CALLER);
 }
 
 ISC_HOOK void free(void *p)
@@ -145,24 +205,27 @@ ISC_HOOK void free(void *p)
 
 	if (in_arena(p))
 		return; /* never reused, so that it stays zeroed */
-	if (__builtin_expect(real != NULL, 1))
+	if (__builtin_expect(real == NULL, 0))
+		early_free(p);
+	else if (__builtin_expect(isc_memory_released(p), 1))
 		real(p);
 	else
-		early_free(p);
+		noted_free(p);
 }
 
 ISC_HOOK void *reallocarray(void *p, size_t n, size_t size)
 {
 	size_t bytes;
 
-	if (in_arena(p)) {
-		if (__builtin_mul_overflow(n, size, &bytes)) {
-			errno = ENOMEM;
-			return NULL;
-		}
-		return arena_move(p, bytes);
+	if (__builtin_mul_overflow(n, size, &bytes)) {
+		errno = ENOMEM;
+		return NULL;
 	}
-	return ISC_REAL(reallocarray)(p, n, size);
+	if (in_arena(p))
+		return arena_move(p, bytes);
+	if (isc_memory_released(p) && isc_memory_counted(bytes))
+		return ISC_REAL(reallocarray)(p, n, size);
+	return noted_realloc(p, bytes, CALLER);
 }
 
 ISC_HOOK size_t malloc_usable_size(void *p)
@@ -172,27 +235,53 @@ ISC_HOOK size_t malloc_usable_size(void *p)
 	return ISC_REAL(malloc_usable_size)(p);
 }
 
+/* Takes memory by the real function of this name, and notes it if it is due. */
+#define ALIGNED(p, size, taking) \
+	do { \
+		if (__builtin_expect(isc_memory_counted(size), 1) || !isc_memory_due(size)) { \
+			taking; \
+		} else { \
+			taking; \
+			isc_memory_took(p, size, ISC_MEMORY_ALIGNED, CALLER); \
+		} \
+	} while (0)
+
 ISC_HOOK int posix_memalign(void **out, size_t align, size_t size)
 {
-	return ISC_REAL(posix_memalign)(out, align, size);
+	int error;
+
+	ALIGNED(error == 0 ? *out : NULL, size, error = ISC_REAL(posix_memalign)(out, align, size));
+	return error;
 }
 
 ISC_HOOK void *aligned_alloc(size_t align, size_t size)
 {
-	return ISC_REAL(aligned_alloc)(align, size);
+	void *p;
+
+	ALIGNED(p, size, p = ISC_REAL(aligned_alloc)(align, size));
+	return p;
 }
 
 ISC_HOOK void *memalign(size_t align, size_t size)
 {
-	return ISC_REAL(memalign)(align, size);
+	void *p;
+
+	ALIGNED(p, size, p = ISC_REAL(memalign)(align, size));
+	return p;
 }
 
 ISC_HOOK void *valloc(size_t size)
 {
-	return ISC_REAL(valloc)(size);
+	void *p;
+
+	ALIGNED(p, size, p = ISC_REAL(valloc)(size));
+	return p;
 }
 
 ISC_HOOK void *pvalloc(size_t size)
 {
-	return ISC_REAL(pvalloc)(size);
+	void *p;
+
+	ALIGNED(p, size, p = ISC_REAL(pvalloc)(size));
+	return p;
 }

@@ -1,5 +1,5 @@
 /*
- * birth.c - hooks on new processes and threads.
+ * birth.c - hooks on new processes and threads, and on the end of a process that runs no destructors.
  *
  * vfork cannot have one: its child returns through the hook's frame, and the
  * parent would then return into what the child left there.  clone's child
@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "collect/memory.h"
 #include "collect/sample.h"
 #include "collect/syscall.h"
 #include "runtime/profile.h"
@@ -75,6 +76,7 @@ ISC_HOOK void _exit(int code)
 {
 	isc_blocked_flush();
 	isc_syscall_flush_all();
+	isc_memory_tell(ISC_MEMORY_END);
 	ISC_REAL(_exit)(code);
 	__builtin_unreachable();
 }
@@ -83,6 +85,7 @@ ISC_HOOK void _Exit(int code)
 {
 	isc_blocked_flush();
 	isc_syscall_flush_all();
+	isc_memory_tell(ISC_MEMORY_END);
 	ISC_REAL(_Exit)(code);
 	__builtin_unreachable();
 }

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <sys/prctl.h>
 
+#include "collect/memory.h"
 #include "collect/sample.h"
 #include "runtime/image.h"
 #include "runtime/kernel.h"
@@ -22,6 +23,7 @@ static void confined(void)
 	if (isc_kernel_pid() == isc_image_self.pid) {
 		isc_image_self.flags &= ~ISC_CONTROL_WAITS;
 		isc_sample_give_way();
+		isc_memory_give_way();
 	}
 	errno = error;
 }

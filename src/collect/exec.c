@@ -26,6 +26,7 @@
 
 #include "collect/exec_env.h"
 #include "collect/exec_target.h"
+#include "collect/memory.h"
 #include "collect/sample_signal.h"
 #include "collect/syscall.h"
 #include "runtime/runtime.h"
@@ -116,6 +117,7 @@ static bool plan(isc_exec_env *out, char *const env[], enum wish wish)
 	do { \
 		isc_sample_handed handed_; \
 		int result_; \
+		isc_memory_before_exec(); \
 		isc_syscall_departs(ISC_SYSCALL_##name); \
 		handed_ = isc_sample_signal_hand_over(true); \
 		result_ = (call_ours); \

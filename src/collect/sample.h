@@ -61,6 +61,7 @@ typedef struct isc_sampled {
 	bool lent;   /* its alternate stack is ours */
 	bool paused; /* the program blocks SIGURG itself: no signal of ours is to stay pending */
 	bool holds;  /* the program believes that SIGURG is blocked */
+	bool whole;  /* native frames are wanted where there are none of Python, however they are told elsewhere */
 	bool held;   /* and one has come meanwhile: */
 	siginfo_t held_info;
 	void *(*start)(void *);
@@ -170,6 +171,10 @@ void isc_sample_handle(int number, siginfo_t *info, void *context);
 /* The Python stack of the calling thread, outside of the handler; 0: not known.  With
  * the condition variable of the global lock, also who has that.  Changes errno. */
 uint32_t isc_sample_here(uintptr_t gil_cond, isc_wait *wait);
+
+/* The whole stack of the calling thread, as a sample would have it; caller: where the hook that asks returns to,
+ * which is the newest frame that counts.  0: not known. */
+uint32_t isc_sample_now(uintptr_t caller);
 const isc_python_layout *isc_sample_layout(void);
 
 /* ---- sample_count.c ----------------------------------------------------- */
@@ -223,6 +228,9 @@ uint32_t isc_sample_stack(isc_sampled *t, const isc_python_layout *l, int n, boo
 void isc_sample_native_begin(uint32_t flags);
 void isc_sample_native_python(const isc_python_layout *l);
 void isc_sample_native_forked(void);
+
+/* Is the C stack walked, or only its newest frame told? */
+bool isc_sample_native_all(void);
 
 /* Fills t->merged from the Python frames in t->frames and t->activations and from the C
  * stack; how many frames it has.  Without a context: the Python frames alone. */

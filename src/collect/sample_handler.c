@@ -297,6 +297,75 @@ uint32_t isc_sample_here(uintptr_t gil_cond, isc_wait *wait)
 	return id;
 }
 
+/* The registers here, as a signal would have left them.  In the frame that asks: it must be there while the stack
+ * is walked. */
+#ifdef __x86_64__
+#define REGISTERS_HERE(context) \
+	do { \
+		greg_t r_[8]; \
+		greg_t *g_ = (context)->uc_mcontext.gregs; \
+		__asm__ volatile("leaq 1f(%%rip), %%rax\n1:\tmovq %%rax, 0(%0)\n\tmovq %%rsp, 8(%0)\n\t" \
+				 "movq %%rbp, 16(%0)\n\tmovq %%rbx, 24(%0)\n\tmovq %%r12, 32(%0)\n\t" \
+				 "movq %%r13, 40(%0)\n\tmovq %%r14, 48(%0)\n\tmovq %%r15, 56(%0)" \
+				 : \
+				 : "r"(r_) \
+				 : "rax", "memory"); \
+		g_[REG_RIP] = r_[0]; \
+		g_[REG_RSP] = r_[1]; \
+		g_[REG_RBP] = r_[2]; \
+		g_[REG_RBX] = r_[3]; \
+		g_[REG_R12] = r_[4]; \
+		g_[REG_R13] = r_[5]; \
+		g_[REG_R14] = r_[6]; \
+		g_[REG_R15] = r_[7]; \
+		g_[REG_R10] = 0; \
+	} while (0)
+/* Inside the instruction that calls. */
+#define REGISTERS_AT(context, caller) ((context)->uc_mcontext.gregs[REG_RIP] = (greg_t)((caller) - 1))
+#define REGISTERS_KNOWN true
+#else
+#define REGISTERS_HERE(context) (void)(context)
+#define REGISTERS_AT(context, caller) (void)(caller)
+#define REGISTERS_KNOWN false
+#endif
+
+/* Of the main program or of a library it is linked with; absent elsewhere. */
+extern int Py_BytesMain(int argc, char **argv) __attribute__((weak, visibility("default")));
+
+/* At a call, and not anywhere: a thread without Python is walked whole, as its newest frame alone would be that of
+ * operator new.  Not while an interpreter starts: that is many stacks which nobody asks for. */
+__attribute__((noinline)) uint32_t isc_sample_now(uintptr_t caller)
+{
+	const isc_python_layout *l = isc_sample_layout();
+	isc_sampled *t = isc_sampled_self;
+	uint64_t rest = ~(1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1)), mask;
+	uint32_t flags = 0, id = 0;
+	ucontext_t context;
+	bool careful, whole;
+	int n;
+
+	if (t == NULL || t->busy || !isc_sample_on())
+		return 0;
+	if (syscall(SYS_rt_sigprocmask, SIG_BLOCK, &rest, &mask, sizeof(mask)) != 0)
+		return 0;
+	careful = (mask & ~rest) != 0 || !isc_fault_caught();
+	whole = l != NULL || Py_BytesMain == NULL;
+	t->activations.n = 0;
+	n = l != NULL ? walk(t, l, careful, &flags) : 0;
+	if (n <= 0)
+		t->activations.n = n = 0;
+	REGISTERS_HERE(&context);
+	if (!isc_sample_native_all() && (n > 0 || careful || !whole))
+		REGISTERS_AT(&context, caller);
+	t->whole = whole;
+	n = isc_sample_merge(t, REGISTERS_KNOWN ? &context : NULL, n, careful, &flags);
+	t->whole = false;
+	if (n > 0)
+		id = isc_sample_stack(t, l, n, careful);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
+	return id;
+}
+
 /* ---- for _core --------------------------------------------------------- */
 
 /* Reading outside of the handler, which must not come in between and use the same escape.  Under

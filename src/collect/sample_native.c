@@ -77,6 +77,11 @@ void isc_sample_native_forked(void)
 	}
 }
 
+bool isc_sample_native_all(void)
+{
+	return mode == ISC_CONTROL_NATIVE;
+}
+
 static bool is_eval(uintptr_t ip)
 {
 	return ip - atomic_load_explicit(&eval_first, memory_order_relaxed) <
@@ -160,7 +165,7 @@ static int list_anchors(isc_sampled *t)
 	return n;
 }
 
-static void walk(isc_sampled *t, const void *context, uint32_t *flags)
+static void walk(isc_sampled *t, const void *context, bool whole, uint32_t *flags)
 {
 	isc_unwind_start start = isc_unwind_registers(context);
 	isc_unwind *u = &t->unwind;
@@ -177,11 +182,11 @@ static void walk(isc_sampled *t, const void *context, uint32_t *flags)
 		u->anchor_count = list_anchors(t);
 		if (sigsetjmp(t->fault.escape, 0) == 0) {
 			isc_fault_arm(&t->fault);
-			isc_unwind_walk(u, &start, mode == ISC_CONTROL_NATIVE ? ISC_UNWIND_FRAMES : 1);
+			isc_unwind_walk(u, &start, whole ? ISC_UNWIND_FRAMES : 1);
 			isc_fault_disarm(&t->fault);
 		}
 	}
-	if (mode == ISC_CONTROL_NATIVE && u->end != ISC_UNWIND_BOTTOM)
+	if (whole && u->end != ISC_UNWIND_BOTTOM)
 		*flags |= ISC_SAMPLE_NATIVE_CUT;
 }
 
@@ -306,7 +311,7 @@ int isc_sample_merge(isc_sampled *t, const void *context, int python, bool caref
 {
 	struct merge m = {.t = t};
 	const isc_native_frame *newest = &t->unwind.frame[0];
-	bool all = true;
+	bool all = true, whole = mode == ISC_CONTROL_NATIVE || (t->whole && python == 0);
 
 	t->unwind.n = 0;
 	if (mode == 0 || context == NULL) {
@@ -321,9 +326,9 @@ int isc_sample_merge(isc_sampled *t, const void *context, int python, bool caref
 			(isc_native_frame){start.ip, start.sp, start.sp, 0, isc_unwind_module(&t->unwind, start.ip)};
 		t->unwind.n = 1;
 	} else {
-		walk(t, context, flags);
+		walk(t, context, whole, flags);
 	}
-	if (mode == ISC_CONTROL_NATIVE_LEAF || careful) {
+	if (!whole || careful) {
 		bool inside = t->activations.n > 0 && t->activations.at[0].anchor >= newest->sp &&
 			      t->activations.at[0].anchor < newest->cfa;
 

@@ -12,6 +12,7 @@
 #include <dlfcn.h>
 #include <time.h>
 
+#include "collect/memory.h"
 #include "collect/profile.h"
 #include "runtime/image.h"
 #include "runtime/kernel.h"
@@ -109,6 +110,7 @@ void isc_image_arrived(uint16_t birth)
 	const isc_control *control = isc_rt_control();
 	bool is_hooked;
 
+	isc_memory_arrived(birth);
 	if (birth == ISC_BIRTH_FORK && atomic_load(&users) != 0)
 		forked();
 	if (control == NULL || (control->flags & ISC_CONTROL_SAMPLE) == 0 || control->rate_hz == 0 ||

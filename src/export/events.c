@@ -3,6 +3,7 @@
  * one on each line, calls when they end and everything else when it happens.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "export/json_text.h"
 #include "export/sink.h"
@@ -195,27 +196,63 @@ static void add_frame(isc_buffer *out, const isc_frame *frame, uint32_t line, bo
 	isc_buffer_text(out, more ? "}," : "}");
 }
 
+/* Newest first; how many. */
+static size_t frames_of(const isc_sink *self, uint32_t process, uint32_t id, isc_frame *frames)
+{
+	size_t n = 0;
+
+	while (n < ISC_STACK_FRAMES_MAX && isc_trace_frame(self->trace, process, id, &frames[n]))
+		id = frames[n++].parent;
+	return n;
+}
+
+static void add_stack(isc_buffer *out, const isc_sink *self, uint32_t process, const isc_frame *frames, size_t n)
+{
+	uint64_t searched = 0;
+
+	isc_buffer_text(out, ",\"stack\":[");
+	for (size_t i = n; i > 0; i--)
+		add_frame(out, &frames[i - 1], isc_trace_frame_line(self->trace, process, &frames[i - 1], &searched),
+			  i > 1);
+}
+
+static void memory(isc_sink *self, const isc_export_memory *m)
+{
+	isc_frame frames[ISC_STACK_FRAMES_MAX];
+	isc_frame_text name = {m->call, (uint32_t)strlen(m->call)};
+	size_t n = frames_of(self, m->on->process, m->stack, frames);
+	isc_buffer *out = head((events *)self, m->alloc ? "memory_alloc" : "memory_free", &name, m->time_ns, m->time_ns,
+			       m->on, m->cpu, m->task);
+
+	add_count(out, ",\"address\":", m->address);
+	add_count(out, ",\"bytes\":", m->bytes);
+	if (m->node != ISC_NODE_UNKNOWN)
+		add_count(out, ",\"numa_node\":", m->node);
+	else
+		isc_buffer_text(out, ",\"numa_node\":null");
+	add_stack(out, self, m->on->process, frames, n);
+	isc_buffer_text(out, "],\"weight\":");
+	isc_json_real(out, (double)m->bytes * m->times);
+	isc_buffer_text(out, ",\"metadata\":{\"count\":");
+	isc_json_real(out, m->times);
+	isc_buffer_text(out, "}}");
+}
+
 static void sample(isc_sink *self, const isc_export_sample *s)
 {
 	events *e = (events *)self;
 	isc_frame frames[ISC_STACK_FRAMES_MAX];
 	isc_frame_text name = {"?", 1};
-	uint64_t searched = 0;
-	uint32_t id = s->stack;
 	isc_buffer *out;
-	size_t n = 0;
+	size_t n;
 
 	if (s->wait_ns > 0)
 		return;
-	while (n < ISC_STACK_FRAMES_MAX && isc_trace_frame(self->trace, s->on->process, id, &frames[n]))
-		id = frames[n++].parent;
+	n = frames_of(self, s->on->process, s->stack, frames);
 	if (n > 0)
 		name = frames[0].name;
 	out = head(e, "cpu_sample", &name, s->time_ns, s->time_ns, s->on, s->cpu, s->task);
-	isc_buffer_text(out, ",\"stack\":[");
-	for (size_t i = n; i > 0; i--)
-		add_frame(out, &frames[i - 1],
-			  isc_trace_frame_line(self->trace, s->on->process, &frames[i - 1], &searched), i > 1);
+	add_stack(out, self, s->on->process, frames, n);
 	isc_buffer_format(out, "],\"state\":%s,\"instructions\":null,\"metadata\":{\"steps\":%u,\"cpu_ns\":%llu}}",
 			  n > 0 ? kind_of(&frames[0]) : "null", s->steps, (unsigned long long)s->cpu_ns);
 }
@@ -274,4 +311,4 @@ static void end(isc_sink *self, const isc_export_result *result)
 }
 
 const isc_sink_class isc_sink_events = {
-	.begin = begin, .close = close_slice, .mark = mark, .sample = sample, .gpu = gpu, .end = end};
+	.begin = begin, .close = close_slice, .mark = mark, .sample = sample, .gpu = gpu, .memory = memory, .end = end};

@@ -88,16 +88,32 @@ void isc_paths_close(isc_paths *p, const isc_slice *s)
 	*at = p->node[*at - 1].parent;
 }
 
-void isc_paths_sample(isc_paths *p, const isc_export_sample *s)
+static isc_path_row *row_of_stack(isc_paths *p, const isc_export_thread *on, uint32_t stack, const char *state)
 {
 	size_t numbers[ISC_STACK_FRAMES_MAX], node = 0;
-	size_t n = isc_frames_stack(&p->frames, s->on->process, s->stack, numbers, ISC_STACK_FRAMES_MAX);
-	isc_path_row *row;
+	size_t n = isc_frames_stack(&p->frames, on->process, stack, numbers, ISC_STACK_FRAMES_MAX);
 
 	p->failed |= p->frames.failed;
 	for (size_t i = n; i > 0 && !p->failed; i--)
 		node = step(p, node, numbers[i - 1]);
-	row = p->failed ? NULL : row_of(p, node, s->on, s->state);
+	return p->failed ? NULL : row_of(p, node, on, state);
+}
+
+void isc_paths_memory(isc_paths *p, const isc_export_memory *m)
+{
+	isc_path_row *row = m->alloc ? row_of_stack(p, m->on, m->stack, "allocated") : NULL;
+
+	if (row == NULL)
+		return;
+	p->memory = true;
+	row->allocations += m->times;
+	row->allocated += m->times * (double)m->bytes;
+}
+
+void isc_paths_sample(isc_paths *p, const isc_export_sample *s)
+{
+	isc_path_row *row = row_of_stack(p, s->on, s->stack, s->state);
+
 	if (row == NULL)
 		return;
 	p->sampled |= s->wait_ns == 0;

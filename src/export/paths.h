@@ -20,7 +20,8 @@ typedef struct isc_path_row {
 	uint64_t samples, cpu_ns, wall_ns; /* from samples and waits */
 	uint64_t self_ns;		   /* from calls */
 	uint64_t calls;
-	size_t next; /* at the same place: row + 1 */
+	double allocations, allocated; /* from memory that was taken: how many, and bytes */
+	size_t next;		       /* at the same place: row + 1 */
 } isc_path_row;
 
 typedef struct isc_paths {
@@ -34,6 +35,7 @@ typedef struct isc_paths {
 	isc_hashmap by_lane;  /* thread and stream -> open node + 1 */
 	bool apart;	      /* threads and states are */
 	bool sampled;	      /* there is at least one sample */
+	bool memory;	      /* some memory was taken */
 	bool failed;
 } isc_paths;
 
@@ -43,6 +45,7 @@ void isc_paths_fini(isc_paths *p);
 void isc_paths_open(isc_paths *p, const isc_slice *s);
 void isc_paths_close(isc_paths *p, const isc_slice *s);
 void isc_paths_sample(isc_paths *p, const isc_export_sample *s);
+void isc_paths_memory(isc_paths *p, const isc_export_memory *m);
 
 /* Frames of a node, newest first; how many. */
 size_t isc_paths_frames(const isc_paths *p, size_t node, size_t *frames, size_t most);

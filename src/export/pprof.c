@@ -2,8 +2,8 @@
  * pprof.c - profile.proto, gzipped: what `go tool pprof` and its many relatives read.
  *
  * With samples: how many, the CPU time that they stand for, and wall time, which
- * adds the waits.  Without: calls and the own time of functions, traced.  Thread and
- * state are labels.
+ * adds the waits.  Without: calls and the own time of functions, traced.  Where memory was
+ * recorded, how many allocations and bytes besides.  Thread and state are labels.
  */
 #include <stdlib.h>
 #include <zlib.h>
@@ -13,7 +13,7 @@
 #include "export/wire.h"
 
 enum { SAMPLE_TYPE = 1, SAMPLE = 2, MAPPING = 3, LOCATION = 4, FUNCTION = 5, STRINGS = 6 };
-enum { TIME_NANOS = 9, DURATION_NANOS = 10, COMMENT = 13 };
+enum { TIME_NANOS = 9, DURATION_NANOS = 10, COMMENT = 13, DEFAULT_TYPE = 14 };
 
 #define DEPTH_MAX 4096u
 
@@ -65,6 +65,11 @@ static void sample(isc_sink *self, const isc_export_sample *s)
 
 	p->last_ns = s->time_ns > p->last_ns ? s->time_ns : p->last_ns;
 	isc_paths_sample(&p->paths, s);
+}
+
+static void memory(isc_sink *self, const isc_export_memory *m)
+{
+	isc_paths_memory(&((pprof *)self)->paths, m);
 }
 
 /* ---- the string table ----------------------------------------------------- */
@@ -144,15 +149,19 @@ static void add_label(pprof *p, const char *key, const isc_frame_text *text, uin
 static void add_row(pprof *p, const isc_path_row *row)
 {
 	size_t frames[DEPTH_MAX], n = isc_paths_frames(&p->paths, row->node, frames, DEPTH_MAX);
-	uint64_t values[3] = {row->samples, row->cpu_ns, row->wall_ns};
+	uint64_t values[5] = {row->samples, row->cpu_ns, row->wall_ns};
 	isc_frame_text state = {row->state, (uint32_t)strlen(row->state)};
 	size_t count = p->paths.sampled ? 3 : 2;
 
 	if (!p->paths.sampled) {
 		values[0] = row->calls;
 		values[1] = row->self_ns;
-	} else if (row->wall_ns == 0) {
+	} else if (row->wall_ns == 0 && row->allocations <= 0) {
 		return; /* by its calls alone: samples tell of that time */
+	}
+	if (p->paths.memory) {
+		values[count++] = (uint64_t)(row->allocations + 0.5);
+		values[count++] = (uint64_t)(row->allocated + 0.5);
 	}
 	isc_buffer_clear(&p->inner);
 	for (size_t i = 0; i < n; i++)
@@ -276,6 +285,10 @@ static void write_profile(pprof *p)
 		add_type(p, "calls", "count");
 		add_type(p, "wall", "nanoseconds");
 	}
+	if (p->paths.memory) {
+		add_type(p, "alloc_objects", "count");
+		add_type(p, "alloc_space", "bytes");
+	}
 	for (size_t i = 0; i < p->paths.row_count; i++, zip_some(p))
 		add_row(p, &p->paths.row[i]);
 	add_mappings(p);
@@ -284,6 +297,8 @@ static void write_profile(pprof *p)
 	isc_wire_number(&p->profile, TIME_NANOS, isc_trace_header(p->sink.trace)->start_unix_ns);
 	isc_wire_number(&p->profile, DURATION_NANOS, p->last_ns);
 	isc_wire_number(&p->profile, COMMENT, words(p, ISC_EXPORT_MARK));
+	/* Of several a reader takes the last, and that would be memory. */
+	isc_wire_number(&p->profile, DEFAULT_TYPE, words(p, "wall"));
 	for (size_t i = 0; i < p->string_count; i++, zip_some(p))
 		isc_wire_bytes(&p->profile, STRINGS, p->string_bytes.data + p->string[i].from, p->string[i].len);
 	zip(p, Z_FINISH);
@@ -315,4 +330,4 @@ static void end(isc_sink *self, const isc_export_result *result)
 }
 
 const isc_sink_class isc_sink_pprof = {
-	.begin = begin, .open = open_slice, .close = close_slice, .sample = sample, .end = end};
+	.begin = begin, .open = open_slice, .close = close_slice, .sample = sample, .memory = memory, .end = end};

@@ -88,6 +88,20 @@ typedef struct isc_export_gpu {
 	isc_frame_text name;
 } isc_export_gpu;
 
+/* Memory that was taken or given back: one of many. */
+typedef struct isc_export_memory {
+	const isc_export_thread *on;
+	uint64_t time_ns;
+	uint64_t address, bytes;
+	double times;	/* allocations that it stands for */
+	uint32_t node;	/* ISC_NODE_UNKNOWN: not known */
+	uint32_t stack; /* that took it; 0: not known */
+	uint32_t task;
+	uint16_t cpu;
+	bool alloc;
+	const char *call; /* "malloc" */
+} isc_export_memory;
+
 typedef struct isc_export_out {
 	isc_export_write_fn write;
 	void *self;
@@ -114,6 +128,7 @@ typedef struct isc_sink_class {
 	void (*mark)(isc_sink *self, const isc_mark *m);
 	void (*sample)(isc_sink *self, const isc_export_sample *s);
 	void (*gpu)(isc_sink *self, const isc_export_gpu *g);
+	void (*memory)(isc_sink *self, const isc_export_memory *m);
 	void (*end)(isc_sink *self, const isc_export_result *result);
 } isc_sink_class;
 

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "export/scopes.h"
 #include "trace/kinds.h"
+#include "trace/memory.h"
 
 #define DEPTH_MAX 65536u
 #define PROGRESS_EVERY 65536u
@@ -262,6 +263,28 @@ static void sampled(stream *s, lane *l, const isc_event *ev)
 		s->sink->sample(s->self, &sample);
 }
 
+static void of_memory(stream *s, lane *l, const isc_event *ev)
+{
+	isc_export_memory m = {.on = l->on,
+			       .time_ns = since_start(s, ev->time_ns),
+			       .stack = ev->id,
+			       .task = l->task,
+			       .cpu = l->cpu,
+			       .alloc = ev->kind == ISC_KIND_MEMORY_ALLOC,
+			       .call = isc_memory_name(ev->arg)};
+	isc_memory body;
+
+	if (ev->extra_len < sizeof(body) || m.call == NULL || s->sink->memory == NULL)
+		return;
+	memcpy(&body, ev->extra, sizeof(body));
+	m.address = body.address;
+	m.bytes = body.bytes;
+	m.node = body.node;
+	m.times = isc_trace_memory_times(&body);
+	s->result->samples++;
+	s->sink->memory(s->self, &m);
+}
+
 /* ---- GPUs --------------------------------------------------------------- */
 
 /* Whatever lies in a stretch that is exported is told, by its own times: work is told of long after it. */
@@ -423,6 +446,11 @@ static void feed(stream *s, const isc_event *ev)
 	case ISC_KIND_GC:
 		if (inside)
 			collected(s, l, ev);
+		break;
+	case ISC_KIND_MEMORY_ALLOC:
+	case ISC_KIND_MEMORY_FREE:
+		if (inside)
+			of_memory(s, l, ev);
 		break;
 	case ISC_KIND_GPU_CALL:
 	case ISC_KIND_GPU_WORK:

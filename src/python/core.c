@@ -18,9 +18,39 @@
 
 #include <string.h>
 
+#pragma weak isc_rt_memory_leaving
+
 static bool fits(void)
 {
 	return isc_rt_abi() == ISC_RT_ABI;
+}
+
+static PyObject *leaving(PyObject *self, PyObject *unused)
+{
+	(void)self;
+	(void)unused;
+	isc_rt_memory_leaving();
+	Py_RETURN_NONE;
+}
+
+/* Told before the interpreter takes its modules apart, behind what the program asks to be called then: its
+ * callbacks come in the order of the last first.  The program sees no module that it did not import. */
+static void watch_leaving(void)
+{
+	static PyMethodDef method = {"leaving", leaving, METH_NOARGS, NULL};
+	PyObject *modules = PyImport_GetModuleDict(), *atexit, *callback, *result;
+	bool there = modules != NULL && PyDict_GetItemString(modules, "atexit") != NULL;
+
+	atexit = PyImport_ImportModule("atexit");
+	callback = atexit != NULL ? PyCFunction_New(&method, NULL) : NULL;
+	result = callback != NULL ? PyObject_CallMethod(atexit, "register", "O", callback) : NULL;
+	if (!there && atexit != NULL && PyDict_DelItemString(modules, "atexit") < 0)
+		PyErr_Clear();
+	if (result == NULL)
+		PyErr_Clear();
+	Py_XDECREF(result);
+	Py_XDECREF(callback);
+	Py_XDECREF(atexit);
 }
 
 static PyObject *core_attach(PyObject *module, PyObject *folder)
@@ -41,6 +71,8 @@ static PyObject *core_attach(PyObject *module, PyObject *folder)
 			isc_calls_begin(module);
 			if ((isc_rt_control()->flags & ISC_CONTROL_CALLS) != 0)
 				isc_collection_begin();
+			if ((isc_rt_control()->flags & ISC_CONTROL_MEMORY) != 0)
+				watch_leaving();
 			isc_range_begin();
 		}
 	}

@@ -9,6 +9,7 @@
 
 #include "report/gpu_json.h"
 #include "report/json_tree.h"
+#include "report/memory_json.h"
 #include "report/scope_json.h"
 #include "report/syscall_words.h"
 #include "report/usage_words.h"
@@ -278,20 +279,22 @@ static void put_samples(struct json *j, val *root, const isc_analysis *a)
 	put_us(j, o, "other_lines_us", s->other_lines_us);
 }
 
-/* Faults are counted; what else there is to know of memory nobody tells yet. */
 static void put_memory(struct json *j, val *root, const isc_analysis *a)
 {
+	bool faults = a->minor_faults >= 0 && a->major_faults >= 0;
 	val *o;
 
-	if (a->minor_faults < 0 || a->major_faults < 0) {
+	if (!faults && !a->memory.recorded) {
 		put_null(j, root, "memory");
 		return;
 	}
 	o = object_in(j, root, "memory");
 	isc_usage_json(j, o, a);
-	list_in(j, o, "sites");
-	put_count(j, o, "minor_faults", (uint64_t)a->minor_faults);
-	put_count(j, o, "major_faults", (uint64_t)a->major_faults);
+	isc_memory_json(j, o, a);
+	put(j, o, "minor_faults",
+	    faults ? yyjson_mut_uint(j->doc, (uint64_t)a->minor_faults) : yyjson_mut_null(j->doc));
+	put(j, o, "major_faults",
+	    faults ? yyjson_mut_uint(j->doc, (uint64_t)a->major_faults) : yyjson_mut_null(j->doc));
 }
 
 static void put_threads(struct json *j, val *root, const isc_analysis *a)

@@ -12,6 +12,7 @@
 #include "report/gpu_words.h"
 #include "report/grid.h"
 #include "report/hot_spots.h"
+#include "report/memory_words.h"
 #include "report/minor.h"
 #include "report/scope_words.h"
 #include "report/syscall_words.h"
@@ -563,6 +564,7 @@ void isc_markdown_write(const isc_analysis *a, isc_buffer *out)
 	isc_syscall_markdown(a, out);
 	write_threads(a, out);
 	write_processes(a, out);
+	isc_memory_words_markdown(a, out);
 	write_marks(a, out);
 	write_counters(a, out);
 	write_overhead(a, out);

@@ -184,11 +184,18 @@ static void add_tables(isc_buffer *out, yyjson_val *report)
 						{">time", "wall_us", TIME},	 {">on CPU", "on_cpu_us", TIME},
 						{">GIL wait", "gil_wait", TIME}, {">run queue", "run_queue", TIME}};
 
+	static const struct column memory[] = {{"taken at", "where", NAME},
+					       {">bytes", "bytes", COUNT},
+					       {">allocations", "count", COUNT},
+					       {">at the peak", "peak_bytes", COUNT},
+					       {">at the end", "live_bytes", COUNT}};
+
 	TABLE(out, "GPUs", yyjson_obj_get(report, "gpus"), gpus);
 	TABLE(out, "Scopes", yyjson_obj_get(report, "scopes"), scopes);
 	TABLE(out, "Functions", yyjson_obj_get(report, "functions"), functions);
 	TABLE(out, "Kernels", yyjson_obj_get(report, "kernels"), kernels);
 	TABLE(out, "Threads", yyjson_obj_get(report, "threads"), threads);
+	TABLE(out, "Memory", yyjson_obj_get(yyjson_obj_get(report, "memory"), "sites"), memory);
 }
 
 static void add_doubts(isc_buffer *out, yyjson_val *report)

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "report/gpu_words.h"
+#include "report/memory_words.h"
 #include "report/report.h"
 #include "report/scope_words.h"
 #include "report/verdict_words.h"
@@ -219,6 +220,7 @@ isc_status isc_report_summary(const isc_analysis *a, const char *report, const c
 	else
 		write_functions(a, out);
 	isc_scope_words_summary(a, PREFIX, out);
+	isc_memory_words_summary(a, PREFIX, out);
 	write_events(a, out);
 	write_warnings(a, out);
 	if (report != NULL) {

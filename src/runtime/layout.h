@@ -21,7 +21,7 @@
 
 /* Raised with every change of this file, of record.h or of an exported
  * function: parts of two installs that meet in one program stay inert. */
-#define ISC_RT_ABI 16u
+#define ISC_RT_ABI 17u
 
 #define ISC_SESSION_VARIABLE "INFERSCOPE_SESSION" /* the session folder's path */
 
@@ -56,7 +56,8 @@ enum isc_control_flag {
 	ISC_CONTROL_NATIVE = 1u << 12,	     /* with all their native frames */
 	ISC_CONTROL_NATIVE_LEAF = 1u << 13,  /* with the newest frame alone, where that is a native one */
 	ISC_CONTROL_GPU = 1u << 14,	     /* work of GPUs and the calls that ask for it */
-	ISC_CONTROL_SYSCALL_ARGS = 1u << 15  /* with slow system calls, which file or address they were about */
+	ISC_CONTROL_SYSCALL_ARGS = 1u << 15, /* with slow system calls, which file or address they were about */
+	ISC_CONTROL_MEMORY = 1u << 16	     /* who takes memory */
 };
 
 enum isc_clock_source {
@@ -112,8 +113,8 @@ typedef struct isc_control {
 	_Atomic uint32_t forget;      /* 1: with the next flush old events may go, if there is no window; processes */
 	_Atomic uint32_t forgotten;   /* times that they went; recorder, before flush_done */
 	uint32_t rate_hz;	      /* 100: samples per second of CPU time; recorder, before publishing */
-	uint32_t count_type; /* of perf: what stands for instructions and cycles; recorder, before publishing */
-	uint32_t pad1;
+	uint32_t count_type;	  /* of perf: what stands for instructions and cycles; recorder, before publishing */
+	uint32_t memory_mean;	  /* bytes, on average, between those that are looked at; recorder, before publishing */
 	uint64_t count_config[2]; /* 112 */
 	/* A line of its own: every new process adds to it. */
 	_Atomic uint64_t roster_tail;	/* 128: entries taken; processes, fetch_add */

@@ -59,6 +59,9 @@ ISC_API int isc_rt_python_walk(const struct isc_python_layout *layout, struct is
 /* The qualified name of a code object, read as samples do; its length, or -1. */
 ISC_API int isc_rt_python_name(const struct isc_python_layout *layout, const void *code, char *to, int room);
 
+/* The interpreter is about to clean up: memory that is freed from now on was in use to the end. */
+ISC_API void isc_rt_memory_leaving(void);
+
 /* Time now, in the session's ticks. */
 ISC_API uint64_t isc_rt_ticks(void);
 

@@ -78,6 +78,7 @@ static bool make_control(isc_folder *f, int dir, const isc_folder_options *optio
 	c->clock_source = options->clock_source;
 	c->budget_pct = options->budget_pct;
 	c->rate_hz = options->rate_hz;
+	c->memory_mean = options->memory_mean;
 	c->count_type = options->count_type;
 	memcpy(c->count_config, options->count_config, sizeof(c->count_config));
 	c->first_blocks = FIRST_BLOCKS;

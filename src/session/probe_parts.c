@@ -55,7 +55,7 @@ static const struct collector {
 	{"scopes, marks and counters", true},
 	{"context switches", true},
 	{"stack samples", true},
-	{"allocations", false},
+	{"allocations", true},
 	{"system calls", false},
 	{"waits", true},
 	{"garbage collection", true},

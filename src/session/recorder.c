@@ -116,6 +116,8 @@ static uint32_t flags_of(const isc_settings *s, bool agent, bool scratch)
 		flags |= ISC_CONTROL_C_CALLS;
 	if (agent && s->syscalls)
 		flags |= ISC_CONTROL_WAITS;
+	if (agent && s->memory)
+		flags |= ISC_CONTROL_MEMORY;
 	if (agent && s->syscalls && s->syscall_args)
 		flags |= ISC_CONTROL_SYSCALL_ARGS;
 	if (s->gpu)
@@ -171,6 +173,7 @@ isc_status isc_recorder_new(const isc_recorder_options *options, isc_recorder **
 	folder.flags = flags_of(s, options->agent, options->scratch);
 	folder.budget_pct = (float)(s->budget_pct > 0 ? s->budget_pct * BUDGET_SHARE : s->budget_pct);
 	folder.rate_hz = s->rate_hz;
+	folder.memory_mean = s->memory_sample_kb * 1024;
 	if (s->sample && isc_counters_find(&r->counters, &r->counters_refused) == ISC_OK) {
 		folder.flags |= ISC_CONTROL_COUNTS;
 		folder.count_type = r->counters.type;

@@ -44,7 +44,7 @@ typedef struct isc_origin {
 } isc_origin;
 
 /* Rows of the table in settings_table.c. */
-#define ISC_SETTINGS_COUNT 29
+#define ISC_SETTINGS_COUNT 30
 
 typedef struct isc_settings {
 	isc_setting_list reports; /* paths; default report.md */
@@ -67,6 +67,7 @@ typedef struct isc_settings {
 	bool python_calls; /* false: --no-python */
 	bool sample;
 	bool memory;
+	uint32_t memory_sample_kb;
 	bool syscalls;
 	bool syscall_args;
 	bool gpu;

@@ -57,6 +57,8 @@ const isc_setting isc_settings_table[ISC_SETTINGS_COUNT] = {
 	 "true", NULL, "take no stack samples"},
 	{"memory", NULL, "no-memory", NULL, ISC_SETTING_BOOL, 0, AT(memory), 0, 0, NULL,
 	 "true", NULL, "do not watch allocations"},
+	{"memory_sample_kb", "memory-sample-kb", NULL, NULL, ISC_SETTING_COUNT, 0, AT(memory_sample_kb), 1, 1048576, NULL,
+	 "512", "N", "record an allocation every so many KiB, on average"},
 	{"syscalls", NULL, "no-syscalls", NULL, ISC_SETTING_BOOL, 0, AT(syscalls), 0, 0, NULL,
 	 "true", NULL, "do not time locks, reads, writes and sleeps, nor count system calls"},
 	{"syscall_args", "syscall-args", NULL, NULL, ISC_SETTING_BOOL, 0, AT(syscall_args), 0, 0, NULL,

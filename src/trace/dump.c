@@ -186,6 +186,10 @@ static void add_id(struct dump *d, const isc_event *ev)
 	case ISC_KIND_WAIT_EXIT:
 	case ISC_KIND_WAIT_BRIEF:
 	case ISC_KIND_GC:
+	case ISC_KIND_MEMORY_ALLOC:
+	case ISC_KIND_MEMORY_FREE:
+	case ISC_KIND_MEMORY_TOTAL:
+	case ISC_KIND_MEMORY_SOURCE:
 	case ISC_KIND_SYSCALLS:
 	case ISC_KIND_SYSCALL:
 	case ISC_KIND_SYSCALL_ERRORS:
@@ -288,6 +292,11 @@ static bool is_wait(unsigned kind)
 	return kind >= ISC_KIND_WAIT_ENTER && kind <= ISC_KIND_WAIT_BRIEF;
 }
 
+static bool is_memory(unsigned kind)
+{
+	return kind >= ISC_KIND_MEMORY_ALLOC && kind <= ISC_KIND_MEMORY_SOURCE;
+}
+
 static bool is_gpu(unsigned kind)
 {
 	return kind >= ISC_KIND_GPU_CALL && kind <= ISC_KIND_GPU_SOURCE;
@@ -310,6 +319,10 @@ static void add_extra(struct dump *d, const isc_event *ev)
 	}
 	if (ev->kind >= ISC_KIND_WAIT_ENTER && ev->kind <= ISC_KIND_GC) {
 		isc_dump_wait(d, ev);
+		return;
+	}
+	if (is_memory(ev->kind)) {
+		isc_dump_memory(d, ev);
 		return;
 	}
 	if (ev->kind >= ISC_KIND_SYSCALLS && ev->kind <= ISC_KIND_SYSCALL_ERRORS) {
@@ -348,7 +361,8 @@ static void dump_event(struct dump *d, const isc_event *ev)
 			  ev->number);
 	add_kind(d, ev->kind);
 	add_id(d, ev);
-	if ((ev->arg != 0 && !is_wait(ev->kind) && !is_gpu(ev->kind)) || ev->kind == ISC_KIND_CPU)
+	if ((ev->arg != 0 && !is_wait(ev->kind) && !is_memory(ev->kind) && !is_gpu(ev->kind)) ||
+	    ev->kind == ISC_KIND_CPU)
 		isc_buffer_format(&d->line, " arg %u", ev->arg);
 	add_extra(d, ev);
 	isc_dump_finish(d);

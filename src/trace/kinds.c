@@ -30,6 +30,10 @@ const char *isc_kind_name(unsigned kind)
 					    [ISC_KIND_WAIT_EXIT] = "wait_exit",
 					    [ISC_KIND_WAIT_BRIEF] = "wait_brief",
 					    [ISC_KIND_GC] = "gc",
+					    [ISC_KIND_MEMORY_ALLOC] = "memory_alloc",
+					    [ISC_KIND_MEMORY_FREE] = "memory_free",
+					    [ISC_KIND_MEMORY_TOTAL] = "memory_total",
+					    [ISC_KIND_MEMORY_SOURCE] = "memory_source",
 					    [ISC_KIND_SYSCALLS] = "syscalls",
 					    [ISC_KIND_SYSCALL] = "syscall",
 					    [ISC_KIND_SYSCALL_ERRORS] = "syscall_errors",
@@ -39,6 +43,15 @@ const char *isc_kind_name(unsigned kind)
 					    [ISC_KIND_GPU_SOURCE] = "gpu_source"};
 
 	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : NULL;
+}
+
+const char *isc_memory_name(unsigned call)
+{
+	static const char *const names[] = {[ISC_MEMORY_MALLOC] = "malloc",   [ISC_MEMORY_CALLOC] = "calloc",
+					    [ISC_MEMORY_REALLOC] = "realloc", [ISC_MEMORY_ALIGNED] = "aligned",
+					    [ISC_MEMORY_MMAP] = "mmap",	      [ISC_MEMORY_MREMAP] = "mremap"};
+
+	return call < sizeof(names) / sizeof(names[0]) ? names[call] : NULL;
 }
 
 const char *isc_wait_name(unsigned call)

@@ -8,5 +8,6 @@
 const char *isc_kind_name(unsigned kind);
 const char *isc_wait_name(unsigned call);    /* enum isc_wait_call */
 const char *isc_syscall_name(unsigned call); /* enum isc_syscall */
+const char *isc_memory_name(unsigned call);  /* enum isc_memory_call */
 
 #endif

@@ -1,4 +1,4 @@
-"""Counting what a program made itself, beside the samples, waits and system calls that are recorded of all."""
+"""Counting what a program made itself, beside the samples, waits, memory and system calls that are recorded of all."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 # For tests of exact counts, of losses and of sizes.  What they measure is not what a sampler adds to it; that a
 # program comes to no harm is tested with everything on.
-QUIET = ("--no-sample", "--no-syscalls")
+QUIET = ("--no-sample", "--no-syscalls", "--no-memory")
 
-BESIDE = re.compile(r"^[+-]\S+ p\d+ t\d+ (?:nested )?#\d+ (?:sample|wait|syscall)")
+BESIDE = re.compile(r"^[+-]\S+ p\d+ t\d+ (?:nested )?#\d+ (?:sample|wait|memory|syscall)")
 
 
 def beside(dump: Iterable[str]) -> int:
-    """How many of the events in this dump are samples, waits and system calls."""
+    """How many of the events in this dump are samples, waits, memory and system calls."""
     return sum(BESIDE.match(line) is not None for line in dump)

@@ -51,7 +51,7 @@ def state_of(pid: int) -> str:
 
 
 def test_marks_and_scopes_of_all_threads_are_stored_exactly(inferscope, target) -> None:
-    run = inferscope("run", "--no-syscalls", "--", target("marks.c"), "1000", "4")
+    run = inferscope("run", "--no-syscalls", "--no-memory", "--", target("marks.c"), "1000", "4")
     report = run.report
     assert run.returncode == 0
     assert report.overhead.events + report.overhead.lost == int(run.stdout)
@@ -66,6 +66,7 @@ def test_a_storm_is_accounted_for_to_the_last_event(inferscope, target, count) -
         "run",
         "--no-sample",
         "--no-syscalls",
+        "--no-memory",
         "--trace-size-mb",
         "8",
         "--",
@@ -149,7 +150,9 @@ def child_of(pid: int) -> int:
 
 def test_a_killed_recorder_leaves_the_program_running_and_the_session_to_salvage(inferscope, target) -> None:
     """H6, and what comes after: the next command reads the rest."""
-    running = inferscope.start("run", "--no-sample", "--no-syscalls", "--", target("marks.c"), "400", "1", "1000")
+    running = inferscope.start(
+        "run", "--no-sample", "--no-syscalls", "--no-memory", "--", target("marks.c"), "400", "1", "1000"
+    )
     pid = until(lambda: child_of(running.pid), what="the program")
     time.sleep(0.1)
     running.kill()
@@ -197,7 +200,7 @@ def test_s4_a_full_shared_memory_falls_back_and_says_so(inferscope, target, tmp_
     if subprocess.run(["unshare", "-m", "true"], stderr=subprocess.DEVNULL).returncode:
         pytest.skip("needs the right to make a mount namespace")
     script = (
-        f"mount -t tmpfs -o size=1m none /dev/shm && exec {inferscope.path} run --no-sample --no-syscalls "
+        f"mount -t tmpfs -o size=1m none /dev/shm && exec {inferscope.path} run --no-sample --no-syscalls --no-memory "
         f"--trace {tmp_path}/t.isc --report {tmp_path}/r.json -- {target('marks.c')} 1000"
     )
     done = subprocess.run(
@@ -326,7 +329,16 @@ def test_a_thread_is_called_what_it_calls_itself(inferscope, tmp_path) -> None:
 def test_a_salvaged_session_counts_what_its_dead_recorder_had_lost(inferscope, target) -> None:
     """Produced = stored + lost over two recorders, too."""
     running = inferscope.start(
-        "run", "--no-sample", "--no-syscalls", "--trace-size-mb", "1", "--", target("marks.c"), "5000000", "2"
+        "run",
+        "--no-sample",
+        "--no-syscalls",
+        "--no-memory",
+        "--trace-size-mb",
+        "1",
+        "--",
+        target("marks.c"),
+        "5000000",
+        "2",
     )
     pid = until(lambda: child_of(running.pid), what="the program")
     time.sleep(0.1)
@@ -369,6 +381,7 @@ def test_thousands_of_threads_are_accounted_for_in_a_small_trace(inferscope, tar
         "run",
         "--no-sample",
         "--no-syscalls",
+        "--no-memory",
         "--trace-size-mb",
         "4",
         "--",

@@ -9,6 +9,7 @@
 #include "trace/kinds.h"
 #include "trace/writer.h"
 #include "trace_gpu_words.h"
+#include "trace_memory_words.h"
 #include "trace_repeat.h"
 #include "trace_syscall_words.h"
 #include "trace_words.h"
@@ -379,6 +380,10 @@ static isc_status add_event(struct maker *m, uint32_t thread, uint64_t time_ns, 
 	} else if (kind >= ISC_KIND_WAIT_ENTER && kind <= ISC_KIND_GC) {
 		st = fill_wait(m, t->process, slot);
 		run.slots = kind == ISC_KIND_WAIT_ENTER ? 1 : 2;
+	} else if (kind >= ISC_KIND_MEMORY_ALLOC && kind <= ISC_KIND_MEMORY_SOURCE) {
+		run.slots = memory_words(&(struct gpu_maker){m, t->process, define_of_gpu, frame_of_gpu, START_NS},
+					 m->word, m->words, slot);
+		st = run.slots == 0 ? bad(m, "a record of memory?") : ISC_OK;
 	} else if (kind >= ISC_KIND_SYSCALLS && kind <= ISC_KIND_SYSCALL_ERRORS) {
 		run.slots = syscall_words(&(struct gpu_maker){m, t->process, define_of_gpu, frame_of_gpu, START_NS},
 					  m->word, m->words, slot);

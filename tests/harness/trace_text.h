@@ -29,6 +29,7 @@
  *	t1 5ms sample 1 5ms flags=8	without a stack; enum isc_sample_flag
  *	t1 9ms syscalls read 2ms 100		and other records of system calls: trace_syscall_words.h
  *	t1 3ms gpu_call launch clEnqueue 1ms 1.2ms 7	and other records of GPUs: trace_gpu_words.h
+ *	t1 3ms memory_alloc malloc 7 40000 0	and other records of memory: trace_memory_words.h
  *	t1 lose 5			five events that never arrived
  *	t1 100us in			switches: in, out, preempt, fault
  *	gap_begin 2ms

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <malloc.h>
 #include <setjmp.h>
+#include <stdatomic.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -14,8 +15,79 @@
 #include <cmocka.h>
 
 #include "collect/alloc.h"
+#include "collect/memory.h"
 
 void *isc_hook_real[ISC_HOOK_COUNT];
+
+/* What is done with allocations that are looked at is another's test; here they are only told apart. */
+__thread isc_memory_thread *isc_memory_self;
+_Atomic bool isc_memory_on;
+static isc_memory_set set;
+static unsigned took, gone;
+static bool due_now;
+
+bool isc_memory_due(size_t size)
+{
+	isc_memory_self->calls++;
+	isc_memory_self->drawn += size;
+	return due_now;
+}
+
+void isc_memory_took(void *p, size_t size, enum isc_memory_call call, const void *caller)
+{
+	isc_memory_item item = {.bytes = size, .call = call};
+
+	assert_non_null(caller);
+	if (p != NULL) {
+		took++;
+		isc_memory_set_add(&set, p, &item);
+	}
+}
+
+bool isc_memory_take_out(const void *p, isc_memory_item *item)
+{
+	return isc_memory_set_take(&set, p, item);
+}
+
+void isc_memory_put_back(const void *p, const isc_memory_item *item)
+{
+	isc_memory_set_add(&set, p, item);
+}
+
+void isc_memory_gone(const void *p, const isc_memory_item *item)
+{
+	(void)p;
+	(void)item;
+	gone++;
+}
+
+void isc_memory_free(const void *p)
+{
+	isc_memory_item item;
+
+	gone += isc_memory_set_take(&set, p, &item);
+}
+
+void isc_memory_mapped(void *at, size_t len, const void *caller)
+{
+	(void)at;
+	(void)len;
+	(void)caller;
+}
+
+void isc_memory_unmapped(void *at, size_t len)
+{
+	(void)at;
+	(void)len;
+}
+
+void isc_memory_moved(const isc_memory_item *item, const void *from, void *to, size_t len)
+{
+	(void)item;
+	(void)from;
+	(void)to;
+	(void)len;
+}
 
 static const char *const names[] = {
 #define NAME(group, fails, name, version) #name,
@@ -113,12 +185,73 @@ static void each_function_is_looked_up_once(void **state)
 	assert_int_equal(lookups, before);
 }
 
+/* Out of sight: the compiler knows of no malloc() that counts. */
+static void count_in(isc_memory_thread *thread)
+{
+	__asm__ volatile("" ::: "memory");
+	isc_memory_self = thread;
+	__asm__ volatile("" ::: "memory");
+}
+
+/* Nothing is left to the next one that is due: each call is. */
+static void every_way_of_taking_is_noted_and_given_back(void **state)
+{
+	static isc_memory_thread self;
+	void *p[9] = {NULL};
+
+	(void)state;
+	count_in(&self);
+	due_now = true;
+	took = gone = 0;
+	kept = p[0] = malloc(10);
+	kept = p[1] = calloc(3, 10);
+	kept = p[2] = realloc(malloc(10), 2000);
+	kept = p[3] = reallocarray(malloc(10), 10, 10);
+	assert_int_equal(posix_memalign(&p[4], 64, 100), 0);
+	kept = p[5] = aligned_alloc(64, 128);
+	kept = p[6] = memalign(64, 100);
+	kept = p[7] = valloc(100);
+	kept = p[8] = pvalloc(100);
+	assert_int_equal(took, 11);
+	assert_int_equal(gone, 2);
+	/* What could not grow is still there. */
+	assert_null(realloc(p[0], huge));
+	assert_int_equal(gone, 2);
+	for (int i = 0; i < 9; i++)
+		free(p[i]);
+	count_in(NULL);
+	assert_int_equal(gone, 11);
+	assert_int_equal(self.calls, 12);
+	assert_int_equal(self.frees, 12);
+	assert_int_equal(atomic_load(&set.count), 0);
+}
+
+static void memory_that_is_only_counted_goes_straight_through(void **state)
+{
+	static isc_memory_thread self = {.left = 1000};
+
+	(void)state;
+	count_in(&self);
+	took = gone = 0;
+	for (int i = 0; i < 10; i++) {
+		kept = malloc(99);
+		free(kept);
+	}
+	count_in(NULL);
+	assert_int_equal(self.left, 10);
+	assert_int_equal(self.calls, 10);
+	assert_int_equal(self.frees, 10);
+	assert_int_equal(took + gone, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_lookup_that_allocates_gets_memory),
 		cmocka_unit_test(its_memory_can_be_used_like_any_other),
 		cmocka_unit_test(each_function_is_looked_up_once),
+		cmocka_unit_test(every_way_of_taking_is_noted_and_given_back),
+		cmocka_unit_test(memory_that_is_only_counted_goes_straight_through),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,7 +41,7 @@ function allTables() {
 	{ name: "System calls", rows: report.syscalls, sort: 3, columns: [field("call", "name"), field("slowest at", "where", "mono"), field("count", "count", "count"), field("total", "total_us", "time", true), field("mean", "mean_us", "time"),
 		field("over 50 us", "slow", "count"), field("longest", "max_us", "time"), field("bytes", "bytes", "bytes"), field("errors", "errors", "count"),
 		column("which", function (r) { return (r.errnos || []).map(function (e) { return e.name; }).join(", "); })] },
-	{ name: "Memory", rows: report.memory ? report.memory.sites : [], sort: 1, columns: [field("where", "where", "mono"), field("bytes", "bytes", "bytes", true), field("count", "count", "count"), field("still there", "live_bytes", "bytes")] },
+	{ name: "Memory", rows: report.memory ? report.memory.sites : [], sort: 1, columns: [field("where", "where", "mono"), field("bytes", "bytes", "bytes", true), field("count", "count", "count"), field("at the peak", "peak_bytes", "bytes"), field("still there", "live_bytes", "bytes"), field("samples", "samples", "count")] },
 	{ name: "Processes", rows: report.program.processes, sort: 2, columns: [field("process", "process_id", "text"), column("command", function (r) { return (r.argv || []).join(" "); }, "mono"),
 		field("time", "wall_us", "time", true), field("parent", "parent_id", "text"), column("traced", function (r) { return r.traced ? "yes" : "no"; }), field("events", "events", "count")] },
 	{ name: "Counters", rows: report.counters, sort: 1, columns: [field("counter", "name"), field("count", "count", "count"), field("least", "min", "number"), field("most", "max", "number"), field("mean", "mean", "number"), field("last", "last", "number")] },

@@ -1,0 +1,197 @@
+"""Known bytes at known places: totals are exact, sites are near, leaks are found, and clean programs have none."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.e2e.conftest import Command, Run
+
+# Everything is looked at often, whatever it costs: these tests are of truth.
+OFTEN = ("--budget", "off", "--memory-sample-kb")
+
+
+def sites(run: Run, file: str = "") -> dict[str, Any]:
+    """Sites by function, or by function and line in a file."""
+    found: dict[str, Any] = {}
+    for site in run.report.memory.sites:
+        if file and not (site.file or "").endswith(file):
+            continue
+        key = f"{site.function}:{site.line}" if file else str(site.function)
+        assert key not in found or not file
+        found[key] = site
+    return found
+
+
+def near(value: float, truth: float, share: float = 0.05) -> bool:
+    return abs(value - truth) <= truth * share
+
+
+def line_of(path: str, text: str) -> int:
+    lines = Path(path).read_text().splitlines()
+    return next(n for n, line in enumerate(lines, 1) if text in line)
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_totals_are_exact(inferscope: Command, target: Callable[[str], str], threads: int) -> None:
+    def totals(times: int) -> dict[str, int]:
+        run = inferscope("run", "--", target("memory_sites.c"), str(threads), str(times))
+        assert run.returncode == 0
+        return dict(run.report.memory)
+
+    less, more = totals(1000), totals(41000)
+    took = {
+        name: more[name] - less[name]
+        for name in ("allocations", "allocated_bytes", "frees", "mappings", "mapped_bytes")
+    }
+    n = 40000 * threads
+    # small, middle, large, and a malloc and a realloc in grow, which gives back the 100 bytes.
+    assert took["allocations"] == n + n // 50 + n // 1000 + n
+    assert took["allocated_bytes"] == n * 48 + n // 50 * 5000 + n // 1000 * 300000 + n // 2 * 700
+    assert took["frees"] == took["allocations"]
+    assert (took["mappings"], took["mapped_bytes"]) == (40, 40 * 65536)
+
+
+def test_sites_are_within_five_percent(inferscope: Command, target: Callable[[str], str]) -> None:
+    run = inferscope("run", *OFTEN, "4", "--", target("memory_sites.c"), "2", "400000")
+    found = sites(run)
+    n = 2 * 400000
+    for name, size, times in (("small", 48, n), ("middle", 5000, n // 50), ("large", 300000, n // 1000)):
+        assert near(found[name].bytes, size * times), name
+        assert near(found[name].count, times), name
+        assert found[name].live_bytes == 0
+    assert near(found["grow"].bytes, n // 2 * 700)
+    assert found["small"].samples >= 1000
+
+
+@pytest.mark.parametrize("allocator", ["", "malloc", "pymalloc_debug"])
+def test_python_lines_are_within_five_percent(
+    inferscope: Command, target: Callable[[str], str], python: str, allocator: str
+) -> None:
+    script = target("memory_known.py")
+    env = {"PYTHONMALLOC": allocator} if allocator else {}
+    run = inferscope("run", *OFTEN, "8", "--python", python, script, "exact", env=env)
+    assert run.returncode == 0
+    found = sites(run, "memory_known.py")
+    for size, truth in (("100_000", 100e6), ("5_000", 25e6)):
+        site = found[f"exact:{line_of(script, f'        bytearray({size})')}"]
+        assert site.samples >= 1000
+        assert near(site.bytes, truth), (size, site)
+
+
+def test_arrays_of_numpy_are_seen(inferscope: Command, target: Callable[[str], str], numpy_python: str) -> None:
+    script = target("memory_known.py")
+    run = inferscope("run", *OFTEN, "64", "--python", numpy_python, script, "arrays")
+    found = sites(run, "memory_known.py")
+    for text, truth in (("numpy.ones(", 80e6), ("numpy.empty(", 400e6)):
+        assert near(found[f"arrays:{line_of(script, text)}"].bytes, truth)
+
+
+def test_a_leak_is_found_and_sized(inferscope: Command, target: Callable[[str], str], python: str) -> None:
+    script = target("memory_known.py")
+    run = inferscope("run", *OFTEN, "8", "--python", python, script, "leaks")
+    growing = run.report.memory.growing
+    assert [(g.function, g.line) for g in growing] == [("leak", line_of(script, "held.append(bytearray(size))"))]
+    assert near(growing[0].bytes, 400 * 40_000)
+    assert any("memory grew to the end at leak" in line for line in run.ours)
+
+
+@pytest.mark.parametrize("program", ["cached", "loaded", "pooled", "strings", "later"])
+def test_clean_programs_leak_nothing(
+    inferscope: Command, target: Callable[[str], str], python: str, program: str
+) -> None:
+    run = inferscope("run", *OFTEN, "8", "--python", python, target("memory_known.py"), program)
+    assert run.returncode == 0
+    assert run.report.memory.samples > 0
+    assert run.report.memory.growing == []
+
+
+def test_the_peak_names_who_held_it(inferscope: Command, target: Callable[[str], str]) -> None:
+    script = target("memory_known.py")
+    run = inferscope("run", *OFTEN, "8", script, "loaded")
+    peak = run.report.memory.peak
+    held = next(s for s in peak.sites if (s.file or "").endswith("memory_known.py") and s.bytes > 5e6)
+    assert held.line == line_of(script, "held.extend(")
+    assert near(held.bytes, 100 * 100_000, 0.1)
+    # Freed when the interpreter cleans up, and in use up to then.
+    assert near(sites(run, "memory_known.py")[f"{held.function}:{held.line}"].live_bytes, 100 * 100_000, 0.1)
+
+
+def test_records_have_weights_and_both_ends(inferscope: Command, target: Callable[[str], str]) -> None:
+    run = inferscope("run", *OFTEN, "8", "--", target("memory_sites.c"), "1", "20000")
+    dump = run.dump()
+    taken = [line for line in dump if " memory_alloc malloc 0x" in line]
+    given = [line for line in dump if " memory_free malloc 0x" in line]
+    assert taken
+    assert len(given) >= len(taken) * 0.9
+    assert all(re.search(r"bytes 48 mean 8192 .*small", line) for line in taken if " bytes 48 " in line)
+    assert any(" memory_total end calls " in line for line in dump)
+    assert any(' memory_source "libc.so.6"' in line for line in dump)
+
+
+def test_event_json_has_both_ends(inferscope: Command, target: Callable[[str], str]) -> None:
+    run = inferscope("run", *OFTEN, "8", "--", target("memory_sites.c"), "1", "200000")
+    out = inferscope.folder / "events.json"
+    assert inferscope("export", run.trace, "--to", "events", "--output", str(out)).returncode == 0
+    events = [e for e in json.loads(out.read_text()) if e["event_type"].startswith("memory_")]
+    taken = [e for e in events if e["event_type"] == "memory_alloc" and e["bytes"] == 48]
+    assert near(sum(e["weight"] for e in taken), 200000 * 48, 0.1)
+    assert all(e["stack"][-1]["name"] == "small" and e["numa_node"] is None for e in taken)
+    given = {e["address"] for e in events if e["event_type"] == "memory_free"}
+    assert {e["address"] for e in taken} <= given
+
+
+def test_without_the_agent_it_says_so(inferscope: Command, target: Callable[[str], str]) -> None:
+    for option in ("--no-agent", "--no-memory"):
+        run = inferscope("run", option, "--force", target("memory_known.py"), "strings")
+        assert run.report.memory is None or run.report.memory.allocations is None
+        (warning,) = [w for w in run.report.warnings if w.id == "no_memory"]
+        assert option in f"{warning.text} {warning.remedy}"
+
+
+def test_forks_in_a_storm_of_allocations(
+    inferscope: Command, target: Callable[[str], str], count: Callable[[int, int], int]
+) -> None:
+    forks = count(60, 1000)
+    run = inferscope(
+        "run", "--follow", "all", *OFTEN, "64", "--", target("alloc_storm.c"), "4", "1000000", str(forks), timeout=240
+    )
+    assert run.returncode == 0
+    ends = [line for line in run.dump() if " memory_total end " in line]
+    assert len({re.search(r" p(\d+) ", line).group(1) for line in ends}) >= forks  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("library", ["libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2"])
+def test_other_allocators_are_behind_us(inferscope: Command, target: Callable[[str], str], library: str) -> None:
+    places = (Path(p) / library for p in ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"))
+    found = [path for path in places if path.exists()]
+    if not found:
+        pytest.skip(f"{library} is not installed")
+    env = {"LD_PRELOAD": str(found[0])}
+    run = inferscope("run", *OFTEN, "8", "--", target("memory_sites.c"), "2", "100000", env=env)
+    assert run.returncode == 0
+    assert library.split(".")[0] in run.report.memory.allocator
+    assert near(sites(run)["small"].bytes, 200000 * 48, 0.08)
+    (warning,) = [w for w in run.report.warnings if w.id == "memory_bypassed"]
+    assert "new" in warning.text
+
+
+def test_an_allocator_in_the_program_is_told(inferscope: Command, tmp_path: Any) -> None:
+    source = tmp_path / "own.c"
+    source.write_text(
+        "#include <stddef.h>\nstatic char heap[1 << 20];\nstatic size_t used;\n"
+        "void *malloc(size_t n) { used += (n + 31) & ~15ul; return heap + used - ((n + 15) & ~15ul); }\n"
+        "void free(void *p) { (void)p; }\n"
+        "int main(void) { for (volatile int i = 0; i < 100; i++) free(malloc(64)); return 0; }\n"
+    )
+    subprocess.run(["cc", "-rdynamic", "-o", str(tmp_path / "own"), str(source)], check=True)
+    run = inferscope("run", "--", str(tmp_path / "own"))
+    assert run.returncode == 0
+    assert any(w.id == "memory_bypassed" for w in run.report.warnings)
