@@ -67,6 +67,12 @@ def _start_recorder():
     if len(lines) > 1 and lines[1].startswith("/"):
         theirs = os.environ.get("LD_PRELOAD")
         os.environ["LD_PRELOAD"] = lines[1] + (":" + theirs if theirs else "")
+    # What loads them has not been used yet; another tool's stays.
+    if len(lines) > 2 and lines[2].startswith("/"):
+        os.environ.setdefault("CUDA_INJECTION64_PATH", lines[2])
+    if len(lines) > 3 and lines[3].startswith("/"):
+        theirs = os.environ.get("OPENCL_LAYERS")
+        os.environ["OPENCL_LAYERS"] = (theirs + ":" if theirs else "") + lines[3]
     return lines[0]
 
 

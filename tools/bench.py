@@ -31,6 +31,7 @@ AREAS = {
     "peers": "beside other profilers",
     "storm": "more events than a program should send",
     "file": "the trace file",
+    "page": "the HTML report",
     "import": "traces of other tools",
     "export": "files for other tools",
 }

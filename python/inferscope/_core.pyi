@@ -27,6 +27,12 @@ def start(all_frames: bool, c_calls: bool, budget: float) -> str | None:
 def stop() -> None:
     """One start() less."""
 
+def cuda(what: int) -> int:
+    """Watch CUDA if it is in use here (1), tell what devices have done (0), or that and no more (-1).
+
+    What became of 1: 0 it is not in use, 1 it is recorded, 2 another profiler has it, 3 that failed.
+    """
+
 def forked() -> None:
     """In a fork child: take back every start()."""
 

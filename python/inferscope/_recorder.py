@@ -9,7 +9,8 @@ _PATIENCE_S = 2.0
 def start(command: str, *options: str) -> "tuple[list[str], str]":
     """Run ``inferscope watch`` for this process.
 
-    What it says: the session folder and the library to preload, or nothing and why.
+    What it says: the session folder, the library to preload, and those that the CUDA driver and the OpenCL loader
+    are to load (empty: none); or nothing and why.
     """
     environment = dict(os.environ)
     environment.pop("INFERSCOPE_ENABLED", None)  # a recorder is never recorded
@@ -30,7 +31,7 @@ def start(command: str, *options: str) -> "tuple[list[str], str]":
         said = os.fsdecode(_read_all(readable, child))
     finally:
         os.close(readable)
-    lines = said.split("\n")[:2] if said.endswith("\n") else []
+    lines = said.split("\n")[:4] if said.endswith("\n") else []
     if lines and lines[0].startswith("/"):
         return lines, ""
     return [], said.strip() or "inferscope: the recorder does not answer"

@@ -8,7 +8,7 @@ import weakref
 from _thread import allocate_lock
 from typing import Any, Callable
 
-from inferscope import _core
+from inferscope import _core, _devices
 
 # What a stop() waits for the recorder at most.
 _PATIENCE_MS = 2000
@@ -74,6 +74,8 @@ def _start_recorder(size_mb: float) -> str | None:
         return f"the recorder cannot be started: {error}"
     if not lines:
         return why.partition("inferscope: ")[2] or why
+    if len(lines) > 2:
+        _devices.found_cuda(lines[2])
     return None if _core.attach(lines[0]) else "the session cannot be joined"
 
 
@@ -103,11 +105,15 @@ class Window:
         if self.note is not None:
             return False
         _begin()
+        if self._gpu:  # before calls are traced: nothing of ours is to be seen among them
+            _devices.watch()
         begin = _core.ticks()
         self.note = _core.start(*self._how) if self._cpu else None
         session = _core.session()
         if self.note is not None or session is None:
             _core.window(False)
+            if self._gpu:
+                _devices.unwatch()
             return False
         self._from, self._to, self._pid, self._forgotten = begin, _ALL_TICKS, os.getpid(), session[3]
         self.opened = True
@@ -120,6 +126,8 @@ class Window:
             return True
         if self._cpu:
             _core.stop()
+        if self._gpu:
+            _devices.unwatch()
         self._to = _core.ticks()
         self.opened = False
         _closed += 1

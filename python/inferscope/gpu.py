@@ -2,55 +2,17 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import threading
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from inferscope import _session
+from inferscope import _devices, _session
 from inferscope.cpu import Buffer, State
 
-_LAYERS = "OPENCL_LAYERS"
-_LAYER = "libinferscope_opencl.so"
 #: What event dictionaries of work are called.
 _KINDS = ("gpu_kernel", "h2d_copy", "d2h_copy", "d2d_copy", "p2p_copy", "memset")
-
-
-def prepare() -> None:
-    """Let the OpenCL loader find our layer, if it has not looked yet; under ``run`` it finds it anyway."""
-    path = os.path.join(os.path.dirname(__file__), _LAYER)
-    before = os.environ.get(_LAYERS, "")
-    if os.path.exists(path) and ":" not in path and _LAYER not in before and not _mapped(_LAYER)[0]:
-        os.environ[_LAYERS] = f"{before}:{path}" if before else path
-
-
-def _mapped(*names: str) -> list[bool]:
-    try:
-        with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
-            text = maps.read()
-    except OSError:
-        return [False] * len(names)
-    return [f"/{name}" in text for name in names]
-
-
-def missing() -> str | None:
-    """Why no GPU can be seen here; None: one may be."""
-    opencl = glob.glob(os.path.join(os.environ.get("OCL_ICD_VENDORS", "/etc/OpenCL/vendors"), "*.icd"))
-    if opencl or os.path.exists("/dev/nvidiactl") or any(_mapped("libcuda.so", "libOpenCL")):
-        return None
-    return (
-        "there is no CUDA or OpenCL device here: GPU activity is not recorded; inferscope doctor says what is missing"
-    )
-
-
-def unseen() -> str | None:
-    """Why OpenCL commands of this process were not seen; None: they were, or there were none."""
-    loader, layer = _mapped("libOpenCL", _LAYER)
-    if not loader or layer:
-        return None
-    return "OpenCL was in use before start(): its commands are not seen; start earlier, or run under inferscope run"
 
 
 class GpuCollector:
@@ -97,8 +59,7 @@ class GpuCollector:
             self._counts, self._injected, self._refused = {}, 0, 0
             try:
                 opened = self._window.open()
-                prepare()
-                self._reason = self._window.note or missing()
+                self._reason = self._window.note or _devices.missing()
             except Exception as error:  # ours, whatever it is: the program goes on
                 opened, self._reason = False, f"{type(error).__name__}: {error}"
             self._state = State.Collecting if opened else State.Idle
@@ -114,7 +75,7 @@ class GpuCollector:
             try:
                 self._window.close()
                 self._counts = self._window.read(self._buffer.enqueue)
-                self._reason = self._window.note or before or (None if self._counts["events"] else unseen())
+                self._reason = self._window.note or before or (None if self._counts["events"] else _devices.unseen())
             except Exception as error:
                 self._reason = f"{type(error).__name__}: {error}"
             finally:

@@ -7,7 +7,6 @@ import warnings
 from types import TracebackType
 from typing import Any
 
-from inferscope import gpu
 from inferscope.cpu import CpuCollector, State
 
 
@@ -61,9 +60,6 @@ class Profiler:
         if self._cpu.state is not State.Collecting:
             self._buffer.clear()
             self._copied = None
-        # First: nothing of ours is to be seen among the calls.
-        if gpu.missing() is None:
-            gpu.prepare()
         self._cpu.start()
 
     def stop(self) -> list[dict[str, Any]]:

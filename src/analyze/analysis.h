@@ -559,6 +559,7 @@ typedef struct isc_analysis_options {
 	bool live;	       /* a recorder is still writing it: that it has no end is no damage */
 	bool lanes;	       /* make them too, for a timeline: takes another look at all events */
 	double margin_us;      /* error of a GPU's clock when nothing bounds it; 0: 1,000 */
+	const char *gpu_file;  /* Nsight Systems' file of the same run, with what GPUs did; NULL: there is none */
 	const isc_analysis_file *files;
 	size_t file_count;
 	const struct isc_rules *rules;				     /* NULL: the built-in ones */

@@ -8,6 +8,7 @@
 
 #include "analyze/lanes_timeline.h"
 #include "analyze/replay.h"
+#include "import/import.h"
 #include "timeline/recorded.h"
 
 /* A sample older than this says nothing of where a thread is now. */
@@ -246,11 +247,31 @@ static isc_status read_all(struct reading *r, isc_error *err)
 	return st;
 }
 
+/* What another tool recorded of the same run; the rest of the report does without what cannot be read of it. */
+static isc_status read_beside(struct reading *r, const char *path, isc_error *err)
+{
+	isc_import import = {0};
+	isc_error why = {0};
+	isc_status st = isc_import_beside(&import, path, isc_trace_header(r->b->trace)->start_unix_ns, r->t, r->source,
+					  &r->words->placed, &why);
+
+	r->words->beside = st == ISC_OK;
+	if (st == ISC_ERR_NOMEM && err != NULL)
+		*err = why;
+	if (st != ISC_OK || import.files[0].damaged) {
+		r->b->a->damaged = true;
+		r->words->beside_wrong =
+			isc_arena_format(r->b->arena, "%s", st != ISC_OK ? why.what : import.files[0].lost);
+	}
+	isc_import_fini(&import);
+	return st == ISC_ERR_NOMEM ? st : ISC_OK;
+}
+
 static void add_devices(struct reading *r)
 {
 	const isc_recorded_device *d;
 
-	for (size_t i = 0; (d = isc_recorded_device_at(r->recorded, i)) != NULL; i++) {
+	for (size_t i = 0; r->recorded != NULL && (d = isc_recorded_device_at(r->recorded, i)) != NULL; i++) {
 		uint32_t device = isc_timeline_device(r->t, r->source, d->number);
 
 		r->words->on_cpu |= (d->traits & ISC_GPU_IS_CPU) != 0;
@@ -311,7 +332,9 @@ isc_status isc_build_gpu(isc_build *b, isc_error *err)
 	isc_lanes_watch watch = {0};
 	isc_status st = isc_recorded_new(b->trace, how.margin_ns, &r.recorded, err);
 
-	if (st != ISC_OK || r.recorded == NULL)
+	const char *beside = b->options != NULL ? b->options->gpu_file : NULL;
+
+	if (st != ISC_OK || (r.recorded == NULL && beside == NULL))
 		return st;
 	b->gpu = r.words = isc_arena_alloc(b->arena, sizeof(*r.words));
 	if (b->options != NULL && b->options->lanes &&
@@ -323,8 +346,10 @@ isc_status isc_build_gpu(isc_build *b, isc_error *err)
 	r.t = watch.timeline = b->a->timeline_own;
 	if (st == ISC_OK) {
 		r.source = isc_timeline_source(r.t, "");
-		st = read_all(&r, err);
+		st = r.recorded != NULL ? read_all(&r, err) : ISC_OK;
 	}
+	if (st == ISC_OK && beside != NULL)
+		st = read_beside(&r, beside, err);
 	if (st == ISC_OK)
 		st = finish(&r, err);
 	isc_lanes_watch_fini(&watch);

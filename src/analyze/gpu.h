@@ -20,7 +20,10 @@ typedef struct isc_gpu_words {
 	isc_gpu_word word[ISC_GPU_SOURCES_MAX][ISC_GPU_REDUCED + 1]; /* by enum isc_gpu_news */
 	size_t sources;
 	uint64_t failed_calls;
-	bool on_cpu; /* a device takes the time of the program's own processors */
+	bool on_cpu;		  /* a device takes the time of the program's own processors */
+	bool beside;		  /* a file of Nsight Systems was read too */
+	bool placed;		  /* and says when it began */
+	const char *beside_wrong; /* NULL, or why it could not be read, or not all of it */
 } isc_gpu_words;
 
 /* The warnings that follow from them. */

@@ -68,31 +68,53 @@ static bool note_wait(struct search *s, const isc_event *ev)
 	return true;
 }
 
+/* What another thread tells of is not this one's, and times of devices are not the host's. */
+static bool own_times(const isc_build *b, const isc_event *ev, const isc_gpu_called *c, isc_gpu_wait *out)
+{
+	unsigned time = ISC_GPU_ARG_TIME(ev->arg);
+
+	*out = (isc_gpu_wait){.from_ns = c->start, .to_ns = c->end, .stack = c->stack};
+	if (time == ISC_GPU_TIME_TICKS) {
+		out->from_ns = isc_trace_ticks_to_ns(b->trace, c->start);
+		out->to_ns = isc_trace_ticks_to_ns(b->trace, c->end);
+	}
+	return c->tid == 0 && time != ISC_GPU_TIME_DEVICE && out->to_ns >= out->from_ns;
+}
+
+static bool waits(const isc_event *ev)
+{
+	return ISC_GPU_ARG_WHAT(ev->arg) == ISC_ROLE_SYNC || ISC_GPU_ARG_HOLDS(ev->arg);
+}
+
+bool isc_gpu_wait_of(const isc_build *b, const isc_event *ev, isc_gpu_wait *out)
+{
+	isc_gpu_called call;
+
+	return isc_trace_gpu_called(ev, &call) && own_times(b, ev, &call, out) && waits(ev);
+}
+
 static bool note_call(struct search *s, const isc_event *ev, const isc_gpu_called *c)
 {
-	unsigned role = ISC_GPU_ARG_WHAT(ev->arg), time = ISC_GPU_ARG_TIME(ev->arg);
-	uint64_t start = time == ISC_GPU_TIME_TICKS ? isc_trace_ticks_to_ns(s->b->trace, c->start) : c->start;
-	uint64_t end = time == ISC_GPU_TIME_TICKS ? isc_trace_ticks_to_ns(s->b->trace, c->end) : c->end;
 	size_t place = place_of(s, ev->thread);
 	isc_gpu_waiting *w;
+	isc_gpu_wait wait;
 	struct thread *t;
 
-	/* What another thread tells of is not this one's. */
-	if (place == SIZE_MAX || c->tid != 0 || time == ISC_GPU_TIME_DEVICE || end < start)
+	if (place == SIZE_MAX || !own_times(s->b, ev, c, &wait))
 		return place != SIZE_MAX;
 	w = &s->out->thread[place];
 	t = &s->thread[place];
-	if (isc_build_inside_us(s->b, start, end) > 0)
+	if (isc_build_inside_us(s->b, wait.from_ns, wait.to_ns) > 0)
 		w->calls += c->correlation != 0;
-	if (role == ISC_ROLE_SYNC || ISC_GPU_ARG_HOLDS(ev->arg)) {
-		w->us += isc_build_inside_us(s->b, start, end);
+	if (waits(ev)) {
+		w->us += isc_build_inside_us(s->b, wait.from_ns, wait.to_ns);
 		for (unsigned i = 0; i < t->count; i++) {
 			const struct recent *r = &t->wait[i];
 			uint64_t from = r->end_ns - (r->ns < r->end_ns ? r->ns : r->end_ns);
 
-			if (r->end_ns >= start && r->end_ns <= end)
+			if (r->end_ns >= wait.from_ns && r->end_ns <= wait.to_ns)
 				w->inside_us[r->state] +=
-					isc_build_inside_us(s->b, from > start ? from : start, r->end_ns);
+					isc_build_inside_us(s->b, from > wait.from_ns ? from : wait.from_ns, r->end_ns);
 		}
 	}
 	t->count = t->next = 0;
@@ -106,14 +128,22 @@ bool isc_gpu_waits_find(isc_build *b, isc_gpu_waits *out)
 	bool good = true;
 	isc_event ev;
 
-	/* Of a scope nobody knows which calls are inside it. */
-	if (!isc_recorded_any(b->trace) || b->only.at != NULL)
+	b->gpu_calls = false;
+	if (!isc_recorded_any(b->trace))
 		return true;
 	isc_trace_rewind(b->trace);
 	while (good && isc_trace_next(b->trace, &ev)) {
+		bool called = isc_trace_gpu_called(&ev, &call);
+
+		b->gpu_calls |= called;
+		/* Of a scope nobody knows which calls are inside it. */
+		if (b->only.at != NULL && called)
+			break;
+		if (b->only.at != NULL)
+			continue;
 		if (ev.kind == ISC_KIND_WAIT_EXIT)
 			good = note_wait(&s, &ev);
-		else if (isc_trace_gpu_called(&ev, &call))
+		else if (called)
 			good = note_call(&s, &ev, &call);
 	}
 	isc_hashmap_fini(&s.place_of);

@@ -22,7 +22,16 @@ typedef struct isc_gpu_waits {
 	size_t count, room;
 } isc_gpu_waits;
 
-/* Of the window; empty when the trace says nothing of GPUs.  False: no memory. */
+/* Of the window; empty when the trace says nothing of GPUs.  Says in b->gpu_calls whether calls are told of
+ * at all.  False: no memory. */
 bool isc_gpu_waits_find(isc_build *b, isc_gpu_waits *out);
+
+typedef struct isc_gpu_wait {
+	uint64_t from_ns, to_ns;
+	uint32_t stack; /* 0: not known */
+} isc_gpu_wait;
+
+/* Is the event a call of its own thread that returned when a device was done? */
+bool isc_gpu_wait_of(const isc_build *b, const isc_event *ev, isc_gpu_wait *out);
 
 #endif

@@ -7,6 +7,11 @@
 enum { NOTE = 0, GRAVE = 1 };
 
 #define NAMED_MAX 8u
+#define BY_NSYS \
+	"GPU activity was recorded by Nsight Systems: calls have no Python stacks, gpu_wait is not known, and its " \
+	"clock " \
+	"is %s"
+#define BY_DAY "placed by the time of day"
 
 /* Only letters that a name of a call has: what a trace says of itself is anybody's. */
 static const char *plain(char *to, size_t room, isc_text text)
@@ -85,7 +90,14 @@ void isc_gpu_warn(isc_build *b)
 
 	for (size_t i = 0; i < b->gpu->sources; i++)
 		about_source(b, b->gpu->word[i]);
-	for (size_t i = 0; i < f->gpu_count && i < NAMED_MAX; i++)
+	if (b->gpu->beside)
+		isc_build_say(b, NOTE, "gpu_by_nsys", "install CUPTI beside the program's CUDA",
+			      isc_arena_format(b->arena, BY_NSYS, b->gpu->placed ? BY_DAY : "taken to begin with it"));
+	if (b->gpu->beside_wrong != NULL)
+		isc_build_say(b, GRAVE, "gpu_file", NULL,
+			      isc_arena_format(b->arena, "Nsight Systems' file could not be read whole: %s",
+					       b->gpu->beside_wrong));
+	for (size_t i = 0; f != NULL && i < f->gpu_count && i < NAMED_MAX; i++)
 		about_device(b, &f->gpus[i]);
 	if (b->a->clock_sync != NULL && strcmp(b->a->clock_sync, "assumed") == 0)
 		isc_build_say(

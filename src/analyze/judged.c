@@ -4,13 +4,11 @@
  */
 #include "analyze/judged.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "analyze/account.h"
 #include "analyze/holders.h"
 #include "analyze/waits.h"
-#include "trace/gpu.h"
 
 /* Reads and writes below this are system calls that did not wait. */
 #define BRIEF_NS 10e3
@@ -35,7 +33,7 @@ void isc_judged_fini(isc_judged *d)
 /* ---- places ---- */
 
 /* What, function and line, with the time there. */
-static bool put_place(isc_judged *d, unsigned what, isc_stack_place at, double ns)
+bool isc_judged_put(isc_judged *d, unsigned what, isc_stack_place at, double ns)
 {
 	uint64_t *sum;
 
@@ -47,16 +45,6 @@ static bool put_place(isc_judged *d, unsigned what, isc_stack_place at, double n
 		return false;
 	*sum += (uint64_t)ns;
 	return true;
-}
-
-/* It was something else. */
-static void take_place_back(isc_judged *d, unsigned what, isc_stack_place at, double ns)
-{
-	uint64_t *sum =
-		isc_hashmap_find(&d->place_of, (uint64_t)what << 56 | (uint64_t)at.code << 24 | (at.line & 0xffffffu));
-
-	if (sum != NULL)
-		*sum -= *sum < (uint64_t)ns ? *sum : (uint64_t)ns;
 }
 
 /* ---- waits and samples of the focus ---- */
@@ -93,6 +81,19 @@ static bool put_blame(isc_judged *d, enum isc_state state, const isc_event *ev, 
 	return true;
 }
 
+/* How much of a time lies in the window and not in a wait for a GPU. */
+static double own_ns(const isc_judged *d, uint64_t from_ns, uint64_t to_ns)
+{
+	const isc_focus *g = &d->gpu_waits;
+	uint64_t ns = isc_focus_overlap(&d->focus, from_ns, to_ns), inside;
+
+	if (ns == 0 || g->count == 0)
+		return (double)ns;
+	inside = isc_focus_overlap(g, from_ns, to_ns);
+	/* Of a time that crosses an edge of the window nobody knows which part; such are few. */
+	return inside < ns ? (double)(ns - inside) : 0;
+}
+
 /* A step of an event loop ends: was it too long for the others? */
 static void end_step(isc_judged *d, uint64_t from_ns, uint64_t to_ns)
 {
@@ -102,15 +103,15 @@ static void end_step(isc_judged *d, uint64_t from_ns, uint64_t to_ns)
 
 static bool take_time(isc_judged *d, enum isc_state state, const isc_stack_fact *fact, double ns)
 {
-	bool good = put_place(d, state, fact->user, ns);
+	bool good = isc_judged_put(d, state, fact->user, ns);
 
 	if (good && fact->flags & ISC_STACK_LOGGING) {
 		d->logged_ns += state != ISC_STATE_IDLE ? ns : 0;
-		good = put_place(d, ISC_JUDGED_LOGGED, fact->user, ns);
+		good = isc_judged_put(d, ISC_JUDGED_LOGGED, fact->user, ns);
 	}
 	d->loop |= (fact->flags & ISC_STACK_LOOP) != 0;
 	if (good && fact->flags & ISC_STACK_LOOP && state != ISC_STATE_IDLE)
-		good = put_place(d, ISC_JUDGED_LOOP, fact->user, ns);
+		good = isc_judged_put(d, ISC_JUDGED_LOOP, fact->user, ns);
 	if (state == ISC_STATE_IDLE && fact->flags & ISC_STACK_POOL)
 		d->pool_ns += ns;
 	return good;
@@ -118,7 +119,7 @@ static bool take_time(isc_judged *d, enum isc_state state, const isc_stack_fact 
 
 static bool take_wait(isc_judged *d, const isc_event *ev, const isc_wait *wait, uint64_t from_ns, uint64_t to_ns)
 {
-	double ns = (double)isc_focus_overlap(&d->focus, from_ns, to_ns);
+	double ns = own_ns(d, from_ns, to_ns);
 	const isc_stack_fact *fact;
 	enum isc_state state;
 
@@ -131,43 +132,8 @@ static bool take_wait(isc_judged *d, const isc_event *ev, const isc_wait *wait, 
 	if (ns <= 0)
 		return true;
 	d->account.told[state] += ns / 1e3;
-	d->recent[d->recents++ % ISC_JUDGED_RECENT] = (struct isc_judged_wait){from_ns, to_ns, ev->id, (uint8_t)state};
 	fact = isc_stack_facts_of(&d->stacks, d->b, ev->process, ev->id);
 	return fact != NULL && take_time(d, state, fact, ns) && put_blame(d, state, ev, wait, ns);
-}
-
-/* A call that returns when a device is done: what the thread waited for in it was the device. */
-static bool take_gpu_wait(isc_judged *d, const isc_event *ev)
-{
-	const isc_stack_fact *fact;
-	uint64_t start, end;
-	isc_gpu_called c;
-	double ns;
-
-	if (!isc_trace_gpu_called(ev, &c) || c.tid != 0 || ISC_GPU_ARG_TIME(ev->arg) == ISC_GPU_TIME_DEVICE ||
-	    (ISC_GPU_ARG_WHAT(ev->arg) != ISC_ROLE_SYNC && !ISC_GPU_ARG_HOLDS(ev->arg)))
-		return true;
-	d->account.gpu = true;
-	start = ISC_GPU_ARG_TIME(ev->arg) == ISC_GPU_TIME_TICKS ? isc_trace_ticks_to_ns(d->b->trace, c.start) : c.start;
-	end = ISC_GPU_ARG_TIME(ev->arg) == ISC_GPU_TIME_TICKS ? isc_trace_ticks_to_ns(d->b->trace, c.end) : c.end;
-	for (uint32_t i = 0; i < d->recents && i < ISC_JUDGED_RECENT; i++) {
-		struct isc_judged_wait *w = &d->recent[i];
-		uint64_t from = w->from_ns > start ? w->from_ns : start, to = w->to_ns < end ? w->to_ns : end;
-
-		ns = to > from ? (double)isc_focus_overlap(&d->focus, from, to) : 0;
-		if (ns <= 0)
-			continue;
-		d->account.told[w->state] = fmax(d->account.told[w->state] - ns / 1e3, 0);
-		w->to_ns = w->from_ns;
-		fact = isc_stack_facts_of(&d->stacks, d->b, ev->process, w->stack);
-		if (fact == NULL)
-			return false;
-		take_place_back(d, w->state, fact->user, ns);
-	}
-	ns = end > start ? (double)isc_focus_overlap(&d->focus, start, end) : 0;
-	d->account.told[ISC_STATE_GPU_WAIT] += ns / 1e3;
-	fact = isc_stack_facts_of(&d->stacks, d->b, ev->process, c.stack);
-	return fact != NULL && put_place(d, ISC_STATE_GPU_WAIT, fact->user, ns);
 }
 
 static bool take_sample(isc_judged *d, const isc_event *ev)
@@ -190,10 +156,13 @@ static bool take_sample(isc_judged *d, const isc_event *ev)
 			? ISC_STATE_NATIVE
 			: ISC_STATE_PYTHON;
 	d->samples++;
+	d->account.sampled = true;
+	/* A driver that waits on its CPU. */
+	if (isc_focus_holds(&d->gpu_waits, ev->time_ns))
+		return true;
 	*(state == ISC_STATE_SPIN     ? &d->account.spin
 	  : state == ISC_STATE_NATIVE ? &d->account.native
 				      : &d->account.python) += ns / 1e3;
-	d->account.sampled = true;
 	d->account.placed |= state != ISC_STATE_PYTHON;
 	if (state == ISC_STATE_PYTHON && d->depth > 0 && d->depth <= STAGES_DEEP) {
 		uint32_t name = d->stage[d->depth - 1].name;
@@ -207,7 +176,7 @@ static bool take_sample(isc_judged *d, const isc_event *ev)
 			return false;
 		*sum += (uint64_t)ns;
 	}
-	if (state == ISC_STATE_PYTHON && !put_place(d, ISC_JUDGED_HOT, fact->own, ns))
+	if (state == ISC_STATE_PYTHON && !isc_judged_put(d, ISC_JUDGED_HOT, fact->own, ns))
 		return false;
 	return take_time(d, state, fact, ns);
 }
@@ -247,7 +216,7 @@ static void take_brief(isc_judged *d, const isc_event *ev)
 	double ns;
 
 	if (ev->extra_len < sizeof(brief) || !isc_focus_holds(&d->focus, ev->time_ns) ||
-	    !state_of(d, ev, &none, &state))
+	    isc_focus_holds(&d->gpu_waits, ev->time_ns) || !state_of(d, ev, &none, &state))
 		return;
 	memcpy(&brief, ev->extra, sizeof(brief));
 	ns = (double)brief.ticks * d->b->tick_us * 1e3;
@@ -290,7 +259,7 @@ static bool take_focus(isc_judged *d, const isc_event *ev)
 	case ISC_KIND_GC:
 		break;
 	default:
-		return take_gpu_wait(d, ev);
+		return true;
 	}
 	if (ev->extra_len < sizeof(wait))
 		return true;
@@ -334,8 +303,8 @@ static bool take_other(isc_judged *d, const isc_event *ev)
 		/* One that never waits is a worker too. */
 		if (fact->flags & ISC_STACK_WORKER && isc_hashmap_put(&d->worker_of, ev->thread, NULL) == NULL)
 			return false;
-		return put_place(d, ISC_JUDGED_OTHERS, fact->user, ns) &&
-		       (!(fact->flags & ISC_STACK_WORKER) || put_place(d, ISC_JUDGED_POOL, fact->user, ns));
+		return isc_judged_put(d, ISC_JUDGED_OTHERS, fact->user, ns) &&
+		       (!(fact->flags & ISC_STACK_WORKER) || isc_judged_put(d, ISC_JUDGED_POOL, fact->user, ns));
 	}
 	if (!(fact->flags & ISC_STACK_WORKER))
 		return true;
@@ -353,7 +322,7 @@ static bool take_other(isc_judged *d, const isc_event *ev)
 		*idle += (uint64_t)ns;
 		return true;
 	}
-	return put_place(d, ISC_JUDGED_POOL, fact->user, ns);
+	return isc_judged_put(d, ISC_JUDGED_POOL, fact->user, ns);
 }
 
 static bool read_events(isc_judged *d)
@@ -472,7 +441,7 @@ bool isc_judged_read(isc_judged *d, isc_build *b)
 		return false;
 	if (d->focus.count == 0)
 		return true;
-	good = read_events(d) && read_switches(d);
+	good = isc_judged_gpu_read(d) && read_events(d) && read_switches(d);
 	isc_hashmap_fini(&d->wants);
 	isc_hashmap_fini(&d->lasts);
 	return good;

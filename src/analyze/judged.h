@@ -18,15 +18,6 @@ enum {
 	ISC_JUDGED_KINDS
 };
 
-/* Waits that may lie in the call of a GPU's library that is told of next. */
-#define ISC_JUDGED_RECENT 32u
-
-struct isc_judged_wait {
-	uint64_t from_ns, to_ns;
-	uint32_t stack;
-	uint8_t state;
-};
-
 struct isc_judged_stage {
 	uint64_t instance;
 	uint32_t name;
@@ -35,6 +26,7 @@ struct isc_judged_stage {
 typedef struct isc_judged {
 	isc_build *b;
 	isc_focus focus;
+	isc_focus gpu_waits; /* the times that it waited for GPUs, inside the focus */
 	isc_account account;
 	isc_stack_facts stacks;
 	isc_hashmap place_of;  /* kind, code and line -> ns */
@@ -50,8 +42,6 @@ typedef struct isc_judged {
 	isc_event open;	  /* the wait that is open; kind 0: none */
 	struct isc_judged_stage stage[64];
 	uint32_t depth;
-	struct isc_judged_wait recent[ISC_JUDGED_RECENT];
-	uint32_t recents;
 	/* Of switches. */
 	bool switched;
 	int running;
@@ -66,5 +56,11 @@ typedef struct isc_judged {
 /* A zeroed struct is empty; false: no memory. */
 bool isc_judged_read(isc_judged *d, isc_build *b);
 void isc_judged_fini(isc_judged *d);
+
+/* judged_gpu.c: the times that the focus thread waited for GPUs, and where.  False: no memory. */
+bool isc_judged_gpu_read(isc_judged *d);
+
+/* judged.c: so much time of a kind was at a place; false: no memory. */
+bool isc_judged_put(isc_judged *d, unsigned what, isc_stack_place at, double ns);
 
 #endif

@@ -76,7 +76,7 @@ static bool take_gpu_waits(isc_build *b, const isc_hashmap *by_index, isc_accoun
 
 	if (!isc_gpu_waits_find(b, &waits))
 		return false;
-	for (size_t i = 0; waits.count > 0 && i < b->a->thread_count; i++)
+	for (size_t i = 0; b->gpu_calls && b->only.at == NULL && i < b->a->thread_count; i++)
 		account[i].gpu = true;
 	for (size_t i = 0; i < waits.count; i++) {
 		const isc_gpu_waiting *w = &waits.thread[i];

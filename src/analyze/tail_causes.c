@@ -4,7 +4,6 @@
 
 #include "analyze/names.h"
 #include "analyze/tails.h"
-#include "timeline/recorded.h"
 
 #define CAUSES_MAX 10u
 #define CAUSE_SHARE 0.02 /* of what slow ones take longer: less explains nothing */
@@ -400,7 +399,7 @@ static bool take_nested(struct explain *e, const isc_tail *tail, isc_analysis_sc
 
 bool isc_tails_explain(isc_tails *t)
 {
-	struct explain e = {.t = t, .gpu = isc_recorded_any(t->b->trace)};
+	struct explain e = {.t = t, .gpu = t->b->gpu_calls};
 
 	if (!take_told(&e))
 		return false;

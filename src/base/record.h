@@ -360,7 +360,8 @@ enum isc_def_type {
 	ISC_DEF_SUBINTERPRETER = 10, /* one more interpreter in this process, whose calls are not traced: its number */
 	ISC_DEF_MEMORY = 24,	     /* whose malloc() this process has: the name of a file */
 	ISC_DEF_GPU = 16,	     /* isc_def_gpu, then the name of the device */
-	ISC_DEF_GPU_SOURCE = 17	     /* who tells of GPUs in this process: "CUPTI", "OpenCL" */
+	ISC_DEF_GPU_SOURCE = 17,     /* who tells of GPUs in this process: "CUPTI", "OpenCL" */
+	ISC_DEF_KERNEL = 18	     /* a kernel as its compiler named it; in a file a string, as it was written */
 };
 
 enum isc_gpu_api { ISC_GPU_CUDA = 1, ISC_GPU_OPENCL = 2, ISC_GPU_TOLD = 3 /* by the program: tests */ };

@@ -132,6 +132,8 @@ static int analyze(struct arguments *args)
 /* Traces of ours are one run each; of other tools' files several may be the ranks of one. */
 static isc_status refuse_several(const struct arguments *args, isc_error *err)
 {
+	if (isc_report_request_pair(args->inputs, args->input_count))
+		return ISC_OK;
 	for (size_t i = 0; args->input_count > 1 && i < args->input_count; i++) {
 		enum isc_import_format format = ISC_IMPORT_UNKNOWN;
 		struct stat sb;
@@ -165,7 +167,8 @@ int cmd_analyze(int argc, char **argv)
 		.about = "Read a trace, also one that is still being written, and write its report. Traces of\n"
 			 "torch.profiler (Kineto JSON, also .gz), of Nsight Systems (.sqlite) and event JSON are read "
 			 "too;\n"
-			 "several files, or a folder of them, are the ranks of one run.",
+			 "several files, or a folder of them, are the ranks of one run. A trace of ours and a .sqlite "
+			 "of\nNsight Systems are one run that both recorded.",
 		.table = table,
 		.count = sizeof(table) / sizeof(table[0]),
 		.option = take_option,

@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/report_files.h"
+#include "cli/under_nsys.h"
 #include "session/interpreter.h"
 #include "session/parts.h"
 #include "session/session.h"
@@ -109,12 +110,12 @@ static void report(isc_report_request *reports, const isc_settings *settings, co
 	isc_report_request_close(reports);
 }
 
-static int run(const isc_settings *settings, const isc_target *target)
+static int run(const isc_settings *settings, const isc_target *target, bool inside, int argc, char **arguments)
 {
-	isc_session_options session = {.settings = settings, .trace_fd = -1, .say = say};
+	isc_session_options session = {.settings = settings, .trace_fd = -1, .say = say, .cuda_elsewhere = inside};
 	isc_session_result result = {.exit_code = ISC_EXIT_RUN_FAILED};
 	isc_report_request reports = {0};
-	char trace[PATH_ROOM];
+	char trace[PATH_ROOM], nsys[PATH_ROOM];
 	plan p = {0};
 	isc_error err;
 	isc_status st;
@@ -124,6 +125,10 @@ static int run(const isc_settings *settings, const isc_target *target)
 		st = isc_path_absolute(settings->trace, trace, sizeof(trace), &err);
 	if (st == ISC_OK)
 		st = isc_launch_check(p.argv[0], &result.exit_code, &err);
+	if (st == ISC_OK && !inside && isc_nsys_wanted(settings, p.python, nsys, sizeof(nsys))) {
+		free(p.argv);
+		return isc_nsys_run(settings, nsys, trace, argc, arguments);
+	}
 	if (st == ISC_OK)
 		st = open_outputs(settings, trace, &reports, &session.trace_fd, &err);
 	if (st != ISC_OK) {
@@ -155,7 +160,7 @@ int cmd_run(int argc, char **argv)
 	isc_settings settings;
 	isc_target target = {0};
 	isc_error err;
-	bool helped = false;
+	bool helped = false, inside = isc_nsys_inside();
 	int code;
 
 	isc_signals_shield();
@@ -170,7 +175,9 @@ int cmd_run(int argc, char **argv)
 		isc_cli_log.level = settings.quiet ? ISC_LOG_ERROR : settings.log_level;
 		for (size_t i = 0; i < settings.notes.count; i++)
 			isc_log_write(&isc_cli_log, ISC_LOG_WARN, "%s", settings.notes.item[i]);
-		code = run(&settings, &target);
+		/* The report is the business of the command that started nsys. */
+		settings.report = settings.report && !inside;
+		code = run(&settings, &target, inside, argc, argv);
 	}
 	isc_settings_fini(&settings);
 	return code;

@@ -3,9 +3,10 @@
  * started without the command (INFERSCOPE_ENABLED=1), or that looks at a part of
  * itself (--scratch: the trace goes when the program has ended).
  *
- * Started by the Python package.  Prints two
- * lines, the session folder and the runtime to preload, and goes on by itself:
- * no terminal, no descriptor of the program, no word on its stderr.
+ * Started by the Python package.  Prints four lines, the session folder, the runtime
+ * to preload, and what the CUDA driver and the OpenCL loader are to load (empty:
+ * nothing), and goes on by itself: no terminal, no descriptor of the program, no word
+ * on its stderr.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +24,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/report_files.h"
+#include "session/gpu_parts.h"
 #include "session/session.h"
 #include "session/signals.h"
 #include "trace/format.h"
@@ -60,8 +62,11 @@ static isc_status take_option(void *self, const isc_option *option, const char *
 
 static void be_ready(void *self, const char *folder, const char *runtime)
 {
-	(void)self;
-	dprintf(STDOUT_FILENO, "%s\n%s\n", folder, runtime);
+	const isc_settings *settings = self;
+	char cuda[PATH_ROOM], layer[PATH_ROOM];
+
+	isc_gpu_parts_find(settings, cuda, layer, PATH_ROOM);
+	dprintf(STDOUT_FILENO, "%s\n%s\n%s\n%s\n", folder, runtime, cuda, layer);
 	/* The program waits for the end of this file and never hears from us again. */
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -217,7 +222,7 @@ int cmd_watch(int argc, char **argv)
 		session.settings = &settings;
 		session.trace_path = trace;
 		session.scratch = args.scratch;
-		st = isc_session_watch(&session, args.pid, be_ready, NULL, &err);
+		st = isc_session_watch(&session, args.pid, be_ready, &settings, &err);
 		if (args.scratch)
 			unlink(trace);
 	}

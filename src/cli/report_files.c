@@ -184,6 +184,21 @@ static bool is_foreign(const char *path)
 	       format != ISC_IMPORT_ISC;
 }
 
+static bool is_format(const char *path, enum isc_import_format wanted)
+{
+	enum isc_import_format format = ISC_IMPORT_UNKNOWN;
+	struct stat sb;
+
+	return stat(path, &sb) == 0 && S_ISREG(sb.st_mode) && isc_import_sniff(path, &format, NULL) == ISC_OK &&
+	       format == wanted;
+}
+
+bool isc_report_request_pair(char *const *inputs, size_t count)
+{
+	return inputs != NULL && count == 2 && is_format(inputs[0], ISC_IMPORT_ISC) &&
+	       is_format(inputs[1], ISC_IMPORT_SQLITE);
+}
+
 /* Only a page has a timeline. */
 static bool has_page(const isc_report_request *r)
 {
@@ -222,7 +237,9 @@ static isc_status analyse(const isc_report_request *r, isc_trace **trace, isc_an
 	isc_bar bar;
 
 	isc_bar_start(&bar, STDERR_FILENO, !r->quiet && !r->no_bar, "reading trace");
-	if (r->inputs != NULL && (r->input_count > 1 || is_foreign(r->trace))) {
+	if (isc_report_request_pair(r->inputs, r->input_count))
+		options.gpu_file = r->inputs[1];
+	else if (r->inputs != NULL && (r->input_count > 1 || is_foreign(r->trace))) {
 		st = analyse_foreign(r, &bar, a, opened, err);
 		isc_bar_end(&bar);
 		return st;

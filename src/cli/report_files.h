@@ -41,6 +41,9 @@ isc_status isc_report_request_open(isc_report_request *r, isc_error *err);
  * *read tells whether the trace was the reason (false) or the writing (true). */
 isc_status isc_report_request_write(isc_report_request *r, bool *damaged, bool *read, isc_error *err);
 
+/* Are they a trace of ours, and what Nsight Systems recorded of the same run? */
+bool isc_report_request_pair(char *const *inputs, size_t count);
+
 void isc_report_request_close(isc_report_request *r);
 
 #endif

@@ -16,9 +16,10 @@
 
 #include "collect/gpu.h"
 #include "collect/nvtx.h"
+#include "runtime/layout.h"
 
-#define LAYERS_VARIABLE "OPENCL_LAYERS"
-#define LAYER_NAME "libinferscope_opencl.so"
+#define LAYERS_VARIABLE ISC_OPENCL_VARIABLE
+#define LAYER_NAME ISC_OPENCL_LIBRARY
 
 /* The layer beside the path that we were loaded by; false: it is not there, or the loader would not find it in a
  * list. */
@@ -47,7 +48,8 @@ static char *layers(char *theirs)
 	size_t len = theirs != NULL ? strlen(theirs) : 0;
 	int none = 0;
 
-	if (!isc_rt_gpu_asked() || len > PATH_MAX - 2)
+	/* A program that traces itself has named it to its children. */
+	if (!isc_rt_gpu_asked() || len > PATH_MAX - 2 || (len > 0 && strstr(theirs, LAYER_NAME) != NULL))
 		return theirs;
 	if (atomic_compare_exchange_strong(&made, &none, 1)) {
 		bool good = layer_path(text + len + (len > 0), sizeof(text) - len - 1);

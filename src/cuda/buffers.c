@@ -176,8 +176,3 @@ void isc_buffers_wait(uint64_t ns)
 	if (!any)
 		syscall(SYS_futex, &news, FUTEX_WAIT_PRIVATE, seen, &t, NULL, 0);
 }
-
-void isc_buffers_forked(void)
-{
-	let_go();
-}

@@ -40,7 +40,4 @@ uint64_t isc_buffers_lost(void);
 void isc_buffers_wait(uint64_t ns);
 void isc_buffers_wake(void);
 
-/* In a fork child: CUPTI does not work there, and nobody holds the lock. */
-void isc_buffers_forked(void);
-
 #endif

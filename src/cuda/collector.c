@@ -37,6 +37,7 @@ static _Atomic bool ending;
 static _Atomic uint32_t asked, answered; /* times that all buffers were to be read; futexes */
 static _Atomic bool running;
 static bool reduced;
+static bool hangs; /* our thread did not come back from CUPTI: there is no second one */
 
 static const uint32_t kinds[] = {ISC_CUPTI_KERNEL, ISC_CUPTI_MEMCPY, ISC_CUPTI_MEMCPY2, ISC_CUPTI_MEMSET,
 				 ISC_CUPTI_SYNC};
@@ -240,6 +241,17 @@ static void wait_read(void)
 	}
 }
 
+/* It has been told to end: the next one must not meet it. */
+static bool wait_ended(void)
+{
+	const struct timespec moment = {0, 200000};
+	uint64_t until = monotonic_ns() + END_MS * 1000000ull;
+
+	while (atomic_load(&running) && monotonic_ns() < until)
+		syscall(SYS_nanosleep, &moment, NULL);
+	return !atomic_load(&running);
+}
+
 /* ---- begin and end ---- */
 
 static int fail(enum isc_gpu_news news, uint32_t code, const char *what)
@@ -289,6 +301,8 @@ static int begin(void)
 
 	if (wrong != NULL)
 		return fail(ISC_GPU_ABSENT, 0, wrong);
+	if (hangs)
+		return fail(ISC_GPU_FAILED, 0, "cuptiActivityFlushAll");
 	/* The first: whoever has subscribed keeps the others out. */
 	result = cupti.Subscribe(&subscriber, isc_calls_told, (void *)(uintptr_t)&on_reset);
 	if (result == ISC_CUPTI_HELD) {
@@ -336,13 +350,20 @@ static void end(void)
 	wait_read();
 	disable();
 	atomic_store(&ending, true);
-	wait_read();
+	isc_buffers_wake();
+	hangs = !wait_ended();
 	isc_rt_gpu_source(SOURCE, ISC_GPU_ENDED, 0, isc_work_stats_get()->records, NULL);
 }
 
 static bool is_ours(void)
 {
 	return owner == getpid();
+}
+
+/* CUDA cannot be used in a child that was forked, and what is held here may be held for ever. */
+static bool is_forked(void)
+{
+	return owner != 0 && owner != getpid();
 }
 
 /* Before the driver's own: it was registered later. */
@@ -356,7 +377,7 @@ int isc_cuda_start(void)
 {
 	int now;
 
-	if (isc_rt_abi() != ISC_RT_ABI || !isc_rt_gpu_asked())
+	if (isc_rt_abi() != ISC_RT_ABI || !isc_rt_gpu_asked() || is_forked())
 		return ISC_CUDA_OFF;
 	if (!isc_rt_gpu_wanted()) {
 		/* Not now; or this process is not followed, and that is never. */
@@ -365,7 +386,7 @@ int isc_cuda_start(void)
 		return ISC_CUDA_OFF;
 	}
 	pthread_mutex_lock(&turn);
-	if (atomic_load(&state) != ISC_CUDA_ON || !is_ours()) {
+	if (atomic_load(&state) != ISC_CUDA_ON) {
 		owner = getpid();
 		atomic_store(&state, begin());
 		if (!exit_registered && atomic_load(&state) == ISC_CUDA_ON)
@@ -379,6 +400,8 @@ int isc_cuda_start(void)
 
 void isc_cuda_stop(void)
 {
+	if (is_forked())
+		return;
 	pthread_mutex_lock(&turn);
 	if (is_ours() && atomic_load(&state) == ISC_CUDA_ON) {
 		end();
@@ -397,6 +420,8 @@ void isc_cuda_flush(void)
 
 void isc_cuda_give_way(void)
 {
+	if (is_forked())
+		return;
 	pthread_mutex_lock(&turn);
 	if (is_ours() && atomic_load(&state) == ISC_CUDA_ON) {
 		end();

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/layout.h"
+
 typedef struct loaded {
 	char cupti[PATH_MAX]; /* "" : not loaded */
 	char runtime[PATH_MAX];
@@ -98,13 +100,19 @@ static long major_of_version(uint32_t version)
 
 const char *isc_cupti_open(isc_cupti *out)
 {
+	const char *told = secure_getenv(ISC_CUPTI_VARIABLE);
 	loaded found = {.cupti = "", .runtime = ""};
 	long major;
 
 	memset(out, 0, sizeof(*out));
 	dl_iterate_phdr(look, &found);
 	major = major_of(found.runtime);
-	if (found.cupti[0] != '\0')
+	if (told != NULL && told[0] != '\0') {
+		out->handle = told[0] == '/' ? dlopen(told, RTLD_NOW | RTLD_LOCAL) : NULL;
+		if (out->handle == NULL)
+			return ISC_CUPTI_VARIABLE;
+	}
+	if (out->handle == NULL && found.cupti[0] != '\0')
 		out->handle = dlopen(found.cupti, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
 	if (out->handle == NULL)
 		out->handle = open_beside(found.runtime, major);

@@ -224,8 +224,8 @@ typedef struct isc_cupti {
 } isc_cupti;
 
 /*
- * Opens the CUPTI that goes with the CUDA of this process: the one that is loaded,
- * else the one beside the loaded CUDA runtime, else by name.  NULL, or what is wrong.
+ * Opens the CUPTI that goes with the CUDA of this process: the one that a variable names,
+ * else the one that is loaded, else the one beside the loaded CUDA runtime, else by name.  NULL, or what is wrong.
  * Not signal-safe.
  */
 const char *isc_cupti_open(isc_cupti *out);

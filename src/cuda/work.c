@@ -122,7 +122,11 @@ static uint32_t name_of(const isc_activity *a)
 			   : a->job == ISC_JOB_KERNEL ? a->name
 						      : jobs[a->job];
 
-	return name != NULL ? isc_rt_name(name, strnlen(name, NAME_MAX_BYTES)) : 0;
+	if (name == NULL)
+		return 0;
+	if (name == a->name)
+		return isc_rt_intern(ISC_DEF_KERNEL, name, (uint32_t)strnlen(name, NAME_MAX_BYTES));
+	return isc_rt_name(name, strlen(name));
 }
 
 static void tell(isc_activity *a)

@@ -335,6 +335,30 @@ static isc_status read_bytes(isc_import *import, isc_bytes *bytes, const char *p
 	return st;
 }
 
+isc_status isc_import_beside(isc_import *import, const char *path, uint64_t start_unix_ns, isc_timeline *timeline,
+			     uint32_t source, bool *placed, isc_error *err)
+{
+	isc_reader r = {.timeline = timeline, .source = source, .start_unix_ns = start_unix_ns};
+	isc_bytes *bytes = NULL;
+	const char *head;
+	size_t len;
+	isc_status st = isc_bytes_open(path, &bytes, err);
+
+	*placed = false;
+	if (st == ISC_OK)
+		st = isc_bytes_peek(bytes, &head, &len, err);
+	if (st == ISC_OK && format_of(head, len) != ISC_IMPORT_SQLITE)
+		st = unknown(path, err);
+	if (st == ISC_OK && (r.file = add_file(import, path)) == NULL)
+		st = isc_fail(err, ISC_ERR_NOMEM, "no memory to read %.150s", path);
+	if (st == ISC_OK)
+		st = read_sqlite(&r, bytes, path, err);
+	*placed = r.placed;
+	isc_reader_fini(&r);
+	isc_bytes_close(bytes);
+	return st;
+}
+
 isc_status isc_import_read_fd(isc_import *import, int fd, const char *label, isc_timeline *timeline, isc_error *err)
 {
 	isc_bytes *bytes = NULL;

@@ -65,6 +65,13 @@ isc_status isc_import_sniff(const char *path, enum isc_import_format *format, is
 isc_status isc_import_read(isc_import *import, char *const *paths, size_t count, isc_timeline *timeline,
 			   isc_error *err);
 
+/*
+ * Nsight Systems' file of a run that we traced too, into its timeline as a part of source.  The trace began at
+ * start_unix_ns (CLOCK_REALTIME); *placed: the file says when it did, so that both have one clock.
+ */
+isc_status isc_import_beside(isc_import *import, const char *path, uint64_t start_unix_ns, isc_timeline *timeline,
+			     uint32_t source, bool *placed, isc_error *err);
+
 /* One descriptor of JSON text, plain or gzip. */
 isc_status isc_import_read_fd(isc_import *import, int fd, const char *label, isc_timeline *timeline, isc_error *err);
 

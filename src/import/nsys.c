@@ -18,8 +18,9 @@
 #define COLUMNS_MOST 20u
 /* By one thread, from one place, and never written. */
 #define OPENED (SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOMUTEX)
-#define STEPS_BETWEEN 100000 /* of SQLite's machine, between two looks at how far it is */
-#define STEPS_MOST 4000000   /* of those: a query that runs for hours is made to */
+#define STEPS_BETWEEN 100000	/* of SQLite's machine, between two looks at how far it is */
+#define STEPS_MOST 4000000	/* of those: a query that runs for hours is made to */
+#define APART_NS 86400000000000 /* a day: two files that began further apart are not of one run */
 
 typedef struct table {
 	isc_reader *r;
@@ -72,6 +73,14 @@ static uint32_t columns_of(table *t, const char *name, const char *const *column
 static int64_t number_at(table *t, int column, int64_t otherwise)
 {
 	return sqlite3_column_type(t->row, column) == SQLITE_INTEGER ? sqlite3_column_int64(t->row, column) : otherwise;
+}
+
+/* A moment, on the clock of the trace that it goes with. */
+static int64_t time_at(table *t, int column, int64_t otherwise)
+{
+	int64_t ns = number_at(t, column, otherwise), moved;
+
+	return ns > 0 && !__builtin_add_overflow(ns, t->r->shift_ns, &moved) ? moved : ns;
 }
 
 static uint32_t small_at(table *t, int column)
@@ -187,6 +196,20 @@ static isc_status take_string(table *t)
 	return ISC_OK;
 }
 
+/* The time of day at which its clock was 0. */
+static isc_status take_start(table *t)
+{
+	int64_t start = number_at(t, 1, 0), shift;
+
+	if (t->r->start_unix_ns == 0 || start <= 0 ||
+	    __builtin_sub_overflow(start, (int64_t)t->r->start_unix_ns, &shift) || shift < -APART_NS ||
+	    shift > APART_NS)
+		return ISC_OK;
+	t->r->shift_ns = shift;
+	t->r->placed = true;
+	return ISC_OK;
+}
+
 static isc_status take_gpu(table *t)
 {
 	uint32_t name = name_at(t, 2), number = small_at(t, 1);
@@ -219,8 +242,8 @@ static isc_status take_thread(table *t)
 
 static isc_gpu_record work_at(table *t, enum isc_gpu_kind kind)
 {
-	isc_gpu_record record = {.start_ns = number_at(t, 1, 0),
-				 .end_ns = number_at(t, 2, -1),
+	isc_gpu_record record = {.start_ns = time_at(t, 1, 0),
+				 .end_ns = time_at(t, 2, -1),
 				 .context = small_at(t, 4),
 				 .stream = (uint64_t)number_at(t, 5, 0),
 				 .correlation = (uint64_t)number_at(t, 6, 0),
@@ -293,8 +316,8 @@ static isc_status take_graph(table *t)
 
 static isc_status take_call(table *t)
 {
-	isc_gpu_record record = {.start_ns = number_at(t, 1, 0),
-				 .end_ns = number_at(t, 2, -1),
+	isc_gpu_record record = {.start_ns = time_at(t, 1, 0),
+				 .end_ns = time_at(t, 2, -1),
 				 .device = ISC_GPU_UNKNOWN,
 				 .correlation = (uint64_t)number_at(t, 4, 0),
 				 .kind = ISC_GPU_API};
@@ -307,7 +330,7 @@ static isc_status take_call(table *t)
 
 static isc_status take_range(table *t)
 {
-	isc_host_span span = {.start_ns = number_at(t, 1, 0), .kind = ISC_HOST_SCOPE};
+	isc_host_span span = {.start_ns = time_at(t, 1, 0), .kind = ISC_HOST_SCOPE};
 	int64_t type = number_at(t, 3, 59);
 
 	/* Pushed and popped, or started and ended: a range with both its ends. */
@@ -315,7 +338,7 @@ static isc_status take_range(table *t)
 		t->r->file->unused++;
 		return ISC_OK;
 	}
-	span.end_ns = number_at(t, 2, 0);
+	span.end_ns = time_at(t, 2, 0);
 	span.name = name_at(t, 4);
 	span.name = span.name != 0 ? span.name : name_or(t, 5, "?");
 	span.thread = thread_at(t, 6);
@@ -327,6 +350,7 @@ static const struct {
 	const char *columns[COLUMNS_MOST];
 	take_row take;
 } tables[] = {
+	{"TARGET_INFO_SESSION_START_TIME", {"utcEpochNs"}, take_start},
 	{"StringIds", {"id", "value"}, take_string},
 	{"TARGET_INFO_GPU", {"id", "name"}, take_gpu},
 	{"TARGET_INFO_CUDA_GPU", {"cuDevice", "name"}, take_gpu},

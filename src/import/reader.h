@@ -46,6 +46,11 @@ typedef struct isc_reader {
 	isc_hashmap arrows; /* id of a flow that has begun -> how often it did */
 	bool sampled;	    /* there are samples, and they stand for so much time: */
 	int64_t sampled_ns;
+	/* Of a file that goes with a trace of ours: when that began (CLOCK_REALTIME; 0: it is alone), what is
+	 * added to times for it, and whether the file says when it began itself. */
+	uint64_t start_unix_ns;
+	int64_t shift_ns;
+	bool placed;
 } isc_reader;
 
 /* A kind of event of Chrome JSON, by its category. */

@@ -11,6 +11,7 @@
  */
 #include "python/calls.h"
 #include "python/collection.h"
+#include "python/cuda.h"
 #include "python/interpreter.h"
 #include "python/layout.h"
 #include "python/range.h"
@@ -122,6 +123,25 @@ static PyObject *core_stop(PyObject *module, PyObject *unused)
 	Py_RETURN_NONE;
 }
 
+/* Above 0: watch CUDA if it is in use here; 0: tell what devices have done; below: that, and no more. */
+static PyObject *core_cuda(PyObject *module, PyObject *what)
+{
+	long n = PyLong_AsLong(what);
+	int state = 0;
+
+	(void)module;
+	if (n == -1 && PyErr_Occurred())
+		return NULL;
+	if (fits()) {
+		/* The driver may wait for a thread that wants the interpreter. */
+		Py_BEGIN_ALLOW_THREADS if (n > 0) state = isc_cuda_part_start();
+		else if (n == 0) isc_cuda_part_flush();
+		else isc_cuda_part_stop();
+		Py_END_ALLOW_THREADS
+	}
+	return PyLong_FromLong(state);
+}
+
 static PyObject *core_forked(PyObject *module, PyObject *unused)
 {
 	(void)module;
@@ -231,6 +251,7 @@ static PyMethodDef core_methods[] = {
 	{"active", core_active, METH_NOARGS, PyDoc_STR("Is a session recording this process now?")},
 	{"start", core_start, METH_VARARGS, PyDoc_STR("Trace calls from now on; None, or why that cannot be.")},
 	{"stop", core_stop, METH_NOARGS, PyDoc_STR("One start() less.")},
+	{"cuda", core_cuda, METH_O, PyDoc_STR("Watch CUDA (1), tell what it did (0), or both and no more (-1).")},
 	{"forked", core_forked, METH_NOARGS, PyDoc_STR("In a fork child: take back every start().")},
 	{"layout", core_layout, METH_NOARGS, PyDoc_STR("Let samples read Python frames; False: they cannot.")},
 	{"ticks", core_ticks, METH_NOARGS, PyDoc_STR("Time now, as events have it.")},

@@ -21,12 +21,15 @@
 
 /* Raised with every change of this file, of record.h or of an exported
  * function: parts of two installs that meet in one program stay inert. */
-#define ISC_RT_ABI 17u
+#define ISC_RT_ABI 18u
 
 #define ISC_SESSION_VARIABLE "INFERSCOPE_SESSION" /* the session folder's path */
 
 /* What the CUDA driver loads when it is initialised, and what we let it load. */
 #define ISC_CUDA_VARIABLE "CUDA_INJECTION64_PATH"
+#define ISC_CUPTI_VARIABLE "INFERSCOPE_CUPTI" /* the CUPTI to use; "none": as if there were none */
+#define ISC_OPENCL_VARIABLE "OPENCL_LAYERS"
+#define ISC_OPENCL_LIBRARY "libinferscope_opencl.so"
 #define ISC_CUDA_LIBRARY "libinferscope_cuda.so"
 
 /* ---- control ---------------------------------------------------------- */

@@ -11,4 +11,11 @@
  * run for seconds.  out: where. */
 bool isc_cuda_driver_find(char *out, size_t room);
 
+/* Has somebody named what the driver is to load? */
+bool isc_cuda_is_taken(void);
+
+/* Is there a CUPTI for it, as far as can be seen from outside?  python: that runs the program, whose packages may
+ * bring one; "": none. */
+bool isc_cuda_cupti_here(const char *python);
+
 #endif

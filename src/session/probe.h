@@ -64,4 +64,7 @@ void isc_probe_opencl(const isc_probe_context *context, isc_probe_result *out);
 /* One short text file, without its last newline; false when it cannot be read. */
 bool isc_probe_read(const char *path, char *out, size_t room);
 
+/* Is any OpenCL driver registered, for programs with this environment? */
+bool isc_probe_opencl_any(char *const *env);
+
 #endif

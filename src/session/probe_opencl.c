@@ -8,10 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/layout.h"
 #include "session/probe.h"
 
 #define VENDORS "/etc/OpenCL/vendors"
-#define LAYER "libinferscope_opencl.so"
+#define LAYER ISC_OPENCL_LIBRARY
 
 /* "a.icd, b.icd"; how many. */
 static size_t list_drivers(const char *folder, char *out, size_t room)
@@ -47,6 +48,13 @@ static const char *folder_of(char *const *env)
 	return VENDORS;
 }
 
+bool isc_probe_opencl_any(char *const *env)
+{
+	char drivers[200];
+
+	return list_drivers(folder_of(env), drivers, sizeof(drivers)) > 0;
+}
+
 void isc_probe_opencl(const isc_probe_context *context, isc_probe_result *out)
 {
 	const char *folder = folder_of(context->env);
@@ -69,10 +77,10 @@ void isc_probe_opencl(const isc_probe_context *context, isc_probe_result *out)
 		isc_probe_fix(out, "install again: pip install --force-reinstall inferscope");
 		return;
 	}
-	if (!context->settings->gpu || !context->settings->agent) {
-		isc_probe_say(out, ISC_PROBE_LIMITED, "%.200s; its commands are not seen, as %s is switched off",
-			      drivers, context->settings->gpu ? "the agent" : "gpu");
-		isc_probe_fix(out, "run without --no-%s", context->settings->gpu ? "agent" : "gpu");
+	if (!context->settings->gpu) {
+		isc_probe_say(out, ISC_PROBE_LIMITED, "%.200s; its commands are not seen, as gpu is switched off",
+			      drivers);
+		isc_probe_fix(out, "run without --no-gpu");
 		return;
 	}
 	isc_probe_say(out, ISC_PROBE_OK, "%.200s: commands are seen through a layer", drivers);

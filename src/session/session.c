@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "session/cuda_driver.h"
 #include "session/environment.h"
 #include "session/facts.h"
 #include "session/follow_proc.h"
+#include "session/gpu_parts.h"
 #include "runtime/layout.h"
 #include "session/parts.h"
 
@@ -59,31 +59,18 @@ static isc_status find_proc(isc_error *err)
 	return ISC_ERR_ABSENT;
 }
 
-/* Work of CUDA devices is seen by a part that the driver loads.  Without a driver there is no variable either. */
-static isc_status find_cuda(const isc_session_options *options, isc_error *err)
-{
-	char driver[300];
-	isc_parts parts;
-	bool wanted = options->settings->gpu && isc_cuda_driver_find(driver, sizeof(driver)) &&
-		      isc_parts_find(&parts, NULL) == ISC_OK;
-
-	if (isc_parts_cuda(wanted ? parts.folder : NULL))
-		return ISC_OK;
-	isc_fail(err, ISC_ERR_DENIED, "another tool is to watch CUDA: work of GPUs is not recorded");
-	isc_hint(err, "unset " ISC_CUDA_VARIABLE);
-	return ISC_ERR_DENIED;
-}
-
 /* What is not there to be used is told in the report; now if there is to be none. */
 static void find_sources(isc_recorder *r, const isc_session_options *options, char *preload, size_t room)
 {
-	isc_error missing[3];
+	isc_error missing[4];
 	isc_buffer facts = {0};
 	size_t n = 0;
 
 	n += find_preload(options, isc_recorder_folder(r), preload, room, &missing[n]) != ISC_OK;
 	n += find_proc(&missing[n]) != ISC_OK;
-	n += find_cuda(options, &missing[n]) != ISC_OK;
+	n += isc_gpu_parts_cuda(options->settings, options->cuda_elsewhere, &missing[n]) != ISC_OK;
+	isc_gpu_parts_opencl(options->settings);
+	n += isc_gpu_parts_asked(options->settings, &missing[n]) != ISC_OK;
 	if (n == 0)
 		return;
 	for (size_t i = 0; i < n && options->say != NULL && !options->settings->report; i++)

@@ -19,6 +19,7 @@ typedef struct isc_session_options {
 	const char *trace_path; /* absolute */
 	bool scratch;		/* as in isc_recorder_options */
 	bool lacks_package;	/* the program is a Python that does not load us by itself */
+	bool cuda_elsewhere;	/* somebody else watches CUDA, and we know */
 	isc_recorder_say say;
 	void *say_self;
 } isc_session_options;

@@ -221,7 +221,7 @@ static void note_unknown_variables(isc_settings *s, char *const *env)
 		if (strncmp(*env, "INFERSCOPE_", 11) != 0 || strcspn(*env, "=") >= sizeof(name))
 			continue;
 		snprintf(name, sizeof(name), "%.*s", (int)strcspn(*env, "="), *env);
-		known = strcmp(name, ISC_SESSION_VARIABLE) == 0;
+		known = strcmp(name, ISC_SESSION_VARIABLE) == 0 || strcmp(name, ISC_CUPTI_VARIABLE) == 0;
 		for (int i = 0; i < ISC_SETTINGS_COUNT; i++)
 			known = known || (names[i] != NULL && strcmp(names[i], name) == 0);
 		if (known)

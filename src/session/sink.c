@@ -1,5 +1,10 @@
 #include "session/sink.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbol/demangle.h"
+
 void isc_sink_clock(isc_sink *s, isc_clock_pair pair)
 {
 	size_t at = s->pairs == 0 ? 0 : 1;
@@ -31,6 +36,23 @@ static uint32_t on_thread(void *self, uint32_t process, uint32_t tid, uint64_t s
 	return isc_follow_thread(s->follow, process, tid, serial, birth_ns);
 }
 
+/* Names of kernels are made once and read often: people get them as they were written. */
+static isc_status define_kernel(isc_sink *s, uint32_t process, uint32_t id, const char *data, uint32_t len,
+				isc_error *err)
+{
+	char *name = strndup(data, len), *plain = name != NULL ? isc_demangle_kernel(name) : NULL;
+	size_t plain_len = plain != NULL ? strlen(plain) : 0;
+	isc_status st;
+
+	if (plain_len > 0 && plain_len <= ISC_DEF_MAX)
+		st = isc_writer_define(s->writer, process, id, ISC_DEF_STRING, plain, (uint32_t)plain_len, err);
+	else
+		st = isc_writer_define(s->writer, process, id, ISC_DEF_STRING, data, len, err);
+	free(plain);
+	free(name);
+	return st;
+}
+
 static void on_define(void *self, uint32_t process, uint32_t id, uint16_t type, const void *data, uint32_t len)
 {
 	isc_sink *s = self;
@@ -38,7 +60,10 @@ static void on_define(void *self, uint32_t process, uint32_t id, uint16_t type, 
 
 	if (s->namer != NULL)
 		isc_namer_define(s->namer, process, id, type, data, len);
-	keep(s, isc_writer_define(s->writer, process, id, type, data, len, &err), &err);
+	if (type == ISC_DEF_KERNEL)
+		keep(s, define_kernel(s, process, id, data, len, &err), &err);
+	else
+		keep(s, isc_writer_define(s->writer, process, id, type, data, len, &err), &err);
 }
 
 static void on_events(void *self, uint32_t process, uint32_t thread, uint8_t stream, uint64_t first, uint32_t events,

@@ -23,9 +23,22 @@ char *isc_demangle(const char *name)
 	return plain;
 }
 
+char *isc_demangle_kernel(const char *name)
+{
+	if (strnlen(name, NAME_MAX_LENGTH) == NAME_MAX_LENGTH || strncmp(name, "_Z", 2) != 0)
+		return NULL;
+	return cplus_demangle_v3(name, DMGL_PARAMS | DMGL_ANSI);
+}
+
 #else
 
 char *isc_demangle(const char *name)
+{
+	(void)name;
+	return NULL;
+}
+
+char *isc_demangle_kernel(const char *name)
 {
 	(void)name;
 	return NULL;

@@ -13,6 +13,8 @@
  *	reset	work, and then the devices are reset
  *	held	as gpu, but it subscribes to CUPTI itself, in the middle
  *	die	as gpu, and then it ends without an exit
+ *	mangled	a kernel of C++
+ *	wait	a kernel of 2 ms, waited for, and then 500 us of work on the host
  *
  * Compiled without NVIDIA's headers; it registers its kernels as nvcc makes programs do.
  */
@@ -53,7 +55,7 @@ unsigned cuptiUnsubscribe(void *subscriber) __attribute__((weak));
 #define BYTES (1u << 20)
 
 /* Host sides of kernels: their addresses count. */
-static char scale_50us, gemm_400us, add_10us, norm_200us, tiny_1us;
+static char scale_50us, gemm_400us, add_10us, norm_200us, tiny_1us, long_2000us, axpy;
 
 static void launch(const char *kernel, void *stream)
 {
@@ -101,6 +103,13 @@ static void step(const char *scene, int d, int i, int devices)
 		cudaGraphLaunch((void *)(uintptr_t)77, s);
 		if (i % 8 == 7)
 			cudaStreamSynchronize(s);
+	} else if (strcmp(scene, "mangled") == 0) {
+		launch(&axpy, s);
+		cudaStreamSynchronize(s);
+	} else if (strcmp(scene, "wait") == 0) {
+		launch(&long_2000us, s);
+		cudaStreamSynchronize(s);
+		spin_us(500);
 	} else if (strcmp(scene, "storm") == 0) {
 		for (int k = 0; k < 1000; k++)
 			launch(&tiny_1us, s);
@@ -137,6 +146,8 @@ int main(int argc, char **argv)
 	KERNEL(add_10us);
 	KERNEL(norm_200us);
 	KERNEL(tiny_1us);
+	KERNEL(long_2000us);
+	__cudaRegisterFunction(binary, &axpy, NULL, "_Z9axpy_50usPfPKff", -1, NULL, NULL, NULL, NULL, NULL);
 	if (cudaGetDeviceCount(&devices) != 0 || devices == 0) {
 		printf("no device\n");
 		return 0;

@@ -1,4 +1,4 @@
-/* export: X3, names that try to be something else, in every format. */
+/* export: X3, names that try to be something else, in every format; and what comes back of what went out. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -254,36 +254,85 @@ static void payloads_stay_names_in_every_format(void **state)
 		check_all(payloads[i].text, payloads[i].len, i);
 }
 
-/* And back: the function of each payload is one function again. */
+/* Through Chrome JSON into a timeline, which is the caller's as the import is. */
+static const isc_timeline_facts *back_from_chrome(isc_trace *trace, isc_buffer *text, isc_import *import,
+						  isc_timeline **timeline)
+{
+	const isc_timeline_facts *facts;
+	FILE *file = tmpfile();
+
+	export(trace, ISC_EXPORT_CHROME, text);
+	assert_non_null(file);
+	assert_int_equal(fwrite(text->data, 1, text->len, file), text->len);
+	rewind(file);
+	assert_int_equal(isc_timeline_new(NULL, timeline, NULL), ISC_OK);
+	assert_int_equal(isc_import_read_fd(import, fileno(file), "trace", *timeline, NULL), ISC_OK);
+	assert_int_equal(isc_timeline_finish(*timeline, NULL, &facts, NULL), ISC_OK);
+	assert_int_equal(import->files[0].malformed, 0);
+	assert_false(import->files[0].damaged);
+	fclose(file);
+	return facts;
+}
+
+/* The function of each payload is one function again. */
 static void payloads_come_back_from_chrome(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < PAYLOADS; i++) {
 		isc_trace *trace = trace_of(payloads[i].text, payloads[i].len);
-		const isc_timeline_facts *facts;
 		isc_timeline *timeline = NULL;
 		isc_import import = {0};
 		isc_buffer out = {0};
-		FILE *file = tmpfile();
+		const isc_timeline_facts *facts = back_from_chrome(trace, &out, &import, &timeline);
 
-		export(trace, ISC_EXPORT_CHROME, &out);
-		assert_non_null(file);
-		assert_int_equal(fwrite(out.data, 1, out.len, file), out.len);
-		rewind(file);
-		assert_int_equal(isc_timeline_new(NULL, &timeline, NULL), ISC_OK);
-		assert_int_equal(isc_import_read_fd(&import, fileno(file), "trace", timeline, NULL), ISC_OK);
-		assert_int_equal(isc_timeline_finish(timeline, NULL, &facts, NULL), ISC_OK);
 		assert_int_equal(facts->function_count, 2);
 		assert_int_equal(facts->scope_count, 1);
 		assert_int_equal(facts->scopes[0].total_ns, 1000000);
-		assert_int_equal(import.files[0].malformed, 0);
-		assert_false(import.files[0].damaged);
 		isc_timeline_free(timeline);
 		isc_import_fini(&import);
-		fclose(file);
 		isc_buffer_fini(&out);
 		isc_trace_close(trace);
 	}
+}
+
+/* Two streams, 0 among them: no thread 0, an arrow from each call to its work, and all of it back to the nanosecond. */
+static void gpu_work_comes_back_with_its_arrows(void **state)
+{
+	isc_trace *trace = NULL;
+	isc_timeline *timeline = NULL;
+	isc_import import = {0};
+	isc_buffer out = {0};
+	isc_error err = {0};
+	const isc_timeline_facts *f;
+
+	(void)state;
+	if (trace_text_open("meta {\"argv\": [\"x\"]}\n"
+			    "p1 pid=100 root traced end=90ms status=0 argv serve\n"
+			    "t1 p1 tid=100 main name=main end=90ms\n"
+			    "t1 12ms gpu_call launch clEnqueueNDRangeKernel 10ms 10.1ms 7\n"
+			    "t1 14ms gpu_call copy clEnqueueWriteBuffer 13ms 13.1ms 8\n"
+			    "t1 40ms gpu_work kernel gemm 0 20ms 23.000001ms 7 stream=0\n"
+			    "t1 41ms gpu_work h2d write 0 25ms 26ms 8 stream=5 bytes=64 pinned\n"
+			    "end 90ms status=0\n",
+			    &trace, &err) != ISC_OK)
+		fail_msg("%s", err.what);
+	f = back_from_chrome(trace, &out, &import, &timeline);
+	assert_null(strstr(out.data, "\"tid\":0,"));
+	assert_null(strstr(out.data, "\"pid\":0,"));
+	assert_non_null(strstr(out.data, "stream 0"));
+	assert_int_equal(import.files[0].arrows, 2);
+	assert_int_equal(import.files[0].loose, 0);
+	assert_int_equal(f->kernel_count, 1);
+	assert_int_equal(f->kernels[0].total_ns, 3000001);
+	assert_int_equal(f->copy_count, 1);
+	assert_int_equal(f->copies[0].kind, ISC_GPU_H2D);
+	assert_int_equal(f->copies[0].bytes, 64);
+	assert_int_equal(f->copies[0].pinned, 1);
+	assert_int_equal(f->gpus[0].unlinked, 0);
+	isc_timeline_free(timeline);
+	isc_import_fini(&import);
+	isc_buffer_fini(&out);
+	isc_trace_close(trace);
 }
 
 int main(void)
@@ -291,6 +340,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(payloads_stay_names_in_every_format),
 		cmocka_unit_test(payloads_come_back_from_chrome),
+		cmocka_unit_test(gpu_work_comes_back_with_its_arrows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -225,6 +225,15 @@ static const isc_analysis_thread *thread_of(const isc_analysis *a, uint32_t tid)
 	"t1 p1 tid=100 main name=main end=100ms\n" \
 	"t2 p1 tid=101 name=feeder end=100ms\n"
 
+static double sum_of(const isc_analysis_breakdown *b)
+{
+	double sum = 0;
+
+	for (int state = 0; state < ISC_STATES; state++)
+		sum += b->pct[state] > 0 ? b->pct[state] : 0;
+	return sum;
+}
+
 /* What a driver waits in is its business: the thread waited for the GPU. */
 static void a_wait_inside_a_call_that_waits_for_a_gpu_is_gpu_wait(void **state)
 {
@@ -243,9 +252,58 @@ static void a_wait_inside_a_call_that_waits_for_a_gpu_is_gpu_wait(void **state)
 	assert_int_equal(thread_of(a, 101)->launches, 1);
 	/* The thread that feeds the GPU is the one that counts. */
 	assert_int_equal(a->breakdown.tid, 101);
+	assert_near(a->breakdown.pct[ISC_STATE_GPU_WAIT], 39);
+	assert_near(a->breakdown.pct[ISC_STATE_LOCK_WAIT], 4);
+	assert_near(sum_of(&a->breakdown), 100);
 	isc_analysis_free(a);
 	a = analysis_of(WAITING "t1 9ms wait_exit mutex 5ms 101\n" ENDING);
 	assert_true(thread_of(a, 100)->state_us[ISC_STATE_GPU_WAIT] < 0);
+	isc_analysis_free(a);
+}
+
+/* A driver may wait by looking again and again: what was sampled meanwhile is not the program's own code. */
+static void samples_of_a_driver_that_spins_are_gpu_wait(void **state)
+{
+	isc_analysis *a = analysis_of(WAITING "t1 1ms in\n"
+					      "t1 20ms gpu_call launch cudaLaunchKernel 19ms 20ms 7\n"
+					      "t1 25ms sample 1 20ms flags=8\n"
+					      "t1 45ms sample 1 20ms flags=8\n"
+					      "t1 60ms gpu_call sync cudaDeviceSynchronize 20ms 60ms 0\n"
+					      "t2 61ms gpu_work kernel gemm 0 21ms 59ms 7\n"
+					      "t1 80ms sample 1 40ms \"infer /a/m.py 1 2\"\n"
+					      "t1 100ms out\n" ENDING);
+
+	(void)state;
+	assert_near(a->breakdown.pct[ISC_STATE_GPU_WAIT], 40);
+	assert_near(sum_of(&a->breakdown), 100);
+	assert_true(a->breakdown.pct[ISC_STATE_PYTHON] > 55);
+	assert_true(a->breakdown.pct[ISC_STATE_NATIVE] < 1);
+	isc_analysis_free(a);
+}
+
+/* Scopes are settled as threads are. */
+static void a_scope_that_waits_for_a_gpu_says_so(void **state)
+{
+	isc_analysis *a = analysis_of(WAITING "t1 1ms in\n"
+					      "t1 10ms scope_enter step\n"
+					      "t1 20ms gpu_call launch cudaLaunchKernel 19ms 20ms 7\n"
+					      "t1 50ms wait_exit mutex 25ms 101\n"
+					      "t1 60ms gpu_call sync cudaDeviceSynchronize 20ms 60ms 0\n"
+					      "t2 61ms gpu_work kernel gemm 0 21ms 59ms 7\n"
+					      "t1 70ms wait_exit mutex 5ms 101\n"
+					      "t1 90ms scope_exit step\n" ENDING);
+	const isc_analysis_scope *s = &a->scopes[0];
+	double sum = 0;
+
+	(void)state;
+	assert_int_equal(a->scope_count, 1);
+	assert_near(s->all.state_us[ISC_STATE_GPU_WAIT], 40000);
+	assert_near(s->all.state_us[ISC_STATE_LOCK_WAIT], 5000);
+	for (int i = 0; i < ISC_STATES; i++)
+		sum += s->all.state_us[i] > 0 ? s->all.state_us[i] : 0;
+	assert_near(sum, 80000);
+	assert_near(a->breakdown.pct[ISC_STATE_GPU_WAIT], 50);
+	assert_near(sum_of(&a->breakdown), 100);
 	isc_analysis_free(a);
 }
 
@@ -328,6 +386,8 @@ int main(void)
 		cmocka_unit_test(idle_time_has_a_cause_and_a_place),
 		cmocka_unit_test(a_window_cuts_what_gpus_did),
 		cmocka_unit_test(a_wait_inside_a_call_that_waits_for_a_gpu_is_gpu_wait),
+		cmocka_unit_test(samples_of_a_driver_that_spins_are_gpu_wait),
+		cmocka_unit_test(a_scope_that_waits_for_a_gpu_says_so),
 		cmocka_unit_test(what_a_source_says_of_itself_is_a_warning),
 		cmocka_unit_test(a_trace_without_gpus_has_none),
 		cmocka_unit_test(a_dump_tells_every_field),

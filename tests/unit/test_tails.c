@@ -469,6 +469,7 @@ static void what_a_call_for_a_device_waits_for_is_the_device(void **state)
 		WAITS PROGRAM "t1 10ms scope_enter request\n"
 			      "t1 30ms wait_exit sleep 19ms\n"
 			      "t1 31ms gpu_call sync cudaDeviceSynchronize 10.5ms 31ms 0 holds \"step /a/m.py 3 9\"\n"
+			      "t2 32ms gpu_work kernel gemm 0 11ms 30ms 0\n"
 			      "t1 34ms wait_exit sleep 1ms\n"
 			      "t1 35ms scope_exit request\n"
 			      "t1 40ms scope_enter request\nt1 42ms scope_exit request\nend 10s status=0\n");

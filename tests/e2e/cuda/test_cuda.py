@@ -10,6 +10,10 @@ import pytest
 
 from .conftest import Cuda, copy_of_double, counted, gpu_times, reported, warned
 
+STATES = (
+    *("python", "native", "spin", "gil_wait", "lock_wait", "io_wait", "sleep", "idle", "syscall", "gc"),
+    *("page_fault", "gpu_wait", "run_queue", "throttled", "other"),
+)
 SCENES = [("cpu", 40, 1), ("gpu", 40, 1), ("copy", 20, 1), ("even", 40, 1), ("gpu", 20, 2), ("copy", 10, 2)]
 SCENES += [("gpu", 8, 8), ("peer", 10, 2), ("graph", 20, 1)]
 
@@ -182,6 +186,7 @@ def test_the_programs_own_profiler_wins(cuda: Cuda) -> None:
     assert log.index("unsubscribe") < len(log) - 1 - log[::-1].index("subscribe")
 
 
+@pytest.mark.plain
 def test_the_cupti_of_the_programs_own_cuda_is_taken(cuda: Cuda, tmp_path: Path) -> None:
     """A newer one that the loader would find first by name does not fit the CUDA that the program has."""
     own, toolkit = tmp_path / "own", tmp_path / "toolkit"
@@ -200,6 +205,7 @@ def test_the_cupti_of_the_programs_own_cuda_is_taken(cuda: Cuda, tmp_path: Path)
     assert any("gpu_source" in line and "started code 23" in line for line in run.dump())
 
 
+@pytest.mark.plain
 def test_a_cupti_of_another_major_is_refused(cuda: Cuda, tmp_path: Path) -> None:
     folder = tmp_path / "mixed"
     folder.mkdir()
@@ -329,6 +335,7 @@ def test_the_real_cupti_without_a_driver(inferscope: Any, target: Any) -> None:
     assert run.report.threads and run.report.gpus == []
 
 
+@pytest.mark.plain
 def test_selftest(cuda: Cuda) -> None:
     good = cuda.command("doctor", "--gpu-selftest", env=cuda.environment(devices=2), plain=True)
     assert good.returncode == 0, good.stderr
@@ -337,6 +344,7 @@ def test_selftest(cuda: Cuda) -> None:
     assert "GPU 1, Double 1: 100 of 100 kernels and 200 of 200 copies recorded" in lines[1]
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize(
     ("script", "words"),
     [
@@ -352,7 +360,44 @@ def test_selftest_says_what_is_wrong(cuda: Cuda, script: dict[str, Any], words: 
     assert words in bad.stdout + bad.stderr
 
 
+@pytest.mark.plain
 def test_selftest_without_a_driver(inferscope: Any) -> None:
     bad = inferscope("doctor", "--gpu-selftest", plain=True)
     assert bad.returncode == 4
     assert "libcuda.so.1 failed" in bad.stderr
+
+
+def test_waiting_for_a_device_is_gpu_wait(cuda: Cuda) -> None:
+    """2 ms of 2.5 ms are waited for; what the double sleeps in meanwhile is not the program's sleep."""
+    run = cuda("wait", "100")
+    report = run.report
+    shares = [report.breakdown[state] for state in STATES]
+    assert sum(share for share in shares if share is not None) == pytest.approx(100, abs=0.1)
+    waited = sum(w.end_ns - w.start_ns for w in run.truth if w.kind == "sync") / 1000
+    assert report.breakdown["gpu_wait"] == pytest.approx(100 * waited / report.window.judged_us, abs=3)
+    assert report.breakdown["gpu_wait"] > 50
+    assert report.breakdown["sleep"] < 5
+    (main,) = [t for t in report.threads if t["gpu_wait"]]
+    assert main["gpu_wait"] == pytest.approx(waited, rel=0.1)
+
+
+def test_kernels_are_named_as_they_were_written(cuda: Cuda) -> None:
+    run = cuda("mangled", "5")
+    assert [(k.name, k.count) for k in run.report.kernels] == [("axpy_50us(float*, float const*, float)", 5)]
+
+
+def test_graphs_are_told_as_a_whole_when_their_parts_cost_too_much(cuda: Cuda) -> None:
+    """20,000 kernels a second in graphs against a tenth of a percent: nodes first, whole graphs from then on."""
+    run = cuda("graph", "6000", options=("--budget", "0.1"), call_us=450)
+    assert "gpu_reduced" in warned(run)
+    true = counted(run.truth)
+    assert true[("kernel", 0)] > 1000 and true[("graph", 0)] > 100
+    assert reported(run) == true
+    assert run.report.overhead.lost == 0
+
+
+def test_graphs_are_told_by_their_parts_without_a_budget(cuda: Cuda) -> None:
+    run = cuda("graph", "1000", options=("--budget", "off"))
+    assert warned(run) == []
+    assert counted(run.truth)[("kernel", 0)] == 10_000
+    assert reported(run) == counted(run.truth)

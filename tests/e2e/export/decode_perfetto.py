@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from google.protobuf.unknown_fields import UnknownFieldSet  # type: ignore[import-not-found,import-untyped,unused-ignore]
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent  # type: ignore[import-not-found]
 
 
@@ -26,10 +27,8 @@ def main() -> None:
     flows: dict[str, list[int]] = {"out": [], "in": []}
     samples = unknown = 0
     stacks: dict[int, int] = {}
-    # Events of a track are in the order of time, as Perfetto puts them: packets of one time keep theirs.
-    for packet in sorted(trace.packet, key=lambda packet: packet.timestamp):
-        unknown += len(packet.UnknownFields()) if hasattr(packet, "UnknownFields") else 0
     for packet in trace.packet:
+        unknown += len(UnknownFieldSet(packet)) + len(UnknownFieldSet(packet.track_event))
         for entry in packet.interned_data.event_names:
             names[entry.iid] = entry.name
         for entry in packet.interned_data.callstacks:
@@ -43,6 +42,7 @@ def main() -> None:
         if packet.HasField("perf_sample"):
             samples += 1
             assert packet.perf_sample.callstack_iid in stacks
+    # In the order of time, as Perfetto puts them: packets of one moment keep theirs.
     for packet in sorted(trace.packet, key=lambda packet: packet.timestamp):
         if not packet.HasField("track_event"):
             continue

@@ -86,16 +86,16 @@ def test_go_tool_pprof_agrees_with_our_table(sample: Any) -> None:
     line = [go, "tool", "pprof", "-top", "-sample_index=cpu", "-unit=ms", "-nodecount=200", str(sample.export("pprof"))]
     said = subprocess.run(line, capture_output=True, text=True, check=True, timeout=60, env=home).stdout
     rows = re.findall(r"^\s*([\d.]+)ms\s+[\d.]+%\s+[\d.]+%\s+([\d.]+)ms\s+[\d.]+%\s+(.+)$", said, re.MULTILINE)
-    theirs = {name.split(" ")[0]: (float(flat), float(cum)) for flat, cum, name in rows}
+    theirs = {name: (float(flat), float(cum)) for flat, cum, name in rows}
     report = sample.analyze(sample.trace)
-    ours = {f["name"]: f for f in report["functions"] if f["cpu_self_us"]}
-    assert theirs["spin"][1] > 500
-    for name in ("spin", "main"):
-        # Native code that a Python function calls is its own row there, and part of its time in our table.
-        assert theirs[name][0] <= ours[name]["cpu_self_us"] / 1000 + 5
-        assert theirs[name][1] == pytest.approx(ours[name]["cpu_self_us"] / 1000, rel=0.05) or name == "main"
-    total = float(re.search(r"Total samples = ([\d.]+)", said).group(1))  # type: ignore[union-attr]
-    assert total * 1e6 == pytest.approx(report["samples"]["us"], rel=0.02)
+    ours = {f["name"]: f["cpu_self_us"] / 1000 for f in report["functions"] if f["cpu_self_us"]}
+    # Native code that a Python function calls is its own row there; in our table it is part of the function's time too.
+    assert theirs["spin"][1] == pytest.approx(ours["spin"], abs=0.1) and ours["spin"] > 500
+    others = [name for name in theirs if name != "spin" and name in ours and theirs[name][0] == theirs[name][1]]
+    assert len(others) >= 3
+    assert {name: theirs[name][0] for name in others} == pytest.approx({name: ours[name] for name in others}, abs=0.1)
+    (total,) = re.findall(r"Total samples = ([\d.]+)ms", said)
+    assert float(total) == pytest.approx(report["samples"]["us"] / 1000, abs=0.1)
 
 
 @pytest.mark.long

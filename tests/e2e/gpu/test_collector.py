@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.plain  # a Python that knows of no sanitizer loads the package itself
+
 PROGRAM = """
 import json, sys, warnings
 import inferscope

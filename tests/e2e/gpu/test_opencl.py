@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 
 def works(run: Any) -> list[str]:
     return [line for line in run.dump() if " gpu_work " in line]
@@ -172,3 +174,23 @@ def test_doctor_says_whether_commands_are_seen(inferscope: Any, opencl: str, tmp
 
     assert ".icd" in line() and "through a layer" in line()
     assert "missing" in line(OCL_ICD_VENDORS=str(tmp_path)) and str(tmp_path) in line(OCL_ICD_VENDORS=str(tmp_path))
+
+
+def test_without_the_agent_the_environment_names_the_layer(inferscope: Any, opencl: str) -> None:
+    run = inferscope("run", "--no-agent", "--follow", "all", "--", opencl, "many", "100")
+    assert (run.returncode, run.stdout) == (0, "100\n")
+    assert run.report.gpus[0].kernel_count == 100
+    off = inferscope("run", "--no-agent", "--no-gpu", "--force", "--follow", "all", "--", opencl, "many", "100")
+    assert off.report.gpus == []
+
+
+def test_who_asks_for_a_gpu_hears_that_there_is_none(inferscope: Any, tmp_path: Path) -> None:
+    nothing = {"OCL_ICD_VENDORS": str(tmp_path)}
+    if Path("/dev/nvidiactl").exists():
+        pytest.skip("there is a GPU here")
+    asked = inferscope("run", "--gpu", "--", "true", env=nothing)
+    assert asked.returncode == 0
+    assert sum("no GPU was found" in line for line in asked.stderr.splitlines()) == 1
+    assert any("no GPU was found" in w.text for w in asked.report.warnings)
+    plain = inferscope("run", "--force", "--", "true", env=nothing)
+    assert "no GPU was found" not in plain.stderr

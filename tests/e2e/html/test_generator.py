@@ -62,6 +62,7 @@ def analysis(inferscope: Command) -> Path:
     return inferscope.folder / "a.json"
 
 
+@pytest.mark.plain
 def test_every_format_says_the_same(analysis: Path, stage: Path, tmp_path: Path) -> None:
     (tmp_path / "events.json").write_text(json.dumps(events()))
     (tmp_path / "program.py").write_text(PROGRAM)

@@ -9,6 +9,8 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 if TYPE_CHECKING:
     from tests.e2e.conftest import Command
 
@@ -63,6 +65,7 @@ print(json.dumps({
 """
 
 
+@pytest.mark.plain
 def test_clocks_are_put_on_one(inferscope: Command, stage: Path) -> None:
     site = next(stage.glob("**/site-packages/inferscope")).parent
     program = inferscope.folder / "merge.py"

@@ -254,7 +254,8 @@ def test_the_reason_is_named_and_measured(slow: Callable[..., Any], python: str,
         assert first.extra_us == pytest.approx(truth, rel=WITHIN, abs=SLACK_US), scope.slow_because
         assert scope.groups.slow.count == 6
     assert f"{function} (" in first.where and "program.py:" in first.where
-    assert 1 <= scope.groups.slow.count <= 6 and scope.groups.median.count >= 4
+    # Six were made slow; a busy machine makes others slow as well.
+    assert 1 <= scope.groups.slow.count <= scope.count // 3 and scope.groups.median.count >= 4
     # What the middle had more of, on a busy machine, may come on top of what there is to explain.
     assert sum(reason.extra_us for reason in scope.slow_because) <= scope.groups.slow.mean_us * 1.02, scope
     for group in (scope, scope.groups.median, scope.groups.slow):
@@ -300,5 +301,6 @@ def test_the_slowest_are_listed_and_the_words_agree(slow: Callable[..., Any], py
 def test_the_interpreter_is_python_and_no_native_code(slow: Callable[..., Any], python: str) -> None:
     """A scope and its thread are told apart in the same way: a loop of Python is Python in both."""
     loop = "with scope('request'):\n    for _ in range(20_000_000): pass\n"
-    request = request_of(slow(loop, python, "--rate", "1000", "--budget", "off"))
-    assert request.breakdown.python > 80 > 20 > (request.breakdown.native or 0)
+    part = request_of(slow(loop, python, "--rate", "1000", "--budget", "off")).breakdown
+    had = 100 - (part.run_queue or 0) - (part.throttled or 0)  # what a busy machine left it
+    assert part.python > 0.8 * had > 0.2 * had > (part.native or 0), part
