@@ -319,6 +319,47 @@ typedef struct isc_analysis_syscall {
 /* With fewer samples no share is worth printing: 200 tell 50% from 43%. */
 #define ISC_SAMPLES_ENOUGH 200u
 
+/* Memory over time, of the process that was started, and what its control group says. */
+typedef struct isc_analysis_usage {
+	bool known;
+	double peak_rss_bytes; /* negative: not known, as all below */
+	size_t points;
+	double *at_us;
+	double *rss_bytes, *minor_faults, *major_faults, *swap_bytes; /* faults: since the process began */
+	bool group_known;
+	double limit_bytes;	 /* negative: there is none, or not known */
+	double group_bytes;	 /* in use by all of the group, at most */
+	double some_us, full_us; /* some, all tasks of the group waited for memory */
+	double refused, killed;	 /* times that the limit was met, and processes that it cost */
+} isc_analysis_usage;
+
+/* A memory node: CPUs and the memory that is near to them. */
+typedef struct isc_analysis_node_memory {
+	uint32_t number;
+	isc_text cpus; /* "0-3,8" */
+	double memory_bytes;
+	double first_bytes, last_bytes; /* of the program, at the first and the last look; negative: not known */
+	double cpu_us;			/* that the program ran on its CPUs; negative: not known */
+} isc_analysis_node_memory;
+
+typedef struct isc_analysis_moved {
+	uint32_t from, to; /* nodes */
+	double bytes;
+} isc_analysis_moved;
+
+typedef struct isc_analysis_numa {
+	bool told;	/* the trace says which nodes there are */
+	bool pretended; /* and that they are none of the machine's, as tests asked for */
+	size_t count;
+	isc_analysis_node_memory *nodes; /* NULL with less than two */
+	uint64_t looks;
+	isc_analysis_moved *moved;
+	size_t moved_count;
+	double remote_pct; /* accesses to another node's memory, if all pages were used alike; negative: not known */
+} isc_analysis_numa;
+
+#define ISC_ANALYSIS_CPUS 1024u /* more are not told apart */
+
 /* Where memory was taken.  Bytes and counts are estimates from samples. */
 typedef struct isc_analysis_site {
 	isc_analysis_frame at; /* name empty: not known */
@@ -466,6 +507,10 @@ typedef struct isc_analysis {
 	isc_analysis_memory memory;
 	isc_analysis_syscall *syscalls; /* most time first */
 	size_t syscall_count;
+
+	isc_analysis_usage usage;
+	isc_analysis_numa numa;
+	double *cpu_us; /* on each CPU; NULL: not known */
 
 	double user_us, system_us;	   /* CPU time of the same in itself and in the kernel; negative: not known */
 	double minor_faults, major_faults; /* of the program and the children it waited for; negative: not known */

@@ -67,6 +67,7 @@ typedef struct isc_build {
 	bool calls_seen;	     /* in the whole run */
 	uint64_t accounted;	     /* events that the accounts call stored */
 	uint64_t stored;	     /* events in the totals of the whole run */
+	uint64_t *cpu_since_ns;	     /* of each CPU: a thread runs on it since; 0: none.  NULL: nobody asks */
 	bool gpu_calls;		     /* calls of GPUs' libraries are told of, so waits for them are known */
 	struct isc_gpu_words *gpu;   /* NULL: nothing was told of GPUs */
 	struct isc_holders *holders; /* NULL: nobody waited for a thread that is known */
@@ -86,6 +87,7 @@ isc_status isc_build_samples(isc_build *b, isc_error *err); /* after the functio
 void isc_build_sort_functions(isc_build *b);
 isc_status isc_build_marks(isc_build *b, isc_error *err);
 isc_status isc_build_syscalls(isc_build *b, isc_error *err);
+void isc_build_numa(isc_build *b); /* after the threads */
 isc_status isc_build_gpu(isc_build *b, isc_error *err);
 isc_status isc_build_memory(isc_build *b, isc_error *err); /* after the processes */
 void isc_build_accounts(isc_build *b);
@@ -109,6 +111,13 @@ double isc_build_inside_us(const isc_build *b, uint64_t from_ns, uint64_t to_ns)
 
 /* Tells how far it is, now and then. */
 void isc_build_progress(const isc_build *b, uint64_t done, uint64_t total);
+
+/* numa.c: memory and nodes, from the facts; false: no memory. */
+struct yyjson_val;
+bool isc_build_usage(isc_build *b, struct yyjson_val *facts);
+
+/* numa.c: a switch tells on which CPU the program ran. */
+void isc_build_on_cpu(isc_build *b, const isc_trace_switch *sw);
 
 /* One more warning; the text is the arena's, or NULL when that had no room. */
 void isc_build_say(isc_build *b, int grave, const char *id, const char *remedy, const char *text);

@@ -140,7 +140,7 @@ static bool take_all(isc_build *b, yyjson_val *root)
 	f->perf_ok = yyjson_equals_str(perf, "ok");
 	b->a->budget_known = yyjson_is_null(budget) || yyjson_is_num(budget);
 	b->a->budget_pct = number_of(root, "budget_pct");
-	return take_text(b, counters, &f->counters) &&
+	return isc_build_usage(b, root) && take_text(b, counters, &f->counters) &&
 	       take_text(b, yyjson_obj_get(root, "counters_remedy"), &f->counters_remedy) &&
 	       take_text(b, perf, &f->perf) && take_text(b, yyjson_obj_get(root, "throttle"), &f->throttle) &&
 	       take_text(b, yyjson_obj_get(root, "perf_remedy"), &f->perf_remedy) &&

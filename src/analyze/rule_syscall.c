@@ -4,6 +4,30 @@
 #include <math.h>
 
 #include "analyze/rule.h"
+#include "base/units.h"
+
+#define SHORT_US 10 /* on average: longer ones wait */
+
+/* " (read: 40,010 calls, 16 bytes each)": of the calls that are short, the one that was made most. */
+static void add_most(const isc_judge *j, isc_buffer *text)
+{
+	const isc_analysis_syscall *most = NULL;
+	isc_units count, bytes;
+
+	for (size_t i = 0; i < j->a->syscall_count; i++) {
+		const isc_analysis_syscall *s = &j->a->syscalls[i];
+
+		if (s->count > 0 && s->total_us / (double)s->count < SHORT_US &&
+		    (most == NULL || s->count > most->count))
+			most = s;
+	}
+	if (most == NULL)
+		return;
+	isc_buffer_format(text, " (%s: %s calls", most->name, isc_units_count(&count, most->count));
+	if (most->bytes > 0)
+		isc_buffer_format(text, ", %s bytes each", isc_units_count(&bytes, most->bytes / most->count));
+	isc_buffer_text(text, ")");
+}
 
 static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 {
@@ -17,6 +41,7 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 	out->value = out->share = out->us / j->window_us * 100;
 	isc_judge_share(j, out->share, &text);
 	isc_buffer_text(&text, " goes to many short system calls");
+	add_most(j, &text);
 	/* They are told as a sum, without a stack: the function that runs most is the one that makes them. */
 	out->where = isc_judge_where(j, &j->hot);
 	if (out->where.len > 0) {

@@ -19,7 +19,7 @@ static const isc_metric *const metrics[] = {
 	&isc_metric_throttled, &isc_metric_memory,   &isc_metric_run_queue,  &isc_metric_hot,
 	&isc_metric_stage,     &isc_metric_logging,  &isc_metric_loop,	     &isc_metric_pool,
 	&isc_metric_gpu_idle,  &isc_metric_gpu_sync, &isc_metric_gpu_launch, &isc_metric_gpu_ratio,
-	&isc_metric_copy,      &isc_metric_pcie,
+	&isc_metric_copy,      &isc_metric_pcie,     &isc_metric_pressure,
 };
 
 const isc_metric *isc_metric_at(size_t i)
@@ -85,6 +85,10 @@ static const isc_rule built_in[] = {
 	{"page_faults", &isc_metric_page_fault, 5, 1, ISC_BOUND_MEMORY, "Keep the memory that is used in memory",
 	 "touching the data before it is needed, more memory, or no swap",
 	 "run a second time with everything in memory: the waits must be gone", false},
+	{"memory_pressure", &isc_metric_pressure, 10, 1, ISC_BOUND_MEMORY,
+	 "Give the program more memory, or let it use less",
+	 "a higher memory limit of the container, smaller batches, or fewer workers",
+	 "compare memory.pressure of the group before and after", false},
 	{"gpu_idle", &isc_metric_gpu_idle, 10, 1, ISC_BOUND_CPU, "Give the GPU work sooner",
 	 "work that is asked for early enough (larger batches, preparing the next batch meanwhile, CUDA graphs)",
 	 "run the same with inputs that are prepared beforehand: the GPU must be busy", false},

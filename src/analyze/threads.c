@@ -139,6 +139,7 @@ static bool follow_switches(isc_build *b, struct tracks *s)
 		if (!s->any)
 			s->first_switch_ns = sw.time_ns;
 		s->any = true;
+		isc_build_on_cpu(b, &sw);
 		track = track_at(s, sw.tid, sw.time_ns);
 		if (track == NULL) {
 			b->bare_switches++;

@@ -403,6 +403,11 @@ static void about_parts(isc_build *b)
 			     ? ""
 			     : "; how long faults took is not known, as no switches were seen: it is part of what they "
 			       "interrupted");
+	if (b->a->numa.pretended)
+		warn(b, GRAVE, "pretended_numa", "run without INFERSCOPE_TEST_NUMA",
+		     "memory nodes are none of this machine: others stand for them, as tests asked for");
+	if (b->a->numa.told && b->a->numa.count < 2)
+		warn(b, NOTE, "no_numa", NULL, "the machine has one memory node, or tells of none: numa is null");
 	if (b->facts.throttled_us < 0)
 		warn(b, NOTE, "no_throttling", NULL,
 		     "whether a limit of CPU time held the program up is not known%s%.*s",

@@ -12,6 +12,7 @@
 #include "report/memory_json.h"
 #include "report/scope_json.h"
 #include "report/syscall_words.h"
+#include "report/usage_words.h"
 #include "report/verdict_json.h"
 
 #include "base/text.h"
@@ -288,13 +289,12 @@ static void put_memory(struct json *j, val *root, const isc_analysis *a)
 		return;
 	}
 	o = object_in(j, root, "memory");
-	put_null(j, o, "peak_rss_bytes");
+	isc_usage_json(j, o, a);
 	isc_memory_json(j, o, a);
 	put(j, o, "minor_faults",
 	    faults ? yyjson_mut_uint(j->doc, (uint64_t)a->minor_faults) : yyjson_mut_null(j->doc));
 	put(j, o, "major_faults",
 	    faults ? yyjson_mut_uint(j->doc, (uint64_t)a->major_faults) : yyjson_mut_null(j->doc));
-	put_null(j, o, "swap_bytes");
 }
 
 static void put_threads(struct json *j, val *root, const isc_analysis *a)
@@ -374,7 +374,7 @@ static void write_all(struct json *j, const isc_analysis *a)
 	put_samples(j, root, a);
 	isc_syscall_json(j, root, a);
 	put_memory(j, root, a);
-	put_null(j, root, "numa");
+	isc_numa_json(j, root, a);
 	put_threads(j, root, a);
 	put_overhead(j, root, a);
 	put_warnings(j, root, a);

@@ -16,6 +16,7 @@
 #include "report/minor.h"
 #include "report/scope_words.h"
 #include "report/syscall_words.h"
+#include "report/usage_words.h"
 #include "report/verdict_words.h"
 #include "report/words.h"
 
@@ -559,6 +560,7 @@ void isc_markdown_write(const isc_analysis *a, isc_buffer *out)
 	isc_scope_words_markdown(a, out);
 	isc_hot_spots_write(a, out);
 	write_functions(a, out);
+	isc_usage_markdown(a, out);
 	isc_syscall_markdown(a, out);
 	write_threads(a, out);
 	write_processes(a, out);

@@ -20,9 +20,11 @@
 #include "session/facts.h"
 #include "session/follow.h"
 #include "session/namer.h"
+#include "session/numa.h"
 #include "session/sink.h"
 #include "session/switches.h"
 #include "session/throttle.h"
+#include "session/usage.h"
 #include "trace/writer.h"
 
 #define NS_PER_S 1000000000ull
@@ -31,6 +33,7 @@
 #define FLUSH_EVERY_NS (NS_PER_S / 4)
 #define THROTTLE_EVERY_NS (NS_PER_S / 10)
 #define POLLFDS 512
+#define NUMA_VARIABLE "INFERSCOPE_TEST_NUMA"
 /* Of the budget: one share is for what runs inside the program, one for watching from outside.  What is left is for
  * what nobody can count: caches, and us where the program leaves no CPU free. */
 #define BUDGET_SHARE 0.3
@@ -55,7 +58,9 @@ struct isc_recorder {
 	isc_error counters_refused; /* says nothing: they are not */
 	isc_throttle throttle;
 	isc_error throttle_unknown; /* why not */
-	struct rusage children;	    /* of us, before the program was let go */
+	isc_usage usage;
+	isc_numa numa;
+	struct rusage children; /* of us, before the program was let go */
 	isc_sink sink;
 	isc_namer *namer;
 	isc_drain_cycle cycle;
@@ -234,6 +239,7 @@ static void open_switches(isc_recorder *r, pid_t root, bool running)
 static void open_counters(isc_recorder *r, pid_t root)
 {
 	isc_buffer facts = {0};
+	const char *pretended;
 	char proc[64];
 
 	snprintf(proc, sizeof(proc), "/proc/%d", (int)root);
@@ -244,6 +250,12 @@ static void open_counters(isc_recorder *r, pid_t root)
 		isc_buffer_fini(&facts);
 	}
 	isc_throttle_open(&r->throttle, proc, isc_clock_mono_ns(), &r->throttle_unknown);
+	isc_usage_open(&r->usage, proc, r->start_ns);
+	/* For tests on machines with one node; in the environment alone, as a file of settings must not make a report
+	 * say something else. */
+	pretended = getenv(NUMA_VARIABLE);
+	isc_numa_open(&r->numa, pretended != NULL ? pretended : ISC_NUMA_FOLDER, pretended != NULL ? pretended : proc);
+	r->numa.pretended = pretended != NULL;
 	getrusage(RUSAGE_CHILDREN, &r->children);
 }
 
@@ -332,6 +344,8 @@ static void collect(isc_recorder *r, bool last)
 	now = isc_clock_mono_ns();
 	if (now >= r->throttle.looked_ns + THROTTLE_EVERY_NS || last)
 		isc_throttle_look(&r->throttle, now);
+	isc_usage_look(&r->usage, now);
+	isc_numa_look(&r->numa, now, flush);
 	isc_follow_poll(r->follow, now);
 	check_write(r, last ? isc_drain_finish(r->drain, &err) : isc_drain_run(r->drain, &r->cycle, &err), &err);
 	isc_follow_flush(r->follow);
@@ -430,6 +444,12 @@ static void last_facts(isc_recorder *r)
 		isc_switches_stats_get(r->switches, &facts.switches);
 	isc_facts_last(&text, &facts);
 	isc_recorder_facts(r, text.data, text.len);
+	isc_buffer_clear(&text);
+	isc_usage_facts(&r->usage, &text);
+	isc_recorder_facts(r, text.data, text.len);
+	isc_buffer_clear(&text);
+	isc_numa_facts(&r->numa, &text);
+	isc_recorder_facts(r, text.data, text.len);
 	isc_buffer_fini(&text);
 }
 
@@ -437,6 +457,8 @@ static void release(isc_recorder *r)
 {
 	isc_drain_free(r->drain);
 	isc_throttle_close(&r->throttle);
+	isc_usage_close(&r->usage);
+	isc_numa_close(&r->numa);
 	isc_switches_close(r->switches);
 	isc_follow_free(r->follow);
 	isc_sink_fini(&r->sink);

@@ -411,10 +411,56 @@ static void nothing_that_stands_out_is_balanced(void **state)
 	drop(s);
 }
 
+static const char *cause_when_stalled(double pct, bool known)
+{
+	struct scene *s = scene();
+	const char *cause;
+
+	s->a.wall_us = 2e6;
+	s->a.usage = (isc_analysis_usage){.known = known,
+					  .group_known = known,
+					  .limit_bytes = 512.0 * 1048576,
+					  .group_bytes = 500.0 * 1048576,
+					  .some_us = pct * 2e4};
+	cause = reach(s)->cause;
+	if (cause != NULL)
+		assert_non_null(memmem(s->a.verdict.headline.at, s->a.verdict.headline.len, "500 of 512 MiB", 14));
+	drop(s);
+	return cause;
+}
+
+static void a_group_that_is_short_of_memory_is_told(void **state)
+{
+	(void)state;
+	assert_string_equal(cause_when_stalled(10.5, true), "memory_pressure");
+	assert_null(cause_when_stalled(10, true));
+	assert_null(cause_when_stalled(0, true));
+	assert_null(cause_when_stalled(90, false));
+}
+
+static void chatty_calls_are_counted_in_the_headline(void **state)
+{
+	isc_analysis_syscall calls[] = {{.name = "clock_nanosleep", .count = 900000, .total_us = 9e8},
+					{.name = "read", .count = 40000, .total_us = 60000, .bytes = 640000},
+					{.name = "close", .count = 10, .total_us = 10}};
+	const char *words = "(read: 40,000 calls, 16 bytes each)";
+	struct scene *s = scene();
+
+	(void)state;
+	s->a.syscalls = calls;
+	s->a.syscall_count = 3;
+	set(s, ISC_STATE_SYSCALL, 40);
+	assert_string_equal(reach(s)->cause, "chatty_syscalls");
+	assert_non_null(memmem(s->a.verdict.headline.at, s->a.verdict.headline.len, words, strlen(words)));
+	drop(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(states_fire_above_their_threshold_and_not_at_it),
+		cmocka_unit_test(a_group_that_is_short_of_memory_is_told),
+		cmocka_unit_test(chatty_calls_are_counted_in_the_headline),
 		cmocka_unit_test(places_fire_above_their_threshold_and_not_at_it),
 		cmocka_unit_test(a_queue_of_its_own_threads_fires_above_its_threshold),
 		cmocka_unit_test(fresh_pages_fire_above_their_threshold),
