@@ -27,10 +27,11 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-#define LOOK 64u		/* samples between two looks at what they cost */
-#define SHARE 10		/* of the budget: what samples of memory may take */
-#define MEAN_MOST (1u << 30)	/* bytes */
-#define HOT_TICKS 6u		/* that counting a call takes */
+#define SHARE 5		       /* of the budget: what samples of memory may take */
+#define SPAN_TICKS 200000000.0 /* in so much time it may be taken at once */
+#define MEAN_MOST (1u << 25)   /* bytes: small enough to be met again soon when samples are cheap once more */
+#define ASKED_MOST (1u << 30)
+#define HOT_TICKS 2u		/* that counting a call takes */
 #define COST_MOST 250000u	/* ticks of a sample; what took longer was interrupted */
 #define TELL_TICKS 200000000ull /* between two totals: a tenth of a second or so */
 #define CROWDED 1023u		/* calls of threads without a place before one looks for it again */
@@ -39,7 +40,8 @@ static struct region {
 	isc_memory_thread thread[ISC_MEMORY_THREADS];
 	isc_memory_set set;
 	_Atomic uint64_t maps, mapped_bytes, unfollowed;
-	_Atomic uint64_t samples, spent, looked, told; /* ticks, but for the first */
+	_Atomic uint64_t looked, told; /* ticks */
+	_Atomic int64_t debt;	       /* ticks of samples that no time has paid for yet */
 	_Atomic uint32_t mean, source_told;
 } *region;
 
@@ -235,26 +237,25 @@ __attribute__((destructor)) static void end(void)
 
 /* ---- one that is looked at --------------------------------------------------------- */
 
-/* A larger mean when samples take more than their share, a smaller one again when they take far less. */
+/* A larger mean when samples take more than their share, a smaller one again when they take far less.  At once, as a
+ * program that is loading takes more in its first milliseconds than in seconds later. */
 static void govern(uint64_t now, uint64_t ticks)
 {
 	const isc_control *control = isc_rt_control();
-	uint64_t n = atomic_fetch_add_explicit(&region->samples, 1, memory_order_relaxed) + 1;
-	uint64_t spent = atomic_fetch_add_explicit(&region->spent, ticks, memory_order_relaxed) + ticks, since;
-	uint32_t mean = mean_now();
+	double share = control != NULL && control->budget_pct >= 0 ? (double)control->budget_pct / 100 / SHARE : 1;
+	uint64_t before = atomic_exchange_explicit(&region->looked, now, memory_order_relaxed);
+	double debt = (double)atomic_load_explicit(&region->debt, memory_order_relaxed), most = SPAN_TICKS * share;
 	bool full = atomic_load_explicit(&region->set.count, memory_order_relaxed) > ISC_MEMORY_SET / 4 * 3;
+	uint32_t mean = mean_now();
 
-	if (n % LOOK != 0)
-		return;
-	since = now - atomic_exchange_explicit(&region->looked, now, memory_order_relaxed);
-	atomic_fetch_sub_explicit(&region->spent, spent, memory_order_relaxed);
-	if (n == LOOK)
-		return; /* since when is not known */
-	if (full || (control != NULL && control->budget_pct >= 0 &&
-		     (double)spent * 100 * SHARE > (double)since * (double)control->budget_pct))
+	debt -= before != 0 && now > before ? (double)(now - before) * share : 0;
+	debt = (debt > 0 ? debt : 0) + (double)ticks;
+	if (full || debt > most)
 		mean = mean < MEAN_MOST ? mean * 2 : mean;
-	else if (mean > mean_asked && (double)spent * 400 * SHARE < (double)since * (double)control->budget_pct)
+	else if (mean > mean_asked && debt < most / 2)
 		mean /= 2;
+	/* Of two threads that come here at once one is forgotten: the next sample tells. */
+	atomic_store_explicit(&region->debt, (int64_t)debt, memory_order_relaxed);
 	atomic_store_explicit(&region->mean, mean, memory_order_relaxed);
 }
 
@@ -524,7 +525,7 @@ void isc_memory_arrived(uint16_t birth)
 	}
 	if (region != NULL || isc_image_following() != ISC_FOLLOWING_YES || !map_region())
 		return;
-	mean_asked = control->memory_mean != 0 && control->memory_mean <= MEAN_MOST ? control->memory_mean : 1u << 19;
+	mean_asked = control->memory_mean != 0 && control->memory_mean <= ASKED_MOST ? control->memory_mean : 1u << 19;
 	look_behind();
 	atomic_store_explicit(&isc_memory_on, true, memory_order_release);
 	/* No hook will ever say so. */
