@@ -437,6 +437,8 @@ struct search {
 	uintptr_t address, start, end;
 };
 
+extern __typeof__(dl_iterate_phdr) dl_iterate_phdr __attribute__((weak, visibility("default")));
+
 static int find_module(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct search *s = arg;
@@ -463,7 +465,8 @@ static struct search module_of(uintptr_t address)
 {
 	struct search s = {.address = address};
 
-	dl_iterate_phdr(find_module, &s);
+	if (dl_iterate_phdr != NULL)
+		dl_iterate_phdr(find_module, &s);
 	return s;
 }
 

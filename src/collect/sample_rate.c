@@ -20,7 +20,7 @@
 #define TIMER_NS 15e3
 #define PERF_NS 60e3
 #define CHANGE_NS 100000000.0 /* between two changes of the step */
-#define BUCKET_NS 50e6	      /* as in tracing of calls */
+#define BUCKET_NS 70e6	      /* as in tracing of calls */
 #define LOST_NS 50e3	      /* longer ones are looked at: was it a handler without a CPU? */
 #define LOOKED_NS 20e6	      /* who fills the bucket often, did so in this time */
 

@@ -127,6 +127,9 @@ static void add(enum isc_syscall call, uint64_t now, const isc_syscall_sum *one,
 	isc_syscall_sum *sum;
 
 	if (__builtin_expect(t == NULL, 0)) {
+		/* A child that shares our memory until it becomes another program has no place to write to. */
+		if (isc_kernel_pid() != isc_image_self.pid)
+			return;
 		/* This gives the thread a producer. */
 		tell_sum(call, now, one);
 		if (error != 0)

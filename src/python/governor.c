@@ -7,7 +7,7 @@
 
 #include "python/window.h"
 
-#define BUCKET_NS 50e6	  /* the budget of so much time may be spent at once */
+#define BUCKET_NS 70e6	  /* the budget of so much time may be spent at once */
 #define COST_NS_LEAST 8.0 /* of one event: what no machine goes below */
 #define COUNT_NS_LEAST 1.0
 #define COST_NS_MOST 400.0 /* what is measured above this was somebody else's time slice */

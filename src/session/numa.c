@@ -5,7 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 #define EVERY_NS 2000000000ull
+/* The kernel goes through all pages for it, and the program may have to wait: looks take a part in so many of the time. */
+#define SELDOM 200u
 #define LINE_BYTES 16384
 #define PAGE_BYTES 4096u
 
@@ -134,12 +138,17 @@ void isc_numa_look(isc_numa *n, uint64_t now_ns, bool now)
 	uint64_t bytes[ISC_NUMA_NODES] = {0};
 	isc_numa_mapping *fresh;
 	size_t count = 0;
+	uint64_t begin;
+	bool read;
 
-	if (n->maps[0] == 0 || (!now && n->looked_ns != 0 && now_ns < n->looked_ns + EVERY_NS))
+	if (n->maps[0] == 0 || (!now && n->looked_ns != 0 && now_ns < n->looked_ns + EVERY_NS + n->took_ns * SELDOM))
 		return;
 	n->looked_ns = now_ns;
 	fresh = malloc(ISC_NUMA_MAPPINGS * sizeof(*fresh));
-	if (fresh == NULL || !read_maps(n, fresh, &count, bytes)) {
+	begin = isc_clock_mono_ns();
+	read = fresh != NULL && read_maps(n, fresh, &count, bytes);
+	n->took_ns = isc_clock_mono_ns() - begin;
+	if (!read) {
 		free(fresh); /* the process has ended: the last look counts */
 		return;
 	}

@@ -34,7 +34,7 @@ typedef struct isc_numa {
 	char maps[512]; /* the file of pages; empty: not looked at */
 	isc_numa_node node[ISC_NUMA_NODES];
 	uint32_t nodes;
-	uint64_t looked_ns;
+	uint64_t looked_ns, took_ns;
 	uint64_t looks;
 	uint64_t first[ISC_NUMA_NODES], last[ISC_NUMA_NODES]; /* bytes on each node, by its place */
 	uint64_t moved[ISC_NUMA_NODES][ISC_NUMA_NODES];	      /* bytes, from and to, between looks */

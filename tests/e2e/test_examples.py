@@ -42,7 +42,8 @@ def test_a_transformer_that_keeps_nothing_spends_its_requests_on_the_index(
     request = next(s for s in slow.report.scopes if s.name == "request")
     inside = {row.name: row.total_us for row in request.nested}
     assert inside["index"] > 5 * inside["forward"]
-    assert p50(run(inferscope, stage, numpy_python, "transformer_numpy", "20"), "request") < p50(slow, "request") / 3
+    before = p50(slow, "request")  # the next run writes to the same place
+    assert p50(run(inferscope, stage, numpy_python, "transformer_numpy", "20"), "request") < before / 3
 
 
 def test_requests_of_the_asyncio_server_stand_in_line(inferscope: Command, stage: Path) -> None:

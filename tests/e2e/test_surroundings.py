@@ -345,7 +345,7 @@ def test_a_detached_recorder_holds_no_descriptor_of_the_program(inferscope: Comm
             timeout=60,
             check=True,
         )
-        assert said.stdout.count(b"\n") == 2
+        assert said.stdout.count(b"\n") == 4  # folder, runtime, and the parts that CUDA and OpenCL load
         os.close(number)
         assert select.select([read], [], [], 20)[0] == [read]
         assert program.poll() is None

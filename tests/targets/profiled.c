@@ -57,23 +57,27 @@ static NOINLINE void spin(uint64_t ns)
 	}
 }
 
-static NOINLINE void seventy(void)
+static NOINLINE void seventy(long unit)
 {
-	spin(7000000);
+	spin(7 * unit);
 	sink++;
 }
 
-static NOINLINE void thirty(void)
+static NOINLINE void thirty(long unit)
 {
-	spin(3000000);
+	spin(3 * unit);
 	sink++;
 }
 
 static void *work(void *seconds)
 {
+	/* A hundredth of a second on average and never twice the same: with the kernel's ticks in step
+	 * the same function would be met every time. */
 	for (long i = 0; i < *(long *)seconds * 100; i++) {
-		seventy();
-		thirty();
+		long unit = 500000 + i * 7919 % 1001 * 1000;
+
+		seventy(unit);
+		thirty(unit);
 	}
 	return NULL;
 }

@@ -174,7 +174,7 @@ def test_D4_lines_are_right_to_the_line(inferscope: Any, python: str, tmp_path: 
     report = run_program(inferscope, tmp_path, LINES, "--budget", "off", "--python", python).report
     program = str(tmp_path / "program.py")
     lines = {line.line: line for line in report.lines if line.file == program and line.function.endswith("work")}
-    assert set(lines) <= set(range(4, 11))
+    assert set(lines) <= set(range(3, 11))  # the moment of entering belongs to the line of the def
     hottest = max(lines.values(), key=lambda line: line.self_us)
     assert hottest.line == 6
     assert hottest.self_us > 0.6 * sum(line.self_us for line in lines.values())

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-SLACK_US = 1_000  # a request of the middle differs from run to run
+SLACK_US = 2000  # two medians on a busy machine
 BUSY_PCT = 5
 ENOUGH = 0.6  # of the bound, so that it says something
 
