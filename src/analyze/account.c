@@ -38,37 +38,50 @@ static double fitting(const isc_account *a)
 	return told > a->wall ? a->wall / told : 1;
 }
 
+/* A page that has to be read is waited for; one that has only to be filled is so on the CPU. */
+static void settle_faults(struct settling *s, const isc_account *a, double fit)
+{
+	static const int waits[] = {BLOCKED, PARTS}, runs[] = {ON_CPU, UNWATCHED, PARTS};
+	double read = a->faults ? a->told[ISC_STATE_PAGE_FAULT] * fit : 0, filled = a->fills ? a->filled : 0;
+
+	know(s, ISC_STATE_PAGE_FAULT,
+	     !a->faults || (a->fills && filled > read) ? ISC_SOURCE_ESTIMATED : ISC_SOURCE_SWITCHES);
+	take(s, ISC_STATE_PAGE_FAULT, read, waits);
+	take(s, ISC_STATE_PAGE_FAULT, filled, runs);
+}
+
 static void settle_told(struct settling *s, const isc_account *a)
 {
 	/* CPU time first for what computes; blocked time for what waits. */
 	static const int computes[] = {ON_CPU, UNWATCHED, QUEUE, BLOCKED, PARTS};
 	static const int waits[] = {BLOCKED, UNWATCHED, ON_CPU, QUEUE, PARTS};
-	static const int queues[] = {QUEUE, UNWATCHED, BLOCKED, PARTS}, faults[] = {BLOCKED, PARTS};
+	static const int queues[] = {QUEUE, UNWATCHED, BLOCKED, PARTS};
 	static const int blocks[] = {BLOCKED, UNWATCHED, PARTS}, runs[] = {ON_CPU, UNWATCHED, PARTS};
 	/* In the order in which they count; null: nobody tells of them yet. */
 	static const struct {
 		enum isc_state state;
 		const int *from;
-	} order[] = {{ISC_STATE_GC, computes},	   {ISC_STATE_GPU_WAIT, waits},	   {ISC_STATE_GIL_WAIT, waits},
-		     {ISC_STATE_LOCK_WAIT, waits}, {ISC_STATE_SLEEP, waits},	   {ISC_STATE_IDLE, waits},
-		     {ISC_STATE_IO_WAIT, waits},   {ISC_STATE_PAGE_FAULT, faults}, {ISC_STATE_SYSCALL, computes},
+	} order[] = {{ISC_STATE_GC, computes},	   {ISC_STATE_GPU_WAIT, waits},	  {ISC_STATE_GIL_WAIT, waits},
+		     {ISC_STATE_LOCK_WAIT, waits}, {ISC_STATE_SLEEP, waits},	  {ISC_STATE_IDLE, waits},
+		     {ISC_STATE_IO_WAIT, waits},   {ISC_STATE_PAGE_FAULT, waits}, {ISC_STATE_SYSCALL, computes},
 		     {ISC_STATE_THROTTLED, queues}};
 	double fit = fitting(a), at_once = 0;
 
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
 		enum isc_state state = order[i].state;
-		bool known = state == ISC_STATE_GC	     ? a->collections
-			     : state == ISC_STATE_GPU_WAIT   ? a->gpu
-			     : state == ISC_STATE_THROTTLED  ? a->throttling
-			     : state == ISC_STATE_PAGE_FAULT ? a->faults
-							     : a->agent;
+		bool known = state == ISC_STATE_GC	    ? a->collections
+			     : state == ISC_STATE_GPU_WAIT  ? a->gpu
+			     : state == ISC_STATE_THROTTLED ? a->throttling
+							    : a->agent;
 
+		if (state == ISC_STATE_PAGE_FAULT) {
+			if (a->faults || a->fills)
+				settle_faults(s, a, fit);
+			continue;
+		}
 		if (!known)
 			continue;
-		know(s, state,
-		     state == ISC_STATE_THROTTLED    ? ISC_SOURCE_ESTIMATED
-		     : state == ISC_STATE_PAGE_FAULT ? ISC_SOURCE_SWITCHES
-						     : ISC_SOURCE_AGENT);
+		know(s, state, state == ISC_STATE_THROTTLED ? ISC_SOURCE_ESTIMATED : ISC_SOURCE_AGENT);
 		if (state == ISC_STATE_IO_WAIT && a->switches) {
 			/* A read or write in which the thread was not blocked did not wait: it had a CPU, or was
 			 * kept from one as anything else would have been. */

@@ -21,6 +21,8 @@ typedef struct isc_account {
 	bool collections;	 /* and collections of garbage */
 	bool gpu;		 /* and waits for GPUs */
 	bool faults;		 /* and waits for memory to be read in */
+	bool fills;		 /* and how long the kernel took to fill pages that need not be read, */
+	double filled;		 /* which is an estimate, of what ran */
 	bool throttling;	 /* and time that the group had used up its share */
 	double told[ISC_STATES]; /* of waits, collections, throttling, spinning */
 	bool sampled;		 /* the thread's program is sampled */

@@ -322,6 +322,7 @@ typedef struct isc_analysis_syscall {
 /* Memory over time, of the process that was started, and what its control group says. */
 typedef struct isc_analysis_usage {
 	bool known;
+	bool pretended;	       /* it is of no process, as tests asked for */
 	double peak_rss_bytes; /* negative: not known, as all below */
 	size_t points;
 	double *at_us;
@@ -331,6 +332,8 @@ typedef struct isc_analysis_usage {
 	double group_bytes;	 /* in use by all of the group, at most */
 	double some_us, full_us; /* some, all tasks of the group waited for memory */
 	double refused, killed;	 /* times that the limit was met, and processes that it cost */
+	double fault_us;	 /* CPU time of a page fault that has nothing to read */
+	bool fault_sampled;	 /* as samples of the run tell; else as the recorder measured it at the start */
 } isc_analysis_usage;
 
 /* A memory node: CPUs and the memory that is near to them. */

@@ -274,6 +274,8 @@ static bool take(reading *r, lane *l, const isc_event *ev)
 		return add_wait(r, l, ev);
 	case ISC_KIND_GC:
 		return ev->arg == ISC_GC_WATCHED || add_past(r, l, ev);
+	case ISC_KIND_SYSCALL:
+		return add_past(r, l, ev);
 	case ISC_KIND_GOVERNED:
 		r->out->skipped += ev->arg == ISC_GOVERNED_OFF;
 		return true;

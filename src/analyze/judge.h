@@ -45,6 +45,11 @@ typedef struct isc_judge {
 	isc_place pool;	      /* what the workers of a pool do while the thread waits for them, and for how long */
 	uint32_t workers;     /* of that pool */
 	double long_calls_us; /* of the time in system calls: in few that are long */
+	bool fills;	      /* what the kernel took to fill pages is known: the next ones */
+	double filled_us;     /* of the time in page faults: those that had nothing to read */
+	double mapping_us;    /* in calls that take memory from the kernel or give it back */
+	double faults;	      /* that had nothing to read */
+	isc_place filled_for; /* what the program called where most of it was; no name: nothing */
 	double stretch;	      /* of CPU time, to what it took with the waits for a CPU */
 	double demand;	      /* threads of the program that wanted a CPU, on average; 0: not known */
 	uint32_t cpus;	      /* that they ran on */

@@ -9,6 +9,7 @@
 #include "analyze/account.h"
 #include "analyze/holders.h"
 #include "analyze/waits.h"
+#include "trace/sample.h"
 
 /* Reads and writes below this are system calls that did not wait. */
 #define BRIEF_NS 10e3
@@ -136,12 +137,29 @@ static bool take_wait(isc_judged *d, const isc_event *ev, const isc_wait *wait, 
 	return fact != NULL && take_time(d, state, fact, ns) && put_blame(d, state, ev, wait, ns);
 }
 
+/* What of a sample the kernel took to fill pages, and where. */
+static bool take_faults(isc_judged *d, const isc_event *ev, const isc_sample *body, const isc_stack_fact *fact,
+			double *filled_ns)
+{
+	isc_sample_counts counts;
+
+	*filled_ns = 0;
+	if (!isc_trace_sample_counts(ev->extra, ev->extra_len, &counts) || counts.faults == 0)
+		return true;
+	*filled_ns = (double)isc_trace_sample_fault_ns(body, &counts, ev->arg);
+	d->faults += counts.faults;
+	d->fault_ns += *filled_ns;
+	d->faulting += *filled_ns > 0;
+	return isc_judged_put(d, ISC_STATE_PAGE_FAULT, fact->mine, *filled_ns) &&
+	       (fact->own.code == fact->mine.code || isc_judged_put(d, ISC_JUDGED_FILLED, fact->own, *filled_ns));
+}
+
 static bool take_sample(isc_judged *d, const isc_event *ev)
 {
+	double ns, filled_ns;
 	isc_sample body;
 	const isc_stack_fact *fact;
 	enum isc_state state;
-	double ns;
 
 	if (ev->extra_len < sizeof(body) || !isc_focus_holds(&d->focus, ev->time_ns))
 		return true;
@@ -160,6 +178,10 @@ static bool take_sample(isc_judged *d, const isc_event *ev)
 	/* A driver that waits on its CPU. */
 	if (isc_focus_holds(&d->gpu_waits, ev->time_ns))
 		return true;
+	if (!take_faults(d, ev, &body, fact, &filled_ns))
+		return false;
+	d->mapping_ns += fact->flags & ISC_STACK_MAPPING ? ns - filled_ns : 0;
+	ns -= filled_ns;
 	*(state == ISC_STATE_SPIN     ? &d->account.spin
 	  : state == ISC_STATE_NATIVE ? &d->account.native
 				      : &d->account.python) += ns / 1e3;
@@ -178,7 +200,7 @@ static bool take_sample(isc_judged *d, const isc_event *ev)
 	}
 	if (state == ISC_STATE_PYTHON && !isc_judged_put(d, ISC_JUDGED_HOT, fact->own, ns))
 		return false;
-	return take_time(d, state, fact, ns);
+	return take_time(d, state, fact, ns + filled_ns);
 }
 
 /* Scopes inside the judged one, that are open. */

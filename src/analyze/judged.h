@@ -15,6 +15,7 @@ enum {
 	ISC_JUDGED_LOOP,
 	ISC_JUDGED_OTHERS, /* CPU time of the other threads of the process */
 	ISC_JUDGED_POOL,   /* what workers of pools do */
+	ISC_JUDGED_FILLED, /* the newest functions where the kernel fills pages */
 	ISC_JUDGED_KINDS
 };
 
@@ -37,6 +38,8 @@ typedef struct isc_judged {
 	isc_hashmap in_stage;  /* name and code -> ns */
 	uint64_t samples, brief;
 	double logged_ns, pool_ns, blocked_ns;
+	double faults, fault_ns, mapping_ns; /* page faults, CPU time in them, and in calls that map */
+	uint64_t faulting;		     /* samples in them */
 	bool loop, tasks;
 	uint64_t step_ns; /* when the loop's step began */
 	isc_event open;	  /* the wait that is open; kind 0: none */

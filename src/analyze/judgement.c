@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/judged.h"
+#include "analyze/states.h"
 #include "analyze/verdict.h"
 #include "base/units.h"
 
@@ -185,6 +186,9 @@ static void settle(isc_judge *j, isc_judged *d)
 	account->faults = b->facts.faults && d->switched;
 	account->sampled |= b->a->samples.count > 0 && traced;
 	account->traced = b->calls_seen && traced;
+	account->fills = b->fills && account->sampled;
+	/* What one takes here, if enough were met here. */
+	account->filled = d->faulting >= ISC_FAULTS_ENOUGH ? d->fault_ns / 1e3 : d->faults * b->a->usage.fault_us;
 	if (b->facts.throttled_us >= 0 && b->a->wall_us > 0 && d->switched) {
 		account->throttling = true;
 		account->told[ISC_STATE_THROTTLED] =
@@ -248,6 +252,12 @@ static bool fill(isc_judge *j, isc_judged *d)
 	j->stretch = stretch_states(j);
 	for (int s = 0; s < ISC_STATES; s++)
 		j->at[s] = place_of(d, best[s].code, best[s].line);
+	j->fills = d->account.fills;
+	j->filled_us = j->fills ? fmin(d->account.filled, fmax(j->state_us[ISC_STATE_PAGE_FAULT], 0)) : 0;
+	j->mapping_us = d->mapping_ns / 1e3;
+	j->faults = d->faults;
+	if (best[ISC_JUDGED_FILLED].ns * 2 > (uint64_t)d->fault_ns)
+		j->filled_for = place_of(d, best[ISC_JUDGED_FILLED].code, best[ISC_JUDGED_FILLED].line);
 	j->hot = place_of(d, best[ISC_JUDGED_HOT].code, best[ISC_JUDGED_HOT].line);
 	j->hot.us = (double)best[ISC_JUDGED_HOT].ns / 1e3 * scale;
 	j->logged = place_of(d, best[ISC_JUDGED_LOGGED].code, best[ISC_JUDGED_LOGGED].line);

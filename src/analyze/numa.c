@@ -51,8 +51,12 @@ static bool take_usage(isc_build *b, yyjson_val *usage)
 				  .some_us = number_of(usage, "some_us"),
 				  .full_us = number_of(usage, "full_us"),
 				  .refused = number_of(usage, "refused"),
-				  .killed = number_of(usage, "killed")};
+				  .killed = number_of(usage, "killed"),
+				  .fault_us = number_of(usage, "fault_ns") / 1e3};
+	if (u->fault_us < 0)
+		u->fault_us = -1;
 	u->known = yyjson_is_obj(usage);
+	u->pretended = yyjson_is_true(yyjson_obj_get(usage, "pretended"));
 	u->group_known = u->group_bytes >= 0;
 	u->points = yyjson_arr_size(yyjson_obj_get(usage, "at_us"));
 	u->points = u->points < POINTS_MAX ? u->points : POINTS_MAX;

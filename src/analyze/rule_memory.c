@@ -3,24 +3,25 @@
  * fill every page anew.
  */
 #include <math.h>
+#include <string.h>
 
 #include "analyze/rule.h"
 #include "base/units.h"
 
-/* A page costs half a microsecond and more: below this rate it does not matter.  Starting and importing
- * touch many pages too, and are soon over. */
+/* Where samples do not tell: a page costs half a microsecond and more, below this rate it does not matter.  Starting and
+ * importing touch many pages too, and are soon over. */
 #define FAULTS_A_SECOND 100000
 #define FAULTS_ENOUGH 50000
+#define MOST 0.5 /* of the bytes that were taken: then it is one place that takes them */
 
-static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
+static bool measure_run(const isc_judge *j, isc_finding *out)
 {
 	const isc_analysis *a = j->a;
 	double cpu_us = a->user_us + a->system_us, rate, ran = 0;
 	isc_buffer text = {0};
 	isc_units u;
 
-	(void)gpu;
-	if (!j->known || a->minor_faults < 0 || a->user_us < 0 || a->system_us < 0 || cpu_us <= 0)
+	if (a->minor_faults < 0 || a->user_us < 0 || a->system_us < 0 || cpu_us <= 0)
 		return false;
 	rate = a->minor_faults / cpu_us * 1e6;
 	ran += fmax(j->state_us[ISC_STATE_PYTHON], 0) + fmax(j->state_us[ISC_STATE_NATIVE], 0);
@@ -39,6 +40,53 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 	return true;
 }
 
-const isc_metric isc_metric_memory = {
-	"page_churn_pct", "%", "in the kernel, while the program touches over 100,000 fresh pages a second of CPU time",
-	false, measure};
+/* The place that takes most of the memory, where that is another one than the one that fills it. */
+static void add_taker(const isc_judge *j, const isc_finding *out, isc_buffer *text)
+{
+	const isc_analysis_memory *m = &j->a->memory;
+	const isc_analysis_site *s = m->site_count > 0 ? &m->sites[0] : NULL;
+	isc_place place;
+	isc_text where;
+
+	if (s == NULL || s->at.name.len == 0 || s->bytes < MOST * (double)(m->bytes + m->mapped_bytes))
+		return;
+	place = (isc_place){.name = s->at.name, .file = s->at.file, .line = s->at.line};
+	where = isc_judge_where(j, &place);
+	if (where.len == 0 || (where.len == out->where.len && memcmp(where.at, out->where.at, where.len) == 0))
+		return;
+	isc_buffer_text(text, ", of memory that is taken in ");
+	isc_judge_name(text, where);
+}
+
+static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
+{
+	isc_buffer text = {0};
+	isc_units u;
+
+	(void)gpu;
+	if (!j->known)
+		return false;
+	if (!j->fills)
+		return measure_run(j, out);
+	*out = (isc_finding){.solid = 0.8, .device_id = -1, .where = isc_judge_where(j, &j->at[ISC_STATE_PAGE_FAULT])};
+	/* Who keeps its buffers neither takes nor gives them back. */
+	if (j->filled_us > 0)
+		out->us = fmin((j->filled_us + j->mapping_us) * j->stretch, j->window_us);
+	out->value = out->share = out->us / j->window_us * 100;
+	isc_judge_sampled(j, out);
+	isc_judge_share(j, out->share, &text);
+	isc_buffer_format(&text, " is page faults (%s fresh pages a second)",
+			  isc_units_count(&u, (uint64_t)(j->faults / j->window_us * 1e6)));
+	if (j->filled_for.name.len > 0) {
+		isc_buffer_text(&text, " under ");
+		isc_judge_name(&text, j->filled_for.name);
+	}
+	isc_judge_in(out, &text);
+	add_taker(j, out, &text);
+	out->what = isc_judge_keep(j, &text);
+	return true;
+}
+
+const isc_metric isc_metric_memory = {"page_churn_pct", "%",
+				      "in the kernel, which gives the program fresh pages and takes them back", false,
+				      measure};

@@ -1,6 +1,8 @@
 /*
  * rule_page_fault.c - time that a thread waits for its own memory to be read in.
  */
+#include <math.h>
+
 #include "analyze/rule.h"
 
 static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
@@ -10,6 +12,13 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 	(void)gpu;
 	if (!isc_judge_state(j, ISC_STATE_PAGE_FAULT, out))
 		return false;
+	/* Pages that are only filled have a rule of their own, and it is they that samples place. */
+	if (j->fills) {
+		out->us = fmax(j->state_us[ISC_STATE_PAGE_FAULT] - j->filled_us, 0);
+		out->value = out->share = out->us / j->window_us * 100;
+		out->where = (isc_text){0};
+		out->solid = 1;
+	}
 	isc_judge_share(j, out->share, &text);
 	isc_buffer_text(&text, " waits for memory to be read in (page faults)");
 	isc_judge_in(out, &text);

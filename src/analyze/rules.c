@@ -19,7 +19,8 @@ static const isc_metric *const metrics[] = {
 	&isc_metric_throttled, &isc_metric_memory,   &isc_metric_run_queue,  &isc_metric_hot,
 	&isc_metric_stage,     &isc_metric_logging,  &isc_metric_loop,	     &isc_metric_pool,
 	&isc_metric_gpu_idle,  &isc_metric_gpu_sync, &isc_metric_gpu_launch, &isc_metric_gpu_ratio,
-	&isc_metric_copy,      &isc_metric_pcie,     &isc_metric_pressure,
+	&isc_metric_copy,      &isc_metric_pcie,     &isc_metric_pressure,   &isc_metric_remote,
+	&isc_metric_swap,
 };
 
 const isc_metric *isc_metric_at(size_t i)
@@ -85,6 +86,13 @@ static const isc_rule built_in[] = {
 	{"page_faults", &isc_metric_page_fault, 5, 1, ISC_BOUND_MEMORY, "Keep the memory that is used in memory",
 	 "touching the data before it is needed, more memory, or no swap",
 	 "run a second time with everything in memory: the waits must be gone", false},
+	{"swapping", &isc_metric_swap, 5, 1.5, ISC_BOUND_MEMORY, "Keep the program out of swap",
+	 "more memory, smaller batches or fewer workers, or no swap (swapoff, memory.swap.max)",
+	 "run with memory.swap.max=0, or with half the batch size: the waits must be gone", false},
+	{"remote_memory", &isc_metric_remote, 25, 0.5, ISC_BOUND_MEMORY, "Keep memory on the node that uses it",
+	 "running the program on one node (numactl --cpunodebind=N --membind=N), or touching memory first where it is "
+	 "used",
+	 "run with numactl --cpunodebind=0 --membind=0, and measure again", false},
 	{"memory_pressure", &isc_metric_pressure, 10, 1, ISC_BOUND_MEMORY,
 	 "Give the program more memory, or let it use less",
 	 "a higher memory limit of the container, smaller batches, or fewer workers",

@@ -35,6 +35,28 @@ static bool in_library(const isc_frame_text *file)
 	return (has(file, "/lib/python3") && !has(file, "-packages/")) || (file->len > 0 && file->at[0] == '<');
 }
 
+static bool is_installed(const isc_frame_text *file)
+{
+	return in_library(file) || has(file, "/site-packages/") || has(file, "/dist-packages/");
+}
+
+/* As they are called in the C library; a thread that is in one is in the kernel. */
+static bool is_mapping(const isc_frame *f)
+{
+	static const char *const names[] = {"mmap", "munmap", "mremap", "madvise", "brk", "mmap64", "sbrk", "mprotect"};
+	isc_frame_text name = f->name;
+
+	if (f->kind != ISC_FRAME_NATIVE)
+		return false;
+	for (; name.len > 0 && name.at[0] == '_'; name.at++)
+		name.len--;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (name.len == strlen(names[i]) && memcmp(name.at, names[i], name.len) == 0)
+			return true;
+	}
+	return false;
+}
+
 static uint32_t flags_of(const isc_frame *f)
 {
 	uint32_t flags = 0;
@@ -52,7 +74,7 @@ static uint32_t flags_of(const isc_frame *f)
 
 static void follow(isc_stack_facts *s, const isc_build *b, uint32_t process, uint32_t id, isc_stack_fact *out)
 {
-	bool newest = true, found = false;
+	bool newest = true, found = false, met = false;
 	isc_frame frame;
 
 	while (id != 0 && isc_trace_frame(b->trace, process, id, &frame)) {
@@ -60,6 +82,8 @@ static void follow(isc_stack_facts *s, const isc_build *b, uint32_t process, uin
 			out->flags |= ISC_STACK_SPIN;
 		if (newest && frame.kind == ISC_FRAME_NATIVE && !isc_interpreter_is(&frame))
 			out->flags |= ISC_STACK_NATIVE;
+		if (newest && is_mapping(&frame))
+			out->flags |= ISC_STACK_MAPPING;
 		newest = false;
 		id = frame.parent;
 		if (frame.kind != ISC_FRAME_PYTHON || frame.code == 0)
@@ -68,6 +92,11 @@ static void follow(isc_stack_facts *s, const isc_build *b, uint32_t process, uin
 		if (out->own.code == 0)
 			out->own = (isc_stack_place){frame.code,
 						     isc_trace_frame_line(b->trace, process, &frame, &s->searched)};
+		if (!met && !is_installed(&frame.file)) {
+			met = true;
+			out->mine = (isc_stack_place){frame.code,
+						      isc_trace_frame_line(b->trace, process, &frame, &s->searched)};
+		}
 		if (found || in_library(&frame.file))
 			continue;
 		found = true;
@@ -76,6 +105,8 @@ static void follow(isc_stack_facts *s, const isc_build *b, uint32_t process, uin
 	}
 	if (!found)
 		out->user = out->own;
+	if (!met)
+		out->mine = out->user;
 	/* What a worker does is not waiting for the pool. */
 	if (out->flags & ISC_STACK_WORKER)
 		out->flags &= ~(uint32_t)ISC_STACK_POOL;

@@ -13,7 +13,8 @@ enum {
 	ISC_STACK_WORKER = 4,  /* on a worker of a pool of threads */
 	ISC_STACK_POOL = 8,    /* waits for what a pool does */
 	ISC_STACK_SPIN = 16,   /* in a waiting loop */
-	ISC_STACK_NATIVE = 32  /* in native code that is not the interpreter's */
+	ISC_STACK_NATIVE = 32, /* in native code that is not the interpreter's */
+	ISC_STACK_MAPPING = 64 /* in a call that takes memory from the kernel, or gives it back */
 };
 
 /* A function, by its definition, and the line that it was on. */
@@ -26,6 +27,7 @@ typedef struct isc_stack_fact {
 	uint32_t flags;
 	isc_stack_place own;  /* the newest Python function */
 	isc_stack_place user; /* the newest outside of Python's own library, else that */
+	isc_stack_place mine; /* the newest outside of what was installed too, else that */
 } isc_stack_fact;
 
 typedef struct isc_stack_facts {

@@ -103,6 +103,7 @@ static void take_samples(isc_build *b, const isc_hashmap *by_index, isc_account 
 		size_t rank = rank_of(by_index, s->thread), process = isc_build_process_rank(b, s->process);
 		isc_frame frame = {0};
 		/* The newest frame tells what kind of code ran. */
+		double us;
 		bool native = s->stack == 0 ? (s->flags & (ISC_SAMPLE_NO_PYTHON | ISC_SAMPLE_BLIND)) != 0
 					    : isc_trace_frame(b->trace, s->process, s->stack, &frame) &&
 						      frame.kind == ISC_FRAME_NATIVE && !isc_interpreter_is(&frame);
@@ -113,13 +114,36 @@ static void take_samples(isc_build *b, const isc_hashmap *by_index, isc_account 
 		}
 		if (rank == SIZE_MAX)
 			continue;
+		us = (double)(s->cpu_ns > s->fault_ns ? s->cpu_ns - s->fault_ns : 0) / 1e3;
 		if (isc_spin_is(&frame))
-			account[rank].spin += (double)s->cpu_ns / 1e3;
+			account[rank].spin += us;
 		else if (native)
-			account[rank].native += (double)s->cpu_ns / 1e3;
+			account[rank].native += us;
 		else
-			account[rank].python += (double)s->cpu_ns / 1e3;
+			account[rank].python += us;
+		account[rank].filled += (double)s->faults * b->a->usage.fault_us;
 	}
+}
+
+/* What a page fault takes: where enough samples met some, as they tell.  What a page is, and what it is filled with,
+ * is not the same everywhere; a recorder that has measured it beforehand knows of small ones. */
+static bool take_fault_cost(isc_build *b)
+{
+	isc_analysis_usage *u = &b->a->usage;
+	double faults = 0, us = 0;
+	uint64_t faulting = 0;
+	const isc_total_stack *s;
+
+	for (size_t i = 0; (s = isc_totals_stack_at(b->totals, i)) != NULL; i++) {
+		faults += (double)s->faults;
+		us += (double)s->fault_ns / 1e3;
+		faulting += s->faulting;
+	}
+	if (faulting >= ISC_FAULTS_ENOUGH) {
+		u->fault_us = us / faults;
+		u->fault_sampled = true;
+	}
+	return faults > 0 && (u->fault_sampled || u->fault_us > 0);
 }
 
 static void take_scopes(isc_build *b, const isc_hashmap *by_index)
@@ -165,6 +189,7 @@ static void settle(const isc_build *b, const isc_track *track, const struct told
 		account->faults = true;
 		account->told[ISC_STATE_PAGE_FAULT] = (double)track->fault_ns / 1e3;
 	}
+	account->fills = account->sampled && b->fills;
 	isc_account_settle(account, t);
 }
 
@@ -179,6 +204,7 @@ bool isc_states_fill(isc_build *b, const isc_track *track, const isc_hashmap *by
 	take_waits(b, by_index, account, told);
 	if (!take_gpu_waits(b, by_index, account))
 		return false;
+	b->fills = take_fault_cost(b);
 	take_samples(b, by_index, account, told);
 	take_scopes(b, by_index);
 	for (size_t i = 0; i < a->thread_count; i++)

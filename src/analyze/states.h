@@ -4,6 +4,9 @@
 #ifndef ISC_ANALYZE_STATES_H
 #define ISC_ANALYZE_STATES_H
 
+/* Samples in page faults, that tell what one takes to a quarter of it. */
+#define ISC_FAULTS_ENOUGH 16u
+
 #include "analyze/tracks.h"
 
 /* Fills the states of all threads; track: beside a->threads, by_index: thread index -> rank + 1 of it.

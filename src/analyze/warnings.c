@@ -406,6 +406,11 @@ static void about_parts(isc_build *b)
 	if (b->a->numa.pretended)
 		warn(b, GRAVE, "pretended_numa", "run without INFERSCOPE_TEST_NUMA",
 		     "memory nodes are none of this machine: others stand for them, as tests asked for");
+	if (b->a->usage.pretended)
+		warn(b, GRAVE, "pretended_memory", "run without INFERSCOPE_TEST_MEMORY",
+		     "memory in use, swap and the control group are none of the program's: others stand for them, as "
+		     "tests "
+		     "asked for");
 	if (b->a->numa.told && b->a->numa.count < 2)
 		warn(b, NOTE, "no_numa", NULL, "the machine has one memory node, or tells of none: numa is null");
 	if (b->facts.throttled_us < 0)

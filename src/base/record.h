@@ -124,7 +124,8 @@ typedef struct isc_sample_counts {
 	uint64_t instructions; /* of the thread, since its last sample; ISC_COUNT_UNKNOWN: not counted */
 	uint64_t cycles;       /* likewise */
 	uint64_t grown;	       /* bytes by which the most memory of the process grew, since its last sample */
-	uint64_t zero;
+	uint32_t faults;       /* of pages that had not to be read, of the thread, since its last sample */
+	uint32_t kernel_us;    /* that the thread had in the kernel, since its last sample; 0 where faults is */
 } isc_sample_counts;
 _Static_assert(sizeof(isc_sample_counts) == 32, "counts of a sample");
 #define ISC_COUNT_UNKNOWN UINT64_MAX
@@ -141,7 +142,8 @@ enum isc_sample_flag {
 	ISC_SAMPLE_NATIVE_CUT = 1u << 8, /* native frames on the root side are missing */
 	ISC_SAMPLE_GUESSED = 1u << 9,	 /* some native frames were found by a scan of the stack */
 	ISC_SAMPLE_UNPLACED = 1u << 10,	 /* Python frames on the root side, with no native ones between them */
-	ISC_SAMPLE_SWITCHED = 1u << 11	 /* the C stack goes on in another greenlet: left out */
+	ISC_SAMPLE_SWITCHED = 1u << 11,	 /* the C stack goes on in another greenlet: left out */
+	ISC_SAMPLE_SYSCALL = 1u << 12	 /* behind a system call; told only of samples that have faults */
 };
 
 enum isc_sample_rate {

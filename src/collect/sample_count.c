@@ -20,17 +20,18 @@ static struct counts {
 	_Atomic int first, second;
 	uint64_t first_id, second_id;
 	isc_sample_counts last;
+	bool known; /* the next two */
+	uint64_t faults, kernel_us;
 } counts[ISC_SAMPLED_MAX];
 
 static _Atomic uint64_t most_kib; /* that is told of */
 static _Atomic uint32_t most_pid; /* of this process */
 
-/* The most memory that the process ever had, in KiB.  Of one thread this is told without a look at all of them. */
-static uint64_t most_memory(void)
+/* Of one thread the most memory that the process ever had is told without a look at all of them. */
+static void read_usage(struct rusage *u)
 {
-	struct rusage u;
-
-	return syscall(SYS_getrusage, RUSAGE_THREAD, &u) == 0 ? (uint64_t)u.ru_maxrss : 0;
+	if (syscall(SYS_getrusage, RUSAGE_THREAD, u) != 0)
+		*u = (struct rusage){0};
 }
 
 static int open_one(const isc_control *control, int which, uint32_t tid, int group, uint64_t *id)
@@ -60,10 +61,14 @@ void isc_sample_count_begin(const isc_sampled *t, uint32_t tid)
 	struct counts *c = &counts[t->index];
 	int error = errno, first, second;
 	uint32_t pid = isc_kernel_pid();
+	struct rusage u;
 
 	/* What it had before nobody's stack has taken; so in a fork child. */
-	if (atomic_exchange(&most_pid, pid) != pid)
-		atomic_store(&most_kib, most_memory());
+	if (atomic_exchange(&most_pid, pid) != pid) {
+		read_usage(&u);
+		atomic_store(&most_kib, (uint64_t)u.ru_maxrss);
+	}
+	c->known = false; /* it may be another thread's, and then it is not ours to ask */
 	if (control == NULL || (control->flags & ISC_CONTROL_COUNTS) == 0)
 		return;
 	isc_sample_count_end(t);
@@ -123,9 +128,9 @@ static bool read_group(struct counts *c, isc_sample_counts *out)
 	return true;
 }
 
-static uint64_t grown(void)
+static uint64_t grown(uint64_t now)
 {
-	uint64_t now = most_memory(), last = atomic_load_explicit(&most_kib, memory_order_relaxed);
+	uint64_t last = atomic_load_explicit(&most_kib, memory_order_relaxed);
 
 	/* Who moves it on has it: threads together tell it once. */
 	while (now > last) {
@@ -136,8 +141,29 @@ static uint64_t grown(void)
 	return 0;
 }
 
+/* Only of samples with faults: others have no use for it. */
+static void take_faults(struct counts *c, const struct rusage *u, isc_sample_counts *out)
+{
+	uint64_t faults = (uint64_t)u->ru_minflt;
+	uint64_t kernel_us = (uint64_t)u->ru_stime.tv_sec * 1000000u + (uint64_t)u->ru_stime.tv_usec;
+
+	if (c->known && faults > c->faults) {
+		out->faults = faults - c->faults < UINT32_MAX ? (uint32_t)(faults - c->faults) : UINT32_MAX;
+		if (kernel_us > c->kernel_us && kernel_us - c->kernel_us < UINT32_MAX)
+			out->kernel_us = (uint32_t)(kernel_us - c->kernel_us);
+	}
+	c->known = true;
+	c->faults = faults;
+	c->kernel_us = kernel_us;
+}
+
 bool isc_sample_count(const isc_sampled *t, isc_sample_counts *out)
 {
-	*out = (isc_sample_counts){.instructions = ISC_COUNT_UNKNOWN, .cycles = ISC_COUNT_UNKNOWN, .grown = grown()};
-	return read_group(&counts[t->index], out) || out->grown != 0;
+	struct rusage u;
+
+	read_usage(&u);
+	*out = (isc_sample_counts){
+		.instructions = ISC_COUNT_UNKNOWN, .cycles = ISC_COUNT_UNKNOWN, .grown = grown((uint64_t)u.ru_maxrss)};
+	take_faults(&counts[t->index], &u, out);
+	return read_group(&counts[t->index], out) || out->grown != 0 || out->faults != 0;
 }

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <ucontext.h>
 
@@ -108,6 +109,36 @@ static int frames_now(isc_sampled *t, const isc_python_layout *l, const ucontext
 	return isc_sample_merge(t, context, n, careful, flags);
 }
 
+/* Is the thread behind the instruction that goes into the kernel, or about to go there again?  Code can be read in
+ * general, and where it cannot be the fault is ours to catch. */
+static bool behind_syscall(isc_sampled *t, const ucontext_t *context, bool careful)
+{
+	isc_reach r = {.careful = careful, .pid = careful ? isc_kernel_pid() : 0};
+	volatile bool found = false;
+#if defined(__x86_64__)
+	uintptr_t at = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+	static const uint8_t call[] = {0x0f, 0x05};
+#elif defined(__aarch64__)
+	uintptr_t at = (uintptr_t)context->uc_mcontext.pc;
+	static const uint8_t call[] = {0x01, 0x00, 0x00, 0xd4};
+#else
+	uintptr_t at = 0;
+	static const uint8_t call[] = {0};
+
+	(void)context;
+	return false;
+#endif
+	if (sigsetjmp(t->fault.escape, 0) == 0) {
+		uint8_t code[2 * sizeof(call)];
+
+		isc_fault_arm(&t->fault);
+		found = isc_reach_bytes(&r, at - sizeof(call), code, sizeof(code)) &&
+			(memcmp(code, call, sizeof(call)) == 0 || memcmp(code + sizeof(call), call, sizeof(call)) == 0);
+		isc_fault_disarm(&t->fault);
+	}
+	return found;
+}
+
 static void sample(isc_sampled *t, const ucontext_t *context, uint64_t ticks, uint32_t steps)
 {
 	struct {
@@ -122,6 +153,8 @@ static void sample(isc_sampled *t, const ucontext_t *context, uint64_t ticks, ui
 
 	if (session && isc_sample_count(t, &record.counts))
 		record.head.slots = 4;
+	if (record.counts.kernel_us != 0 && behind_syscall(t, context, careful))
+		record.body.flags |= ISC_SAMPLE_SYSCALL;
 	isc_profile_add(t, l, n, (uint64_t)steps * t->period_ns,
 			session ? record.counts.instructions : ISC_COUNT_UNKNOWN, careful);
 	if (!session)

@@ -16,6 +16,9 @@
 #define SLOW (ISC_SYSCALL_SLOW_US * US)
 #define TOLD_EVERY (10000u * US) /* a program that is killed loses the sums of so long at most */
 #define COST 40			 /* ticks that counting takes */
+#define VAIN_TICKS US		 /* a call that failed took less: it did nothing at all */
+
+__thread uint8_t isc_syscall_vain[ISC_SYSCALL_COUNT] __attribute__((tls_model("initial-exec")));
 
 /*
  * One instruction, so that a handler on this thread that adds too loses nothing; no other
@@ -151,6 +154,50 @@ static void add(enum isc_syscall call, uint64_t now, const isc_syscall_sum *one,
 		tell(t, now);
 }
 
+/* How many calls one that was timed stands for. */
+static uint32_t stands_for(enum isc_syscall call, int error, uint64_t ticks)
+{
+	uint8_t was = isc_syscall_vain[call];
+	bool skipped = was >= ISC_SYSCALL_VAIN;
+
+	if (error == 0 || ticks >= VAIN_TICKS) {
+		isc_syscall_vain[call] = 0;
+		return 1;
+	}
+	isc_syscall_vain[call] = skipped ? ISC_SYSCALL_VAIN : was + 1;
+	return skipped && was >= ISC_SYSCALL_VAIN + ISC_SYSCALL_ONE_OF - 1 ? ISC_SYSCALL_ONE_OF : 1;
+}
+
+void isc_syscall_counted(enum isc_syscall call, int error, uint64_t bytes)
+{
+	isc_producer *t = producer();
+	isc_syscall_sum *sum;
+
+	if (error == 0)
+		isc_syscall_vain[call] = 0;
+	/* A fork child goes on where its parent was, and has nowhere to add to yet. */
+	if (__builtin_expect(t == NULL, 0)) {
+		isc_syscall_sum one = {.count = 1, .bytes = bytes, .errors = error != 0};
+		int saved = errno;
+
+		isc_syscall_vain[call] = 0;
+		add(call, isc_ticks(), &one, error);
+		errno = saved;
+		return;
+	}
+	sum = &t->calls[call];
+	add64(&sum->count, 1);
+	if (bytes != 0)
+		add64(&sum->bytes, bytes);
+	if (error != 0) {
+		int saved = errno;
+
+		add32(&sum->errors, 1);
+		add_error(t, call, error, t->summed);
+		errno = saved;
+	}
+}
+
 static void tell_slow(enum isc_syscall call, uint64_t now, uint32_t stack, const isc_syscall_slow *slow)
 {
 	struct {
@@ -176,6 +223,7 @@ void isc_syscall_ended(enum isc_syscall call, enum isc_wait_call wait, uint64_t 
 		told = one.slow != 0 && isc_blocked_worth(now, ticks);
 		if (told)
 			stack = isc_sample_here(0, NULL);
+		one.ticks *= stands_for(call, error, ticks);
 	}
 	add(call, now, &one, error);
 	if (told && one.slow != 0) {

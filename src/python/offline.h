@@ -51,8 +51,14 @@ PyObject *isc_offline_judge(PyObject *module, PyObject *args);
 /* render(json, format, events): a report from the text of a JSON report. */
 PyObject *isc_offline_render(PyObject *module, PyObject *args);
 
+/* Frames of a stack, root first, as the report has them.  Borrowed: events of one stack share it. */
+PyObject *isc_event_stack(isc_event_maker *m, uint32_t process, uint32_t id);
+
 /* Adds what only a sample has to its dictionary; false: an exception is set. */
 bool isc_event_add_sample(isc_event_maker *m, const isc_excerpt *spans, const isc_piece *span, PyObject *event);
+
+/* The same of a system call. */
+bool isc_event_add_syscall(isc_event_maker *m, const isc_excerpt *spans, const isc_piece *span, PyObject *event);
 
 /* The same of what a GPU did, or was asked for. */
 bool isc_event_add_gpu(const isc_excerpt *spans, const isc_piece *span, PyObject *event);

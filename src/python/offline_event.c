@@ -208,6 +208,8 @@ static const char *type_of(const isc_piece *piece)
 		return "gc_pause";
 	case ISC_KIND_WAIT_EXIT:
 		return piece->arg == ISC_WAIT_GIL ? "gil_wait" : "lock_wait";
+	case ISC_KIND_SYSCALL:
+		return "cpu_syscall";
 	case ISC_KIND_GPU_CALL:
 		return ISC_GPU_ARG_WHAT(piece->arg) == ISC_ROLE_SYNC ? "gpu_sync" : "gpu_api";
 	case ISC_KIND_GPU_WORK:
@@ -237,6 +239,7 @@ static PyObject *metadata_of(const isc_event_maker *m, const isc_excerpt *spans,
 		return metadata_of_collection(span, extra, span->extra_len);
 	case ISC_KIND_WAIT_EXIT:
 		return metadata_of_wait(extra, span->extra_len);
+	case ISC_KIND_SYSCALL:
 	case ISC_KIND_GPU_CALL:
 		return none();
 	case ISC_KIND_GPU_WORK:
@@ -261,7 +264,8 @@ static PyObject *make(isc_event_maker *m, const isc_excerpt *spans, const isc_pi
 {
 	bool python = span->kind == ISC_KIND_CALL_ENTER || span->kind == ISC_KIND_CALL_RESUME;
 	/* A sample has the name of its newest frame, which is found with the others. */
-	bool named = span->kind != ISC_KIND_SAMPLE && span->kind != ISC_KIND_WAIT_EXIT && span->kind != ISC_KIND_GC;
+	bool named = span->kind != ISC_KIND_SAMPLE && span->kind != ISC_KIND_WAIT_EXIT && span->kind != ISC_KIND_GC &&
+		     span->kind != ISC_KIND_SYSCALL;
 	PyObject *about = description(m, span->process, named ? span->id : 0, python ? CODE : NAME);
 	const isc_trace_process *p = isc_trace_process_find(m->trace, span->process);
 	const isc_trace_thread *t = isc_trace_thread_find(m->trace, span->thread);
@@ -296,6 +300,8 @@ PyObject *isc_event_make(isc_event_maker *m, const isc_excerpt *spans, const isc
 	PyObject *event = make(m, spans, span);
 
 	if (event != NULL && span->kind == ISC_KIND_SAMPLE && !isc_event_add_sample(m, spans, span, event))
+		Py_CLEAR(event);
+	if (event != NULL && span->kind == ISC_KIND_SYSCALL && !isc_event_add_syscall(m, spans, span, event))
 		Py_CLEAR(event);
 	if (event != NULL && span->kind == ISC_KIND_GC && !set_name(event, "gc"))
 		Py_CLEAR(event);

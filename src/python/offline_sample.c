@@ -51,8 +51,7 @@ static PyObject *make_stack(const isc_event_maker *m, uint32_t process, uint32_t
 	return frames;
 }
 
-/* Borrowed; samples of one stack share it. */
-static PyObject *stack_of(isc_event_maker *m, uint32_t process, uint32_t id)
+PyObject *isc_event_stack(isc_event_maker *m, uint32_t process, uint32_t id)
 {
 	PyObject *key = PyLong_FromUnsignedLongLong((uint64_t)process << 32 | id);
 	PyObject *known = key != NULL ? PyDict_GetItemWithError(m->stacks, key) : NULL;
@@ -115,7 +114,7 @@ static bool take_over(PyObject *event, PyObject *frame, const char *key)
 
 bool isc_event_add_sample(isc_event_maker *m, const isc_excerpt *spans, const isc_piece *span, PyObject *event)
 {
-	PyObject *stack = stack_of(m, span->process, span->id), *newest, *state, *counted;
+	PyObject *stack = isc_event_stack(m, span->process, span->id), *newest, *state, *counted;
 	bool good;
 
 	if (stack == NULL)

@@ -34,6 +34,10 @@ void isc_usage_json(struct json *j, val *memory, const isc_analysis *a)
 
 	put_bytes(j, memory, "peak_rss_bytes", u->known ? u->peak_rss_bytes : -1);
 	put_bytes(j, memory, "swap_bytes", u->known ? most_of(u->swap_bytes, u->points) : -1);
+	put_us(j, memory, "fault_us", u->fault_us > 0 ? u->fault_us : -1);
+	put(j, memory, "fault_us_source",
+	    u->fault_us > 0 ? yyjson_mut_str(j->doc, u->fault_sampled ? "samples" : "recorder")
+			    : yyjson_mut_null(j->doc));
 	if (!u->known)
 		return;
 	o = object_in(j, memory, "over_time");

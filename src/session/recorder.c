@@ -18,6 +18,7 @@
 #include "session/counters.h"
 #include "session/drain.h"
 #include "session/facts.h"
+#include "session/fault_cost.h"
 #include "session/follow.h"
 #include "session/namer.h"
 #include "session/numa.h"
@@ -34,6 +35,7 @@
 #define THROTTLE_EVERY_NS (NS_PER_S / 10)
 #define POLLFDS 512
 #define NUMA_VARIABLE "INFERSCOPE_TEST_NUMA"
+#define MEMORY_VARIABLE "INFERSCOPE_TEST_MEMORY"
 /* Of the budget: one share is for what runs inside the program, one for watching from outside.  What is left is for
  * what nobody can count: caches, and us where the program leaves no CPU free. */
 #define BUDGET_SHARE 0.3
@@ -250,9 +252,12 @@ static void open_counters(isc_recorder *r, pid_t root)
 		isc_buffer_fini(&facts);
 	}
 	isc_throttle_open(&r->throttle, proc, isc_clock_mono_ns(), &r->throttle_unknown);
-	isc_usage_open(&r->usage, proc, r->start_ns);
-	/* For tests on machines with one node; in the environment alone, as a file of settings must not make a report
+	/* For tests on machines with enough memory, and with one node; in the environment alone, as a file of settings must not make a report
 	 * say something else. */
+	pretended = getenv(MEMORY_VARIABLE);
+	isc_usage_open(&r->usage, pretended != NULL ? pretended : proc, r->start_ns);
+	r->usage.pretended = pretended != NULL;
+	r->usage.fault_ns = isc_fault_cost_ns();
 	pretended = getenv(NUMA_VARIABLE);
 	isc_numa_open(&r->numa, pretended != NULL ? pretended : ISC_NUMA_FOLDER, pretended != NULL ? pretended : proc);
 	r->numa.pretended = pretended != NULL;

@@ -207,6 +207,10 @@ void isc_usage_facts(const isc_usage *u, isc_buffer *out)
 			isc_buffer_format(out, "%s%" PRIu64, i > 0 ? ", " : "", value_of(&u->point[i], c));
 	}
 	isc_buffer_text(out, "]");
+	if (u->pretended)
+		isc_buffer_text(out, ", \"pretended\": true");
+	if (u->fault_ns > 0)
+		isc_buffer_format(out, ", \"fault_ns\": %" PRIu64, u->fault_ns);
 	if (g->known) {
 		isc_buffer_format(out, ", \"group_bytes\": %" PRIu64 ", \"refused\": %" PRIu64 ", \"killed\": %" PRIu64,
 				  g->most_bytes, g->refused, g->killed);

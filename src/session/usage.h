@@ -35,10 +35,12 @@ typedef struct isc_usage_group {
 } isc_usage_group;
 
 typedef struct isc_usage {
-	char proc[64]; /* folder of the process */
+	char proc[256]; /* folder of the process */
 	isc_usage_point point[ISC_USAGE_POINTS];
 	uint32_t count;
 	uint64_t begin_ns, looked_ns, every_ns;
+	bool pretended;	     /* the folder is none of a process */
+	uint64_t fault_ns;   /* what a page fault takes; 0: not known */
 	uint64_t peak_bytes; /* as the kernel kept it, up to the last look */
 	isc_usage_group group;
 	int current, pressure, events, failures; /* files of the group; -1: none */

@@ -249,6 +249,8 @@ static void add_sample(struct dump *d, const isc_event *ev)
 					  counts.cycles);
 		if (counts.grown != 0)
 			isc_buffer_format(&d->line, " grown %" PRIu64, counts.grown);
+		if (counts.faults != 0)
+			isc_buffer_format(&d->line, " faults %u kernel_us %u", counts.faults, counts.kernel_us);
 	}
 }
 

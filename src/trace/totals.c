@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "trace/sample.h"
 #include "trace/totals_lane.h"
 
 /* A leave looks this far down for its enter: deeper than any stack that did not
@@ -437,9 +438,13 @@ static bool add_sample(isc_totals *t, const isc_totals_lane *lane, const isc_rec
 	s->steps += r->arg;
 	s->cpu_ns += (uint64_t)r->arg * body.period_ns;
 	t->sample_ns += body.cost_ns;
-	if (extra_len >= sizeof(body) + sizeof(counts)) {
-		memcpy(&counts, (const char *)extra + sizeof(body), sizeof(counts));
+	if (isc_trace_sample_counts(extra, extra_len, &counts)) {
+		uint64_t fault_ns = isc_trace_sample_fault_ns(&body, &counts, r->arg);
+
 		s->grown += counts.grown;
+		s->faults += counts.faults;
+		s->fault_ns += fault_ns;
+		s->faulting += fault_ns > 0;
 		if (counts.instructions != ISC_COUNT_UNKNOWN) {
 			s->counted++;
 			s->instructions += counts.instructions;

@@ -132,7 +132,9 @@ typedef struct isc_total_stack {
 	uint64_t cpu_ns;
 	uint64_t counted; /* samples that have the next two */
 	uint64_t instructions, cycles;
-	uint64_t grown; /* bytes of memory, at most */
+	uint64_t grown;		   /* bytes of memory, at most */
+	uint64_t faults, fault_ns; /* of pages that had not to be read, and CPU time in the kernel for them */
+	uint64_t faulting;	   /* samples that have such time */
 } isc_total_stack;
 
 /* Waits of one thread in one call from one stack, and its collections of garbage. */

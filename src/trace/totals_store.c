@@ -24,6 +24,7 @@ enum entry {
 	IN_SCOPES,
 	COUNTS,
 	SYSCALL,
+	FAULTS,
 	ENTRIES
 };
 
@@ -177,12 +178,7 @@ void isc_totals_write(const isc_totals *t, const isc_totals_cover *cover, isc_bu
 		const isc_total_thread *e = &t->threads[i];
 
 		begin_entry(&p, THREAD);
-		isc_varint_add(out, e->process);
-		isc_varint_add(out, e->thread);
-		isc_varint_add(out, e->events);
-		isc_varint_add(out, e->first_ticks);
-		isc_varint_add(out, e->last_ticks);
-		isc_varint_add(out, e->name);
+		FIELDS(&p, e->process, e->thread, e->events, e->first_ticks, e->last_ticks, e->name);
 	}
 	for (size_t i = 0; i < t->lane_count; i++)
 		write_lane(&p, t->lanes[i]);
@@ -208,10 +204,14 @@ void isc_totals_write(const isc_totals *t, const isc_totals_cover *cover, isc_bu
 
 		begin_entry(&p, STACK);
 		FIELDS(&p, s->process, s->thread, s->stack, s->samples, s->steps, s->cpu_ns, s->flags);
-		if (s->counted == 0 && s->grown == 0)
-			continue;
-		begin_entry(&p, COUNTS);
-		FIELDS(&p, s->thread, s->stack, s->counted, s->instructions, s->cycles, s->grown);
+		if (s->counted != 0 || s->grown != 0) {
+			begin_entry(&p, COUNTS);
+			FIELDS(&p, s->thread, s->stack, s->counted, s->instructions, s->cycles, s->grown);
+		}
+		if (s->faults != 0) {
+			begin_entry(&p, FAULTS);
+			FIELDS(&p, s->thread, s->stack, s->faults, s->fault_ns, s->faulting);
+		}
 	}
 	for (size_t i = 0; i < t->wait_count; i++) {
 		const isc_total_wait *w = &t->waits[i];
@@ -488,22 +488,31 @@ static isc_status read_stack(isc_totals *t, struct reading *r)
 	return ISC_OK;
 }
 
-/* Of a stack that was told of before. */
-static isc_status read_counts(isc_totals *t, struct reading *r)
+/* A stack that was told of before; NULL: it was not. */
+static isc_total_stack *known_stack(isc_totals *t, struct reading *r)
 {
 	uint32_t thread, stack;
-	uint64_t *at;
-	isc_total_stack *s;
+	uint64_t *at =
+		get_pair(r, &thread, &stack) ? isc_hashmap_find(&t->by_stack, isc_hashmap_key(thread, stack)) : NULL;
 
-	if (!get_pair(r, &thread, &stack))
-		return ISC_ERR_CORRUPT;
-	at = isc_hashmap_find(&t->by_stack, isc_hashmap_key(thread, stack));
-	if (at == NULL)
-		return ISC_ERR_CORRUPT;
-	s = &t->stacks[*at];
-	return get(r, &s->counted) && get(r, &s->instructions) && get(r, &s->cycles) && get(r, &s->grown)
+	return at != NULL ? &t->stacks[*at] : NULL;
+}
+
+static isc_status read_counts(isc_totals *t, struct reading *r)
+{
+	isc_total_stack *s = known_stack(t, r);
+
+	return s != NULL && get(r, &s->counted) && get(r, &s->instructions) && get(r, &s->cycles) && get(r, &s->grown)
 		       ? ISC_OK
 		       : ISC_ERR_CORRUPT;
+}
+
+static isc_status read_faults(isc_totals *t, struct reading *r)
+{
+	isc_total_stack *s = known_stack(t, r);
+
+	return s != NULL && get(r, &s->faults) && get(r, &s->fault_ns) && get(r, &s->faulting) ? ISC_OK
+											       : ISC_ERR_CORRUPT;
 }
 
 static isc_status read_wait(isc_totals *t, struct reading *r)
@@ -567,7 +576,8 @@ isc_status isc_totals_read(isc_totals *t, const uint8_t *raw, size_t len)
 		[THREAD] = read_thread,	      [LANE] = read_lane,	[FACTS] = read_facts,
 		[FUNCTION] = read_function,   [PROCESS] = read_process, [CALLS] = read_calls,
 		[STACK] = read_stack,	      [WAIT] = read_wait,	[OPEN_WAIT] = read_open_wait,
-		[IN_SCOPES] = read_in_scopes, [COUNTS] = read_counts,	[SYSCALL] = read_syscall};
+		[IN_SCOPES] = read_in_scopes, [COUNTS] = read_counts,	[SYSCALL] = read_syscall,
+		[FAULTS] = read_faults};
 	struct reading r = {raw, raw + len};
 	isc_totals_cover cover;
 	isc_status st = ISC_OK;

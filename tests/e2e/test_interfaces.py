@@ -255,7 +255,7 @@ def test_event_dictionaries_have_the_fields_described(stage: Path, python: str, 
     # Samples come when they come, waits with the hooks of `run` alone, and GPUs are where they are
     # (tests/e2e/gpu); everything else was done above.
     found = {event["event_type"] for event in events}
-    elsewhere = {"cpu_sample", "gil_wait", "lock_wait"}
+    elsewhere = {"cpu_sample", "cpu_syscall", "gil_wait", "lock_wait"}
     elsewhere |= {name for name, row in described.items() if any("_GPU_" in kind for kind in row["records"])}
     assert set(described) - elsewhere <= found <= set(described)
     for event in events:

@@ -17,10 +17,10 @@ else:
     sys.path.insert(0, str(TRUTH))
     import truth
 
-QUICK = ["loading", "hot_function"]
-FIXED = ["sleeping", "blocked_loop"]
+QUICK = ["loading", "hot_function", "remote", "pressed"]
+FIXED = ["sleeping", "blocked_loop", "ones"]
 GPU = ["gpu_starved", "syncs", "copy_small"]
-HEALTHY = ["healthy_native", "healthy_asyncio"]
+HEALTHY = ["healthy_native", "healthy_asyncio", "healthy_nodes"]
 
 
 @pytest.fixture

@@ -176,6 +176,7 @@ static uint32_t define_frame(struct maker *m, uint32_t process, uint32_t parent,
 /* Steps, their length and the stack from the fourth word on. */
 static isc_status fill_sample(struct maker *m, uint32_t process, isc_record *slot)
 {
+	isc_sample_counts counts = {.instructions = ISC_COUNT_UNKNOWN, .cycles = ISC_COUNT_UNKNOWN};
 	isc_sample body = {0};
 	isc_status st = ISC_OK;
 	uint64_t period;
@@ -185,14 +186,22 @@ static isc_status fill_sample(struct maker *m, uint32_t process, isc_record *slo
 	body.period_ns = (uint32_t)(period - START_NS);
 	slot[0].arg = (uint16_t)strtoul(m->word[3].at, NULL, 10);
 	for (size_t i = 5; i < m->words && st == ISC_OK; i++) {
-		const char *flags = value_of(&m->word[i], "flags");
+		const char *flags = value_of(&m->word[i], "flags"), *faults = value_of(&m->word[i], "faults");
+		const char *kernel = value_of(&m->word[i], "kernel_us");
 
-		if (flags != NULL)
+		if (faults != NULL)
+			counts.faults = (uint32_t)strtoul(faults, NULL, 10);
+		else if (kernel != NULL)
+			counts.kernel_us = (uint32_t)strtoul(kernel, NULL, 10);
+		else if (flags != NULL)
 			body.flags = (uint32_t)strtoul(flags, NULL, 10);
 		else
 			slot[0].id = define_frame(m, process, slot[0].id, &m->word[i], &st);
 	}
 	memcpy(&slot[1], &body, sizeof(body));
+	slot[0].slots = counts.faults != 0 ? 4 : 2;
+	if (counts.faults != 0)
+		memcpy(&slot[2], &counts, sizeof(counts));
 	return st;
 }
 
@@ -376,7 +385,7 @@ static isc_status add_event(struct maker *m, uint32_t thread, uint64_t time_ns, 
 		slot[0].arg = m->words > 6 ? (uint16_t)strtoul(m->word[6].at, NULL, 10) : 0;
 	} else if (kind == ISC_KIND_SAMPLE) {
 		st = fill_sample(m, t->process, slot);
-		run.slots = 2;
+		run.slots = slot[0].slots;
 	} else if (kind >= ISC_KIND_WAIT_ENTER && kind <= ISC_KIND_GC) {
 		st = fill_wait(m, t->process, slot);
 		run.slots = kind == ISC_KIND_WAIT_ENTER ? 1 : 2;

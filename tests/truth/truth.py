@@ -149,6 +149,47 @@ def cuda_in(folder: Path, library: Path) -> dict[str, str]:
     return {"LD_LIBRARY_PATH": str(names), "TRUTH_CUDA": str(folder)}
 
 
+def memory_in(folder: Path) -> dict[str, str]:
+    """Files that stand for those of a process and its control group, until the program writes others."""
+    folder.mkdir(exist_ok=True)
+    none = "avg10=0.00 avg60=0.00 avg300=0.00 total=0"
+    texts = {
+        "stat": f"1 (python) R {' '.join(['0'] * 40)}\n",
+        "status": "VmHWM:\t  100000 kB\nVmRSS:\t  100000 kB\nVmSwap:\t  0 kB\n",
+        "cgroup": "0::/\n",
+        "mountinfo": f"30 1 0:26 / {folder} rw - cgroup2 cgroup2 rw\n",
+        "memory.max": "1073741824\n",
+        "memory.current": "536870912\n",
+        "memory.events": "low 0\nhigh 0\nmax 0\noom 0\noom_kill 0\n",
+        "memory.pressure": f"some {none}\nfull {none}\n",
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    return {"INFERSCOPE_TEST_MEMORY": str(folder), "TRUTH_MEMORY": str(folder)}
+
+
+def nodes_in(folder: Path, near: int, far: int) -> dict[str, str]:
+    """Two memory nodes, of which one has all the CPUs; pages of the program on each."""
+    for node, cpus in (("node0", "0-1023"), ("node1", "1024-2047")):
+        (folder / node).mkdir(parents=True, exist_ok=True)
+        (folder / node / "cpulist").write_text(f"{cpus}\n")
+        (folder / node / "meminfo").write_text(f"Node {node[-1]} MemTotal: 8388608 kB\n")
+    (folder / "numa_maps").write_text(f"1000 default anon={near + far} N0={near} N1={far} kernelpagesize_kB=4\n")
+    return {"INFERSCOPE_TEST_NUMA": str(folder)}
+
+
+def stand_ins(name: str, folder: Path) -> dict[str, str]:
+    """What the program's third line asks for in place of the machine's own."""
+    wanted = (PROGRAMS / f"{name}.py").read_text()
+    if "\n# stand-in: memory\n" in wanted:
+        return memory_in(folder / f"{name}.memory")
+    if "\n# stand-in: numa near\n" in wanted:
+        return nodes_in(folder / f"{name}.numa", 9_000, 1_000)
+    if "\n# stand-in: numa\n" in wanted:
+        return nodes_in(folder / f"{name}.numa", 0, 16_384)
+    return {}
+
+
 def run(
     command: Path, python: str, name: str, seconds: float, folder: Path, cuda: Path | None, *more: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -156,6 +197,7 @@ def run(
     report = folder / f"{name}.json"
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("INFERSCOPE_", "LD_", "PYTHON"))}
     kept.update(PYTHONPATH=str(package_of(command)), PYTHONDONTWRITEBYTECODE="1")
+    kept.update(stand_ins(name, folder))
     if cuda is not None:
         kept.update(cuda_in(folder, cuda))
     begin = [str(command), "run", "--python", python, "--quiet", "--report", str(report), "--trace"]

@@ -495,6 +495,51 @@ static void breakdowns_add_up_to_100_in_any_trace(void **state)
 	}
 }
 
+/* 60 ms on a CPU, of which samples met the kernel filling pages for 20: those are in no other state. */
+static void pages_that_are_filled_are_an_estimate_of_what_ran(void **state)
+{
+	char text[8192] = META ONE_THREAD "t1 0ms in\n";
+	const isc_analysis_thread *t;
+	isc_analysis *a;
+
+	(void)state;
+	for (int i = 0; i < 20; i++)
+		sprintf(text + strlen(text), "t1 %dms sample 1 1ms faults=500 kernel_us=1000 \"fill m.py 1 2\"\n", i + 1);
+	for (int i = 20; i < 60; i++)
+		sprintf(text + strlen(text), "t1 %dms sample 1 1ms \"work m.py 11 12\"\n", i + 1);
+	strcat(text, "t1 60ms out\nt1 100ms in\nend 100ms status=0\n");
+	a = analysis_of(text);
+	t = thread_of(a, 100);
+	check_us(t->state_us[ISC_STATE_PAGE_FAULT], 20e3);
+	check_us(t->state_us[ISC_STATE_PYTHON], 40e3);
+	assert_int_equal(t->source[ISC_STATE_PAGE_FAULT], ISC_SOURCE_ESTIMATED);
+	assert_true(a->usage.fault_sampled && fabs(a->usage.fault_us - 2) < 1e-6);
+	isc_analysis_free(a);
+}
+
+/* Too few samples met any to tell what one takes: what the recorder measured does; without that nothing is known. */
+static void few_faults_have_the_cost_that_was_measured_at_the_start(void **state)
+{
+#define FAULTS "t1 0ms in\nt1 5ms sample 1 5ms faults=2000 kernel_us=5000 \"fill m.py 1 2\"\nt1 60ms out\nend 100ms status=0\n"
+	isc_analysis *a = analysis_of("meta {\"perf\": \"ok\", \"switches\": 9, \"usage\": {\"fault_ns\": 500}}\n" ONE_THREAD
+					      FAULTS);
+
+	(void)state;
+	check_us(thread_of(a, 100)->state_us[ISC_STATE_PAGE_FAULT], 1e3);
+	assert_false(a->usage.fault_sampled);
+	isc_analysis_free(a);
+	a = analysis_of("meta {\"perf\": \"ok\", \"switches\": 9}\n" ONE_THREAD FAULTS);
+	assert_true(thread_of(a, 100)->state_us[ISC_STATE_PAGE_FAULT] < 0);
+	isc_analysis_free(a);
+	/* In a system call the kernel does something else. */
+	a = analysis_of(
+		"meta {\"perf\": \"ok\", \"switches\": 9, \"usage\": {\"fault_ns\": 0.5}}\n" ONE_THREAD
+		"t1 0ms in\nt1 5ms sample 1 5ms faults=2000 kernel_us=5000 flags=4096 \"fill m.py 1 2\"\nt1 60ms out\n"
+		"end 100ms status=0\n");
+	check_us(thread_of(a, 100)->state_us[ISC_STATE_PAGE_FAULT], 1);
+	isc_analysis_free(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -505,6 +550,8 @@ int main(void)
 		cmocka_unit_test(code_that_waits_on_its_cpu_is_known_by_name),
 		cmocka_unit_test(spinning_is_what_the_agent_or_samples_saw),
 		cmocka_unit_test(the_wait_before_a_fault_was_for_memory),
+		cmocka_unit_test(pages_that_are_filled_are_an_estimate_of_what_ran),
+		cmocka_unit_test(few_faults_have_the_cost_that_was_measured_at_the_start),
 		cmocka_unit_test(a_wait_that_never_ends_lasts_to_the_end_of_its_thread),
 		cmocka_unit_test(a_thread_that_calls_has_left_its_wait),
 		cmocka_unit_test(the_end_of_a_wait_is_told_once),

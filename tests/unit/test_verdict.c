@@ -199,6 +199,102 @@ static void fresh_pages_fire_above_their_threshold(void **state)
 	}
 }
 
+/* Of samples that met page faults: what the kernel took to fill them, and to map. */
+static void pages_that_samples_met_fire_above_their_threshold(void **state)
+{
+	(void)state;
+	for (int more = 0; more < 2; more++) {
+		struct scene *s = scene();
+
+		s->j.fills = true;
+		s->j.stretch = 1;
+		s->j.filled_us = 60e3 + more * 1e-3;
+		s->j.mapping_us = 40e3;
+		s->j.faults = 50000;
+		s->j.filled_for = (isc_place){.name = {"ones", 4}};
+		s->j.at[ISC_STATE_PAGE_FAULT] =
+			(isc_place){.name = {"prepare", 7}, .file = {"/app/preprocess.py", 18}, .line = 12};
+		set(s, ISC_STATE_PAGE_FAULT, 6 + more * 1e-7);
+		if (more) {
+			static const char said[] = "page faults (50,000 fresh pages a second) under ones in prepare "
+						   "(app/preprocess.py:12)";
+
+			assert_string_equal(reach(s)->cause, "memory_churn");
+			assert_non_null(
+				memmem(s->a.verdict.headline.at, s->a.verdict.headline.len, said, sizeof(said) - 1));
+		} else {
+			assert_null(reach(s)->cause);
+		}
+		/* Calls that map, and no page that is filled: there is nothing that is used again. */
+		s->j.filled_us = 0;
+		s->j.mapping_us = 900e3;
+		assert_null(reach(s)->cause);
+		drop(s);
+	}
+}
+
+static void what_is_read_and_what_is_filled_have_rules_of_their_own(void **state)
+{
+	struct scene *s = scene();
+
+	(void)state;
+	s->j.fills = true;
+	s->j.stretch = 1;
+	s->j.filled_us = 30e3;
+	set(s, ISC_STATE_PAGE_FAULT, 8);
+	assert_null(reach(s)->cause);
+	set(s, ISC_STATE_PAGE_FAULT, 8.001);
+	assert_string_equal(reach(s)->cause, "page_faults");
+	drop(s);
+}
+
+static void swap_fires_above_its_threshold_where_memory_is_in_it(void **state)
+{
+	double swap[] = {0, 20.5e6, 0}, rss[] = {1e9, 1e9, 1e9}, at[] = {0, 1, 2};
+
+	(void)state;
+	for (int more = 0; more < 3; more++) {
+		struct scene *s = scene();
+
+		s->a.usage = (isc_analysis_usage){
+			.known = true, .points = 3, .at_us = at, .rss_bytes = rss, .swap_bytes = swap};
+		swap[1] = more == 2 ? 20e6 : 20.5e6; /* 2.01% of all, or 1.96% */
+		set(s, ISC_STATE_PAGE_FAULT, more == 0 ? 5 : 5.001);
+		if (more == 0)
+			assert_null(reach(s)->cause);
+		else
+			assert_string_equal(reach(s)->cause, more == 1 ? "swapping" : "page_faults");
+		drop(s);
+	}
+}
+
+static void far_memory_fires_above_its_threshold(void **state)
+{
+	static const struct {
+		double cpu[2], remote;
+		bool fires;
+	} rows[] = {{{1, 0}, 25, false},
+		    {{1, 0}, 25.001, true},
+		    {{1, 1}, 50, false}, /* both nodes run it: half is far in any case */
+		    {{1, 1}, 75.001, true},
+		    {{1, 0}, -1, false}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		isc_analysis_node_memory nodes[2] = {{.number = 0, .cpu_us = rows[i].cpu[0]},
+						     {.number = 1, .cpu_us = rows[i].cpu[1], .last_bytes = 1048576}};
+		struct scene *s = scene();
+
+		s->a.numa = (isc_analysis_numa){.count = 2, .nodes = nodes, .remote_pct = rows[i].remote};
+		set(s, ISC_STATE_NATIVE, 100);
+		if (rows[i].fires)
+			assert_string_equal(reach(s)->cause, "remote_memory");
+		else
+			assert_null(reach(s)->cause);
+		drop(s);
+	}
+}
+
 static void idle_is_never_a_cause(void **state)
 {
 	(void)state;
@@ -464,6 +560,10 @@ int main(void)
 		cmocka_unit_test(places_fire_above_their_threshold_and_not_at_it),
 		cmocka_unit_test(a_queue_of_its_own_threads_fires_above_its_threshold),
 		cmocka_unit_test(fresh_pages_fire_above_their_threshold),
+		cmocka_unit_test(pages_that_samples_met_fire_above_their_threshold),
+		cmocka_unit_test(what_is_read_and_what_is_filled_have_rules_of_their_own),
+		cmocka_unit_test(swap_fires_above_its_threshold_where_memory_is_in_it),
+		cmocka_unit_test(far_memory_fires_above_its_threshold),
 		cmocka_unit_test(waits_launches_and_the_bus_fire_above_their_threshold),
 		cmocka_unit_test(a_bound_by_samples_has_their_error),
 		cmocka_unit_test(idle_is_never_a_cause),

@@ -133,6 +133,74 @@ def test_names_of_files_only_when_asked(inferscope: Any, tmp_path: Path, python:
             ).stdout.replace(b'"reply"', b"")
 
 
+EVENTS = """
+import json, os, time
+import inferscope
+buffer = inferscope.TraceBuffer(size_mb=8)
+collector = inferscope.CpuCollector(buffer)
+reader, writer = os.pipe()
+
+def fetch():
+    return os.read(reader, 8)
+
+collector.start()
+if os.fork() == 0:
+    time.sleep(0.05)
+    os.write(writer, b"four")
+    os._exit(0)
+fetch()
+os.wait()
+collector.stop()
+rows = [e for e in buffer.read_all() if e["event_type"] == "cpu_syscall"]
+print(json.dumps({"rows": rows, "pid": os.getpid(), "line": fetch.__code__.co_firstlineno + 1}))
+"""
+
+
+def test_slow_calls_are_events(inferscope: Any, tmp_path: Path, python: str) -> None:
+    (tmp_path / "events.py").write_text(EVENTS)
+    run = inferscope("run", "--python", python, tmp_path / "events.py")
+    assert run.returncode == 0, run.stderr
+    said = json.loads(run.stdout)
+    (read,) = [row for row in said["rows"] if row["name"] == "read" and row["bytes"] == 4]
+    assert read["line"] == said["line"] and read["file"].endswith("events.py")
+    assert (read["errno"], read["process_id"], read["metadata"]) == (None, said["pid"], None)
+    assert [frame["name"] for frame in read["stack"] if frame["kind"] == "python"][-1] == "fetch"
+    assert 20_000 < read["end_us"] - read["start_us"] < 20_000_000
+
+
+VAIN = """
+import os
+
+def in_vain(times):
+    for _ in range(times):
+        try:
+            os.close(-1)
+        except OSError:
+            pass
+
+in_vain(1000)
+os.close(os.open("/", os.O_RDONLY))
+in_vain(77)
+if os.fork() == 0:
+    in_vain(50)
+    os._exit(0)
+os.wait()
+in_vain(3)
+"""
+
+
+def test_calls_in_vain_are_all_counted(inferscope: Any, tmp_path: Path, python: str) -> None:
+    """They are not all timed: a call that fails at once, again and again, is once in a while."""
+    (tmp_path / "vain.py").write_text(VAIN)
+    run = inferscope("run", "--python", python, tmp_path / "vain.py")
+    assert run.returncode == 0, run.stderr
+    close = calls(run.report)["close"]
+    assert {row["name"]: row["count"] for row in close["errnos"]} == {"EBADF": 1130}
+    assert close["errors"] == 1130
+    assert close["count"] > 1130
+    assert 0.02 < close["mean_us"] < 500
+
+
 def test_without_hooks_nothing_is_said(inferscope: Any, target: Any) -> None:
     run = inferscope("run", "--no-syscalls", "--", target("known_calls.c"))
     assert run.returncode == 0, run.stderr
