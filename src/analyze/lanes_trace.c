@@ -250,6 +250,36 @@ static void step_counter(struct reading *r, const isc_event *ev)
 			session_ns(r->b, ev->time_ns), value);
 }
 
+/* Memory as the recorder saw it from outside; what was never anything has no lane. */
+static void add_usage(struct reading *r)
+{
+	const isc_analysis_usage *u = &r->b->a->usage;
+	const struct {
+		const char *name;
+		const double *values;
+	} columns[] = {{"rss_bytes", u->rss_bytes},
+		       {"minor_faults", u->minor_faults},
+		       {"major_faults", u->major_faults},
+		       {"swap_bytes", u->swap_bytes}};
+
+	for (size_t c = 0; u->known && c < sizeof(columns) / sizeof(columns[0]); c++) {
+		isc_lane as = {.kind = ISC_LANE_COUNTER, .name = {columns[c].name, strlen(columns[c].name)}};
+		isc_lane *lane = NULL;
+
+		for (size_t i = 0; i < u->points; i++) {
+			double ns = u->at_us[i] * 1e3, value = columns[c].values[i];
+
+			if (ns < 0 || ns > (double)(1ull << 62) || value < 0 || (value <= 0 && lane == NULL) ||
+			    u->at_us[i] < r->b->a->from_us || u->at_us[i] > r->b->a->to_us)
+				continue;
+			if (lane == NULL)
+				lane = isc_lanes_lane(r->l, 3ull << 62 | c, &as);
+			if (lane != NULL)
+				isc_lanes_value(r->l, lane, (uint64_t)ns, value);
+		}
+	}
+}
+
 static bool feed(struct reading *r, const isc_event *ev)
 {
 	struct thread *t;
@@ -419,6 +449,8 @@ isc_status isc_build_lanes(isc_build *b, isc_error *err)
 		good = read_switches(&r);
 	if (good)
 		close_all(&r);
+	if (good)
+		add_usage(&r);
 	isc_hashmap_fini(&r.thread_of);
 	isc_hashmap_fini(&r.name_of);
 	isc_hashmap_fini(&r.state_of);

@@ -164,7 +164,7 @@ static uint32_t stands_for(enum isc_syscall call, int error, uint64_t ticks)
 		isc_syscall_vain[call] = 0;
 		return 1;
 	}
-	isc_syscall_vain[call] = skipped ? ISC_SYSCALL_VAIN : was + 1;
+	isc_syscall_vain[call] = (uint8_t)(skipped ? ISC_SYSCALL_VAIN : was + 1u);
 	return skipped && was >= ISC_SYSCALL_VAIN + ISC_SYSCALL_ONE_OF - 1 ? ISC_SYSCALL_ONE_OF : 1;
 }
 

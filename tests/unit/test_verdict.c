@@ -226,6 +226,7 @@ static void pages_that_samples_met_fire_above_their_threshold(void **state)
 			assert_null(reach(s)->cause);
 		}
 		/* Calls that map, and no page that is filled: there is nothing that is used again. */
+		set(s, ISC_STATE_PAGE_FAULT, 0);
 		s->j.filled_us = 0;
 		s->j.mapping_us = 900e3;
 		assert_null(reach(s)->cause);
