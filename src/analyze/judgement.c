@@ -214,7 +214,8 @@ static unsigned count_cpus(const isc_judged *d)
 static double stretch(const isc_judge *j, const isc_judged *d)
 {
 	static const int ran[] = {ISC_STATE_PYTHON, ISC_STATE_NATIVE, ISC_STATE_SPIN, ISC_STATE_RUN_QUEUE};
-	double sampled = d->account.python + d->account.native + d->account.spin, all = 0;
+	double sampled = d->account.python + d->account.native + d->account.spin + d->fault_ns / 1e3;
+	double all = j->filled_us;
 
 	for (size_t i = 0; i < sizeof(ran) / sizeof(ran[0]); i++)
 		all += fmax(j->state_us[ran[i]], 0);
@@ -225,7 +226,7 @@ static double stretch(const isc_judge *j, const isc_judged *d)
 static double stretch_states(const isc_judge *j)
 {
 	double ran = fmax(j->state_us[ISC_STATE_PYTHON], 0) + fmax(j->state_us[ISC_STATE_NATIVE], 0) +
-		     fmax(j->state_us[ISC_STATE_SPIN], 0);
+		     fmax(j->state_us[ISC_STATE_SPIN], 0) + j->filled_us;
 
 	return ran > 0 ? (ran + fmax(j->state_us[ISC_STATE_RUN_QUEUE], 0)) / ran : 1;
 }
@@ -248,12 +249,12 @@ static bool fill(isc_judge *j, isc_judged *d)
 	j->long_calls_us = fmax(j->state_us[ISC_STATE_SYSCALL] - d->account.told[ISC_STATE_SYSCALL], 0);
 	if (!choose_places(d, best))
 		return false;
+	j->fills = d->account.fills;
+	j->filled_us = j->fills ? fmin(d->account.filled, fmax(j->state_us[ISC_STATE_PAGE_FAULT], 0)) : 0;
 	scale = stretch(j, d);
 	j->stretch = stretch_states(j);
 	for (int s = 0; s < ISC_STATES; s++)
 		j->at[s] = place_of(d, best[s].code, best[s].line);
-	j->fills = d->account.fills;
-	j->filled_us = j->fills ? fmin(d->account.filled, fmax(j->state_us[ISC_STATE_PAGE_FAULT], 0)) : 0;
 	j->mapping_us = d->mapping_ns / 1e3;
 	j->faults = d->faults;
 	if (best[ISC_JUDGED_FILLED].ns * 2 > (uint64_t)d->fault_ns)

@@ -61,7 +61,7 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 	if (!j->known || n->nodes == NULL || n->remote_pct < 0)
 		return false;
 	*out = (isc_finding){.solid = 0.7, .device_id = -1, .value = astray_pct(n), .where = holder(j)};
-	out->us = ran * out->value / 100 * FAR_PART;
+	out->us = fmin(ran * j->stretch, j->window_us) * out->value / 100 * FAR_PART;
 	out->share = out->us / j->window_us * 100;
 	isc_buffer_format(&text,
 			  "%s of the memory is far from the CPUs that use it: node %u runs the program, node %u has",

@@ -504,7 +504,8 @@ static void pages_that_are_filled_are_an_estimate_of_what_ran(void **state)
 
 	(void)state;
 	for (int i = 0; i < 20; i++)
-		sprintf(text + strlen(text), "t1 %dms sample 1 1ms faults=500 kernel_us=1000 \"fill m.py 1 2\"\n", i + 1);
+		sprintf(text + strlen(text), "t1 %dms sample 1 1ms faults=500 kernel_us=1000 \"fill m.py 1 2\"\n",
+			i + 1);
 	for (int i = 20; i < 60; i++)
 		sprintf(text + strlen(text), "t1 %dms sample 1 1ms \"work m.py 11 12\"\n", i + 1);
 	strcat(text, "t1 60ms out\nt1 100ms in\nend 100ms status=0\n");
@@ -520,9 +521,11 @@ static void pages_that_are_filled_are_an_estimate_of_what_ran(void **state)
 /* Too few samples met any to tell what one takes: what the recorder measured does; without that nothing is known. */
 static void few_faults_have_the_cost_that_was_measured_at_the_start(void **state)
 {
-#define FAULTS "t1 0ms in\nt1 5ms sample 1 5ms faults=2000 kernel_us=5000 \"fill m.py 1 2\"\nt1 60ms out\nend 100ms status=0\n"
-	isc_analysis *a = analysis_of("meta {\"perf\": \"ok\", \"switches\": 9, \"usage\": {\"fault_ns\": 500}}\n" ONE_THREAD
-					      FAULTS);
+#define FAULTS \
+	"t1 0ms in\nt1 5ms sample 1 5ms faults=2000 kernel_us=5000 \"fill m.py 1 2\"\nt1 60ms out\nend 100ms " \
+	"status=0\n"
+	isc_analysis *a = analysis_of(
+		"meta {\"perf\": \"ok\", \"switches\": 9, \"usage\": {\"fault_ns\": 500}}\n" ONE_THREAD FAULTS);
 
 	(void)state;
 	check_us(thread_of(a, 100)->state_us[ISC_STATE_PAGE_FAULT], 1e3);

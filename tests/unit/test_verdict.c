@@ -286,6 +286,7 @@ static void far_memory_fires_above_its_threshold(void **state)
 						     {.number = 1, .cpu_us = rows[i].cpu[1], .last_bytes = 1048576}};
 		struct scene *s = scene();
 
+		s->j.stretch = 1;
 		s->a.numa = (isc_analysis_numa){.count = 2, .nodes = nodes, .remote_pct = rows[i].remote};
 		set(s, ISC_STATE_NATIVE, 100);
 		if (rows[i].fires)

@@ -156,9 +156,10 @@ print(json.dumps({"rows": rows, "pid": os.getpid(), "line": fetch.__code__.co_fi
 """
 
 
-def test_slow_calls_are_events(inferscope: Any, tmp_path: Path, python: str) -> None:
+def test_slow_calls_are_events(inferscope: Any, stage: Path, tmp_path: Path, python: str) -> None:
+    package = next(stage.glob("**/inferscope/__init__.py")).parents[1]
     (tmp_path / "events.py").write_text(EVENTS)
-    run = inferscope("run", "--python", python, tmp_path / "events.py")
+    run = inferscope("run", "--python", python, tmp_path / "events.py", env={"PYTHONPATH": str(package)})
     assert run.returncode == 0, run.stderr
     said = json.loads(run.stdout)
     (read,) = [row for row in said["rows"] if row["name"] == "read" and row["bytes"] == 4]
