@@ -156,7 +156,7 @@ static bool take_faults(isc_judged *d, const isc_event *ev, const isc_sample *bo
 
 static bool take_sample(isc_judged *d, const isc_event *ev)
 {
-	double ns, filled_ns;
+	double ns, filled_ns, all_ns;
 	isc_sample body;
 	const isc_stack_fact *fact;
 	enum isc_state state;
@@ -180,11 +180,14 @@ static bool take_sample(isc_judged *d, const isc_event *ev)
 		return true;
 	if (!take_faults(d, ev, &body, fact, &filled_ns))
 		return false;
-	d->mapping_ns += fact->flags & ISC_STACK_MAPPING ? ns - filled_ns : 0;
 	ns -= filled_ns;
 	*(state == ISC_STATE_SPIN     ? &d->account.spin
 	  : state == ISC_STATE_NATIVE ? &d->account.native
 				      : &d->account.python) += ns / 1e3;
+	/* More than it stands for was told: that is less of others. */
+	all_ns = ns + filled_ns;
+	ns = ns > 0 ? ns : 0;
+	d->mapping_ns += fact->flags & ISC_STACK_MAPPING ? ns : 0;
 	d->account.placed |= state != ISC_STATE_PYTHON;
 	if (state == ISC_STATE_PYTHON && d->depth > 0 && d->depth <= STAGES_DEEP) {
 		uint32_t name = d->stage[d->depth - 1].name;
@@ -200,7 +203,7 @@ static bool take_sample(isc_judged *d, const isc_event *ev)
 	}
 	if (state == ISC_STATE_PYTHON && !isc_judged_put(d, ISC_JUDGED_HOT, fact->own, ns))
 		return false;
-	return take_time(d, state, fact, ns + filled_ns);
+	return take_time(d, state, fact, all_ns);
 }
 
 /* Scopes inside the judged one, that are open. */

@@ -180,6 +180,9 @@ static void settle(isc_judge *j, isc_judged *d)
 	isc_analysis_thread t = {0};
 
 	account->wall = j->window_us;
+	account->python = fmax(account->python, 0);
+	account->native = fmax(account->native, 0);
+	account->spin = fmax(account->spin, 0);
 	account->switches = d->switched;
 	account->unwatched = fmax(account->wall - account->on_cpu - account->queue - account->blocked, 0);
 	account->agent = b->facts.waits && traced && b->tick_us > 0;
