@@ -91,7 +91,7 @@ def program(libraries: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("program") / "cuda_steps"
     source = ROOT / "tests" / "targets" / "cuda_steps.c"
     flags = ["-O1", "-g", "-Wall", "-Wextra", "-D_GNU_SOURCE", f"-L{libraries}"]
-    subprocess.run(["cc", *flags, str(source), "-o", str(out), "-l:libcudart.so"], check=True)
+    subprocess.run(["cc", *flags, str(source), "-o", str(out), "-l:libcudart.so", "-lpthread"], check=True)
     return out
 
 
