@@ -77,9 +77,10 @@ def beside(kit: Kit, name: str, path: Path, turns: int) -> Iterator[Row]:
         pairs.append((mine, his))
     mine, his = pairs[-1]
     size = path.stat().st_size
-    times = median([a["wall_s"] / b["wall_s"] for a, b in pairs])
+    times = median([a["cpu_s"] / b["cpu_s"] for a, b in pairs])
     memory = median([a["peak_kb"] / b["peak_kb"] for a, b in pairs])
-    note = f"{mine['wall_s']:.2f} s beside {his['wall_s']:.1f} s; idle {mine['idle']:.2f} % beside {his['idle']:.2f} %"
+    idle = f"idle {mine['idle']:.2f} % beside {his['idle']:.2f} %"
+    note = f"{mine['cpu_s']:.2f} s of CPU beside {his['cpu_s']:.1f} s; {idle}"
     yield Row(f"{name}: of HTA's time", times, "", limit=1 / 20, digits=3, note=note)
     note = f"{mine['peak_kb'] / MIB:.0f} MB beside {his['peak_kb'] / MIB:.0f} MB, trace {size / 1e6:.0f} MB"
     yield Row(f"{name}: of HTA's memory", memory, "", limit=1 / 20 if size > GB / 2 else None, digits=3, note=note)

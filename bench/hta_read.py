@@ -15,7 +15,7 @@ def main() -> None:
     from hta.trace_analysis import TraceAnalysis  # type: ignore[import-not-found]
 
     begin, used = time.monotonic(), time.process_time()
-    analysis = TraceAnalysis(trace_files={0: sys.argv[1]}, trace_dir="")
+    analysis = TraceAnalysis(trace_files={0: sys.argv[1]}, trace_dir="", include_last_profiler_step=True)
     table = analysis.get_temporal_breakdown(visualize=False)
     analysis.get_gpu_kernel_breakdown(visualize=False)
     analysis.get_idle_time_breakdown(ranks=[0], visualize=False)

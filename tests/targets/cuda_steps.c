@@ -18,6 +18,7 @@
  *	pinned	the same into memory that cannot, and then the host works for 2.5 ms
  *	storms	two threads that launch as fast as they can
  *	wait	a kernel of 2 ms, waited for, and then 500 us of work on the host
+ *	whole	the same, waiting for the whole device
  *
  * Compiled without NVIDIA's headers; it registers its kernels as nvcc makes programs do.
  */
@@ -113,6 +114,10 @@ static void step(const char *scene, int d, int i, int devices)
 	} else if (strcmp(scene, "wait") == 0) {
 		launch(&long_2000us, s);
 		cudaStreamSynchronize(s);
+		spin_us(500);
+	} else if (strcmp(scene, "whole") == 0) {
+		launch(&long_2000us, s);
+		cudaDeviceSynchronize();
 		spin_us(500);
 	} else if (strcmp(scene, "paged") == 0 || strcmp(scene, "pinned") == 0) {
 		launch(&long_2000us, s);

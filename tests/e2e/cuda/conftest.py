@@ -96,6 +96,12 @@ def program(libraries: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
+def site(stage: Path) -> str:
+    """Where the package lies."""
+    return str(next(stage.glob("lib/python*/site-packages")))
+
+
+@pytest.fixture
 def cuda(inferscope: Any, libraries: Path, program: Path, tmp_path: Path) -> Cuda:
     return Cuda(inferscope, tmp_path, libraries, program)
 

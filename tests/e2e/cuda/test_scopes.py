@@ -120,10 +120,10 @@ for step in range(400):
 """
 
 
-def test_scopes_of_python(cuda: Cuda, python: str, tmp_path: Path) -> None:
+def test_scopes_of_python(cuda: Cuda, python: str, site: str, tmp_path: Path) -> None:
     script = tmp_path / "model.py"
     script.write_text(PYTHON)
-    run = cuda.command("run", "--python", python, str(script), env=cuda.environment(**MUTE))
+    run = cuda.command("run", "--python", python, str(script), env={**cuda.environment(**MUTE), "PYTHONPATH": site})
     assert run.returncode == 0
     assert set(links(run).values()) == {"forward"}
     assert [(k.count, k.scope) for k in run.report.kernels] == [(400, "forward")]
