@@ -40,8 +40,10 @@ static void pop(uint32_t down_to)
 	uint64_t number;
 
 	while (mine.depth > down_to) {
-		cupti->ActivityPopExternalCorrelationId(WHOSE, &number);
 		mine.depth--;
+		/* CUPTI would name it for ever. */
+		if (cupti->ActivityPopExternalCorrelationId(WHOSE, &number) != ISC_CUPTI_OK)
+			isc_scopes_end();
 	}
 }
 
