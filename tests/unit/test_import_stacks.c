@@ -230,6 +230,16 @@ static void arrows_have_two_ends(void **state)
 	assert_int_equal(import.files[0].malformed, 1);
 }
 
+/* Ids are names, also those that look like a number with a fraction. */
+static void ids_of_arrows_are_texts(void **state)
+{
+	facts_of("[{\"ph\":\"s\",\"pid\":1,\"tid\":1,\"ts\":1,\"cat\":\"x\",\"name\":\"n\",\"id\":\"1.25\"},"
+		 "{\"ph\":\"f\",\"pid\":1,\"tid\":1,\"ts\":2,\"cat\":\"x\",\"name\":\"n\",\"id\":\"1.26\"}]");
+	(void)state;
+	assert_int_equal(import.files[0].arrows, 0);
+	assert_int_equal(import.files[0].loose, 2);
+}
+
 /* What our own Chrome JSON says of GPUs comes back as it was. */
 static void our_own_gpu_work_is_known(void **state)
 {
@@ -316,6 +326,7 @@ int main(void)
 		cmocka_unit_test_teardown(speedscope_that_misleads_is_counted, end),
 		cmocka_unit_test_teardown(spans_with_an_id_are_scopes, end),
 		cmocka_unit_test_teardown(arrows_have_two_ends, end),
+		cmocka_unit_test_teardown(ids_of_arrows_are_texts, end),
 		cmocka_unit_test_teardown(our_own_gpu_work_is_known, end),
 		cmocka_unit_test_teardown(functions_keep_their_place, end),
 	};
