@@ -64,7 +64,8 @@ def by_track(events: list[dict[str, Any]]) -> dict[tuple[int, int], list[tuple[i
 
 def crossings(slices: list[tuple[int, int, str]]) -> list[Any]:
     """Slices that begin inside another and end outside."""
-    found, open_slices = [], []
+    found: list[Any] = []
+    open_slices: list[tuple[int, int, str]] = []
     for start, end, name in sorted(slices, key=lambda piece: (piece[0], -piece[1])):
         while open_slices and open_slices[-1][1] <= start:
             open_slices.pop()
@@ -181,7 +182,7 @@ def test_perfetto_has_the_same_slices_and_arrows(
     assert Counter((name, tid) for name, tid, _, _ in found["slices"] if tid) >= callers
     assert len(found["flows"]) - len(set(found["flows"])) == len(run.truth)
     for to in ("chrome", "perfetto"):
-        line = [viewers, helpers / "perfetto_page.py", exported(cuda, to), tmp_path / "page.png"]
+        line = [viewers, str(helpers / "perfetto_page.py"), str(exported(cuda, to)), str(tmp_path / "page.png")]
         page = subprocess.run(line, capture_output=True, text=True, timeout=300, check=False)
         assert page.returncode == 0, page.stderr[-3000:]
         opened = json.loads(page.stdout)
