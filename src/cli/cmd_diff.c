@@ -241,10 +241,11 @@ int cmd_diff(int argc, char **argv)
 	const isc_options options = {
 		.command = "diff",
 		.arguments = "BASE NEW",
-		.about = "Say what got slower between two traces, where and why. BASE and NEW are a\n"
+		.about = "Say what got slower between two traces, where and why. BASE and NEW are a "
 			 "trace or a folder of traces each; with several runs noise is measured. Exit "
-			 "code 1: a\n"
-			 "gate failed; 5: noise is too large to tell.",
+			 "code 1: a gate failed; 5: noise is too large to tell."
+			 "\v  inferscope diff main.isc branch.isc\n"
+			 "  inferscope diff runs/main runs/branch --fail-if 'p99_us(request) > +5%'\n",
 		.table = table,
 		.count = sizeof(table) / sizeof(table[0]),
 		.option = take_option,
