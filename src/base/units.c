@@ -81,7 +81,8 @@ const char *isc_units_number(isc_units *u, double value)
 	if (!isfinite(value))
 		snprintf(u->text, sizeof(u->text), "?");
 	else if (fabs(value) < 1e15 && value == floor(value))
-		snprintf(u->text, sizeof(u->text), "%s%s", value < 0 ? "-" : "",
+		/* A count of less than 10^15 has 19 places at most, which a compiler cannot know. */
+		snprintf(u->text, sizeof(u->text), "%s%.24s", value < 0 ? "-" : "",
 			 isc_units_count(&whole, (uint64_t)fabs(value)));
 	else
 		snprintf(u->text, sizeof(u->text), "%.4g", value);
