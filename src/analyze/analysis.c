@@ -141,6 +141,7 @@ isc_status isc_analysis_new(isc_trace *trace, const isc_analysis_options *option
 	isc_totals_free(b.totals);
 	isc_holders_free(b.holders);
 	isc_hashmap_fini(&b.entry_of);
+	isc_hashmap_fini(&b.gpu_held);
 	isc_function_table_fini(&b.table);
 	if (st == ISC_OK)
 		*out = b.a;

@@ -68,6 +68,7 @@ typedef struct isc_build {
 	uint64_t accounted;	     /* events that the accounts call stored */
 	uint64_t stored;	     /* events in the totals of the whole run */
 	uint64_t *cpu_since_ns;	     /* of each CPU: a thread runs on it since; 0: none.  NULL: nobody asks */
+	isc_hashmap gpu_held;	     /* calls that held their thread by what they asked for: see gpu_waits.c */
 	bool gpu_calls;		     /* calls of GPUs' libraries are told of, so waits for them are known */
 	struct isc_gpu_words *gpu;   /* NULL: nothing was told of GPUs */
 	struct isc_holders *holders; /* NULL: nobody waited for a thread that is known */

@@ -123,6 +123,16 @@ static bool note(struct reading *r, const isc_event *ev)
 	}
 }
 
+/* What the library says, else what the thread is in. */
+static uint32_t scope(struct reading *r, const isc_event *ev, const isc_recorded_item *item)
+{
+	const struct place *p = item->scope == 0 && item->tid == 0 ? place_of(r, ev->thread) : NULL;
+
+	if (item->scope != 0)
+		return name_of(r, ev->process, item->scope);
+	return p != NULL && p->depth > 0 ? name_of(r, ev->process, p->scope[p->depth - 1]) : 0;
+}
+
 /* The stack that came with it, else the innermost call that is traced, else where the thread was a
  * moment ago, else the scope that it is in. */
 static uint32_t where(struct reading *r, const isc_event *ev, const isc_recorded_item *item,
@@ -141,9 +151,7 @@ static uint32_t where(struct reading *r, const isc_event *ev, const isc_recorded
 	p = name == 0 ? place_of(r, ev->thread) : NULL;
 	if (p != NULL && p->sample != 0 && ev->time_ns - p->sample_ns < SAMPLE_NS)
 		name = isc_gpu_place_stack(&r->places, trace, r->t, ev->process, p->sample);
-	if (name == 0 && p != NULL && p->depth > 0)
-		name = name_of(r, ev->process, p->scope[p->depth - 1]);
-	return name;
+	return name != 0 ? name : scope(r, ev, item);
 }
 
 /* ---- records ---- */
@@ -161,6 +169,7 @@ static isc_status add_call(struct reading *r, const isc_event *ev, const isc_rec
 				 .thread = isc_timeline_thread(r->t, r->source, pid, tid),
 				 .name = name_of(r, ev->process, ev->id),
 				 .stack = where(r, ev, item, lane),
+				 .scope = scope(r, ev, item),
 				 .kind = ISC_GPU_API};
 
 	r->words->failed_calls += item->error != 0;
@@ -181,6 +190,7 @@ static isc_status add_work(struct reading *r, const isc_event *ev, const isc_rec
 				 .domain = isc_timeline_domain(r->t, r->source, ev->process),
 				 .thread = ISC_GPU_UNKNOWN,
 				 .name = name_of(r, ev->process, ev->id),
+				 .scope = item->scope != 0 ? name_of(r, ev->process, item->scope) : 0,
 				 .kind = kinds[item->job],
 				 .memory = item->page};
 

@@ -8,6 +8,9 @@
 /* Waits of a thread that may lie in the call that it is in. */
 #define RECENT 64u
 
+/* Such copies that are kept: 32 MB at most. */
+#define HELD_MOST (1u << 20)
+
 struct recent {
 	uint64_t end_ns, ns;
 	uint8_t state;
@@ -81,16 +84,38 @@ static bool own_times(const isc_build *b, const isc_event *ev, const isc_gpu_cal
 	return c->tid == 0 && time != ISC_GPU_TIME_DEVICE && out->to_ns >= out->from_ns;
 }
 
-static bool waits(const isc_event *ev)
+static uint64_t call_key(uint32_t process, uint64_t correlation)
 {
-	return ISC_GPU_ARG_WHAT(ev->arg) == ISC_ROLE_SYNC || ISC_GPU_ARG_HOLDS(ev->arg);
+	return correlation ^ (uint64_t)process << 40;
+}
+
+/* A copy into memory that can be paged out returns when it is done, whatever its name says of asynchronous. */
+static bool note_held(isc_build *b, const isc_event *ev)
+{
+	uint64_t *held;
+	isc_gpu_work w;
+
+	if (ISC_GPU_ARG_WHAT(ev->arg) != ISC_JOB_D2H || ISC_GPU_ARG_PAGE(ev->arg) != ISC_PAGE_PAGEABLE ||
+	    !isc_trace_gpu_work(ev, &w) || w.correlation == 0 || b->gpu_held.count >= HELD_MOST)
+		return true;
+	held = isc_hashmap_put(&b->gpu_held, call_key(ev->process, w.correlation), NULL);
+	if (held != NULL)
+		*held = 1;
+	return held != NULL;
+}
+
+static bool waits(const isc_build *b, const isc_event *ev, const isc_gpu_called *c)
+{
+	return ISC_GPU_ARG_WHAT(ev->arg) == ISC_ROLE_SYNC || ISC_GPU_ARG_HOLDS(ev->arg) ||
+	       (ISC_GPU_ARG_WHAT(ev->arg) == ISC_ROLE_COPY && c->correlation != 0 &&
+		isc_hashmap_find(&b->gpu_held, call_key(ev->process, c->correlation)) != NULL);
 }
 
 bool isc_gpu_wait_of(const isc_build *b, const isc_event *ev, isc_gpu_wait *out)
 {
 	isc_gpu_called call;
 
-	return isc_trace_gpu_called(ev, &call) && own_times(b, ev, &call, out) && waits(ev);
+	return isc_trace_gpu_called(ev, &call) && own_times(b, ev, &call, out) && waits(b, ev, &call);
 }
 
 static bool note_call(struct search *s, const isc_event *ev, const isc_gpu_called *c)
@@ -106,7 +131,7 @@ static bool note_call(struct search *s, const isc_event *ev, const isc_gpu_calle
 	t = &s->thread[place];
 	if (isc_build_inside_us(s->b, wait.from_ns, wait.to_ns) > 0)
 		w->calls += c->correlation != 0;
-	if (waits(ev)) {
+	if (waits(s->b, ev, c)) {
 		w->us += isc_build_inside_us(s->b, wait.from_ns, wait.to_ns);
 		for (unsigned i = 0; i < t->count; i++) {
 			const struct recent *r = &t->wait[i];
@@ -131,6 +156,10 @@ bool isc_gpu_waits_find(isc_build *b, isc_gpu_waits *out)
 	b->gpu_calls = false;
 	if (!isc_recorded_any(b->trace))
 		return true;
+	/* Work is told of by another thread, and behind its call. */
+	isc_trace_rewind(b->trace);
+	while (good && isc_trace_next(b->trace, &ev))
+		good = ev.kind != ISC_KIND_GPU_WORK || note_held(b, &ev);
 	isc_trace_rewind(b->trace);
 	while (good && isc_trace_next(b->trace, &ev)) {
 		bool called = isc_trace_gpu_called(&ev, &call);

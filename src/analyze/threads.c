@@ -285,13 +285,14 @@ static int by_start(const void *x, const void *y)
 	return (t->thread > u->thread) - (t->thread < u->thread);
 }
 
-/* The thread that helps to count calls (python/waker.c): it makes no events and bears our name. */
+/* The thread that helps to count calls (python/waker.c): it bears our name, hardly runs and makes no events; the
+ * sampler may meet it. */
 static bool is_ours(const isc_analysis_thread *t)
 {
 	static const char name[] = "inferscope";
 
-	return !t->main && t->events == 0 && t->name.len == sizeof(name) - 1 &&
-	       memcmp(t->name.at, name, t->name.len) == 0;
+	return !t->main && t->events <= t->samples && t->on_cpu_us * 50 <= t->wall_us &&
+	       t->name.len == sizeof(name) - 1 && memcmp(t->name.at, name, t->name.len) == 0;
 }
 
 static bool fill(isc_build *b, struct tracks *s)

@@ -59,7 +59,8 @@ enum isc_kind {
 	ISC_KIND_GPU_CALL = 80,	      /* id: name; arg: ISC_GPU_ARG; behind it: isc_gpu_called.  A call has ended */
 	ISC_KIND_GPU_WORK = 81,	      /* id: name; arg: ISC_GPU_ARG; behind it: isc_gpu_work.  Work has ended */
 	ISC_KIND_GPU_CLOCK = 82,      /* id: device; behind it: isc_gpu_reading.  Its clock was read */
-	ISC_KIND_GPU_SOURCE = 83      /* id: ISC_DEF_GPU_SOURCE; arg: enum isc_gpu_news; behind it: isc_gpu_source */
+	ISC_KIND_GPU_SOURCE = 83,     /* id: ISC_DEF_GPU_SOURCE; arg: enum isc_gpu_news; behind it: isc_gpu_source */
+	ISC_KIND_GPU_SCOPE = 84	      /* id: name of a scope; behind it: isc_gpu_scope.  A call was made in it */
 };
 
 /*
@@ -341,6 +342,14 @@ typedef struct isc_gpu_source {
 	uint32_t detail; /* a name: the call or reason; 0: none */
 } isc_gpu_source;
 _Static_assert(sizeof(isc_gpu_source) == 16, "source of GPU records");
+
+/* A call of the GPU's library, and with it all work that it asked for, belongs to this scope: the
+ * library itself says so, whatever thread tells of it and when. */
+typedef struct isc_gpu_scope {
+	uint64_t correlation;
+	uint64_t instance; /* the lower half of isc_span's; 0: the scope has none */
+} isc_gpu_scope;
+_Static_assert(sizeof(isc_gpu_scope) == 16, "scope of a call");
 
 #define ISC_STACK_FRAMES_MAX 512u /* deeper ones are cut */
 

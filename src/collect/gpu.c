@@ -132,6 +132,16 @@ void isc_rt_gpu_clock(uint32_t device, const isc_gpu_reading *reading)
 	errno = error;
 }
 
+void isc_rt_gpu_scope(uint32_t name, uint64_t correlation, uint64_t instance)
+{
+	isc_gpu_scope body = {correlation, instance};
+	int error = errno;
+
+	if (isc_rt_gpu_wanted())
+		put(isc_ticks(), name, ISC_KIND_GPU_SCOPE, 0, &body, sizeof(body));
+	errno = error;
+}
+
 void isc_rt_gpu_source(const char *source, enum isc_gpu_news news, uint32_t code, uint64_t count, const char *detail)
 {
 	isc_gpu_source body = {.count = count, .code = code};

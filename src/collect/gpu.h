@@ -62,6 +62,8 @@ ISC_API void isc_rt_gpu_rival(void (*come)(void));
 ISC_API void isc_rt_gpu_call(uint32_t name, uint16_t arg, const isc_gpu_called *call);
 ISC_API void isc_rt_gpu_work(uint32_t name, uint16_t arg, const isc_gpu_work *work);
 ISC_API void isc_rt_gpu_clock(uint32_t device, const isc_gpu_reading *reading);
+/* The call of this correlation was made in a scope: its name, and its instance or 0. */
+ISC_API void isc_rt_gpu_scope(uint32_t name, uint64_t correlation, uint64_t instance);
 /* source: "CUPTI", "OpenCL"; detail may be NULL. */
 ISC_API void isc_rt_gpu_source(const char *source, enum isc_gpu_news news, uint32_t code, uint64_t count,
 			       const char *detail);

@@ -219,7 +219,7 @@ uint64_t isc_nvtx_range_start(uint32_t name)
 		isc_image_miss();
 		return 0;
 	}
-	if (!isc_rt_span_enter(&table[index].span, name, mine != NULL ? innermost(mine, mine->depth) : 0)) {
+	if (!isc_rt_span_start(&table[index].span, name, mine != NULL ? innermost(mine, mine->depth) : 0)) {
 		give_free(table, index);
 		return 0;
 	}

@@ -21,6 +21,8 @@ static size_t bytes_of(uint32_t kind)
 		return sizeof(isc_cupti_graph);
 	case ISC_CUPTI_DEVICE:
 		return sizeof(isc_cupti_device);
+	case ISC_CUPTI_EXTERNAL:
+		return sizeof(isc_cupti_external);
 	default:
 		return 0;
 	}
@@ -130,6 +132,7 @@ static void take_graph(isc_activity *out, const isc_cupti_graph *g)
 static void take(isc_activity *out, const void *at, size_t room, uint32_t version)
 {
 	const isc_cupti_device *device = at;
+	const isc_cupti_external *external = at;
 
 	switch (out->kind) {
 	case ISC_CUPTI_MEMCPY:
@@ -150,6 +153,11 @@ static void take(isc_activity *out, const void *at, size_t room, uint32_t versio
 	case ISC_CUPTI_DEVICE:
 		out->number = device->id;
 		out->name = device->name;
+		break;
+	case ISC_CUPTI_EXTERNAL:
+		out->number = external->whose;
+		out->scope = external->number;
+		out->work.correlation = external->correlation;
 		break;
 	default:
 		take_kernel(out, at, room, version);

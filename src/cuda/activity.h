@@ -21,6 +21,7 @@ typedef struct isc_activity {
 	uint16_t page;	   /* enum isc_gpu_page */
 	uint32_t number;   /* of the device; ISC_ACTIVITY_NO_DEVICE: the record does not say */
 	const char *name;  /* of a kernel or a device; not read here */
+	uint64_t scope;	   /* of a call in a scope: what was pushed */
 	isc_gpu_work work; /* device is not set */
 } isc_activity;
 

@@ -135,6 +135,22 @@ unsigned isc_calls_enable(const isc_cupti *cupti, isc_cupti_subscriber *subscrib
 	       enable_domain(cupti, subscriber, ISC_CUPTI_DOMAIN_DRIVER);
 }
 
+unsigned isc_calls_records(const isc_cupti *cupti, bool on)
+{
+	unsigned done = 0;
+
+	for (uint32_t number = 1; number < NUMBERS; number++) {
+		uint8_t runtime = known[ISC_CUPTI_DOMAIN_RUNTIME][number].role;
+		uint8_t driver = known[ISC_CUPTI_DOMAIN_DRIVER][number].role;
+
+		if (runtime == ISC_ROLE_LAUNCH || runtime == ISC_ROLE_COPY)
+			done += cupti->ActivityEnableRuntimeApi(number, on) == ISC_CUPTI_OK;
+		if (driver == ISC_ROLE_LAUNCH || driver == ISC_ROLE_COPY)
+			done += cupti->ActivityEnableDriverApi(number, on) == ISC_CUPTI_OK;
+	}
+	return done;
+}
+
 static uint32_t id_of(uint32_t domain, uint32_t number)
 {
 	uint32_t id = atomic_load_explicit(&known[domain][number].id, memory_order_relaxed);

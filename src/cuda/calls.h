@@ -23,6 +23,9 @@ size_t isc_calls_plain(const char *name);
 /* Switches the callbacks of all that are told of on; how many, 0: none could be. */
 unsigned isc_calls_enable(const isc_cupti *cupti, isc_cupti_subscriber *subscriber);
 
+/* Records of those that ask for work, on or off; how many.  Needs isc_calls_enable() before. */
+unsigned isc_calls_records(const isc_cupti *cupti, bool on);
+
 /* The callback; self: NULL, or what to do before a device is reset. */
 void isc_calls_told(void *self, uint32_t domain, uint32_t number, const void *data);
 

@@ -15,6 +15,7 @@
 #include "cuda/buffers.h"
 #include "cuda/calls.h"
 #include "cuda/cupti.h"
+#include "cuda/scopes.h"
 #include "cuda/work.h"
 #include "runtime/runtime.h"
 
@@ -91,6 +92,7 @@ static isc_calls_reset *const on_reset = before_reset;
 
 static void disable(void)
 {
+	isc_scopes_end();
 	/* 13.0 hangs in it; off without a subscriber they cost little. */
 	if (cupti.version != ISC_CUPTI_13_0)
 		for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
@@ -121,7 +123,19 @@ static void answer(uint32_t upto)
 	syscall(SYS_futex, &answered, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
 }
 
-/* Parts of graphs are most of what there is, and cost more than they may: graphs from now on. */
+/* More than there may be: scopes by the thread and the time of calls, which tell as much; then graphs
+ * instead of their parts. */
+static void reduce(uint64_t in_graphs)
+{
+	if (isc_scopes_on() && isc_work_stats_get()->scopes > 0) {
+		isc_scopes_end();
+	} else if (in_graphs > 0) {
+		reduced = true;
+		if (cupti.ActivityEnable(ISC_CUPTI_GRAPH) == ISC_CUPTI_OK)
+			isc_rt_gpu_source(SOURCE, ISC_GPU_REDUCED, 0, 0, "CUDA graphs as a whole");
+	}
+}
+
 static void watch_cost(uint64_t *since, uint64_t *cpu, uint64_t *graph_kernels)
 {
 	const isc_control *control = isc_rt_control();
@@ -133,11 +147,8 @@ static void watch_cost(uint64_t *since, uint64_t *cpu, uint64_t *graph_kernels)
 		return;
 	used = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	share = (double)(used - *cpu) / (double)(now - *since);
-	if (share > (double)control->budget_pct / 100 && stats->in_graphs - *graph_kernels > 0) {
-		reduced = true;
-		if (cupti.ActivityEnable(ISC_CUPTI_GRAPH) == ISC_CUPTI_OK)
-			isc_rt_gpu_source(SOURCE, ISC_GPU_REDUCED, 0, 0, "CUDA graphs as a whole");
-	}
+	if (share > (double)control->budget_pct / 100)
+		reduce(stats->in_graphs - *graph_kernels);
 	*since = now;
 	*cpu = used;
 	*graph_kernels = stats->in_graphs;
@@ -172,6 +183,7 @@ static void *run(void *unused)
 		if (over)
 			break;
 		isc_buffers_wait(FLUSH_NS);
+		isc_scopes_settle();
 		if (atomic_load(&asked) == upto && !is_over() && monotonic_ns() - flushed >= FLUSH_NS) {
 			flush(0);
 			flushed = monotonic_ns();
@@ -340,6 +352,7 @@ static int begin(void)
 		return fail(ISC_GPU_FAILED, (uint32_t)errno, "pthread_create");
 	}
 	isc_rt_gpu_source(SOURCE, ISC_GPU_STARTED, cupti.version, 0, NULL);
+	isc_scopes_begin(&cupti);
 	return ISC_CUDA_ON;
 }
 

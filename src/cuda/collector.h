@@ -11,6 +11,7 @@
  *	buffers.c	memory that CUPTI fills
  *	activity.c	what is in it
  *	work.c		as records of the trace
+ *	scopes.c	scopes of the program, for CUPTI to name with each call
  *
  * Nothing here prints, and what goes wrong is told in the trace.
  */

@@ -54,6 +54,8 @@ enum isc_cupti_kind {
 	ISC_CUPTI_KINDS = 56
 };
 
+/* Whose numbers are pushed: the first two are PyTorch's. */
+enum { ISC_CUPTI_EXTERNAL_CUSTOM2 = 5 };
 enum { ISC_CUPTI_FLUSH_ALL = 1 };	 /* also what has not ended */
 enum { ISC_CUPTI_ATTRIBUTE_ZEROED = 5 }; /* buffers are given full of zeros */
 enum { ISC_CUPTI_PAGEABLE = 1, ISC_CUPTI_PINNED = 2, ISC_CUPTI_ON_DEVICE = 3 };
@@ -158,6 +160,16 @@ typedef struct isc_cupti_graph {
 } isc_cupti_graph;
 _Static_assert(sizeof(isc_cupti_graph) == 48 && offsetof(isc_cupti_graph, stream) == 36, "graph");
 
+/* In front of the record of a call that was made while a number was pushed. */
+typedef struct isc_cupti_external {
+	uint32_t kind;
+	uint32_t whose;
+	uint64_t number;
+	uint32_t correlation;
+	uint32_t pad0;
+} isc_cupti_external;
+_Static_assert(sizeof(isc_cupti_external) == 24 && offsetof(isc_cupti_external, correlation) == 16, "external");
+
 /* Since CUPTI 11; the one before it is not read. */
 typedef struct isc_cupti_device {
 	uint32_t kind;
@@ -209,6 +221,10 @@ typedef uint64_t isc_cupti_clock(void);
 	CUPTI(ActivitySetAttribute, 0, (uint32_t attribute, size_t *size, void *value)) \
 	CUPTI(ActivityEnable, 1, (uint32_t kind)) \
 	CUPTI(ActivityDisable, 1, (uint32_t kind)) \
+	CUPTI(ActivityEnableRuntimeApi, 0, (uint32_t number, uint8_t on)) \
+	CUPTI(ActivityEnableDriverApi, 0, (uint32_t number, uint8_t on)) \
+	CUPTI(ActivityPushExternalCorrelationId, 0, (uint32_t whose, uint64_t number)) \
+	CUPTI(ActivityPopExternalCorrelationId, 0, (uint32_t whose, uint64_t *number)) \
 	CUPTI(ActivityFlushPeriod, 0, (uint32_t ms)) \
 	CUPTI(ActivityFlushAll, 1, (uint32_t flags)) \
 	CUPTI(ActivityGetNextRecord, 1, (uint8_t *buffer, size_t valid, isc_cupti_record **record)) \

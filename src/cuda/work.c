@@ -7,6 +7,7 @@
 #include "collect/gpu.h"
 #include "cuda/activity.h"
 #include "cuda/buffers.h"
+#include "cuda/scopes.h"
 #include "runtime/runtime.h"
 
 #define NAME_MAX_BYTES 4096u /* a mangled name of templates; longer ones are cut */
@@ -129,10 +130,27 @@ static uint32_t name_of(const isc_activity *a)
 	return isc_rt_name(name, strlen(name));
 }
 
+static void tell_scope(const isc_activity *a)
+{
+	uint32_t name;
+	uint64_t instance;
+
+	if (a->number != ISC_CUPTI_EXTERNAL_CUSTOM2 || a->work.correlation == 0)
+		return;
+	name = isc_scopes_read(a->scope, &instance);
+	isc_rt_gpu_scope(name, a->work.correlation, instance);
+	stats.scopes++;
+	unread_bytes += sizeof(isc_record) + sizeof(isc_gpu_scope);
+}
+
 static void tell(isc_activity *a)
 {
 	if (a->kind == ISC_CUPTI_DEVICE)
 		return;
+	if (a->kind == ISC_CUPTI_EXTERNAL) {
+		tell_scope(a);
+		return;
+	}
 	if (a->number != ISC_ACTIVITY_NO_DEVICE) {
 		a->work.device = device_of(a->number);
 		note_context(a->work.context, a->work.device);

@@ -12,6 +12,7 @@
 typedef struct isc_work_stats {
 	uint64_t records;
 	uint64_t kernels, in_graphs; /* of these: parts of graphs */
+	uint64_t scopes;	     /* calls whose scope was told */
 	uint64_t damaged;	     /* buffers that could not be read to the end */
 } isc_work_stats;
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/hashmap.h"
+#include "export/gpu_rows.h"
 #include "export/json_text.h"
 #include "export/sink.h"
 
@@ -16,15 +17,24 @@
 #define GPU_PID (1u << 24)
 /* Stacks are written anew past this. */
 #define TEXTS_MOST (64u << 20)
+/* Works of one call come close together. */
+#define RECENT_WORKS 4096u
+/* Ids of arrows are whole numbers that a double holds: Perfetto takes no other. */
+#define ARROW_ID_BITS 52u
 
 typedef struct chrome {
 	isc_sink sink;
-	isc_hashmap gpus;   /* devices and streams that have a name */
+	isc_gpu_rows rows;  /* of streams of GPUs: their threads */
 	isc_hashmap known;  /* process, kind and id -> offset of its text + 1 */
 	isc_hashmap stacks; /* process and id -> likewise */
 	isc_buffer texts;   /* length, then `"name":...,"cat":...` as it is written each time */
 	isc_buffer piece;
-	uint32_t streams; /* of GPUs, that have a name */
+	isc_hashmap works; /* process and correlation -> place in recent + 1 */
+	struct recent {
+		uint64_t key, start_ns;
+		uint32_t pid, tid;
+	} recent[RECENT_WORKS]; /* the last work of a call, for calls that ask for more than one */
+	uint64_t works_told, arrows;
 	bool first;
 } chrome;
 
@@ -295,47 +305,95 @@ static void sample(isc_sink *self, const isc_export_sample *s)
 	isc_buffer_text(out, "}}");
 }
 
-/* Devices are processes of their own and streams their threads, by number: 0, which is a stream, is no
- * thread.  An arrow leads from a call to its work. */
+/* Devices are processes of their own and rows of their streams are threads, by number: 0, which is a stream,
+ * is no thread. */
 static uint32_t gpu_tid(chrome *c, const isc_export_gpu *g, uint32_t pid)
 {
-	uint64_t *known = isc_hashmap_put(
-		&c->gpus, isc_hashmap_key(pid, (uint32_t)(g->item->stream ^ g->item->stream >> 32)), NULL);
 	const isc_recorded_device *device = g->item->device;
 	isc_buffer text = {0};
 	isc_frame_text name;
+	uint32_t nth, tid;
+	bool fresh;
+	size_t row = isc_gpu_rows_place(&c->rows, pid - GPU_PID, g->item->stream, g->start_ns, g->end_ns, &nth, &fresh);
 
-	if (known == NULL) {
+	if (row == SIZE_MAX) {
 		c->sink.failed = true;
 		return 1;
 	}
-	if (*known != 0)
-		return (uint32_t)*known;
-	*known = ++c->streams;
+	tid = (uint32_t)row + 1;
+	if (!fresh)
+		return tid;
 	isc_buffer_format(&text, "GPU %u", pid - GPU_PID);
 	if (device != NULL && device->name.len > 0) {
 		isc_buffer_text(&text, ": ");
 		isc_buffer_add(&text, device->name.at, device->name.len);
 	}
 	name = (isc_frame_text){text.data, (uint32_t)text.len};
-	name_event(c, "process_name", pid, c->streams, &name);
+	name_event(c, "process_name", pid, tid, &name);
 	isc_buffer_clear(&text);
 	isc_buffer_format(&text, "stream %llu", (unsigned long long)g->item->stream);
+	if (nth > 0)
+		isc_buffer_format(&text, " (%u)", nth + 1);
 	name = (isc_frame_text){text.data, (uint32_t)text.len};
-	name_event(c, "thread_name", pid, c->streams, &name);
+	name_event(c, "thread_name", pid, tid, &name);
 	c->sink.failed |= text.failed;
 	isc_buffer_fini(&text);
-	return c->streams;
+	return tid;
 }
 
-static void gpu_arrow(chrome *c, const char *begin, uint32_t pid, uint32_t tid, uint64_t ns, const isc_export_gpu *g)
+static void gpu_arrow(chrome *c, const char *begin, uint32_t pid, uint32_t tid, uint64_t ns, uint64_t id)
 {
 	isc_buffer *out = next(c);
 
-	isc_buffer_format(out, "%s,\"id\":\"%x.%llx\",\"name\":\"ac2g\",\"cat\":\"ac2g\",\"pid\":%u,\"tid\":%u,\"ts\":",
-			  begin, g->on->process, (unsigned long long)g->item->correlation, pid, tid);
+	isc_buffer_format(out, "%s,\"id\":%llu,\"name\":\"ac2g\",\"cat\":\"ac2g\",\"pid\":%u,\"tid\":%u,\"ts\":", begin,
+			  (unsigned long long)id, pid, tid);
 	isc_json_us(out, ns);
 	isc_buffer_text(out, "}");
+}
+
+/* The last work that was told of this call; a new one has no pid. */
+static struct recent *recent_work(chrome *c, uint64_t key)
+{
+	uint64_t *known = isc_hashmap_put(&c->works, key, NULL);
+	struct recent *r;
+
+	if (known == NULL) {
+		c->sink.failed = true;
+		return NULL;
+	}
+	if (*known != 0)
+		return &c->recent[*known - 1];
+	*known = c->works_told++ % RECENT_WORKS + 1;
+	r = &c->recent[*known - 1];
+	if (r->pid != 0)
+		isc_hashmap_remove(&c->works, r->key);
+	*r = (struct recent){.key = key};
+	return r;
+}
+
+/* From a call to its work.  A graph is many works of one call: then from each of them to the next. */
+static void gpu_arrows(chrome *c, const isc_export_gpu *g, uint32_t pid, uint32_t tid)
+{
+	static const char from[] = "{\"ph\":\"s\"", to[] = "{\"ph\":\"f\",\"bp\":\"e\"";
+	uint64_t key = (uint64_t)g->on->process << 40 ^ g->item->correlation;
+	uint64_t id = key & ((1ull << ARROW_ID_BITS) - 1);
+	struct recent *last;
+
+	if (g->item->correlation == 0 || (g->call && g->item->role == ISC_ROLE_OTHER))
+		return;
+	if (g->call) {
+		gpu_arrow(c, from, pid, tid, g->start_ns, id);
+		return;
+	}
+	last = recent_work(c, key);
+	if (last == NULL)
+		return;
+	if (last->pid != 0) {
+		id = 1ull << ARROW_ID_BITS | c->arrows++;
+		gpu_arrow(c, from, last->pid, last->tid, last->start_ns, id);
+	}
+	gpu_arrow(c, to, pid, tid, g->start_ns, id);
+	*last = (struct recent){.key = key, .start_ns = g->start_ns, .pid = pid, .tid = tid};
 }
 
 static void gpu(isc_sink *self, const isc_export_gpu *g)
@@ -369,13 +427,10 @@ static void gpu(isc_sink *self, const isc_export_gpu *g)
 		isc_buffer_text(out, ",\"stack\":");
 		add_stack(c, out, g->on->process, i->stack);
 	}
+	if (g->cut)
+		isc_buffer_text(out, ",\"cut\":true");
 	isc_buffer_add(out, "}}", 2);
-	if (i->correlation == 0)
-		return;
-	if (g->call)
-		gpu_arrow(c, "{\"ph\":\"s\"", pid, tid, g->start_ns, g);
-	else
-		gpu_arrow(c, "{\"ph\":\"f\",\"bp\":\"e\"", pid, tid, g->start_ns, g);
+	gpu_arrows(c, g, pid, tid);
 }
 
 static void end(isc_sink *self, const isc_export_result *result)
@@ -385,7 +440,8 @@ static void end(isc_sink *self, const isc_export_result *result)
 	(void)result;
 	isc_buffer_text(&self->out->text, "\n]}\n");
 	isc_hashmap_fini(&c->known);
-	isc_hashmap_fini(&c->gpus);
+	isc_gpu_rows_fini(&c->rows);
+	isc_hashmap_fini(&c->works);
 	isc_hashmap_fini(&c->stacks);
 	isc_buffer_fini(&c->texts);
 	isc_buffer_fini(&c->piece);

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "export/frames.h"
+#include "export/gpu_rows.h"
 #include "export/wire.h"
 
 /* Fields, by the messages of perfetto_trace.proto. */
@@ -32,8 +33,7 @@ enum {
 	EVENT_NAME = 10,
 	EVENT_TRACK = 11,
 	EVENT_DOUBLE = 44,
-	EVENT_FLOW = 47,
-	EVENT_FLOW_END = 48
+	EVENT_FLOW = 47
 };
 enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4 };
 enum {
@@ -55,8 +55,10 @@ typedef struct perfetto {
 	isc_hashmap functions; /* frames that were told -> 1 */
 	isc_hashmap stacks;    /* process and stack -> iid */
 	isc_hashmap counters;  /* process and name -> track */
+	isc_hashmap threads;   /* process and thread id -> track */
 	isc_hashmap modules;   /* address of its text -> iid */
 	uint64_t next_name, next_stack, next_module;
+	isc_gpu_rows rows;
 	bool begun;
 } perfetto;
 
@@ -176,9 +178,8 @@ static void process(isc_sink *self, const isc_trace_process *t)
 	send(p, 0, PACKET_TRACK, out);
 }
 
-static void thread(isc_sink *self, const isc_export_thread *t)
+static void tell_thread(perfetto *p, const isc_export_thread *t, uint64_t track)
 {
-	perfetto *p = (perfetto *)self;
 	isc_buffer *out = &p->event;
 
 	isc_buffer_clear(&p->inner);
@@ -187,10 +188,22 @@ static void thread(isc_sink *self, const isc_export_thread *t)
 	if (t->name.len > 0)
 		add_clean(p, &p->inner, 5, &t->name);
 	isc_buffer_clear(out);
-	isc_wire_number(out, TRACK_UUID, thread_track(t));
+	isc_wire_number(out, TRACK_UUID, track);
 	isc_wire_number(out, TRACK_PARENT, process_track(t->pid));
 	isc_wire_message(out, TRACK_THREAD, &p->inner);
 	send(p, 0, PACKET_TRACK, out);
+}
+
+static void thread(isc_sink *self, const isc_export_thread *t)
+{
+	perfetto *p = (perfetto *)self;
+	uint64_t *known = isc_hashmap_put(&p->threads, isc_hashmap_key(t->pid, t->tid), NULL);
+
+	if (known == NULL)
+		self->failed = true;
+	else
+		*known = thread_track(t);
+	tell_thread(p, t, thread_track(t));
 }
 
 static void named_track(perfetto *p, uint64_t uuid, uint32_t pid, const isc_frame_text *name, bool counter)
@@ -417,24 +430,28 @@ static void sample(isc_sink *self, const isc_export_sample *s)
 
 /* ---- GPUs --------------------------------------------------------------------- */
 
-static uint64_t gpu_track(const isc_recorded_item *i)
+/* A track for every row of a stream. */
+static uint64_t gpu_track(perfetto *p, const isc_export_gpu *g)
 {
-	return (5ull << 60 | (uint64_t)i->device->number << 40) ^ (i->stream & 0xffffffffffull);
-}
-
-/* A track for every stream of a device. */
-static void gpu_named(perfetto *p, const isc_recorded_item *i)
-{
-	uint64_t track = gpu_track(i), *known = isc_hashmap_put(&p->counters, track, NULL);
+	const isc_recorded_item *i = g->item;
 	isc_buffer text = {0};
 	isc_buffer body = {0};
+	uint64_t track;
+	uint32_t nth;
+	bool fresh;
+	size_t row = isc_gpu_rows_place(&p->rows, i->device->number, i->stream, g->start_ns, g->end_ns, &nth, &fresh);
 
-	if (known == NULL)
+	if (row == SIZE_MAX) {
 		p->sink.failed = true;
-	if (known == NULL || *known != 0)
-		return;
-	*known = 1;
-	isc_buffer_format(&text, "GPU %u stream %llu: ", i->device->number, (unsigned long long)i->stream);
+		return 0;
+	}
+	track = 5ull << 60 | row;
+	if (!fresh)
+		return track;
+	isc_buffer_format(&text, "GPU %u stream %llu", i->device->number, (unsigned long long)i->stream);
+	if (nth > 0)
+		isc_buffer_format(&text, " (%u)", nth + 1);
+	isc_buffer_text(&text, ": ");
 	isc_buffer_add(&text, i->device->name.at, i->device->name.len);
 	isc_wire_number(&body, TRACK_UUID, track);
 	add_clean(p, &body, TRACK_NAME, &(isc_frame_text){text.data, (uint32_t)text.len});
@@ -442,16 +459,38 @@ static void gpu_named(perfetto *p, const isc_recorded_item *i)
 	p->sink.failed |= text.failed || body.failed;
 	isc_buffer_fini(&text);
 	isc_buffer_fini(&body);
+	return track;
+}
+
+/* Calls are told of by whoever hears of them; their track is that of the thread that made them. */
+static uint64_t caller_track(perfetto *p, const isc_export_gpu *g)
+{
+	isc_export_thread on = *g->on;
+	uint64_t *known;
+
+	if (g->item->tid == 0 || g->item->tid == on.tid)
+		return thread_track(&on);
+	known = isc_hashmap_put(&p->threads, isc_hashmap_key(on.pid, g->item->tid), NULL);
+	if (known == NULL) {
+		p->sink.failed = true;
+		return thread_track(&on);
+	}
+	if (*known == 0) {
+		/* One that the trace does not list. */
+		on.tid = g->item->tid;
+		on.name.len = 0;
+		*known = 6ull << 60 | isc_hashmap_key(on.pid, on.tid);
+		tell_thread(p, &on, *known);
+	}
+	return *known;
 }
 
 static void gpu(isc_sink *self, const isc_export_gpu *g)
 {
 	perfetto *p = (perfetto *)self;
 	const isc_recorded_item *i = g->item;
-	uint64_t track = g->call ? thread_track(g->on) : gpu_track(i);
+	uint64_t track = g->call ? caller_track(p, g) : gpu_track(p, g);
 
-	if (!g->call)
-		gpu_named(p, i);
 	start_event(p, TYPE_BEGIN, track);
 	isc_wire_number(&p->event, EVENT_CATEGORY, category_of(p, ISC_SLICE_KINDS + 2));
 	isc_wire_number(&p->event, EVENT_NAME,
@@ -459,9 +498,9 @@ static void gpu(isc_sink *self, const isc_export_gpu *g)
 	add_note(p, "correlation", NOTE_UINT, NULL, i->correlation);
 	if (i->bytes != 0)
 		add_note(p, "bytes", NOTE_UINT, NULL, i->bytes);
-	if (i->correlation != 0)
-		isc_wire_fixed(&p->event, g->call ? EVENT_FLOW : EVENT_FLOW_END,
-			       i->correlation ^ (uint64_t)g->on->process << 40);
+	/* No end of it: a graph is many works of one call, and the arrow goes on to the next of them. */
+	if (i->correlation != 0 && !(g->call && i->role == ISC_ROLE_OTHER))
+		isc_wire_fixed(&p->event, EVENT_FLOW, i->correlation ^ (uint64_t)g->on->process << 40);
 	send(p, g->start_ns, PACKET_TRACK_EVENT, &p->event);
 	start_event(p, TYPE_END, track);
 	send(p, g->end_ns, PACKET_TRACK_EVENT, &p->event);
@@ -485,6 +524,8 @@ static void end(isc_sink *self, const isc_export_result *result)
 	isc_hashmap_fini(&p->stacks);
 	isc_hashmap_fini(&p->counters);
 	isc_hashmap_fini(&p->modules);
+	isc_hashmap_fini(&p->threads);
+	isc_gpu_rows_fini(&p->rows);
 	free(p);
 }
 

@@ -84,6 +84,7 @@ typedef struct isc_export_gpu {
 	const isc_recorded_item *item;
 	uint32_t id; /* definition of the name */
 	bool call;
+	bool cut;	  /* it began before what is exported, or ended after it */
 	const char *type; /* event_type of dictionaries; NULL: none */
 	isc_frame_text name;
 } isc_export_gpu;

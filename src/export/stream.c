@@ -287,27 +287,43 @@ static void of_memory(stream *s, lane *l, const isc_event *ev)
 
 /* ---- GPUs --------------------------------------------------------------- */
 
-/* Whatever lies in a stretch that is exported is told, by its own times: work is told of long after it. */
-static bool is_inside(const stream *s, uint64_t start_ns, uint64_t end_ns)
+/* What of it lies in stretches that are exported, by its own times: work is told of long after it.  False: nothing. */
+static bool cut_gpu(const stream *s, uint64_t *start_ns, uint64_t *end_ns)
 {
-	for (size_t i = 0; !s->cut->whole && i < s->cut->count; i++) {
-		if (end_ns >= s->cut->stretch[i].from_ns && start_ns <= s->cut->stretch[i].to_ns)
-			return true;
+	uint64_t from = UINT64_MAX, to = 0;
+
+	if (s->cut->whole)
+		return true;
+	for (size_t i = 0; i < s->cut->count; i++) {
+		const isc_stretch *part = &s->cut->stretch[i];
+
+		if (*end_ns < part->from_ns || *start_ns > part->to_ns)
+			continue;
+		from = part->from_ns < from ? part->from_ns : from;
+		to = part->to_ns > to ? part->to_ns : to;
 	}
-	return s->cut->whole;
+	*start_ns = *start_ns > from ? *start_ns : from;
+	*end_ns = *end_ns < to ? *end_ns : to;
+	return to > 0;
 }
 
 static void of_gpu(stream *s, lane *l, const isc_event *ev)
 {
 	isc_recorded_item item;
 	isc_export_gpu g = {.on = l->on, .item = &item, .id = ev->id, .call = ev->kind == ISC_KIND_GPU_CALL};
+	uint64_t start, end;
 
 	if (s->gpus == NULL ||
 	    !(g.call ? isc_recorded_call(s->gpus, ev, &item) : isc_recorded_work(s->gpus, ev, &item)) ||
-	    item.end_ns == 0 || !is_inside(s, item.start_ns, item.end_ns))
+	    item.end_ns == 0)
 		return;
-	g.start_ns = since_start(s, item.start_ns);
-	g.end_ns = since_start(s, item.end_ns);
+	start = item.start_ns;
+	end = item.end_ns;
+	if (!cut_gpu(s, &start, &end))
+		return;
+	g.start_ns = since_start(s, start);
+	g.end_ns = since_start(s, end);
+	g.cut = start != item.start_ns || end != item.end_ns;
 	g.type = !g.call ? isc_gpu_event_type(item.job) : item.role == ISC_ROLE_SYNC ? "gpu_sync" : "gpu_api";
 	g.name.at = isc_trace_name(s->trace, ev->process, ev->id, &g.name.len);
 	s->result->slices++;

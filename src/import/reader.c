@@ -45,7 +45,8 @@ bool isc_reader_id(yyjson_val *value, uint64_t *out)
 		return false;
 	if (isc_number_whole(at, len, out))
 		return true;
-	if (isc_number_scaled(at, len, 0, &number)) {
+	/* "1.12" is a name; 1.12 is a number that somebody wrote with a fraction. */
+	if (yyjson_is_raw(value) && isc_number_scaled(at, len, 0, &number)) {
 		*out = (uint64_t)number;
 		return true;
 	}

@@ -177,6 +177,7 @@ void isc_gpu_json_kernels(struct json *j, yyjson_mut_val *root, const isc_analys
 		put_ns(j, o, "min_us", k->min_ns);
 		put_ns(j, o, "max_us", k->max_ns);
 		put_string(j, o, "launched_from", k->launched_from);
+		put_string(j, o, "scope", k->scope);
 	}
 }
 

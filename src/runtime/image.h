@@ -30,7 +30,8 @@ typedef struct isc_wiped {
 	_Atomic uint32_t arriving;  /* somebody has begun isc_image_arrive() */
 	_Atomic uint32_t opening;
 	uint32_t pad;
-	_Atomic uint64_t early; /* events that came while the pool was being made */
+	_Atomic uint64_t early;			       /* events that came while the pool was being made */
+	_Atomic(const struct isc_scope_watch *) watch; /* who is told of scopes; not in a fork child */
 } isc_wiped;
 
 typedef struct isc_image {
@@ -71,6 +72,18 @@ static inline uint32_t isc_image_following(void)
 	uint32_t f = atomic_load_explicit(&isc_wiped_page->following, memory_order_relaxed);
 
 	return __builtin_expect(f == ISC_FOLLOWING_UNKNOWN, 0) ? isc_image_arrive(ISC_BIRTH_FORK) : f;
+}
+
+/* span.c: to who watches scopes, where there is one. */
+struct isc_scope_watch;
+void isc_scope_tell(const struct isc_scope_watch *watch, bool entered, uint32_t name, uint64_t instance);
+
+static inline void isc_scope_told(bool entered, uint32_t name, uint64_t instance)
+{
+	const struct isc_scope_watch *watch = atomic_load_explicit(&isc_wiped_page->watch, memory_order_acquire);
+
+	if (__builtin_expect(watch != NULL, 0))
+		isc_scope_tell(watch, entered, name, instance);
 }
 
 /* defs.c: is there room to spare, for what can be defined later as well?  The last quarter is for calls

@@ -73,13 +73,17 @@ static uint32_t mark_scope_enter(const char *name)
 		isc_write1(ticks, ISC_RECORD_WORD(id, ISC_KIND_SCOPE_ENTER, 0));
 	else
 		isc_image_miss();
+	if (id != 0)
+		isc_scope_told(true, id, 0);
 	return id;
 }
 
 static void mark_scope_exit(uint32_t name)
 {
-	if (name != 0 && isc_rt_active())
-		isc_write1(isc_ticks(), ISC_RECORD_WORD(name, ISC_KIND_SCOPE_EXIT, 0));
+	if (name == 0 || !isc_rt_active())
+		return;
+	isc_scope_told(false, name, 0);
+	isc_write1(isc_ticks(), ISC_RECORD_WORD(name, ISC_KIND_SCOPE_EXIT, 0));
 }
 
 static void mark_thread_name(const char *name)

@@ -95,6 +95,20 @@ typedef struct isc_rt_span {
 ISC_API bool isc_rt_span_enter(isc_rt_span *span, uint32_t name, uint64_t around);
 ISC_API void isc_rt_span_exit(const isc_rt_span *span);
 
+/* The same for a range that belongs to no thread: who watches scopes is not told of it. */
+ISC_API bool isc_rt_span_start(isc_rt_span *span, uint32_t name, uint64_t around);
+
+/*
+ * Who is told of every scope that a thread enters and leaves, on that thread.  Left may be others than the
+ * innermost, and some whose enter was never told.  The time it takes comes out of the budget.  Static memory;
+ * NULL: nobody any more.  A fork child begins without.
+ */
+typedef struct isc_scope_watch {
+	void (*enter)(uint32_t name, uint64_t instance); /* instance 0: the scope has none */
+	void (*leave)(uint32_t name, uint64_t instance);
+} isc_scope_watch;
+ISC_API void isc_rt_scope_watch(const isc_scope_watch *watch);
+
 /* The functions of inferscope/mark.h, which finds this by name; NULL when the
  * version asked for is newer than ours. */
 struct isc_mark_api;

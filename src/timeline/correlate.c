@@ -98,6 +98,7 @@ static isc_work_item work_of(const isc_gpu_record *r)
 			       .name = r->name,
 			       .thread = r->thread,
 			       .where = r->stack,
+			       .scope = r->scope,
 			       .kind = r->kind,
 			       .class = r->class,
 			       .memory = r->memory};
@@ -144,6 +145,7 @@ isc_status isc_calls_match(isc_timeline *t, isc_error *err)
 			work.called_ns = call.end_ns;
 			work.thread = call.thread;
 			work.where = call.where != 0 ? call.where : work.where;
+			work.scope = call.scope;
 			compare_clocks(t, &call, r);
 			move_behind(t, &call, &work);
 		}

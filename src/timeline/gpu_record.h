@@ -68,6 +68,7 @@ typedef struct isc_gpu_record {
 	uint32_t thread; /* isc_timeline_thread(); of work: ISC_GPU_UNKNOWN, the call tells */
 	uint32_t name;	 /* isc_timeline_name() */
 	uint32_t stack;	 /* where it was asked for, as a name; 0: not known */
+	uint32_t scope;	 /* name of the innermost scope that it was asked for in; 0: not known.  The call's counts */
 	uint32_t grid[3], block[3];
 	uint8_t kind;	/* enum isc_gpu_kind */
 	uint8_t class;	/* enum isc_gpu_class, of kernels; the timeline finds it from the name */

@@ -11,6 +11,8 @@
 #define READINGS_MOST (1u << 20)
 /* Calls that are looked at to compare clocks that cannot be read. */
 #define CALLS_MOST (1u << 18)
+/* Calls whose scope is kept: 32 MB at most.  That of others is the one of their thread. */
+#define SCOPES_MOST (1u << 20)
 /* Definitions of devices: a trace that has more is none of ours. */
 #define DEVICES_MOST 4096u
 /* Calls bound a clock of which nothing else is known, however little they tell: taken as it is, it would be
@@ -36,6 +38,8 @@ struct isc_recorded {
 	isc_hashmap call_of;   /* correlation and process -> place + 1 */
 	struct call *calls;
 	size_t call_count, call_room;
+	isc_hashmap scope_of; /* correlation and process -> name and instance of the scope */
+	isc_hashmap left_of;  /* process and instance of a scope that another thread left -> when */
 	isc_told *told;
 };
 
@@ -137,6 +141,53 @@ static bool note_work(isc_recorded *r, const isc_event *ev, const isc_gpu_work *
 	return !failed;
 }
 
+static uint64_t call_key(uint32_t process, uint64_t correlation)
+{
+	return correlation ^ (uint64_t)process << 40;
+}
+
+/* ---- scopes ---- */
+
+static bool note_scope(isc_recorded *r, const isc_event *ev, const isc_gpu_scope *scope)
+{
+	uint64_t *known;
+
+	if (scope->correlation == 0 || ev->id == 0 || r->scope_of.count >= SCOPES_MOST)
+		return true;
+	known = isc_hashmap_put(&r->scope_of, call_key(ev->process, scope->correlation), NULL);
+	if (known == NULL)
+		return false;
+	*known = (uint64_t)ev->id << 32 | (uint32_t)scope->instance;
+	return true;
+}
+
+/* The thread that entered it does not know, and goes on to name it. */
+static bool note_left(isc_recorded *r, const isc_event *ev)
+{
+	uint64_t *left;
+	isc_span span;
+
+	if (ev->arg != ISC_SPAN_MOVED || ev->extra_len < sizeof(span) || r->left_of.count >= SCOPES_MOST)
+		return true;
+	memcpy(&span, ev->extra, sizeof(span));
+	left = isc_hashmap_put(&r->left_of, isc_hashmap_key(ev->process, (uint32_t)span.instance), NULL);
+	if (left == NULL)
+		return false;
+	*left = ev->time_ns;
+	return true;
+}
+
+/* Of a call at this time; 0: of its work, which may come any time later. */
+static uint32_t scope_of(const isc_recorded *r, uint32_t process, uint64_t correlation, uint64_t call_ns)
+{
+	uint64_t *known = isc_hashmap_find(&r->scope_of, call_key(process, correlation)), *left;
+
+	if (known == NULL)
+		return 0;
+	left = isc_hashmap_find(&r->left_of, isc_hashmap_key(process, (uint32_t)*known));
+	return left != NULL && call_ns > *left ? 0 : (uint32_t)(*known >> 32);
+}
+
 static int by_host(const void *a, const void *b)
 {
 	const isc_clock_triple *x = a, *y = b;
@@ -147,13 +198,18 @@ static int by_host(const void *a, const void *b)
 static isc_status gather(isc_recorded *r, isc_error *err)
 {
 	isc_gpu_reading reading;
+	isc_gpu_scope scope;
 	isc_gpu_work work;
 	isc_event ev;
 	bool good = true;
 
 	isc_trace_rewind(r->trace);
 	while (good && isc_trace_next(r->trace, &ev)) {
-		if (isc_trace_gpu_reading(&ev, &reading))
+		if (ev.kind == ISC_KIND_SPAN_EXIT)
+			good = note_left(r, &ev);
+		else if (isc_trace_gpu_scope(&ev, &scope))
+			good = note_scope(r, &ev, &scope);
+		else if (isc_trace_gpu_reading(&ev, &reading))
 			good = note_reading(r, &ev, &reading);
 		else if (isc_trace_gpu_work(&ev, &work))
 			good = note_work(r, &ev, &work);
@@ -162,11 +218,6 @@ static isc_status gather(isc_recorded *r, isc_error *err)
 }
 
 /* ---- clocks that cannot be read ---- */
-
-static uint64_t call_key(uint32_t process, uint64_t correlation)
-{
-	return correlation ^ (uint64_t)process << 40;
-}
 
 static bool note_call(isc_recorded *r, const isc_event *ev, const isc_recorded_item *item)
 {
@@ -363,6 +414,8 @@ void isc_recorded_free(isc_recorded *r)
 	free(r->readings);
 	isc_hashmap_fini(&r->device_of);
 	isc_hashmap_fini(&r->call_of);
+	isc_hashmap_fini(&r->scope_of);
+	isc_hashmap_fini(&r->left_of);
 	isc_arena_free(r->arena);
 	free(r);
 }
@@ -424,6 +477,7 @@ bool isc_recorded_work(const isc_recorded *r, const isc_event *ev, isc_recorded_
 				   .stream = w.stream,
 				   .device = known_device(r, ev->process, w.device),
 				   .context = w.context,
+				   .scope = scope_of(r, ev->process, w.correlation, 0),
 				   .error = w.error,
 				   .job = (uint8_t)ISC_GPU_ARG_WHAT(ev->arg),
 				   .page = (uint8_t)ISC_GPU_ARG_PAGE(ev->arg)};
@@ -462,5 +516,8 @@ bool isc_recorded_call(const isc_recorded *r, const isc_event *ev, isc_recorded_
 				   .error = c.error,
 				   .role = (uint8_t)ISC_GPU_ARG_WHAT(ev->arg),
 				   .holds = ISC_GPU_ARG_HOLDS(ev->arg) != 0};
-	return host_time(r, ISC_GPU_ARG_TIME(ev->arg), c.start, c.end, out) && out->end_ns >= out->start_ns;
+	if (!host_time(r, ISC_GPU_ARG_TIME(ev->arg), c.start, c.end, out) || out->end_ns < out->start_ns)
+		return false;
+	out->scope = scope_of(r, ev->process, c.correlation, out->start_ns);
+	return true;
 }

@@ -37,6 +37,7 @@ typedef struct isc_recorded_item {
 	uint32_t context;
 	uint32_t tid;	/* of a call: who made it; 0: who wrote it */
 	uint32_t stack; /* of a call: where; 0: not known */
+	uint32_t scope; /* name of the scope that its library says it was asked for in; 0: it does not say */
 	uint32_t grid[3], block[3];
 	uint32_t error;
 	uint8_t job;  /* enum isc_gpu_job, of work */

@@ -29,7 +29,7 @@ typedef struct isc_host_item {
 	uint32_t name;
 	uint32_t stack;
 	uint32_t kind; /* enum isc_host_kind, or ISC_HOST_CALL */
-	uint32_t pad;
+	uint32_t scope;
 } isc_host_item;
 
 /* A call, with where it was made. */
@@ -37,7 +37,7 @@ typedef struct isc_call_item {
 	int64_t start_ns, end_ns;
 	int64_t waited_ns; /* when all it asked for was done, by a wait for the device right after it; ISC_NEVER */
 	uint64_t correlation;
-	uint32_t domain, thread, name, where;
+	uint32_t domain, thread, name, where, scope, pad;
 } isc_call_item;
 
 /* A call that holds its thread up. */
@@ -53,8 +53,8 @@ typedef struct isc_work_item {
 	int64_t start_ns, end_ns;
 	int64_t call_ns, called_ns; /* the call's begin and end; ISC_NEVER: not known */
 	uint64_t bytes, stream;
-	uint32_t device, name, thread, where;
-	uint8_t kind, class, memory, pad[5];
+	uint32_t device, name, thread, where, scope;
+	uint8_t kind, class, memory, pad;
 } isc_work_item;
 
 typedef struct isc_source_entry {
@@ -169,6 +169,7 @@ typedef struct isc_tally {
 	isc_hashmap kernel_of; /* device and name -> place + 1 */
 	isc_array kernels;     /* isc_facts_kernel */
 	isc_hashmap from_of;   /* kernel and place -> time */
+	isc_hashmap scope_of;  /* kernel and scope -> time */
 	isc_facts_copy *copies;
 } isc_tally;
 

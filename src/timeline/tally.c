@@ -24,15 +24,15 @@ static isc_facts_kernel *kernel_of(isc_timeline *t, isc_tally *y, size_t gpu, co
 	return (isc_facts_kernel *)y->kernels.at + *place - 1;
 }
 
-static bool add_from(isc_timeline *t, isc_tally *y, size_t kernel, uint32_t where, int64_t ns)
+static bool add_to(isc_timeline *t, isc_hashmap *sums, size_t kernel, uint32_t what, int64_t ns)
 {
-	uint64_t key = isc_hashmap_key((uint32_t)kernel, where), *sum = isc_hashmap_find(&y->from_of, key);
+	uint64_t key = isc_hashmap_key((uint32_t)kernel, what), *sum = isc_hashmap_find(sums, key);
 
-	if (sum == NULL && y->from_of.count >= ISC_ROWS_MOST) {
+	if (sum == NULL && sums->count >= ISC_ROWS_MOST) {
 		t->folded++;
 		return true;
 	}
-	sum = sum != NULL ? sum : isc_hashmap_put(&y->from_of, key, NULL);
+	sum = sum != NULL ? sum : isc_hashmap_put(sums, key, NULL);
 	if (sum == NULL)
 		return false;
 	*sum += (uint64_t)ns + 1; /* + 1: work without a length counts too */
@@ -51,7 +51,8 @@ static bool add_kernel(isc_timeline *t, isc_tally *y, size_t gpu, const isc_work
 	k->total_ns += ns;
 	k->max_ns = ns > k->max_ns ? ns : k->max_ns;
 	k->min_ns = ns < k->min_ns ? ns : k->min_ns;
-	return w->where == 0 || add_from(t, y, number, w->where, ns);
+	return (w->where == 0 || add_to(t, &y->from_of, number, w->where, ns)) &&
+	       (w->scope == 0 || add_to(t, &y->scope_of, number, w->scope, ns));
 }
 
 bool isc_tally_add(isc_timeline *t, isc_tally *y, size_t gpu, const isc_work_item *w)
@@ -87,24 +88,25 @@ static int by_total(const void *a, const void *b)
 	return by != 0 ? by : (x->gpu > y->gpu) - (x->gpu < y->gpu);
 }
 
-/* Of every kernel the place that most of its time was asked for from. */
-static bool choose_places(isc_timeline *t, isc_tally *y)
+/* Of every kernel the place, or the scope, that most of its time was asked for from. */
+static bool choose(isc_timeline *t, isc_tally *y, const isc_hashmap *sums, size_t into)
 {
 	uint64_t *best = calloc(y->kernels.count + 1, sizeof(*best)), key, sum;
 	size_t at = 0;
 
 	if (best == NULL)
 		return false;
-	while (isc_hashmap_next(&y->from_of, &at, &key, &sum)) {
+	while (isc_hashmap_next(sums, &at, &key, &sum)) {
 		size_t kernel = (size_t)(key >> 32);
 		isc_facts_kernel *k = (isc_facts_kernel *)y->kernels.at + kernel;
+		isc_string *chosen = (isc_string *)(void *)((char *)k + into);
 		isc_string where = isc_timeline_text(t, (uint32_t)key);
 
 		/* Of equals the first by name: the same trace gives the same report. */
-		if (sum < best[kernel] || (sum == best[kernel] && strcmp(where.at, k->launched_from.at) > 0))
+		if (sum < best[kernel] || (sum == best[kernel] && strcmp(where.at, chosen->at) > 0))
 			continue;
 		best[kernel] = sum;
-		k->launched_from = where;
+		*chosen = where;
 	}
 	free(best);
 	return true;
@@ -114,7 +116,8 @@ bool isc_tally_finish(isc_timeline *t, isc_tally *y)
 {
 	size_t room = t->devices.count * ISC_GPU_KINDS, n = 0;
 
-	if (!choose_places(t, y))
+	if (!choose(t, y, &y->from_of, offsetof(isc_facts_kernel, launched_from)) ||
+	    !choose(t, y, &y->scope_of, offsetof(isc_facts_kernel, scope)))
 		return false;
 	if (y->kernels.count > 0)
 		qsort(y->kernels.at, y->kernels.count, sizeof(isc_facts_kernel), by_total);
@@ -133,4 +136,5 @@ void isc_tally_fini(isc_tally *y)
 {
 	isc_hashmap_fini(&y->kernel_of);
 	isc_hashmap_fini(&y->from_of);
+	isc_hashmap_fini(&y->scope_of);
 }

@@ -346,6 +346,21 @@ static bool waits_for_the_device(struct walk *w, const isc_host_item *item)
 	       (has(name, "DeviceSynchronize") || has(name, "CtxSynchronize"));
 }
 
+/* The one that its source says, else the innermost that the thread is in.  Steps of a profiler are not the
+ * program's scopes, and each has a name of its own. */
+static uint32_t scope_of(struct walk *w, const isc_host_item *item)
+{
+	if (item->scope != 0)
+		return item->scope;
+	for (size_t i = w->scope_depth; i-- > 0;) {
+		isc_string name = isc_timeline_text(w->t, w->scopes_in[i].name);
+
+		if (name.len < 12 || memcmp(name.at, "ProfilerStep", 12) != 0)
+			return w->scopes_in[i].name;
+	}
+	return 0;
+}
+
 static isc_status add_call(struct walk *w, const isc_host_item *item, isc_error *err)
 {
 	isc_wait_item wait = {.start_ns = item->start_ns,
@@ -367,7 +382,8 @@ static isc_status add_call(struct walk *w, const isc_host_item *item, isc_error 
 					  .domain = item->domain,
 					  .thread = item->thread,
 					  .name = item->name,
-					  .where = where_is(w, item->stack)};
+					  .where = where_is(w, item->stack),
+					  .scope = scope_of(w, item)};
 	if (st == ISC_OK && (wait.call == ISC_CALL_SYNC || wait.call == ISC_CALL_COPY))
 		st = isc_spool_add(w->t->waits, &wait, err);
 	return st;

@@ -210,6 +210,7 @@ static isc_status add_call(isc_timeline *t, const isc_gpu_record *r, isc_error *
 			      .thread = r->thread,
 			      .name = r->name,
 			      .stack = r->stack,
+			      .scope = r->scope,
 			      .kind = ISC_HOST_CALL};
 	isc_status st = check_thread(t, r->thread, err);
 

@@ -180,6 +180,7 @@ typedef struct isc_facts_kernel {
 	uint64_t count;
 	int64_t total_ns, max_ns, min_ns;
 	isc_string launched_from; /* most often; empty: not known */
+	isc_string scope;	  /* that most of its time was asked for in; empty: in none, or not known */
 } isc_facts_kernel;
 
 typedef struct isc_facts_copy {

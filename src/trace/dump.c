@@ -299,7 +299,7 @@ static bool is_memory(unsigned kind)
 
 static bool is_gpu(unsigned kind)
 {
-	return kind >= ISC_KIND_GPU_CALL && kind <= ISC_KIND_GPU_SOURCE;
+	return kind >= ISC_KIND_GPU_CALL && kind <= ISC_KIND_GPU_SCOPE;
 }
 
 static void add_extra(struct dump *d, const isc_event *ev)

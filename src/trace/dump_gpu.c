@@ -100,6 +100,17 @@ static void add_source(struct dump *d, const isc_event *ev)
 		isc_dump_name(d, ev->process, s.detail);
 }
 
+static void add_scope(struct dump *d, const isc_event *ev)
+{
+	isc_gpu_scope s;
+
+	if (!isc_trace_gpu_scope(ev, &s))
+		return;
+	isc_buffer_format(&d->line, " correlation %" PRIu64, s.correlation);
+	if (s.instance != 0)
+		isc_buffer_format(&d->line, " instance %" PRIu64, s.instance);
+}
+
 void isc_dump_gpu(struct dump *d, const isc_event *ev)
 {
 	switch (ev->kind) {
@@ -111,6 +122,9 @@ void isc_dump_gpu(struct dump *d, const isc_event *ev)
 		return;
 	case ISC_KIND_GPU_CLOCK:
 		add_reading(d, ev);
+		return;
+	case ISC_KIND_GPU_SCOPE:
+		add_scope(d, ev);
 		return;
 	default:
 		add_source(d, ev);

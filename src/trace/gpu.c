@@ -30,6 +30,11 @@ bool isc_trace_gpu_source(const isc_event *ev, isc_gpu_source *out)
 	return take(ev, ISC_KIND_GPU_SOURCE, out, sizeof(*out));
 }
 
+bool isc_trace_gpu_scope(const isc_event *ev, isc_gpu_scope *out)
+{
+	return take(ev, ISC_KIND_GPU_SCOPE, out, sizeof(*out));
+}
+
 bool isc_trace_gpu_device(const isc_trace *tr, uint32_t process, uint32_t id, isc_def_gpu *out, isc_frame_text *name)
 {
 	uint32_t len = 0;

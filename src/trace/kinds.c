@@ -40,7 +40,8 @@ const char *isc_kind_name(unsigned kind)
 					    [ISC_KIND_GPU_CALL] = "gpu_call",
 					    [ISC_KIND_GPU_WORK] = "gpu_work",
 					    [ISC_KIND_GPU_CLOCK] = "gpu_clock",
-					    [ISC_KIND_GPU_SOURCE] = "gpu_source"};
+					    [ISC_KIND_GPU_SOURCE] = "gpu_source",
+					    [ISC_KIND_GPU_SCOPE] = "gpu_scope"};
 
 	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : NULL;
 }

@@ -207,6 +207,7 @@ void call_begin(call *c, uint32_t domain, uint32_t number, const char *name, con
 
 uint32_t call_end(call *c, uint32_t result)
 {
+	external_called(c);
 	cupti_call(c->domain, c->number, ISC_CUPTI_EXIT, c, &result);
 	return result;
 }

@@ -7,6 +7,7 @@
  *	runtime_api.c	libcudart.so: cuda...
  *	driver_api.c	libcuda.so.1: cu...
  *	cupti_api.c	libcupti.so: cupti...
+ *	external.c	and of it: external correlation
  *
  * Programs run on it unchanged.  Kernels are not executed: they take time on a
  * device, "..._50us" fifty microseconds.  Copies copy.  Functions have the binary
@@ -105,6 +106,12 @@ void cupti_work(const work *w);
 void cupti_call(uint32_t domain, uint32_t number, uint32_t site, call *c, const uint32_t *result);
 bool cupti_has_clock(void);
 bool cupti_is_on(uint32_t kind);
+bool cupti_fails(const char *name); /* is this function to fail now? */
+void cupti_put(const void *record, size_t bytes);
 void cupti_forget(void); /* what has not been given back: the device is reset */
+
+/* ---- external.c: numbers that threads push, and records of calls ---- */
+
+void external_called(const call *c); /* a call ends */
 
 #endif

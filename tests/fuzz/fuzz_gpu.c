@@ -27,22 +27,25 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const uint32_t sizes[] = {sizeof(isc_gpu_called), sizeof(isc_gpu_work), sizeof(isc_gpu_reading),
-				 sizeof(isc_gpu_source)};
+				 sizeof(isc_gpu_source), sizeof(isc_gpu_scope)};
+#define KINDS (sizeof(sizes) / sizeof(sizes[0]))
 
 /* Times near each other are where clocks are compared; any others must do no harm. */
 static void tame(unsigned what, unsigned byte, uint64_t *words)
 {
-	unsigned n = what == 2 ? 3 : what == 3 ? 0 : 2;
+	unsigned n = what == 2 ? 3 : what >= 3 ? 0 : 2;
 
 	for (unsigned i = 0; i < n && byte % 4 != 0; i++)
 		words[i] = START_NS + words[i] % 1000000;
 	if (what < 2 && byte % 4 != 0)
 		words[2] %= 8; /* correlations that meet */
+	if (what == 4 && byte % 4 != 0)
+		words[0] %= 8;
 }
 
 static void write_one(isc_writer *w, const uint8_t *head, const uint8_t *body, uint64_t *next)
 {
-	unsigned what = head[0] % 4, thread = head[1] % THREADS;
+	unsigned what = head[0] % KINDS, thread = head[1] % THREADS;
 	isc_trace_run run = {.process = 1 + thread % 2, .thread = 1 + thread, .events = 1};
 	isc_record slot[8] = {{.kind = (uint8_t)(ISC_KIND_GPU_CALL + what), .id = 1 + head[1] % 6}};
 	uint64_t words[10];
@@ -100,7 +103,7 @@ static bool write_trace(const uint8_t *data, size_t size, int fd)
 	}
 	introduce(w);
 	for (size_t at = 0; at + 4 <= size && count < RECORDS_MAX; count++) {
-		uint32_t body = sizes[data[at] % 4];
+		uint32_t body = sizes[data[at] % KINDS];
 
 		if (at + 4 + body > size)
 			break;

@@ -4,6 +4,7 @@
  *	t1 3ms gpu_call launch clEnqueue 1ms 1.2ms 7 [holds] [device=0] [tid=9] [error=-5] ["run m.py 1 9" ...]
  *	t2 9ms gpu_work kernel gemm 0 2ms 3ms 7 [time=device] [stream=1] [bytes=64] [pinned]
  *	t2 9ms gpu_clock 0 1ms 501ms 1.01ms		device, host before, device, host after
+ *	t2 1ms gpu_scope decode 7
  *	t2 1ms gpu_source OpenCL dropped [code=3] [count=7] [detail=cuptiSubscribe]
  *
  * Devices are those of OpenCL.  Times count from the start, those of a device from 0 of its clock.
@@ -143,6 +144,15 @@ static inline uint32_t gpu_source(const struct gpu_maker *m, const struct word *
 	return 1 + sizeof(s) / sizeof(*slot);
 }
 
+static inline uint32_t gpu_scope(const struct gpu_maker *m, const struct word *word, isc_record *slot)
+{
+	isc_gpu_scope s = {.correlation = strtoull(word[4].at, NULL, 10)};
+
+	slot->id = m->define(m->self, m->process, ISC_DEF_STRING, word[3].at, word[3].len);
+	memcpy(&slot[1], &s, sizeof(s));
+	return 1 + sizeof(s) / sizeof(*slot);
+}
+
 /* Its slots; 0: something is missing. */
 static inline uint32_t gpu_words(const struct gpu_maker *m, const struct word *word, size_t words, isc_record *slot)
 {
@@ -154,6 +164,8 @@ static inline uint32_t gpu_words(const struct gpu_maker *m, const struct word *w
 		return words >= 9 ? gpu_work(m, word, words, slot) : 0;
 	if (slot->kind == ISC_KIND_GPU_SOURCE)
 		return words >= 5 ? gpu_source(m, word, words, slot) : 0;
+	if (slot->kind == ISC_KIND_GPU_SCOPE)
+		return words >= 5 ? gpu_scope(m, word, slot) : 0;
 	if (words < 7)
 		return 0;
 	r = (isc_gpu_reading){.before = m->start_ns + gpu_time(word[4].at),

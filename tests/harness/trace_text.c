@@ -460,7 +460,7 @@ static isc_status add_thread_line(struct maker *m)
 			return kinds[i].event ? add_event(m, index, ns, kinds[i].event)
 					      : add_switch(m, ns, index, kinds[i].change);
 	}
-	for (int kind = 1; kind <= ISC_KIND_GPU_SOURCE; kind++) {
+	for (int kind = 1; kind <= ISC_KIND_GPU_SCOPE; kind++) {
 		if (isc_kind_name((unsigned)kind) != NULL && is(&m->word[2], isc_kind_name((unsigned)kind)))
 			return add_event(m, index, ns, kind);
 	}

@@ -14,10 +14,15 @@
  *	held	as gpu, but it subscribes to CUPTI itself, in the middle
  *	die	as gpu, and then it ends without an exit
  *	mangled	a kernel of C++
+ *	paged	a kernel of 2 ms, and a copy called asynchronous that waits for it: into memory that can be paged out
+ *	pinned	the same into memory that cannot, and then the host works for 2.5 ms
+ *	storms	two threads that launch as fast as they can
  *	wait	a kernel of 2 ms, waited for, and then 500 us of work on the host
+ *	whole	the same, waiting for the whole device
  *
  * Compiled without NVIDIA's headers; it registers its kernels as nvcc makes programs do.
  */
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,7 +115,15 @@ static void step(const char *scene, int d, int i, int devices)
 		launch(&long_2000us, s);
 		cudaStreamSynchronize(s);
 		spin_us(500);
-	} else if (strcmp(scene, "storm") == 0) {
+	} else if (strcmp(scene, "whole") == 0) {
+		launch(&long_2000us, s);
+		cudaDeviceSynchronize();
+		spin_us(500);
+	} else if (strcmp(scene, "paged") == 0 || strcmp(scene, "pinned") == 0) {
+		launch(&long_2000us, s);
+		cudaMemcpyAsync(strcmp(scene, "paged") == 0 ? on_host[d] : pinned[d], on_device[d], BYTES, TO_HOST, s);
+		spin_us(strcmp(scene, "paged") == 0 ? 500 : 2500);
+	} else if (strcmp(scene, "storm") == 0 || strcmp(scene, "storms") == 0) {
 		for (int k = 0; k < 1000; k++)
 			launch(&tiny_1us, s);
 		cudaStreamSynchronize(s);
@@ -126,6 +139,13 @@ static void step(const char *scene, int d, int i, int devices)
 	}
 }
 
+static void *other(void *steps)
+{
+	for (int i = 0; i < *(int *)steps; i++)
+		step("storm", 0, i, 1);
+	return NULL;
+}
+
 static void own_profiler(void)
 {
 	void *subscriber = NULL;
@@ -139,6 +159,7 @@ int main(int argc, char **argv)
 	const char *scene = argc > 1 ? argv[1] : "gpu";
 	int steps = argc > 2 ? atoi(argv[2]) : 50, devices = 0, now;
 	void **binary = __cudaRegisterFatBinary(NULL);
+	pthread_t thread;
 
 #define KERNEL(name) __cudaRegisterFunction(binary, &name, NULL, #name, -1, NULL, NULL, NULL, NULL, NULL)
 	KERNEL(scale_50us);
@@ -163,12 +184,16 @@ int main(int argc, char **argv)
 		on_host[d] = calloc(1, BYTES);
 		cudaMemset(on_device[d], 1, BYTES);
 	}
+	if (strcmp(scene, "storms") == 0 && pthread_create(&thread, NULL, other, &steps) != 0)
+		return 4;
 	for (int i = 0; i < steps; i++) {
 		if (strcmp(scene, "held") == 0 && i == steps / 2)
 			own_profiler();
 		for (int d = 0; d < devices; d++)
 			step(scene, d, i, devices);
 	}
+	if (strcmp(scene, "storms") == 0)
+		pthread_join(thread, NULL);
 	if (strcmp(scene, "die") == 0) {
 		usleep(600000); /* as long as it may take until what was done is written down */
 		_exit(7);

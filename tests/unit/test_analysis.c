@@ -494,9 +494,25 @@ static void names_of_one_hash_stay_apart(void **state)
 	isc_arena_free(arena);
 }
 
+static void our_own_thread_is_none_of_the_program(void **state)
+{
+	isc_analysis *a = analysis_of(META "p1 pid=100 root traced end=1s status=0 argv serve\n"
+					   "t1 p1 tid=100 main name=main end=1s\n"
+					   "t2 p1 tid=101 name=inferscope end=1s\n"
+					   "t3 p1 tid=102 name=inferscope end=1s\n"
+					   "t2 500ms sample 1 5ms \"wait /w.py 1 2\"\n"
+					   "t3 500ms instant mark\n");
+
+	(void)state;
+	assert_int_equal(a->thread_count, 2);
+	assert_non_null(thread_of(a, 102));
+	isc_analysis_free(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(our_own_thread_is_none_of_the_program),
 		cmocka_unit_test(an_exec_goes_on_with_the_process),
 		cmocka_unit_test(an_exec_goes_on_with_a_process_that_was_told_of_later),
 		cmocka_unit_test(an_exec_of_a_stranger_is_a_process_of_its_own),

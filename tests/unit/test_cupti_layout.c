@@ -135,6 +135,10 @@ static void the_rest_of_the_records(void **state)
 	SAME(isc_cupti_graph, graph, CUpti_ActivityGraphTrace, graphId);
 	SAME(isc_cupti_graph, context, CUpti_ActivityGraphTrace, contextId);
 	SAME(isc_cupti_graph, stream, CUpti_ActivityGraphTrace, streamId);
+	assert_int_equal(sizeof(isc_cupti_external), sizeof(CUpti_ActivityExternalCorrelation));
+	SAME(isc_cupti_external, whose, CUpti_ActivityExternalCorrelation, externalKind);
+	SAME(isc_cupti_external, number, CUpti_ActivityExternalCorrelation, externalId);
+	SAME(isc_cupti_external, correlation, CUpti_ActivityExternalCorrelation, correlationId);
 	SAME(isc_cupti_device, id, CUpti_ActivityDevice4, id);
 	SAME(isc_cupti_device, name, CUpti_ActivityDevice4, name);
 }
@@ -170,6 +174,11 @@ static void numbers(void **state)
 	assert_int_equal(ISC_CUPTI_SYNC, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
 	assert_int_equal(ISC_CUPTI_GRAPH, CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
 	assert_int_equal(ISC_CUPTI_DEVICE, CUPTI_ACTIVITY_KIND_DEVICE);
+	assert_int_equal(ISC_CUPTI_EXTERNAL, CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION);
+	assert_int_equal(ISC_CUPTI_RUNTIME, CUPTI_ACTIVITY_KIND_RUNTIME);
+	assert_int_equal(ISC_CUPTI_DRIVER, CUPTI_ACTIVITY_KIND_DRIVER);
+	assert_int_equal(ISC_CUPTI_EXTERNAL_CUSTOM2, CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2);
+	assert_int_equal(ISC_CUPTI_QUEUE_EMPTY, CUPTI_ERROR_QUEUE_EMPTY);
 	assert_int_equal(ISC_CUPTI_FLUSH_ALL, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 	assert_int_equal(ISC_CUPTI_ATTRIBUTE_ZEROED, CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER);
 	assert_int_equal(ISC_CUPTI_H2D, CUPTI_ACTIVITY_MEMCPY_KIND_HTOD);

@@ -10,6 +10,7 @@
 
 #include "base/buffer.h"
 #include "export/export.h"
+#include "export/gpu_rows.h"
 #include "export/json_text.h"
 #include "trace_text.h"
 
@@ -178,6 +179,44 @@ static void scopes_are_told_once(void **state)
 	free(got);
 }
 
+static void check_row(isc_gpu_rows *rows, uint64_t from, uint64_t to, uint32_t wanted)
+{
+	uint32_t nth = UINT32_MAX;
+	bool fresh;
+
+	assert_int_not_equal(isc_gpu_rows_place(rows, 0, 7, from, to, &nth, &fresh), SIZE_MAX);
+	assert_int_equal(nth, wanted);
+}
+
+/* Told in any order; what only touches is behind the other, or has to begin a row of its own. */
+static void work_that_overlaps_has_rows_of_its_own(void **state)
+{
+	isc_gpu_rows rows = {0};
+	uint32_t nth;
+	bool fresh;
+
+	(void)state;
+	check_row(&rows, 10, 20, 0);
+	check_row(&rows, 20, 30, 0);
+	check_row(&rows, 25, 40, 1);
+	check_row(&rows, 12, 15, 0); /* inside */
+	check_row(&rows, 5, 31, 0);  /* around all of them */
+	check_row(&rows, 3, 5, 1);   /* would end where one begins that was told before */
+	check_row(&rows, 10, 14, 1); /* would end inside one of the first row */
+	check_row(&rows, 38, 50, 0);
+	check_row(&rows, 39, 51, 2);
+	assert_int_equal(rows.count, 3);
+	isc_gpu_rows_place(&rows, 1, 7, 10, 20, &nth, &fresh);
+	assert_true(fresh && nth == 0);
+	isc_gpu_rows_place(&rows, 0, 8, 10, 20, &nth, &fresh);
+	assert_true(fresh && nth == 0);
+	/* Before everything that is remembered: it might cross what is forgotten. */
+	for (uint64_t i = 0; i < 200; i++)
+		check_row(&rows, 100 + 10 * i, 105 + 10 * i, 0);
+	check_row(&rows, 107, 108, 1);
+	isc_gpu_rows_fini(&rows);
+}
+
 /* X3: any name comes out as text that a strict parser takes. */
 static void names_are_escaped(void **state)
 {
@@ -241,6 +280,7 @@ int main(void)
 		cmocka_unit_test(what_never_ended_is_said),
 		cmocka_unit_test(samples_win_over_calls_in_stacks),
 		cmocka_unit_test(scopes_are_told_once),
+		cmocka_unit_test(work_that_overlaps_has_rows_of_its_own),
 		cmocka_unit_test(names_are_escaped),
 		cmocka_unit_test(a_full_disk_is_told),
 		cmocka_unit_test(formats_have_names),

@@ -60,9 +60,8 @@ static void compare(const char *events, const char *ending, const isc_buffer *go
 	free(wanted);
 }
 
-static void one_case(const char *events)
+static isc_analysis *analysis_of(const char *events)
 {
-	isc_buffer out = {0};
 	isc_trace *trace = NULL;
 	isc_analysis *a = NULL;
 	isc_error err = {0};
@@ -73,6 +72,16 @@ static void one_case(const char *events)
 	if (trace_text_open(text, &trace, &err) != ISC_OK || isc_analysis_new(trace, NULL, &a, &err) != ISC_OK)
 		fail_msg("%s: %s", events, err.what);
 	isc_trace_close(trace);
+	free(text);
+	return a;
+}
+
+static void one_case(const char *events)
+{
+	isc_analysis *a = analysis_of(events);
+	isc_buffer out = {0};
+	isc_error err = {0};
+
 	assert_int_equal(isc_report_write(a, ISC_REPORT_MARKDOWN, &out, &err), ISC_OK);
 	compare(events, ".report.md", &out);
 	isc_buffer_clear(&out);
@@ -83,25 +92,15 @@ static void one_case(const char *events)
 	compare(events, ".summary", &out);
 	isc_analysis_free(a);
 	isc_buffer_fini(&out);
-	free(text);
 }
 
 /* Which rule wins in this case; 0-terminated. */
 static void cause_of(const char *events, char *out, size_t room)
 {
-	isc_trace *trace = NULL;
-	isc_analysis *a = NULL;
-	isc_error err = {0};
-	size_t len;
-	char *text = read_all(events, &len);
+	isc_analysis *a = analysis_of(events);
 
-	assert_non_null(text);
-	if (trace_text_open(text, &trace, &err) != ISC_OK || isc_analysis_new(trace, NULL, &a, &err) != ISC_OK)
-		fail_msg("%s: %s", events, err.what);
 	snprintf(out, room, "%s", a->verdict.cause != NULL ? a->verdict.cause : "");
-	isc_trace_close(trace);
 	isc_analysis_free(a);
-	free(text);
 }
 
 static void every_rule_has_a_case_in_which_it_wins(void **state)

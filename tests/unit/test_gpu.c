@@ -33,6 +33,39 @@ static isc_analysis *analysis_read(const char *lines)
 	return analysis_of(text);
 }
 
+/* ---- scopes ---- */
+
+static const isc_facts_kernel *kernel_named(const isc_analysis *a, const char *name)
+{
+	for (size_t i = 0; i < a->timeline->kernel_count; i++)
+		if (string_is(a->timeline->kernels[i].name, name))
+			return &a->timeline->kernels[i];
+	fail_msg("no kernel %s", name);
+	return NULL;
+}
+
+static void what_the_library_says_of_a_scope_counts_before_thread_and_time(void **state)
+{
+	isc_analysis *a = analysis_read("t1 9ms scope_enter thread\n"
+					"t1 12ms gpu_call launch cudaLaunchKernel 10ms 10.1ms 7\n"
+					"t1 14ms gpu_call launch cudaLaunchKernel 13ms 13.1ms 8\n"
+					"t1 16ms scope_exit thread\n"
+					"t1 18ms gpu_call launch cudaLaunchKernel 17ms 17.1ms 9\n"
+					"t2 40ms gpu_work kernel said 0 20ms 21ms 7\n"
+					"t2 40ms gpu_work kernel timed 0 22ms 23ms 8\n"
+					"t2 40ms gpu_work kernel none 0 24ms 25ms 9\n"
+					"t2 40ms gpu_work kernel uncalled 0 26ms 27ms 10\n"
+					"t2 41ms gpu_scope decode 7\n"
+					"t2 41ms gpu_scope prefill 10\n");
+
+	(void)state;
+	assert_true(string_is(kernel_named(a, "said")->scope, "decode"));
+	assert_true(string_is(kernel_named(a, "timed")->scope, "thread"));
+	assert_int_equal(kernel_named(a, "none")->scope.len, 0);
+	assert_true(string_is(kernel_named(a, "uncalled")->scope, "prefill"));
+	isc_analysis_free(a);
+}
+
 /* ---- clocks ---- */
 
 static void times_of_a_device_become_those_of_the_host(void **state)
@@ -377,6 +410,7 @@ static void a_dump_tells_every_field(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_the_library_says_of_a_scope_counts_before_thread_and_time),
 		cmocka_unit_test(times_of_a_device_become_those_of_the_host),
 		cmocka_unit_test(a_clock_that_cannot_be_read_is_bounded_by_calls),
 		cmocka_unit_test(without_any_word_of_the_clock_the_margin_is_assumed),

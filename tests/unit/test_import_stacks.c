@@ -177,25 +177,16 @@ static void speedscope_that_misleads_is_counted(void **state)
 
 static void spans_with_an_id_are_scopes(void **state)
 {
-	const isc_timeline_facts *f = facts_of("[" EVENT("b", 1, 1, 1, "\"cat\":\"scope\",\"name\":\"request\",\"id\":\"a\"") "," EVENT("b", 1, 2, 2, "\"cat\":\"scope\",\"name\":\"request\",\"id\":\"b\"") "," EVENT(
-		"e", 1, 3, 4.5,
-		"\"cat\":\"scope\",\"name\":\"request\",\"id\":\"a\"") "," EVENT("n", 1, 3, 5,
-										 "\"cat\":\"scope\",\"name\":\"mark\","
-										 "\"id\":\"b\"") "," EVENT("e", 1, 1, 9,
-													   "\"cat\":"
-													   "\"scope\","
-													   "\"name\":"
-													   "\"request\""
-													   ",\"id\":"
-													   "\"b\"") "," EVENT("e",
-															      2,
-															      1,
-															      9,
-															      "\"cat\":\"scope\",\"name\":\"request\",\"id\":\"b\"") "," EVENT("b",
-																							       1,
-																							       1,
-																							       1,
-																							       "\"cat\":\"scope\",\"name\":\"open\",\"id\":\"c\"") "]");
+	/* clang-format off */
+	const isc_timeline_facts *f = facts_of("["
+		EVENT("b", 1, 1, 1, "\"cat\":\"scope\",\"name\":\"request\",\"id\":\"a\"") ","
+		EVENT("b", 1, 2, 2, "\"cat\":\"scope\",\"name\":\"request\",\"id\":\"b\"") ","
+		EVENT("e", 1, 3, 4.5, "\"cat\":\"scope\",\"name\":\"request\",\"id\":\"a\"") ","
+		EVENT("n", 1, 3, 5, "\"cat\":\"scope\",\"name\":\"mark\",\"id\":\"b\"") ","
+		EVENT("e", 1, 1, 9, "\"cat\":\"scope\",\"name\":\"request\",\"id\":\"b\"") ","
+		EVENT("e", 2, 1, 9, "\"cat\":\"scope\",\"name\":\"request\",\"id\":\"b\"") ","
+		EVENT("b", 1, 1, 1, "\"cat\":\"scope\",\"name\":\"open\",\"id\":\"c\"") "]");
+	/* clang-format on */
 
 	(void)state;
 	assert_int_equal(f->scope_count, 1);
@@ -207,53 +198,43 @@ static void spans_with_an_id_are_scopes(void **state)
 
 static void arrows_have_two_ends(void **state)
 {
-	facts_of(
-		"[" EVENT("X", 1, 1, 1, "\"name\":\"f\",\"dur\":1") "," EVENT(
-			"f", 1, 2, 3, "\"cat\":\"x\",\"name\":\"n\",\"id\":1,\"bp\":\"e\"") "," /* in no order */
-		EVENT("s", 1, 1, 1, "\"cat\":\"x\",\"name\":\"n\",\"id\":1") "," EVENT("t", 1, 1, 2, "\"cat\":\"x\",\"name\":\"n\",\"id\":1") "," EVENT(
-			"s", 1,
-			1, 1, "\"cat\":\"x\",\"name\":\"n\",\"id\":2") "," EVENT("f", 2, 1, 1,
-										 "\"cat\":\"x\",\"name\":\"n\",\"id\":"
-										 "2") "," EVENT("s", 1, 1, 1,
-												"\"cat\":\"y\","
-												"\"name\":\"n\",\"id\":"
-												"3") "," EVENT("s", 1,
-													       1, 1,
-													       "\"cat\""
-													       ":\"y\","
-													       "\"name"
-													       "\":"
-													       "\"n\"") "]");
+	/* clang-format off */
+	facts_of("["
+		EVENT("X", 1, 1, 1, "\"name\":\"f\",\"dur\":1") ","
+		EVENT("f", 1, 2, 3, "\"cat\":\"x\",\"name\":\"n\",\"id\":1,\"bp\":\"e\"") ","
+		EVENT("s", 1, 1, 1, "\"cat\":\"x\",\"name\":\"n\",\"id\":1") ","
+		EVENT("t", 1, 1, 2, "\"cat\":\"x\",\"name\":\"n\",\"id\":1") ","
+		EVENT("s", 1, 1, 1, "\"cat\":\"x\",\"name\":\"n\",\"id\":2") ","
+		EVENT("f", 2, 1, 1, "\"cat\":\"x\",\"name\":\"n\",\"id\":2") ","
+		EVENT("s", 1, 1, 1, "\"cat\":\"y\",\"name\":\"n\",\"id\":3") ","
+		EVENT("s", 1, 1, 1, "\"cat\":\"y\",\"name\":\"n\"") "]");
+	/* clang-format on */
 	(void)state;
 	assert_int_equal(import.files[0].arrows, 2);
 	assert_int_equal(import.files[0].loose, 1);
 	assert_int_equal(import.files[0].malformed, 1);
 }
 
+/* Ids are names, also those that look like a number with a fraction. */
+static void ids_of_arrows_are_texts(void **state)
+{
+	facts_of("[{\"ph\":\"s\",\"pid\":1,\"tid\":1,\"ts\":1,\"cat\":\"x\",\"name\":\"n\",\"id\":\"1.25\"},"
+		 "{\"ph\":\"f\",\"pid\":1,\"tid\":1,\"ts\":2,\"cat\":\"x\",\"name\":\"n\",\"id\":\"1.26\"}]");
+	(void)state;
+	assert_int_equal(import.files[0].arrows, 0);
+	assert_int_equal(import.files[0].loose, 2);
+}
+
 /* What our own Chrome JSON says of GPUs comes back as it was. */
 static void our_own_gpu_work_is_known(void **state)
 {
-	const isc_timeline_facts *f = facts_of("[" EVENT(
-		"X", 7, 7, 1,
-		"\"cat\":\"gpu_api\",\"name\":\"cuLaunchKernel\",\"dur\":2,"
-		"\"args\":{\"correlation\":5,\"process\":1}") "," EVENT("X", 8, 8, 1,
-									"\"cat\":\"gpu_api\",\"name\":\"other\","
-									"\"dur\":1,\"args\":{\"correlation\":5,"
-									"\"process\":2}") "," EVENT("X", 16777216, 1, 4,
-												    "\"cat\":\"gpu_"
-												    "kernel\",\"name\":"
-												    "\"gemm\",\"dur\":"
-												    "3.25,\"args\":{"
-												    "\"correlation\":5,"
-												    "\"process\":1,"
-												    "\"device\":0,"
-												    "\"stream\":0}") "," EVENT("X",
-															       16777216,
-															       1,
-															       9,
-															       "\"cat\":\"h2d_copy\",\"name\":\"clEnqueueWriteBuffer\",\"dur\":1,\"args\":{"
-															       "\"correlation\":6,\"process\":1,\"device\":0,\"stream\":0,\"bytes\":64,"
-															       "\"pageable\":true}") "]");
+	/* clang-format off */
+	const isc_timeline_facts *f = facts_of("["
+		EVENT("X", 7, 7, 1, "\"cat\":\"gpu_api\",\"name\":\"cuLaunchKernel\",\"dur\":2,\"args\":{\"correlation\":5,\"process\":1}") ","
+		EVENT("X", 8, 8, 1, "\"cat\":\"gpu_api\",\"name\":\"other\",\"dur\":1,\"args\":{\"correlation\":5,\"process\":2}") ","
+		EVENT("X", 16777216, 1, 4, "\"cat\":\"gpu_kernel\",\"name\":\"gemm\",\"dur\":3.25,\"args\":{\"correlation\":5,\"process\":1,\"device\":0,\"stream\":0}") ","
+		EVENT("X", 16777216, 1, 9, "\"cat\":\"h2d_copy\",\"name\":\"clEnqueueWriteBuffer\",\"dur\":1,\"args\":{\"correlation\":6,\"process\":1,\"device\":0,\"stream\":0,\"bytes\":64,\"pageable\":true}") "]");
+	/* clang-format on */
 
 	(void)state;
 	assert_int_equal(f->gpu_count, 1);
@@ -269,31 +250,15 @@ static void our_own_gpu_work_is_known(void **state)
 
 static void functions_keep_their_place(void **state)
 {
-	const isc_timeline_facts *f = facts_of(
-		"[" EVENT("X", 1, 1, 1, "\"cat\":\"python\",\"name\":\"f\",\"dur\":4,\"args\":{\"file\":\"a.py\",\"line\":3}") "," EVENT("X", 1, 1, 6, "\"cat\":\"FEE\",\"name\":\"g (b.py:12)\",\"dur\":3") "," EVENT(
-			"X", 1,
-			1, 10, "\"cat\":\"FEE\",\"name\":\"odd (b.py:x)\",\"dur\":2") "," EVENT("i", 1, 1, 2,
-												"\"cat\":\"sample\","
-												"\"name\":\"f\",\"s\":"
-												"\"t\",\"args\":{\"cpu_"
-												"ns\":5000,\"steps\":2,"
-												"\"stack\":[\"f "
-												"(a.py:3)\",\"native\"]"
-												"}") "," EVENT("C", 1,
-													       1, 2,
-													       "\"name"
-													       "\":"
-													       "\"queue"
-													       "\","
-													       "\"args"
-													       "\":{"
-													       "\"value"
-													       "\":1."
-													       "5}") "," EVENT("C",
-															       1,
-															       1,
-															       2,
-															       "\"name\":\"memory\",\"args\":{\"value\":1,\"free\":2}") "]");
+	/* clang-format off */
+	const isc_timeline_facts *f = facts_of("["
+		EVENT("X", 1, 1, 1, "\"cat\":\"python\",\"name\":\"f\",\"dur\":4,\"args\":{\"file\":\"a.py\",\"line\":3}") ","
+		EVENT("X", 1, 1, 6, "\"cat\":\"FEE\",\"name\":\"g (b.py:12)\",\"dur\":3") ","
+		EVENT("X", 1, 1, 10, "\"cat\":\"FEE\",\"name\":\"odd (b.py:x)\",\"dur\":2") ","
+		EVENT("i", 1, 1, 2, "\"cat\":\"sample\",\"name\":\"f\",\"s\":\"t\",\"args\":{\"cpu_ns\":5000,\"steps\":2,\"stack\":[\"f (a.py:3)\",\"native\"]}") ","
+		EVENT("C", 1, 1, 2, "\"name\":\"queue\",\"args\":{\"value\":1.5}") ","
+		EVENT("C", 1, 1, 2, "\"name\":\"memory\",\"args\":{\"value\":1,\"free\":2}") "]");
+	/* clang-format on */
 
 	(void)state;
 	assert_string_equal(f->functions[0].name.at, "a.py(3): f");
@@ -316,6 +281,7 @@ int main(void)
 		cmocka_unit_test_teardown(speedscope_that_misleads_is_counted, end),
 		cmocka_unit_test_teardown(spans_with_an_id_are_scopes, end),
 		cmocka_unit_test_teardown(arrows_have_two_ends, end),
+		cmocka_unit_test_teardown(ids_of_arrows_are_texts, end),
 		cmocka_unit_test_teardown(our_own_gpu_work_is_known, end),
 		cmocka_unit_test_teardown(functions_keep_their_place, end),
 	};

@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include <link.h>
 #include <unistd.h>
 
+#include "named_function.h"
 #include "base/clock.h"
 #include "session/namer.h"
 #include "symbol/elf.h"
@@ -22,23 +22,6 @@
 #define FIRST 100u
 #define SECOND_NS 1000000000u
 
-static uint64_t bias;
-
-static int find_bias(struct dl_phdr_info *info, size_t size, void *arg)
-{
-	(void)size;
-	(void)arg;
-	bias = info->dlpi_addr;
-	return 1;
-}
-
-int isc_test_named_function(int n);
-
-int __attribute__((noinline)) isc_test_named_function(int n)
-{
-	return n * 5 + 1;
-}
-
 /* This program, as one that is traced tells of it. */
 static void define_self(isc_namer *n)
 {
@@ -48,7 +31,6 @@ static void define_self(isc_namer *n)
 	ssize_t path;
 	isc_elf *e;
 
-	dl_iterate_phdr(find_bias, NULL);
 	assert_int_equal(isc_elf_open("/proc/self/exe", &e, NULL), ISC_OK);
 	head.build_len = (uint32_t)isc_elf_build(e, &build);
 	memcpy(def + sizeof(head), build, head.build_len);
@@ -63,7 +45,7 @@ static void define_self(isc_namer *n)
 
 static void define_place(isc_namer *n, uint32_t id)
 {
-	isc_def_native place = {.module = MODULE, .offset = (uint64_t)(uintptr_t)isc_test_named_function - bias};
+	isc_def_native place = {.module = MODULE, .offset = named_function_offset()};
 
 	isc_namer_define(n, PROCESS, id, ISC_DEF_NATIVE, &place, sizeof(place));
 }

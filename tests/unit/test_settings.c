@@ -288,8 +288,8 @@ static int make_tree(void **state)
 	strcpy(top, "/tmp/inferscope-test-XXXXXX");
 	if (mkdtemp(top) == NULL)
 		return -1;
-	for (const char *const *d = (const char *const[]){"home", "home/.config", "home/.config/inferscope", "home/p",
-							  "home/p/q", NULL};
+	for (const char *const *d =
+		     (const char *const[]){"own", "own/.config", "own/.config/inferscope", "own/p", "own/p/q", NULL};
 	     *d != NULL; d++) {
 		snprintf(path, sizeof(path), "%s/%s", top, *d);
 		if (mkdir(path, 0700) < 0)
@@ -311,7 +311,7 @@ static isc_status load(const char *cwd, char *first, char *second)
 	char path[200], home[200];
 
 	snprintf(path, sizeof(path), "%s/%s", top, cwd);
-	snprintf(home, sizeof(home), "HOME=%s/home", top);
+	snprintf(home, sizeof(home), "HOME=%s/own", top);
 	return isc_settings_load(&s, path, (char *const[]){home, first, second, NULL}, &err);
 }
 
@@ -320,11 +320,11 @@ static void option_beats_variable_beats_project_beats_user_beats_default(void **
 	isc_origin option = {ISC_ORIGIN_OPTION, 0, false};
 
 	(void)state;
-	put("home/.config/inferscope/config.yaml",
+	put("own/.config/inferscope/config.yaml",
 	    "rate: 11\ndelay: 1\nbudget: 1\ntrace_size_mb: 1\nlabels: [u=1, v=1]\n");
-	put("home/p/.inferscope.yaml", "rate: 12\ndelay: 2\nbudget: 2\nlabels: [p=1]\n");
+	put("own/p/.inferscope.yaml", "rate: 12\ndelay: 2\nbudget: 2\nlabels: [p=1]\n");
 	assert_int_equal(isc_settings_set(&s, isc_settings_find("rate"), "14", option, &err), ISC_OK);
-	assert_int_equal(load("home/p/q", "INFERSCOPE_RATE=13", "INFERSCOPE_BUDGET=3"), ISC_OK);
+	assert_int_equal(load("own/p/q", "INFERSCOPE_RATE=13", "INFERSCOPE_BUDGET=3"), ISC_OK);
 	assert_int_equal(s.rate_hz, 14);
 	assert_true(s.budget_pct == 3 && s.delay_s == 2);
 	assert_int_equal(s.trace_size_mb, 1);
@@ -338,8 +338,8 @@ static void the_nearest_file_upward_is_the_projects(void **state)
 {
 	(void)state;
 	put(".inferscope.yaml", "rate: 20\nbudget: 20\n");
-	put("home/p/.inferscope.yaml", "rate: 30\n");
-	assert_int_equal(load("home/p/q", NULL, NULL), ISC_OK);
+	put("own/p/.inferscope.yaml", "rate: 30\n");
+	assert_int_equal(load("own/p/q", NULL, NULL), ISC_OK);
 	assert_int_equal(s.rate_hz, 30);
 	assert_true(s.budget_pct == 5);
 }
@@ -347,16 +347,16 @@ static void the_nearest_file_upward_is_the_projects(void **state)
 static void variables_are_checked_and_misspelt_ones_noted(void **state)
 {
 	(void)state;
-	assert_int_equal(load("home", "INFERSCOPE_RATE=5", NULL), ISC_ERR_INVALID);
+	assert_int_equal(load("own", "INFERSCOPE_RATE=5", NULL), ISC_ERR_INVALID);
 	assert_string_equal(err.what, "INFERSCOPE_RATE: 5 is not between 10 and 10000");
-	assert_int_equal(load("home", "INFERSCOPE_RATES=50", "INFERSCOPE_SESSION=/x"), ISC_OK);
+	assert_int_equal(load("own", "INFERSCOPE_RATES=50", "INFERSCOPE_SESSION=/x"), ISC_OK);
 	assert_int_equal(s.notes.count, 1);
 	assert_non_null(strstr(s.notes.item[0], "did you mean INFERSCOPE_RATE?"));
-	assert_int_equal(load("home", "INFERSCOPE_RATE=", "INFERSCOPE_LABELS=a=1,b=2,,a=3"), ISC_OK);
+	assert_int_equal(load("own", "INFERSCOPE_RATE=", "INFERSCOPE_LABELS=a=1,b=2,,a=3"), ISC_OK);
 	assert_int_equal(s.rate_hz, 200);
 	assert_int_equal(s.labels.count, 2);
 	assert_string_equal(s.labels.item[0], "a=3");
-	assert_int_equal(load("home", "INFERSCOPE_REPORT=x.md:y.json", "INFERSCOPE_ENABLED=1"), ISC_OK);
+	assert_int_equal(load("own", "INFERSCOPE_REPORT=x.md:y.json", "INFERSCOPE_ENABLED=1"), ISC_OK);
 	assert_int_equal(s.reports.count, 2);
 	assert_true(s.enabled);
 }
@@ -364,10 +364,10 @@ static void variables_are_checked_and_misspelt_ones_noted(void **state)
 static void a_report_asked_for_is_written_whatever_a_file_says(void **state)
 {
 	(void)state;
-	put("home/p/.inferscope.yaml", "write_report: false\n");
-	assert_int_equal(load("home/p", NULL, NULL), ISC_OK);
+	put("own/p/.inferscope.yaml", "write_report: false\n");
+	assert_int_equal(load("own/p", NULL, NULL), ISC_OK);
 	assert_false(s.report);
-	assert_int_equal(load("home/p", "INFERSCOPE_REPORT=x.md", NULL), ISC_OK);
+	assert_int_equal(load("own/p", "INFERSCOPE_REPORT=x.md", NULL), ISC_OK);
 	assert_true(s.report);
 }
 
@@ -376,18 +376,18 @@ static void odd_files_are_refused_and_not_waited_for(void **state)
 	char path[200];
 
 	(void)state;
-	snprintf(path, sizeof(path), "%s/home/p/.inferscope.yaml", top);
+	snprintf(path, sizeof(path), "%s/own/p/.inferscope.yaml", top);
 	alarm(10);
 	assert_int_equal(mkfifo(path, 0600), 0);
-	assert_int_not_equal(load("home/p", NULL, NULL), ISC_OK);
+	assert_int_not_equal(load("own/p", NULL, NULL), ISC_OK);
 	assert_non_null(strstr(err.what, "it is not a file"));
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(mkdir(path, 0700), 0);
-	assert_int_not_equal(load("home/p", NULL, NULL), ISC_OK);
+	assert_int_not_equal(load("own/p", NULL, NULL), ISC_OK);
 	assert_int_equal(rmdir(path), 0);
-	put("home/p/.inferscope.yaml", "");
+	put("own/p/.inferscope.yaml", "");
 	assert_int_equal(truncate(path, 100 << 20), 0);
-	assert_int_equal(load("home/p", NULL, NULL), ISC_ERR_LIMIT);
+	assert_int_equal(load("own/p", NULL, NULL), ISC_ERR_LIMIT);
 	assert_non_null(strstr(err.what, "at most 64 KiB"));
 	alarm(0);
 }
@@ -400,16 +400,16 @@ static void a_file_planted_by_another_user_in_an_open_folder_is_ignored(void **s
 	(void)state;
 	if (geteuid() != 0)
 		skip();
-	put("home/p/.inferscope.yaml", "rate: 30\n");
-	snprintf(path, sizeof(path), "%s/home/p/.inferscope.yaml", top);
-	snprintf(folder, sizeof(folder), "%s/home/p", top);
+	put("own/p/.inferscope.yaml", "rate: 30\n");
+	snprintf(path, sizeof(path), "%s/own/p/.inferscope.yaml", top);
+	snprintf(folder, sizeof(folder), "%s/own/p", top);
 	assert_int_equal(chown(path, 65534, 65534), 0);
-	assert_int_equal(load("home/p", NULL, NULL), ISC_OK);
+	assert_int_equal(load("own/p", NULL, NULL), ISC_OK);
 	assert_int_equal(s.rate_hz, 30);
 	drop(state);
 	fresh(state);
 	assert_int_equal(chmod(folder, 01777), 0);
-	assert_int_equal(load("home/p", NULL, NULL), ISC_OK);
+	assert_int_equal(load("own/p", NULL, NULL), ISC_OK);
 	assert_int_equal(s.rate_hz, 200);
 	assert_int_equal(s.notes.count, 1);
 }
@@ -419,15 +419,15 @@ static void show_has_every_setting_with_value_and_origin(void **state)
 	isc_buffer b = {0};
 
 	(void)state;
-	put("home/p/.inferscope.yaml", "\nlabels: {evil: \"a\\e[2J\\nb\"}\n");
-	assert_int_equal(load("home/p", "INFERSCOPE_TRACE=t.isc", NULL), ISC_OK);
+	put("own/p/.inferscope.yaml", "\nlabels: {evil: \"a\\e[2J\\nb\"}\n");
+	assert_int_equal(load("own/p", "INFERSCOPE_TRACE=t.isc", NULL), ISC_OK);
 	isc_settings_set(&s, isc_settings_find("gpu"), "false", (isc_origin){ISC_ORIGIN_OPTION, 0, true}, &err);
 	assert_int_equal(isc_settings_show(&s, &b, &err), ISC_OK);
 	for (int i = 0; i < ISC_SETTINGS_COUNT; i++)
 		assert_non_null(strstr(b.data, isc_settings_table[i].key));
 	assert_non_null(strstr(b.data, "  --no-gpu\n"));
 	assert_non_null(strstr(b.data, "  INFERSCOPE_TRACE\n"));
-	assert_non_null(strstr(b.data, "home/p/.inferscope.yaml:2\n"));
+	assert_non_null(strstr(b.data, "own/p/.inferscope.yaml:2\n"));
 	assert_non_null(strstr(b.data, "evil=a\\x1b[2J\\nb"));
 	assert_null(strchr(b.data, '\033'));
 	isc_buffer_fini(&b);

@@ -333,6 +333,51 @@ static void classes_come_from_names(void **state)
 	}
 }
 
+static void calls_of_hip_are_what_those_of_cuda_are(void **state)
+{
+	static const struct {
+		const char *name;
+		enum isc_gpu_call call;
+	} names[] = {
+		{"hipLaunchKernel", ISC_CALL_LAUNCH},	    {"hipExtModuleLaunchKernel", ISC_CALL_LAUNCH},
+		{"hipModuleLaunchKernel", ISC_CALL_LAUNCH}, {"hipGraphLaunch", ISC_CALL_LAUNCH},
+		{"hipMemcpyWithStream", ISC_CALL_COPY},	    {"hipMemcpyAsync", ISC_CALL_COPY},
+		{"hipDeviceSynchronize", ISC_CALL_SYNC},    {"hipStreamSynchronize", ISC_CALL_SYNC},
+		{"hipEventSynchronize", ISC_CALL_SYNC},	    {"hipStreamWaitEvent", ISC_CALL_OTHER},
+		{"hipPointerGetAttribute", ISC_CALL_OTHER}, {"hipGetDevice", ISC_CALL_OTHER},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		enum isc_gpu_call call = isc_gpu_call_of(names[i].name, strlen(names[i].name));
+
+		if (call != names[i].call)
+			fail_msg("%s is %d", names[i].name, (int)call);
+	}
+}
+
+static void a_kernel_is_of_the_scope_that_it_was_asked_for_in(void **state)
+{
+	const isc_timeline_facts *f = facts_of("scope t1 0..1000 ProfilerStep#3\n"
+					       "scope t1 100..300 decode\n"
+					       "call t1 110..120 cudaLaunchKernel c1\n"
+					       "call t1 400..410 cudaLaunchKernel c2\n"
+					       "gpu 0 s1 500..600 kernel inside c1\n"
+					       "gpu 0 s1 600..700 kernel outside c2\n",
+					       NULL);
+
+	(void)state;
+	for (size_t i = 0; i < f->kernel_count; i++) {
+		const isc_facts_kernel *k = &f->kernels[i];
+
+		if (k->name.len == 6)
+			assert_string_equal(k->scope.at, "decode");
+		else
+			assert_int_equal(k->scope.len, 0);
+	}
+	assert_int_equal(f->kernel_count, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -350,6 +395,8 @@ int main(void)
 		cmocka_unit_test_teardown(devices_of_sources_stay_apart, end),
 		cmocka_unit_test_teardown(a_large_timeline_takes_little_memory, end),
 		cmocka_unit_test(classes_come_from_names),
+		cmocka_unit_test(calls_of_hip_are_what_those_of_cuda_are),
+		cmocka_unit_test_teardown(a_kernel_is_of_the_scope_that_it_was_asked_for_in, end),
 	};
 
 	return cmocka_run_group_tests_name("timeline", tests, NULL, NULL);

@@ -11,53 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "kernel_folder.h"
 #include "session/numa.h"
 #include "session/usage.h"
 
 #define S 1000000000ull
-
-static char folder[48];
-
-static int make_folder(void **state)
-{
-	(void)state;
-	snprintf(folder, sizeof(folder), "/tmp/isc-usage-XXXXXX");
-	return mkdtemp(folder) == NULL;
-}
-
-static int remove_folder(void **state)
-{
-	char command[128];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
-	return system(command) != 0;
-}
-
-static void put(const char *name, const char *text)
-{
-	char path[256];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-		*slash = 0;
-		mkdir(path, 0700);
-		*slash = '/';
-	}
-	file = fopen(path, "w");
-	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0);
-	assert_int_equal(fclose(file), 0);
-}
-
-static void put_mount(const char *format)
-{
-	char text[512];
-
-	snprintf(text, sizeof(text), format, folder);
-	put("mountinfo", text);
-}
 
 static void put_process(unsigned rss_kb, unsigned minor, unsigned major, unsigned swap_kb)
 {

@@ -91,8 +91,14 @@ def program(libraries: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("program") / "cuda_steps"
     source = ROOT / "tests" / "targets" / "cuda_steps.c"
     flags = ["-O1", "-g", "-Wall", "-Wextra", "-D_GNU_SOURCE", f"-L{libraries}"]
-    subprocess.run(["cc", *flags, str(source), "-o", str(out), "-l:libcudart.so"], check=True)
+    subprocess.run(["cc", *flags, str(source), "-o", str(out), "-l:libcudart.so", "-lpthread"], check=True)
     return out
+
+
+@pytest.fixture
+def site(stage: Path) -> str:
+    """Where the package lies."""
+    return str(next(stage.glob("lib/python*/site-packages")))
 
 
 @pytest.fixture

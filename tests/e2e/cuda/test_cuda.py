@@ -229,6 +229,7 @@ CLOCKS: list[dict[str, Any]] = [
     {"step_us": 200000, "step_at_ms": 60},
     {"step_us": -200000, "step_at_ms": 60, "drift_ppm": -300},
     {"offset_us": -1000, "generation": 11, "fail": "cuptiActivityRegisterTimestampCallback"},
+    {"step_us": -200000, "step_at_ms": 60, "fail": "cuptiActivityRegisterTimestampCallback"},
 ]
 
 
@@ -255,6 +256,20 @@ def test_times_are_off_by_no_more_than_is_said(cuda: Cuda, clock: dict[str, Any]
     if "step_us" not in clock:
         assert run.report.clock.error_bound_us < 1000
         assert {g.kernel_count for g in run.report.gpus} == {120}
+
+
+def test_several_processes_on_the_same_devices(cuda: Cuda) -> None:
+    """Each counts its correlations and contexts from the beginning; together they are what the devices did."""
+    line = f"{cuda.program} gpu 24 & {cuda.program} copy 12; wait"
+    run = cuda.command(
+        "run", "--follow", "all", "--", "/bin/sh", "-c", line, env=cuda.environment(devices=2), timeout=120
+    )
+    assert run.returncode == 0
+    truth = cuda.truth()
+    assert {w.kind for w in truth if w.device == 1} == {"kernel", "h2d", "d2h", "memset", "sync"}
+    assert reported(run) == counted(truth)
+    assert len(run.report.gpus) == 2
+    assert warned(run) == []
 
 
 def test_delay_and_duration(cuda: Cuda) -> None:

@@ -75,11 +75,6 @@ def is_written(trace: Path) -> bool:
 
 
 @pytest.fixture
-def site(stage: Path) -> str:
-    return str(next(stage.glob("lib/python*/site-packages")))
-
-
-@pytest.fixture
 def alone(cuda: Cuda, python: str, site: str, tmp_path: Path) -> Callable[..., Any]:
     """Runs Python on the double with the package, and without the command."""
 

@@ -24,7 +24,7 @@ def main() -> None:
     slices: list[Any] = []
     values: list[Any] = []
     marks: list[Any] = []
-    flows: dict[str, list[int]] = {"out": [], "in": []}
+    flows: list[int] = []
     samples = unknown = 0
     stacks: dict[int, int] = {}
     for packet in trace.packet:
@@ -47,8 +47,7 @@ def main() -> None:
         if not packet.HasField("track_event"):
             continue
         event = packet.track_event
-        flows["out"] += event.flow_ids
-        flows["in"] += event.terminating_flow_ids
+        flows += [*event.flow_ids, *event.terminating_flow_ids]
         if event.type == TrackEvent.TYPE_SLICE_BEGIN:
             row = [names[event.name_iid], threads.get(event.track_uuid, (0, 0))[1], packet.timestamp, None]
             open_slices.setdefault(event.track_uuid, []).append(row)

@@ -1,4 +1,4 @@
-"""Other people's tools read what we write: Perfetto's own classes and page, VizTracer, go's pprof, flamegraph.pl."""
+"""Other people's tools read what we write: Perfetto, chrome://tracing, VizTracer, go's pprof, flamegraph.pl."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 HERE = Path(__file__).resolve().parent
+ELEMENTS = Path("/usr/lib/javascript/webcomponentsjs-custom-element-v0/CustomElements.js")
 FLAMEGRAPH = Path("/usr/share/perl5/Devel/NYTProf/flamegraph.pl")
 
 
@@ -127,3 +128,74 @@ def test_perfettos_page_opens_ours_without_an_import_error(sample: Any, viewers:
     assert int(found["counts"][0]) == slices + instants
     assert int(found["counts"][1]) >= len([e for e in events if e["ph"] == "C"])
     assert picture.stat().st_size > 20_000
+
+
+@pytest.mark.long
+def test_chromes_own_importer_reads_ours_without_a_warning(sample: Any, viewers: str, tmp_path: Path) -> None:
+    if not shutil.which("chromium"):
+        pytest.skip("chromium is not here: tools/setup test installs it")
+    if not ELEMENTS.exists():
+        pytest.skip("custom elements are not here: apt-get install libjs-webcomponentsjs-custom-element-v0")
+    whole = shutil.copy(sample.export("chrome"), tmp_path / "whole")
+    piece = shutil.copy(sample.export("chrome", "--scope", "request"), tmp_path / "piece")
+    done = subprocess.run(
+        [viewers, str(HERE / "chrome_page.py"), whole, piece], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = json.loads(done.stdout)
+    assert found["page_errors"] == []
+    for trace, model in zip((whole, piece), found["traces"]):
+        events = json.loads(Path(trace).read_text())["traceEvents"]
+        phases = Counter(e["ph"] for e in events)
+        assert model["warnings"] == []
+        assert model["slices"] == phases["X"] + phases["i"]
+        assert (model["asyncs"], model["counters"]) == (phases["b"], phases["C"])
+        named = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name"}
+        assert {(pid, tid): name for pid, tid, name in model["threads"] if name} == named
+
+
+@pytest.mark.long
+def test_a_piece_opens_in_every_tool(sample: Any, viewers: str) -> None:
+    """What --scope cuts out, read by whoever reads the whole: fewer slices, and all of them inside."""
+    piece = ("--scope", "request")
+    events = json.loads(sample.export("chrome", *piece).read_text())["traceEvents"]
+    line = [viewers, str(HERE / "decode_perfetto.py"), str(sample.export("perfetto", *piece))]
+    found = json.loads(subprocess.run(line, capture_output=True, text=True, check=True, timeout=120).stdout)
+    assert (found["open"], found["unknown"]) == (0, 0)
+    cut = Counter((e["name"], round(e["ts"] * 1000)) for e in events if e["ph"] == "X")
+    assert Counter((name, start) for name, tid, start, _ in found["slices"] if tid) == cut
+    if go := shutil.which("go"):
+        home = {"HOME": str(sample.folder), "PATH": os.environ["PATH"]}
+        top = [go, "tool", "pprof", "-top", str(sample.export("pprof", *piece))]
+        said = subprocess.run(top, capture_output=True, text=True, check=True, timeout=60, env=home).stdout
+        assert "spin" in said
+    if FLAMEGRAPH.exists() and shutil.which("perl"):
+        draw = ["perl", str(FLAMEGRAPH), str(sample.export("collapsed", *piece))]
+        assert (
+            "spin (program.py:" in subprocess.run(draw, capture_output=True, text=True, check=True, timeout=60).stdout
+        )
+
+
+@pytest.mark.long
+def test_go_tool_pprof_knows_modules_labels_and_values(sample: Any) -> None:
+    go = shutil.which("go")
+    if not go:
+        pytest.skip("go is not here: apt-get install golang-go")
+    home = {"HOME": str(sample.folder), "PATH": os.environ["PATH"]}
+    file = str(sample.export("pprof"))
+
+    def said(*options: str) -> str:
+        line = [go, "tool", "pprof", *options, file]
+        return subprocess.run(line, capture_output=True, text=True, check=True, timeout=60, env=home).stdout
+
+    raw = said("-raw")
+    types = raw.split("Samples:\n")[1].splitlines()[0].split()
+    assert types[:3] == ["samples/count", "cpu/nanoseconds", "wall/nanoseconds[dflt]"]
+    assert types[3:] == ["alloc_objects/count", "alloc_space/bytes"]
+    mappings = raw.split("Mappings\n")[1].splitlines()
+    libc = [row.split() for row in mappings if "libc.so.6" in row]
+    built = subprocess.run(["readelf", "-n", libc[0][2]], capture_output=True, text=True, check=True).stdout
+    assert libc[0][3] == re.findall(r"Build ID: ([0-9a-f]+)", built)[0]
+    tags = said("-tags")
+    assert {"process_id", "state", "thread", "thread_id"} <= set(re.findall(r"^\s*(\w+): Total", tags, re.MULTILINE))
+    assert re.search(r"\): running$", tags, re.MULTILINE)

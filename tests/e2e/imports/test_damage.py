@@ -7,6 +7,7 @@ import json
 import os
 import sqlite3
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,9 @@ import pytest
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import Command, Run
+    from tests.e2e.imports.traces import names
+else:
+    from traces import names
 
 
 def kernel(number: int) -> dict[str, Any]:
@@ -168,13 +172,32 @@ def test_the_margin_is_the_bound_when_nothing_tells(inferscope: Command) -> None
     assert "clock_assumed" in {warning.id for warning in run.report.warnings}
 
 
-def test_every_cut_of_real_traces_is_survived(inferscope: Command, real: Path) -> None:
-    for name in ("h100-bert-small", "mi300-vllm-decode-graph"):
-        text = gzip.decompress((real / f"{name}.json.gz").read_bytes())
-        before = 0
-        for cut in range(1 << 16, len(text), 1 << 17):
-            run = analyse(inferscope, write(inferscope, "cut.json", text[:cut]))
-            assert run.returncode == 3, run.stderr
-            events = run.report.overhead.events
-            assert events >= before
-            before = events
+def cuts(size: int, count: int) -> list[int]:
+    """The last first; count of them, or every 4 KiB."""
+    every = list(range(4096, size, 4096))
+    step = max(1, len(every) // count) if count else 1
+    return every[::-1][::step]
+
+
+@pytest.mark.parametrize("name", [*names(), *names(".sqlite.gz")])
+def test_every_cut_of_real_traces_is_survived(
+    inferscope: Command, real: Path, count: Callable[[int, int], int], name: str
+) -> None:
+    """A report each time, that says so, and never of more events than there were; `make full` cuts at every 4 KiB."""
+    (packed,) = real.glob(f"{name}.*.gz")
+    path = write(inferscope, "cut", gzip.decompress(packed.read_bytes()))
+    before, reports = 1 << 62, 0
+    for cut in cuts(path.stat().st_size, count(4, 0)):
+        os.truncate(path, cut)
+        (inferscope.folder / "report.json").unlink(missing_ok=True)
+        run = analyse(inferscope, path)
+        assert run.returncode == 3, (cut, run.stderr)
+        if not (inferscope.folder / "report.json").exists():
+            continue  # there was nothing in it yet
+        reports += 1
+        assert damage(run), cut
+        # A database is cut through its tables, one after the other.
+        events = run.report.overhead.events
+        assert events <= before or packed.name.endswith(".sqlite.gz")
+        before = events
+    assert reports > 0 or path.stat().st_size < 8192

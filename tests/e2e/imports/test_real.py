@@ -224,6 +224,17 @@ def test_ranks_stand_beside_each_other(inferscope: Command, real: Path, oracle: 
     assert "skipped_files" in {warning.id for warning in report.warnings}
 
 
+def test_work_of_hip_is_linked_to_its_calls(inferscope: Command, real: Path) -> None:
+    """Launches, copies and waits of HIP stand under the names that Kineto has for CUDA."""
+    for name in ("mi300-qwen1.5-0.5b", "mi250-minitoy"):
+        report = analyse(inferscope, real / f"{name}.json.gz")
+        (gpu,) = report.gpus
+        assert "unlinked_work" not in {warning.id for warning in report.warnings}
+        assert gpu.queue_delay.count >= gpu.kernel_count
+        called = {function.name: function.calls for function in report.functions}
+        assert called["hipLaunchKernel"] > 0 and called["hipDeviceSynchronize"] > 0
+
+
 def test_kernels_know_the_python_line_that_launched_them(inferscope: Command, real: Path) -> None:
     report = analyse(inferscope, real / "h100-bert-small.json.gz")
     (attention,) = [k for k in report.kernels if k["class"] == "attention"]

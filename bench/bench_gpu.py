@@ -1,0 +1,42 @@
+"""What a record of a GPU takes of the program's CPU time, on the double of tests/double."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kit import Failed, Kit
+from sample import Interval, added, in_turn
+from table import Row
+
+NAMES = ("libcudart.so", "libcuda.so.1", "libcupti.so.13")
+KERNELS = 40_000
+RECORDS = 2  # of a kernel: the call that launched it, and its work
+
+
+def rows(kit: Kit) -> Iterator[Row]:
+    double = kit.build / "tests" / "double" / "libcuda_double.so"
+    if not double.exists():
+        return
+    folder = kit.scratch / "cuda"
+    folder.mkdir()
+    for name in NAMES:
+        (folder / name).symlink_to(double)
+    env = {"LD_LIBRARY_PATH": str(folder), "CUDA_DOUBLE": "launch_us=0"}
+    for scoped, what in ((0, "a record of a GPU, host time all in"), (1, "the same, in scopes that CUPTI names")):
+        argv = [kit.program("gpu_launch"), str(KERNELS), str(scoped)]
+        files = ["--trace", str(kit.trace), "--report", str(kit.scratch / "report.json"), "--force"]
+        line = [str(kit.command), "run", "--quiet", *files, "--", *argv]
+
+        def alone(argv: list[str] = argv) -> tuple[float]:
+            return (kit.run(argv, env).said["ns"],)
+
+        def with_us(line: list[str] = line) -> tuple[float]:
+            return (kit.run(line, env).said["ns"],)
+
+        (ns,) = in_turn(alone, with_us, added, tight=50, seconds=kit.seconds)
+        found = sum(k["count"] for k in kit.report["kernels"])
+        if found != 3 * KERNELS:
+            raise Failed(f"{found} kernels of {3 * KERNELS} are in the report")
+        each = Interval(ns.value / RECORDS, ns.low / RECORDS, ns.high / RECORDS, ns.n)
+        limit = 1000 if not scoped else None
+        yield Row(what, each, "ns of CPU", limit=limit, digits=0, note="the double's own work for its records included")
