@@ -33,7 +33,7 @@ class ReportGenerator:
 
     >>> from inferscope import ReportGenerator
     >>> analysis = {"schema": "inferscope-report-1", "verdict": {"withheld": "too little was seen"}}
-    >>> "No verdict is given" in ReportGenerator(analysis, []).to_markdown()
+    >>> "No verdict: too little was seen." in ReportGenerator(analysis, []).to_markdown()
     True
     """
 
@@ -53,7 +53,7 @@ class ReportGenerator:
         return json.dumps(self._analysis, allow_nan=False)
 
     def to_markdown(self) -> str:
-        """For people and pull requests.
+        """For people and pull requests: what ``inferscope analyze`` writes as Markdown, of the same trace.
 
         >>> from inferscope import ReportGenerator
         >>> ReportGenerator({"schema": "inferscope-report-1"}).to_markdown().startswith("<!-- inferscope-report-1 -->")

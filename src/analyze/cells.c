@@ -3,59 +3,92 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CAPACITY_MIN 16u
+#define ROOM_MIN 8u /* few enough to look through, two lines of a cache: most scopes have no more */
 
 void isc_cells_fini(isc_cells *c)
 {
-	free(c->slot);
+	free(c->cell);
+	free(c->index);
 	*c = (isc_cells){0};
 }
 
 void isc_cells_clear(isc_cells *c)
 {
-	if (c->used > 0)
-		memset(c->slot, 0, c->capacity * sizeof(*c->slot));
+	if (c->used > ROOM_MIN)
+		memset(c->index, 0, c->room * 2 * sizeof(*c->index));
 	c->used = 0;
 }
 
-static isc_cell *slot_of(const isc_cells *c, uint32_t key)
+/* The place in the index of a key, or where it would be: there are twice as many places as cells. */
+static uint32_t *place_of(const isc_cells *c, uint32_t key)
 {
-	size_t at = (size_t)((key * 0x9e3779b1u) >> 8) & (c->capacity - 1);
+	size_t mask = c->room * 2 - 1, at = (size_t)((key * 0x9e3779b1u) >> 8) & mask;
 
-	while (c->slot[at].key != 0 && c->slot[at].key != key)
-		at = (at + 1) & (c->capacity - 1);
-	return &c->slot[at];
+	while (c->index[at] != 0 && c->cell[c->index[at] - 1].key != key)
+		at = (at + 1) & mask;
+	return &c->index[at];
+}
+
+static isc_cell *find(const isc_cells *c, uint32_t key)
+{
+	uint32_t at;
+
+	if (c->used > ROOM_MIN) {
+		at = *place_of(c, key);
+		return at != 0 ? &c->cell[at - 1] : NULL;
+	}
+	for (size_t i = 0; i < c->used; i++) {
+		if (c->cell[i].key == key)
+			return &c->cell[i];
+	}
+	return NULL;
 }
 
 static bool grow(isc_cells *c)
 {
-	isc_cells larger = {.capacity = c->capacity > 0 ? c->capacity * 2 : CAPACITY_MIN, .used = c->used};
+	size_t room = c->room > 0 ? c->room * 2 : ROOM_MIN;
+	isc_cell *cell = realloc(c->cell, room * sizeof(*cell));
+	uint32_t *index;
 
-	larger.slot = calloc(larger.capacity, sizeof(*larger.slot));
-	if (larger.slot == NULL)
+	if (cell == NULL)
 		return false;
-	for (size_t i = 0; i < c->capacity; i++) {
-		if (c->slot[i].key != 0)
-			*slot_of(&larger, c->slot[i].key) = c->slot[i];
+	c->cell = cell;
+	if (room > ROOM_MIN) {
+		index = calloc(room * 2, sizeof(*index));
+		if (index == NULL)
+			return false;
+		free(c->index);
+		c->index = index;
 	}
-	free(c->slot);
-	*c = larger;
+	c->room = room;
+	/* Those that there are have their places anew. */
+	for (size_t i = 0; c->used > ROOM_MIN && i < c->used; i++)
+		*place_of(c, c->cell[i].key) = (uint32_t)(i + 1);
 	return true;
+}
+
+static isc_cell *append(isc_cells *c, uint32_t key)
+{
+	if (c->used == c->room && !grow(c))
+		return NULL;
+	c->cell[c->used] = (isc_cell){.key = key};
+	c->used++;
+	/* From here on the index tells where they are. */
+	for (size_t i = 0; c->used == ROOM_MIN + 1 && i < ROOM_MIN; i++)
+		*place_of(c, c->cell[i].key) = (uint32_t)(i + 1);
+	if (c->used > ROOM_MIN)
+		*place_of(c, key) = (uint32_t)c->used;
+	return &c->cell[c->used - 1];
 }
 
 bool isc_cells_add(isc_cells *c, uint32_t key, uint32_t count, double us)
 {
-	isc_cell *cell = c->capacity > 0 ? slot_of(c, key) : NULL;
+	isc_cell *cell = find(c, key);
 
-	if (cell == NULL || cell->key == 0) {
-		if (c->used * 4 >= c->capacity * 3) {
-			if (!grow(c))
-				return false;
-			cell = slot_of(c, key);
-		}
-		c->used++;
-		cell->key = key;
-	}
+	if (cell == NULL)
+		cell = append(c, key);
+	if (cell == NULL)
+		return false;
 	cell->count += count;
 	cell->us += us;
 	return true;
@@ -63,11 +96,10 @@ bool isc_cells_add(isc_cells *c, uint32_t key, uint32_t count, double us)
 
 bool isc_cells_merge(isc_cells *into, const isc_cells *from, double factor)
 {
-	for (size_t i = 0, left = from->used; left > 0 && i < from->capacity; i++) {
-		const isc_cell *cell = &from->slot[i];
+	for (size_t i = 0; i < from->used; i++) {
+		const isc_cell *cell = &from->cell[i];
 
-		left -= cell->key != 0;
-		if (cell->key != 0 && !isc_cells_add(into, cell->key, cell->count, cell->us * factor))
+		if (!isc_cells_add(into, cell->key, cell->count, cell->us * factor))
 			return false;
 	}
 	return true;
@@ -75,18 +107,10 @@ bool isc_cells_merge(isc_cells *into, const isc_cells *from, double factor)
 
 const isc_cell *isc_cells_find(const isc_cells *c, uint32_t key)
 {
-	const isc_cell *cell = c->capacity > 0 ? slot_of(c, key) : NULL;
-
-	return cell != NULL && cell->key != 0 ? cell : NULL;
+	return find(c, key);
 }
 
 const isc_cell *isc_cells_next(const isc_cells *c, size_t *at)
 {
-	while (*at < c->capacity) {
-		const isc_cell *cell = &c->slot[(*at)++];
-
-		if (cell->key != 0)
-			return cell;
-	}
-	return NULL;
+	return *at < c->used ? &c->cell[(*at)++] : NULL;
 }

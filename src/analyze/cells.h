@@ -10,29 +10,29 @@
 #include <stdint.h>
 
 typedef struct isc_cell {
-	uint32_t key; /* 0: an empty slot */
+	uint32_t key;
 	uint32_t count;
 	double us;
 } isc_cell;
 
 typedef struct isc_cells {
-	isc_cell *slot;
-	size_t capacity; /* a power of two, or 0 */
-	size_t used;
+	isc_cell *cell;
+	size_t used, room; /* room: a power of two, or 0 */
+	uint32_t *index;   /* of more than a few: where a key is, + 1, by its hash */
 } isc_cells;
 
 /* A zeroed struct is empty. */
 void isc_cells_fini(isc_cells *c);
 void isc_cells_clear(isc_cells *c); /* keeps the room */
 
-/* key is not 0; one that is there stays where it is.  False: no memory. */
+/* A key that is there stays where it is.  False: no memory. */
 bool isc_cells_add(isc_cells *c, uint32_t key, uint32_t count, double us);
 bool isc_cells_merge(isc_cells *into, const isc_cells *from, double factor);
 
 /* NULL: no such key. */
 const isc_cell *isc_cells_find(const isc_cells *c, uint32_t key);
 
-/* Walks them in no order that means anything: start with *at = 0; NULL at the end. */
+/* Walks them in the order in which they came: start with *at = 0; NULL at the end. */
 const isc_cell *isc_cells_next(const isc_cells *c, size_t *at);
 
 #endif

@@ -34,11 +34,19 @@ isc_tail_pile *isc_tail_pile_find(const isc_tail_opens *o, uint32_t thread, uint
 
 static isc_tail_pile *pile_of(isc_tail_opens *o, uint32_t thread, uint32_t task)
 {
-	uint64_t *known = isc_hashmap_put(&o->piles, isc_hashmap_key(thread, task), NULL);
-	isc_tail_pile *pile;
+	isc_tail_pile *pile = o->last;
+	uint64_t *known;
 
-	if (known == NULL || *known != 0)
-		return pointer_in(known);
+	if (task == 0 && pile != NULL && pile->thread == thread)
+		return pile;
+	known = isc_hashmap_put(&o->piles, isc_hashmap_key(thread, task), NULL);
+	if (known == NULL)
+		return NULL;
+	if (*known != 0) {
+		pile = pointer_in(known);
+		o->last = task == 0 ? pile : o->last;
+		return pile;
+	}
 	pile = o->free_piles;
 	if (pile != NULL)
 		o->free_piles = pile->next_free;
@@ -51,19 +59,25 @@ static isc_tail_pile *pile_of(isc_tail_opens *o, uint32_t thread, uint32_t task)
 	return pile;
 }
 
+/* As it was when it was new, but for the room of its tables. */
+static void renew(isc_tail_open *s)
+{
+	isc_tail_sums_clear(&s->own);
+	isc_tail_sums_clear(&s->elsewhere);
+	isc_cells_clear(&s->nested);
+	isc_cells_clear(&s->more);
+	s->elsewhere_us = 0;
+	s->to_ns = 0;
+	s->left = s->waits = false;
+}
+
 static isc_tail_open *take_open(isc_tail_opens *o)
 {
 	isc_tail_open *s = o->free_opens, **place;
 
 	if (s != NULL) {
-		isc_tail_open clean = {.own = s->own, .elsewhere = s->elsewhere, .nested = s->nested, .more = s->more};
-
 		o->free_opens = s->below;
-		isc_tail_sums_clear(&clean.own);
-		isc_tail_sums_clear(&clean.elsewhere);
-		isc_cells_clear(&clean.nested);
-		isc_cells_clear(&clean.more);
-		*s = clean;
+		renew(s);
 	} else {
 		s = isc_arena_alloc(o->t->b->arena, sizeof(*s));
 		place = s != NULL ? isc_arena_push(o->t->b->arena, &o->all, &o->all_count, &o->all_room, sizeof(*place))
@@ -120,13 +134,15 @@ bool isc_tail_opens_enter(isc_tail_opens *o, const isc_event *ev, uint32_t task,
 
 isc_tail_open *isc_tail_opens_find(const isc_tail_opens *o, const isc_event *ev, size_t tail, uint64_t id)
 {
+	const isc_tail_pile *pile;
 	isc_tail_open *s;
 
 	if (id != 0) {
 		s = pointer_in(isc_hashmap_find(&o->by_span, span_key(ev->process, id)));
 		return s != NULL && !s->left ? s : NULL;
 	}
-	s = isc_tail_pile_find(o, ev->thread, 0) != NULL ? isc_tail_pile_find(o, ev->thread, 0)->top : NULL;
+	pile = o->last != NULL && o->last->thread == ev->thread ? o->last : isc_tail_pile_find(o, ev->thread, 0);
+	s = pile != NULL ? pile->top : NULL;
 	while (s != NULL && (s->tail != tail || s->id != 0))
 		s = s->below;
 	return s;

@@ -29,6 +29,9 @@ struct step {
 	uint32_t place;
 };
 
+/* Names of scopes that are known without a look into a table of all; a power of two. */
+#define NAMES 256u
+
 /* Waits that may lie in the call of a GPU's library that is told of next. */
 #define RECENT 16u
 
@@ -68,6 +71,11 @@ struct walk {
 	isc_names names;   /* of all scopes, by rank, and others behind them */
 	struct lane *last;
 	uint8_t *kinds; /* of nodes: enum kind */
+	uint32_t bare;	/* key of what runs in no call; 0: not looked up */
+	struct {
+		uint64_t name; /* process and id, + 1 */
+		size_t tail;
+	} recent_names[NAMES];
 };
 
 enum kind { KIND_NOT_KNOWN, KIND_PYTHON, KIND_NATIVE, KIND_SPIN };
@@ -97,11 +105,16 @@ static struct lane *lane_of(struct walk *w, const isc_event *ev)
 /* The scope of a name; SIZE_MAX: none is listed. */
 static bool scope_of(struct walk *w, const isc_event *ev, size_t *tail)
 {
-	uint64_t *known = isc_hashmap_put(&w->named, isc_hashmap_key(ev->process, ev->id), NULL);
+	uint64_t name_key = isc_hashmap_key(ev->process, ev->id), *known;
+	size_t rank, at = (size_t)(ev->id ^ ev->process * 31u) & (NAMES - 1);
 	uint32_t len = 0;
 	const char *name;
-	size_t rank;
 
+	if (w->recent_names[at].name == name_key + 1) {
+		*tail = w->recent_names[at].tail;
+		return true;
+	}
+	known = isc_hashmap_put(&w->named, name_key, NULL);
 	if (known == NULL)
 		return false;
 	if (*known == 0) {
@@ -112,6 +125,8 @@ static bool scope_of(struct walk *w, const isc_event *ev, size_t *tail)
 		*known = rank < w->t->b->a->scope_count ? rank + 2 : 1;
 	}
 	*tail = *known == 1 ? SIZE_MAX : (size_t)*known - 2;
+	w->recent_names[at].name = name_key + 1;
+	w->recent_names[at].tail = *tail;
 	return true;
 }
 
@@ -144,8 +159,10 @@ static uint32_t run_key(struct walk *w, struct lane *l)
 {
 	struct call *top = l->depth > 0 ? &l->calls[l->depth - 1] : NULL;
 
+	if (top == NULL && w->bare == 0)
+		w->bare = isc_tails_key(w->t, ISC_TAIL_RUN, 0, 0, 0);
 	if (top == NULL)
-		return isc_tails_key(w->t, ISC_TAIL_RUN, 0, 0, 0);
+		return w->bare;
 	if (top->key == 0)
 		top->key = isc_tails_key(w->t, ISC_TAIL_RUN, place_of_call(w, l), 0, 0);
 	return top->key;
@@ -509,7 +526,8 @@ static bool step_scope(struct walk *w, struct lane *l, const isc_event *ev)
 		good = isc_tail_opens_enter(&w->opens, ev, 0, tail, 0, 0);
 	else if ((s = isc_tail_opens_find(&w->opens, ev, tail, 0)) != NULL)
 		good = isc_tail_opens_leave(&w->opens, s, s->from_ns, ev->time_ns, true);
-	find_piles(w, l);
+	if (l->changes != w->opens.changes)
+		find_piles(w, l);
 	return good;
 }
 

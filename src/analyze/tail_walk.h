@@ -47,6 +47,7 @@ struct isc_tail_pile {
 typedef struct isc_tail_opens {
 	isc_tails *t;
 	isc_hashmap piles;   /* thread and task -> pile */
+	isc_tail_pile *last; /* that of a thread, which stays, found last */
 	isc_hashmap by_span; /* process and instance -> open or kept */
 	isc_hashmap orphans; /* process and instance of the parent -> kept ones */
 	isc_tail_open *kept[ISC_TAIL_KEPT];

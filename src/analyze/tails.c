@@ -1,5 +1,8 @@
 #include "analyze/tails.h"
 
+#include <stddef.h>
+#include <string.h>
+
 /* More scopes than that are not looked up in the switches one by one: 12 MB. */
 #define WATCH_MAX 400000u
 #define SLOWEST 10u
@@ -12,10 +15,8 @@ void isc_tail_sums_fini(isc_tail_sums *s)
 
 void isc_tail_sums_clear(isc_tail_sums *s)
 {
-	isc_cells cells = s->cells;
-
-	isc_cells_clear(&cells);
-	*s = (isc_tail_sums){.cells = cells};
+	memset(s, 0, offsetof(isc_tail_sums, cells));
+	isc_cells_clear(&s->cells);
 }
 
 bool isc_tail_sums_merge(isc_tail_sums *into, const isc_tail_sums *from, double factor)
@@ -132,25 +133,45 @@ bool isc_tails_count(isc_tails *t, size_t tail, const isc_tail_sums *sums, const
 	bool slow = s->slow_from_us > 0 && us >= s->slow_from_us * (1 - WITHIN);
 	bool median = s->slow_from_us > 0 && us >= s->p40_us * 0.99 && us <= s->p60_us * 1.01;
 	int own = slow ? ISC_TAIL_SLOW : median ? ISC_TAIL_MEDIAN : ISC_TAIL_ALL;
+	isc_tail_group *g = &t->tail[tail].group[own];
 
 	if (from_ns < t->b->from_ns || to_ns > t->b->to_ns || to_ns < from_ns)
 		return true;
 	t->tail[tail].process = process;
-	for (int i = 0; i < ISC_TAIL_GROUPS; i++) {
-		isc_tail_group *g = &t->tail[tail].group[i];
-
-		if (i != ISC_TAIL_ALL && i != own)
-			continue;
-		g->count++;
-		g->wall_us += us;
-		if (task)
-			add_task(g, sums, us);
-		if (!isc_tail_sums_merge(&g->sums, sums, 1) || !isc_cells_merge(&t->tail[tail].nested[i], nested, 1))
-			return false;
-	}
+	g->count++;
+	g->wall_us += us;
+	if (task)
+		add_task(g, sums, us);
+	if (!isc_tail_sums_merge(&g->sums, sums, 1) || !isc_cells_merge(&t->tail[tail].nested[own], nested, 1))
+		return false;
 	if (!isc_cells_merge(&t->tail[tail].more, more, 1) || !note_slowest(t, s, thread, from_ns, us))
 		return false;
 	return task || watch(t, &(isc_tail_watch){thread, (uint32_t)tail, from_ns, to_ns, (uint8_t)own});
+}
+
+/* All are those in the middle, the slow ones, and the others, which were counted as all. */
+static bool sum_groups(isc_tails *t)
+{
+	for (size_t i = 0; i < t->b->a->scope_count; i++) {
+		isc_tail *tail = &t->tail[i];
+		isc_tail_group *all = &tail->group[ISC_TAIL_ALL];
+
+		for (int g = 0; g < ISC_TAIL_GROUPS; g++) {
+			const isc_tail_group *part = &tail->group[g];
+
+			if (g == ISC_TAIL_ALL)
+				continue;
+			all->count += part->count;
+			all->wall_us += part->wall_us;
+			all->task_us += part->task_us;
+			all->task_run_us += part->task_run_us;
+			all->task_told_us += part->task_told_us;
+			if (!isc_tail_sums_merge(&all->sums, &part->sums, 1) ||
+			    !isc_cells_merge(&tail->nested[ISC_TAIL_ALL], &tail->nested[g], 1))
+				return false;
+		}
+	}
+	return true;
 }
 
 /* The scope with the most time of which there are slow ones: stacks tell of it. */
@@ -199,7 +220,8 @@ bool isc_build_tails(isc_build *b, isc_stack_tree *tree)
 	if (b->a->scope_count == 0 || b->tick_us <= 0)
 		return true;
 	t.tail = isc_arena_array(b->arena, b->a->scope_count, sizeof(*t.tail));
-	good = t.tail != NULL && isc_tails_walk(&t) && isc_tails_switches(&t) && isc_tails_explain(&t);
+	good = t.tail != NULL && isc_tails_walk(&t) && sum_groups(&t) && isc_tails_switches(&t) &&
+	       isc_tails_explain(&t);
 	if (good && tree->count > 0)
 		fill_stacks(&t);
 	fini(&t);

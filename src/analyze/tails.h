@@ -42,7 +42,7 @@ typedef struct isc_tail_sums {
 	double loop_us;			      /* others had the event loop */
 	double python_us, native_us, spin_us; /* CPU time by samples */
 	uint64_t samples;
-	isc_cells cells;
+	isc_cells cells; /* last: what is before it is cleared at once */
 } isc_tail_sums;
 
 typedef struct isc_tail_group {

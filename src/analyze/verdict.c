@@ -371,6 +371,8 @@ static void conclude(struct reaching *r)
 		v->confidence = (0.5 + 0.5 * (1 - fmin(1, r->nearest_part))) * trusted;
 		v->headline = balanced_words(r);
 	}
+	/* As reports have it: two digits of three are not always two digits of all. */
+	v->confidence = round(v->confidence * 1e3) / 1e3;
 	if (v->confidence < ISC_CONFIDENCE_FLOOR)
 		withhold(r->a,
 			 isc_arena_format(r->arena, "what was seen does not suffice: the confidence would be %.2f",

@@ -30,10 +30,17 @@ static void three(isc_units *u, double value, const char *unit)
 	snprintf(u->text, sizeof(u->text), "%.*f %s", decimals, value, unit);
 }
 
+/* As the JSON report has it: what is rounded once more must not come out otherwise there. */
+static double as_told(double value)
+{
+	return fabs(value) < 1e12 ? round(value * 1e3) / 1e3 : value;
+}
+
 const char *isc_units_time(isc_units *u, double us)
 {
 	unsigned long long whole;
 
+	us = as_told(us);
 	if (!isfinite(us) || us < 0)
 		snprintf(u->text, sizeof(u->text), "?");
 	else if (us == 0)
@@ -60,6 +67,7 @@ const char *isc_units_time(isc_units *u, double us)
 
 const char *isc_units_percent(isc_units *u, double percent)
 {
+	percent = as_told(percent);
 	if (!isfinite(percent) || percent < 0)
 		snprintf(u->text, sizeof(u->text), "?");
 	else if (percent > 0 && percent < 0.005)
@@ -81,7 +89,7 @@ const char *isc_units_number(isc_units *u, double value)
 	if (!isfinite(value))
 		snprintf(u->text, sizeof(u->text), "?");
 	else if (fabs(value) < 1e15 && value == floor(value))
-		snprintf(u->text, sizeof(u->text), "%s%s", value < 0 ? "-" : "",
+		snprintf(u->text, sizeof(u->text), "%s%.46s", value < 0 ? "-" : "",
 			 isc_units_count(&whole, (uint64_t)fabs(value)));
 	else
 		snprintf(u->text, sizeof(u->text), "%.4g", value);

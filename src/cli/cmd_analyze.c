@@ -164,11 +164,13 @@ int cmd_analyze(int argc, char **argv)
 	const isc_options options = {
 		.command = "analyze",
 		.arguments = "TRACE...",
-		.about = "Read a trace, also one that is still being written, and write its report. Traces of\n"
-			 "torch.profiler (Kineto JSON, also .gz), of Nsight Systems (.sqlite) and event JSON are read "
-			 "too;\n"
-			 "several files, or a folder of them, are the ranks of one run. A trace of ours and a .sqlite "
-			 "of\nNsight Systems are one run that both recorded.",
+		.about = "Read a trace, also one that is still being written, and write its report. Traces of "
+			 "torch.profiler (Kineto JSON), Nsight Systems (.sqlite), Chrome and VizTracer, speedscope, "
+			 "collapsed stacks and event JSON are read too; several files, or a folder of them, are the "
+			 "ranks of one run. A trace of ours and a .sqlite of Nsight Systems are one run that both "
+			 "recorded."
+			 "\v  inferscope analyze inferscope.isc --scope request --output slow.html\n"
+			 "  inferscope analyze trace.json.gz\n",
 		.table = table,
 		.count = sizeof(table) / sizeof(table[0]),
 		.option = take_option,

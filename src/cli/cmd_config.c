@@ -31,7 +31,7 @@ int cmd_config(int argc, char **argv)
 	if (argc < 2 || strcmp(argv[1], "show") != 0) {
 		if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
 			puts("Usage: inferscope config show [OPTION...]\nPrint every setting, its value and where it "
-			     "came from.");
+			     "came from.\n\nTakes the options of run; inferscope config show --help lists them.");
 			return ISC_EXIT_OK;
 		}
 		isc_fail(&err, ISC_ERR_INVALID,

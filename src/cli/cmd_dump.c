@@ -59,7 +59,7 @@ int cmd_dump(int argc, char **argv)
 	struct arguments args = {0};
 	const isc_options options = {.command = "dump",
 				     .arguments = "TRACE",
-				     .about = "Prints a trace as text, one fact a line.",
+				     .about = "Print a trace as text, one fact a line.",
 				     .table = table,
 				     .count = sizeof(table) / sizeof(table[0]),
 				     .option = take_option,

@@ -168,7 +168,9 @@ int cmd_export(int argc, char **argv)
 	};
 	const isc_options options = {.command = "export",
 				     .arguments = "TRACE",
-				     .about = "Turn a trace, or a piece of it, into a file that another tool opens.",
+				     .about = "Turn a trace, or a piece of it, into a file that another tool opens."
+					      "\v  inferscope export inferscope.isc --to perfetto\n"
+					      "  inferscope export inferscope.isc --to speedscope --scope request\n",
 				     .table = table,
 				     .count = sizeof(table) / sizeof(table[0]),
 				     .option = take_option,

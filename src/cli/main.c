@@ -67,7 +67,10 @@ static void help(void)
 			printf("  %-10s %s\n", commands[i].name, commands[i].text);
 	puts("\n"
 	     "  --help     show this text; inferscope COMMAND --help tells more\n"
-	     "  --version  show the version");
+	     "  --version  show the version\n"
+	     "\n"
+	     "A first look:  inferscope run SCRIPT  writes report.md and says what is slow;\n"
+	     "inferscope run --report report.html SCRIPT  makes a page for the browser.");
 }
 
 static int unknown(const char *word)

@@ -1,6 +1,7 @@
 /*
  * The options of `run`, made from the table of settings.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 
 /* Both forms of each switch, and -m and -c. */
 #define OPTIONS_MAX (2 * ISC_SETTINGS_COUNT + 2)
+#define HELP_MAX 160u
 
 typedef struct reading {
 	isc_settings *settings;
@@ -15,9 +17,19 @@ typedef struct reading {
 	int row[OPTIONS_MAX]; /* of the option */
 	bool negated[OPTIONS_MAX];
 	char name[OPTIONS_MAX][32];
+	char help[OPTIONS_MAX][HELP_MAX];
 	isc_option table[OPTIONS_MAX];
 	size_t count;
 } reading;
+
+/* With the default of an option that takes a value: what happens without it. */
+static const char *help_of(const isc_setting *setting, char *to, size_t room)
+{
+	bool tells = setting->type != ISC_SETTING_BOOL && setting->standard != NULL && setting->standard[0] != 0;
+
+	snprintf(to, room, tells ? "%s (default: %s)" : "%s", setting->help, setting->standard);
+	return to;
+}
 
 static void add(reading *r, int row, bool negated)
 {
@@ -29,7 +41,7 @@ static void add(reading *r, int row, bool negated)
 	r->table[r->count] = (isc_option){
 		.name = r->name[r->count],
 		.argument = setting->type == ISC_SETTING_BOOL ? NULL : setting->argument,
-		.help = shown ? setting->help : NULL,
+		.help = shown ? help_of(setting, r->help[r->count], sizeof(r->help[0])) : NULL,
 	};
 	r->row[r->count] = row;
 	r->negated[r->count] = negated;
@@ -90,7 +102,10 @@ isc_status isc_options_run(int argc, char **argv, isc_settings *settings, isc_ta
 			target ? "SCRIPT [ARGS...]\n-m MODULE [ARGS...]\n-c CODE [ARGS...]\n-- COMMAND [ARGS...]" : "",
 		.about = target ? "Run a program with tracing, write the trace and the report, print a summary."
 				  "\vThe program keeps its input, output, terminal and exit code.  "
-				  "Each switch has its opposite: --no-gpu and --gpu, --force and --no-force."
+				  "Each switch has its opposite: --no-gpu and --gpu, --force and --no-force.\n\n"
+				  "  inferscope run serve.py --port 8000\n"
+				  "  inferscope run --report report.html -m pytest tests\n"
+				  "  inferscope run --duration 30 -- vllm serve MODEL\n"
 				: "Print every setting, its value and where it came from.\vTakes the options of run.",
 		.option = take,
 		.rest = target ? take_program : NULL,

@@ -263,35 +263,79 @@ static void write_list(const isc_comparison *c, const char *title, const isc_cha
 	isc_grid_fini(&t);
 }
 
-static void write_doubts(const isc_diff *d, isc_buffer *out)
+static uint64_t lost_in(const isc_run_set *set)
 {
-	const isc_comparison *c = &d->comparison;
 	uint64_t lost = 0;
 
-	for (size_t i = 0; i < c->base.count; i++)
-		lost += c->base.runs[i]->lost;
-	for (size_t i = 0; i < c->fresh.count; i++)
-		lost += c->fresh.runs[i]->lost;
-	isc_buffer_text(out, "\n## What to doubt\n\n");
-	isc_buffer_format(out, "- %zu run%s against %zu: noise is %s.\n", c->base.count, c->base.count == 1 ? "" : "s",
+	for (size_t i = 0; i < set->count; i++)
+		lost += set->runs[i]->lost;
+	return lost;
+}
+
+static void doubt_noise(const isc_diff *d, isc_buffer *out)
+{
+	const isc_comparison *c = &d->comparison;
+
+	isc_buffer_format(out, "%zu run%s against %zu: noise is %s", c->base.count, c->base.count == 1 ? "" : "s",
 			  c->fresh.count,
 			  c->base.count + c->fresh.count > 2
 				  ? "what the difference of two means is off by at most, 19 times in 20"
-				  : "assumed; give several runs of each (`--base`, `--new`, or folders) to measure it");
-	if (d->machines != NULL) {
-		isc_buffer_text(out, "- The machines differ, and `--any-machine` was given: ");
-		isc_text_prose(out, d->machines, strlen(d->machines));
-		isc_buffer_text(out, ".\n");
-	}
+				  : "assumed; give several runs of each (--base, --new, or folders) to measure it");
+}
+
+static void doubt_machines(const isc_diff *d, isc_buffer *out)
+{
+	if (d->machines != NULL)
+		isc_buffer_format(out, "The machines differ, and --any-machine was given: %s", d->machines);
+}
+
+static void doubt_lost(const isc_diff *d, isc_buffer *out)
+{
+	uint64_t lost = lost_in(&d->comparison.base) + lost_in(&d->comparison.fresh);
+
 	if (lost > 0)
-		isc_buffer_format(out, "- %llu events were lost: counts are too low.\n", (unsigned long long)lost);
-	if (isc_names_compare(&c->base.runs[0]->python, &c->fresh.runs[0]->python) != 0) {
-		isc_buffer_text(out, "- The Pythons differ: ");
-		isc_text_markdown(out, c->base.runs[0]->python.at, c->base.runs[0]->python.len, NAME_MAX_LEN);
-		isc_buffer_text(out, " and ");
-		isc_text_markdown(out, c->fresh.runs[0]->python.at, c->fresh.runs[0]->python.len, NAME_MAX_LEN);
-		isc_buffer_text(out, ".\n");
+		isc_buffer_format(out, "%llu events were lost: counts are too low", (unsigned long long)lost);
+}
+
+static void doubt_pythons(const isc_diff *d, isc_buffer *out)
+{
+	const isc_text *base = &d->comparison.base.runs[0]->python, *fresh = &d->comparison.fresh.runs[0]->python;
+
+	if (isc_names_compare(base, fresh) == 0)
+		return;
+	isc_buffer_text(out, "The Pythons differ: ");
+	isc_buffer_add(out, base->at, base->len);
+	isc_buffer_text(out, base->len > 0 ? " and " : "none and ");
+	isc_buffer_add(out, fresh->at, fresh->len);
+	isc_buffer_text(out, fresh->len > 0 ? "" : "none");
+}
+
+bool isc_diff_doubt(const isc_diff *d, size_t number, isc_buffer *out)
+{
+	static void (*const doubts[])(const isc_diff *, isc_buffer *) = {doubt_noise, doubt_machines, doubt_lost,
+									 doubt_pythons};
+
+	if (number >= sizeof(doubts) / sizeof(doubts[0]))
+		return false;
+	doubts[number](d, out);
+	return true;
+}
+
+static void write_doubts(const isc_diff *d, isc_buffer *out)
+{
+	isc_buffer raw = {0};
+
+	isc_buffer_text(out, "\n## What to doubt\n\n");
+	for (size_t i = 0; isc_diff_doubt(d, i, &raw); i++) {
+		if (raw.len > 0) {
+			isc_buffer_text(out, "- ");
+			isc_text_prose(out, raw.data, raw.len);
+			isc_buffer_text(out, ".\n");
+		}
+		isc_buffer_clear(&raw);
 	}
+	out->failed |= raw.failed;
+	isc_buffer_fini(&raw);
 }
 
 void isc_diff_markdown(const isc_diff *d, isc_buffer *out)
@@ -316,6 +360,8 @@ isc_status isc_diff_write(const isc_diff *d, int format, isc_buffer *out, isc_er
 {
 	if (format == ISC_REPORT_JSON)
 		isc_diff_json(d, out);
+	else if (format == ISC_REPORT_HTML)
+		isc_diff_html(d, out);
 	else
 		isc_diff_markdown(d, out);
 	return out->failed ? isc_fail(err, ISC_ERR_NOMEM, "no memory for the comparison") : ISC_OK;

@@ -22,7 +22,7 @@ typedef struct isc_diff {
 	const char *machines; /* in what they differ, though that was not to matter; NULL: they are alike */
 } isc_diff;
 
-/* enum isc_report_format; HTML is none of them. */
+/* enum isc_report_format. */
 isc_status isc_diff_write(const isc_diff *d, int format, isc_buffer *out, isc_error *err);
 
 /* One sentence, raw: "request is slower: ...". */
@@ -32,5 +32,9 @@ const char *isc_diff_result_name(enum isc_gate_result result);
 
 void isc_diff_markdown(const isc_diff *d, isc_buffer *out);
 void isc_diff_json(const isc_diff *d, isc_buffer *out);
+void isc_diff_html(const isc_diff *d, isc_buffer *out);
+
+/* What to doubt, one sentence after the other, raw; false: there is none of this number. */
+bool isc_diff_doubt(const isc_diff *d, size_t number, isc_buffer *out);
 
 #endif

@@ -3,6 +3,19 @@
 #include <string.h>
 
 #include "report/json.h"
+#include "report/markdown.h"
+#include "report/recall.h"
+
+static isc_status write_markdown(yyjson_val *report, isc_buffer *out, isc_error *err)
+{
+	isc_analysis *a = NULL;
+	isc_status st = isc_recall(report, &a, err);
+
+	if (st == ISC_OK)
+		isc_markdown_write(a, out);
+	isc_analysis_free(a);
+	return st == ISC_OK && out->failed ? isc_fail(err, ISC_ERR_NOMEM, "no memory for the report") : st;
+}
 
 isc_status isc_report_from_json(const char *json, size_t len, int format, const isc_html_more *more, isc_buffer *out,
 				isc_error *err)
@@ -10,7 +23,7 @@ isc_status isc_report_from_json(const char *json, size_t len, int format, const 
 	yyjson_read_err why = {0};
 	yyjson_doc *doc;
 	const char *schema;
-	isc_status st = ISC_OK;
+	isc_status st;
 
 	if (format == ISC_REPORT_HTML)
 		return isc_html_write_json(json, len, more, out, err);
@@ -25,8 +38,8 @@ isc_status isc_report_from_json(const char *json, size_t len, int format, const 
 		st = isc_fail(err, ISC_ERR_INVALID, "this is no report: its schema is not " ISC_JSON_SCHEMA);
 		isc_hint(err, "give what analyze() returned");
 	} else {
-		isc_markdown_from_json(yyjson_doc_get_root(doc), out);
+		st = write_markdown(yyjson_doc_get_root(doc), out, err);
 	}
 	yyjson_doc_free(doc);
-	return st == ISC_OK && out->failed ? isc_fail(err, ISC_ERR_NOMEM, "no memory for the report") : st;
+	return st;
 }

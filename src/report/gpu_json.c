@@ -1,5 +1,6 @@
 #include "report/gpu_json.h"
 
+#include "import/import.h"
 #include "report/json_tree.h"
 
 #define US 1e3 /* nanoseconds */
@@ -100,6 +101,8 @@ static void put_source(struct json *j, val *object, const isc_timeline_facts *f,
 	const isc_facts_source *s = &f->sources[source];
 
 	put_string(j, object, "source", s->label);
+	put(j, object, "source_number",
+	    f->source_count > 1 ? yyjson_mut_uint(j->doc, source + 1) : yyjson_mut_null(j->doc));
 	put(j, object, "rank", s->rank != ISC_GPU_UNKNOWN ? yyjson_mut_uint(j->doc, s->rank) : yyjson_mut_null(j->doc));
 }
 
@@ -145,6 +148,23 @@ static void put_gpu(struct json *j, val *list, const isc_timeline_facts *f, cons
 	put_delay(j, o, g);
 	put_streams(j, o, g);
 	put_words(j, o, "bottleneck", bottleneck);
+}
+
+void isc_gpu_json_input(struct json *j, yyjson_mut_val *program, const isc_analysis *a)
+{
+	const isc_import *import = a->import;
+	const char *slash;
+	val *o;
+
+	if (import == NULL || import->file_count == 0) {
+		put_null(j, program, "input");
+		return;
+	}
+	o = object_in(j, program, "input");
+	slash = strrchr(import->files[0].path, '/');
+	put_words(j, o, "name", slash != NULL ? slash + 1 : import->files[0].path);
+	put_words(j, o, "format", import->files[0].format);
+	put_count(j, o, "files", import->file_count);
 }
 
 void isc_gpu_json_gpus(struct json *j, yyjson_mut_val *root, const isc_analysis *a)

@@ -25,15 +25,10 @@ static void put_frames(struct json *j, val *tree, const isc_analysis *a)
 	}
 }
 
-static void put_tree(struct json *j, val *root, const isc_analysis *a)
+val *isc_html_tree(struct json *j, const isc_analysis *a)
 {
-	val *tree, *parent, *frame, *pid, *samples, *us, *median, *slow;
+	val *tree = yyjson_mut_obj(j->doc), *parent, *frame, *pid, *samples, *us, *median, *slow;
 
-	if (a->tree_count == 0) {
-		put_null(j, root, "tree");
-		return;
-	}
-	tree = object_in(j, root, "tree");
 	put_frames(j, tree, a);
 	parent = list_in(j, tree, "parent");
 	frame = list_in(j, tree, "frame");
@@ -53,6 +48,7 @@ static void put_tree(struct json *j, val *root, const isc_analysis *a)
 		add(j, median, real_of(j, n->median_us));
 		add(j, slow, real_of(j, n->slow_us));
 	}
+	return tree;
 }
 
 void isc_html_detail(const isc_analysis *a, isc_buffer *out)
@@ -65,7 +61,7 @@ void isc_html_detail(const isc_analysis *a, isc_buffer *out)
 	if (j.doc != NULL) {
 		root = yyjson_mut_obj(j.doc);
 		yyjson_mut_doc_set_root(j.doc, root);
-		put_tree(&j, root, a);
+		put(&j, root, "tree", a->tree_count > 0 ? isc_html_tree(&j, a) : yyjson_mut_null(j.doc));
 		isc_html_lanes(&j, root, a->lanes);
 		if (!j.failed)
 			text = yyjson_mut_write(j.doc, YYJSON_WRITE_NOFLAG, &len);

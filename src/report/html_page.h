@@ -28,4 +28,8 @@ typedef struct isc_page_piece {
 extern const isc_page_piece isc_page[];
 extern const unsigned isc_page_pieces;
 
+/* The page of a comparison, with some of the same slots. */
+extern const isc_page_piece isc_diff_page[];
+extern const unsigned isc_diff_page_pieces;
+
 #endif

@@ -45,6 +45,7 @@ static void put_process(struct json *j, val *list, const isc_analysis_process *p
 	put_us(j, o, "wall_us", p->wall_us);
 	put(j, o, "ended", yyjson_mut_bool(j->doc, p->wall_known));
 	put(j, o, "traced", yyjson_mut_bool(j->doc, p->traced));
+	put(j, o, "attach_failed", yyjson_mut_bool(j->doc, p->failed));
 	put_end(j, o, p->exit_known, p->exit_code, p->signal);
 	put_count(j, o, "images", p->images);
 	put_count(j, o, "events", p->events);
@@ -68,6 +69,7 @@ static void put_program(struct json *j, val *root, const isc_analysis *a)
 		if (key == NULL || value == NULL || !yyjson_mut_obj_put(list, key, value))
 			j->failed = true;
 	}
+	isc_gpu_json_input(j, o, a);
 	list = list_in(j, o, "processes");
 	for (size_t i = 0; i < a->process_count; i++)
 		put_process(j, list, &a->processes[i]);
@@ -89,12 +91,17 @@ static void put_breakdown(struct json *j, val *root, const isc_analysis_breakdow
 		put_words(j, sources, isc_state_name((enum isc_state)s),
 			  isc_source_name((enum isc_source)breakdown->source[s]));
 	put_count(j, o, "thread_id", breakdown->tid);
+	put_text(j, o, "thread", &breakdown->name);
 }
 
 static void put_window(struct json *j, val *root, const isc_analysis *a)
 {
-	val *o = object_in(j, root, "window");
+	val *o = object_in(j, root, "looked_at");
 
+	put_us(j, o, "from_us", a->from_us);
+	put_us(j, o, "to_us", a->to_us);
+	put_words(j, o, "why", a->why);
+	o = object_in(j, root, "window");
 	put_us(j, o, "from_us", a->window.from_us);
 	put_us(j, o, "to_us", a->window.to_us);
 	put_words(j, o, "why", a->window.why != NULL ? a->window.why : a->why);
@@ -172,6 +179,8 @@ static void put_functions(struct json *j, val *root, const isc_analysis *a)
 		put_us(j, o, "total_us", f->total_us);
 		put_words(j, o, "source", source_of(f));
 		put(j, o, "estimated", yyjson_mut_bool(j->doc, f->estimated));
+		put(j, o, "governed", yyjson_mut_bool(j->doc, f->governed));
+		put(j, o, "native", yyjson_mut_bool(j->doc, f->native));
 		put_sampled(j, o, a, f);
 	}
 }
@@ -257,6 +266,23 @@ static void put_stacks(struct json *j, val *root, const isc_analysis *a)
 	}
 }
 
+static void put_paths(struct json *j, val *root, const isc_analysis *a)
+{
+	val *list = list_in(j, root, "paths");
+
+	for (size_t i = 0; i < a->path_count; i++) {
+		const isc_analysis_path *p = &a->paths[i];
+		val *o = add(j, list, yyjson_mut_obj(j->doc)), *frames = list_in(j, o, "frames");
+
+		for (size_t f = 0; f < p->frame_count; f++)
+			put_frame(j, frames, &p->frames[f]);
+		put_count(j, o, "depth", p->depth);
+		put(j, o, "process_id", p->pid != 0 ? yyjson_mut_uint(j->doc, p->pid) : yyjson_mut_null(j->doc));
+		put_count(j, o, "samples", p->samples);
+		put_us(j, o, "us", p->us);
+	}
+}
+
 static void put_samples(struct json *j, val *root, const isc_analysis *a)
 {
 	const isc_analysis_samples *s = &a->samples;
@@ -284,7 +310,7 @@ static void put_memory(struct json *j, val *root, const isc_analysis *a)
 	bool faults = a->minor_faults >= 0 && a->major_faults >= 0;
 	val *o;
 
-	if (!faults && !a->memory.recorded) {
+	if (!faults && !a->memory.recorded && !a->usage.known) {
 		put_null(j, root, "memory");
 		return;
 	}
@@ -311,6 +337,7 @@ static void put_threads(struct json *j, val *root, const isc_analysis *a)
 		put_us(j, o, "start_us", t->start_us);
 		put_us(j, o, "wall_us", t->wall_us);
 		put_us(j, o, "on_cpu_us", t->on_cpu_us);
+		put_us(j, o, "run_queue_us", t->run_queue_us);
 		put_us(j, o, "waiting_us", t->waiting_us);
 		put_us(j, o, "unwatched_us", t->unwatched_us);
 		for (int s = 0; s < ISC_STATES; s++)
@@ -326,6 +353,7 @@ static void put_overhead(struct json *j, val *root, const isc_analysis *a)
 	val *o = object_in(j, root, "overhead");
 
 	put_us(j, o, "budget_pct", a->budget_pct);
+	put(j, o, "budget_off", yyjson_mut_bool(j->doc, a->budget_known && a->budget_pct < 0));
 	put_us(j, o, "measured_pct", a->measured_pct);
 	put_us(j, o, "recorder_cpu_pct", a->recorder_cpu_pct);
 	put_us(j, o, "switches_pct", a->switches_pct);
@@ -371,6 +399,7 @@ static void write_all(struct json *j, const isc_analysis *a)
 	isc_gpu_json_kernels(j, root, a);
 	isc_gpu_json_copies(j, root, a);
 	put_stacks(j, root, a);
+	put_paths(j, root, a);
 	put_samples(j, root, a);
 	isc_syscall_json(j, root, a);
 	put_memory(j, root, a);

@@ -34,6 +34,7 @@ static void put_site(struct json *j, val *o, const isc_analysis_frame *at, uint3
 static void put_sites(struct json *j, val *memory, const isc_analysis_memory *m)
 {
 	val *list = list_in(j, memory, "sites");
+	double all = 0;
 
 	for (size_t i = 0; i < m->site_count && i < SITES_MAX; i++) {
 		const isc_analysis_site *s = &m->sites[i];
@@ -48,6 +49,10 @@ static void put_sites(struct json *j, val *memory, const isc_analysis_memory *m)
 		put_count(j, o, "samples", s->samples);
 		put_bytes(j, o, "error_bytes", true, isc_memory_words_error(s));
 	}
+	for (size_t i = 0; i < m->site_count; i++)
+		all += m->sites[i].bytes;
+	put_count(j, memory, "site_count", m->site_count);
+	put_bytes(j, memory, "site_bytes", m->recorded, all);
 }
 
 static int most_at_peak(const void *x, const void *y)

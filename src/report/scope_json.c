@@ -57,6 +57,7 @@ static void put_causes(struct json *j, val *o, const isc_analysis_scope *s)
 		put_text(j, o, "function", &at->name);
 		put_text(j, o, "file", &at->file);
 		put(j, o, "line", at->line != 0 ? yyjson_mut_uint(j->doc, at->line) : yyjson_mut_null(j->doc));
+		put_text(j, o, "module", &at->module);
 		isc_scope_words_place(&raw, &c->holder);
 		put_raw(j, o, "held_by", &raw);
 		put(j, o, "holder_thread_id",

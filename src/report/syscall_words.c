@@ -98,6 +98,7 @@ static void put_sites(struct json *j, val *o, const isc_analysis_syscall *s)
 		put_text(j, at, "file", &site->where.file);
 		put(j, at, "line",
 		    site->where.line != 0 ? yyjson_mut_uint(j->doc, site->where.line) : yyjson_mut_null(j->doc));
+		put_text(j, at, "module", &site->where.module);
 		put_count(j, at, "count", site->count);
 		put_us(j, at, "total_us", site->total_us);
 		put_us(j, at, "max_us", site->max_us);

@@ -49,7 +49,7 @@ typedef struct isc_origin {
 typedef struct isc_settings {
 	isc_setting_list reports; /* paths; default report.md */
 	isc_setting_list labels;  /* KEY=VALUE */
-	char *format;		  /* markdown, json or NULL: from the ending */
+	char *format;		  /* markdown, html, json or NULL: from the ending */
 	char *trace;		  /* default inferscope.isc */
 	char *python;		  /* NULL: chosen by isc_parts_python() */
 	bool report;		  /* false: --no-report */

@@ -23,11 +23,11 @@ static const char *const follow[] = {"python", "all", "none", NULL};
 /* clang-format off */
 const isc_setting isc_settings_table[ISC_SETTINGS_COUNT] = {
 	{"report", "report", NULL, "INFERSCOPE_REPORT", ISC_SETTING_PATHS, 0, AT(reports), 0, 0, NULL,
-	 "report.md", "PATH", "write the report there; .md or .json; may be given again"},
+	 "report.md", "PATH", "write the report there: .md, .html or .json; may be given again"},
 	{"write_report", NULL, "no-report", NULL, ISC_SETTING_BOOL, 0, AT(report), 0, 0, NULL,
 	 "true", NULL, "write no report"},
 	{"format", "format", NULL, NULL, ISC_SETTING_WORD, 0, AT(format), 0, 0, formats,
-	 NULL, "NAME", "format of the report whatever its ending: markdown, json"},
+	 NULL, "NAME", "format of the report whatever its ending: markdown, html, json"},
 	{"trace", "trace", NULL, "INFERSCOPE_TRACE", ISC_SETTING_PATH, 0, AT(trace), 0, 0, NULL,
 	 "inferscope.isc", "PATH", "write the trace there"},
 	{"force", "force", NULL, NULL, ISC_SETTING_BOOL, ISC_SETTING_NOT_IN_FILE, AT(force), 0, 0, NULL,
@@ -58,7 +58,7 @@ const isc_setting isc_settings_table[ISC_SETTINGS_COUNT] = {
 	{"memory", NULL, "no-memory", NULL, ISC_SETTING_BOOL, 0, AT(memory), 0, 0, NULL,
 	 "true", NULL, "do not watch allocations"},
 	{"memory_sample_kb", "memory-sample-kb", NULL, NULL, ISC_SETTING_COUNT, 0, AT(memory_sample_kb), 1, 1048576, NULL,
-	 "512", "N", "record an allocation every so many KiB, on average"},
+	 "512", "N", "record an allocation every N KiB, on average"},
 	{"syscalls", NULL, "no-syscalls", NULL, ISC_SETTING_BOOL, 0, AT(syscalls), 0, 0, NULL,
 	 "true", NULL, "do not time locks, reads, writes and sleeps, nor count system calls"},
 	{"syscall_args", "syscall-args", NULL, NULL, ISC_SETTING_BOOL, 0, AT(syscall_args), 0, 0, NULL,

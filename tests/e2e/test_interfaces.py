@@ -351,6 +351,33 @@ def test_help_offers_what_is_described(inferscope: Command, command: Row) -> Non
     assert options_of_help(run.stdout) == options_described(command)
 
 
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda row: row["name"])
+def test_a_page_for_every_command_names_its_options_and_no_other(inferscope: Command, command: Row) -> None:
+    if command.get("internal"):
+        return
+    words = command["name"].split()
+    page = ROOT / "docs" / f"{words[0]}.md"
+    text = page.read_text()
+    assert f"inferscope {command['name']} " in text or f"inferscope {command['name']}\n" in text
+    offered = {name for name in options_of_help(inferscope(*words, "--help", plain=True).stdout) if name[1] == "-"}
+    opposites = {f"--{name[5:]}" for name in offered if name.startswith("--no-")}
+    opposites |= {f"--no-{name[2:]}" for name in offered}
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text))
+    assert offered - named == {"--help"}
+    assert named - offered <= opposites, f"{page.name} names options that there are not"
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda row: row["name"])
+def test_help_fits_a_terminal(inferscope: Command, command: Row) -> None:
+    lines = inferscope(*command["name"].split(), "--help", plain=True).stdout.splitlines()
+    assert lines[0].startswith(f"Usage: inferscope {command['name']}")
+    assert max(map(len, lines)) < 80
+    # Nothing is broken in the middle of a sentence but at the right edge.
+    about = "\n".join(lines).split("\n\n")[0].splitlines()
+    rows = [line for line in about if not line.startswith(("Usage:", "  or:"))]
+    assert all(len(row) + len(after.split()[0]) >= 75 for row, after in zip(rows, rows[1:]))
+
+
 def test_the_overview_lists_the_commands(inferscope: Command) -> None:
     text = inferscope("--help").stdout
     shown = set(re.findall(r"^  (\w+) ", text, re.MULTILINE))

@@ -102,10 +102,12 @@ def installation(
     return install(request.param, tmp_path_factory.mktemp("venv"), *what)
 
 
-@pytest.fixture(scope="session")
-def from_wheel(tmp_path_factory: pytest.TempPathFactory, released: Callable[[str], Path]) -> Installation:
-    """The wheel on the newest Python, where anybody can read it."""
-    made = install(pythons()[-1], tmp_path_factory.mktemp("wheel-venv"), "--no-index", released("wheel"))
+@pytest.fixture(scope="session", params=pythons(), ids=lambda path: Path(path).name)
+def from_wheel(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, released: Callable[[str], Path]
+) -> Installation:
+    """The wheel on each Python, where anybody can read it."""
+    made = install(request.param, tmp_path_factory.mktemp("wheel-venv"), "--no-index", released("wheel"))
     for folder in [made.prefix, *made.prefix.parents]:
         if folder.stat().st_uid == os.getuid() and folder != Path(folder.anchor):
             folder.chmod(folder.stat().st_mode | 0o055)

@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from .conftest import pythons
+
 ROOT = Path(__file__).resolve().parents[2]
 NOBODY = 65534
 #: What every Linux that a wheel is for has: manylinux says so, of libz too.
@@ -124,14 +126,20 @@ def test_an_ordinary_user_runs_it_from_a_read_only_place_without_our_tree(from_w
     assert Path(report["program"]["python_path"]).parent == from_wheel.prefix / "bin"
 
 
-def test_an_uninstall_leaves_nothing(released: Callable[[str], Path], tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "env")], check=True)
+@pytest.mark.parametrize("base", pythons(), ids=lambda path: Path(path).name)
+def test_an_uninstall_leaves_nothing(released: Callable[[str], Path], tmp_path: Path, base: str) -> None:
+    subprocess.run([base, "-m", "venv", str(tmp_path / "env")], check=True)
     python = tmp_path / "env" / "bin" / "python"
     pip = [str(python), "-m", "pip", "--disable-pip-version-check", "-q"]
     before = {str(file) for file in (tmp_path / "env").rglob("*") if "__pycache__" not in file.parts}
     subprocess.run([*pip, "install", "--no-index", str(released("wheel"))], check=True)
     subprocess.run([str(python), "-c", "import inferscope; inferscope.Profiler"], check=True)
-    assert (tmp_path / "env" / "bin" / "inferscope").exists()
+    command = tmp_path / "env" / "bin" / "inferscope"
+    (tmp_path / "program.py").write_text(PROGRAM)
+    said = bare(tmp_path, command, "run", "--report", "report.json", "--report", "report.html", "program.py")
+    assert (said.returncode, said.stdout) == (0, f"{os.getuid()}\n"), said.stderr
+    assert called(tmp_path / "report.json")["inner"] == 50
+    assert (tmp_path / "report.html").stat().st_size > 50_000
     subprocess.run([*pip, "uninstall", "-y", "inferscope"], check=True)
     after = {str(file) for file in (tmp_path / "env").rglob("*") if "__pycache__" not in file.parts}
     assert after == before

@@ -1,6 +1,8 @@
 """Runs programs that know what is wrong with them under the command, and compares its verdict with what they say;
 then without what is wrong, to see whether that saves no more than the verdict said.
 
+Then programs whose requests are slow now and then (tails.py), and what the report says that the slow ones do more.
+
 truth.py COMMAND [--python PATH] [--seconds S] [--cuda LIBRARY] [--publish PAGE] [NAME...]
 prints a table; exits with 1 below the marks
 """
@@ -15,7 +17,12 @@ import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tests.truth import tails
+else:
+    import tails
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = HERE / "programs"
@@ -27,6 +34,7 @@ USEFUL = 0.6  # of a bound, that is saved in USEFUL_PART of all
 USEFUL_PART = 0.8
 CUDA_NAMES = ("libcudart.so", "libcuda.so.1", "libcupti.so", "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.0")
 BANDS = ((0.25, 0.5), (0.5, 0.75), (0.75, 0.9), (0.9, 1.01))
+TAIL = "tail_"  # before the name of one, on the command line
 BEGIN, END = "<!-- truth: begin -->\n", "<!-- truth: end -->\n"
 
 
@@ -219,19 +227,22 @@ def describe(outcomes: list[Outcome]) -> tuple[list[str], bool]:
     return lines, good and len(held) == len(removed) and len(useful) >= len(removed) * USEFUL_PART
 
 
-def summarise(outcomes: list[Outcome]) -> bool:
+def summarise(outcomes: list[Outcome], slow: list[tails.Tail]) -> bool:
     """Prints what the marks are about; are they met?"""
     lines, good = describe(outcomes)
+    if slow:
+        line, met = tails.describe(slow)
+        lines, good = [*lines, line], good and met
     print("\n".join(lines))
     return good
 
 
-def publish(page: Path, outcomes: list[Outcome], python: str) -> None:
+def publish(page: Path, outcomes: list[Outcome], slow: list[tails.Tail], python: str) -> None:
     """Writes what was found into a page, between its marks."""
     version = subprocess.run([python, "-V"], capture_output=True, text=True, check=True).stdout.strip()
     skipped = [o.name for o in outcomes if o.skipped is not None]
     lines, _ = describe(outcomes)
-    text = [f"{version}, {os.cpu_count()} CPUs:", "", *(f"- {line}" for line in lines)]
+    text = [f"{version}, {os.cpu_count()} CPUs:", "", *(f"- {line}" for line in [*lines, tails.describe(slow)[0]])]
     if skipped:
         text.append(f"- not run here: {', '.join(f'`{name}`' for name in skipped)}")
     text += ["", "| program | cause | share, by itself | verdict | share | confidence | saved without it | at most |"]
@@ -247,6 +258,7 @@ def publish(page: Path, outcomes: list[Outcome], python: str) -> None:
             f" {'' if o.saved is None else f'{o.saved:.0f}%'} |"
             f" {'' if o.saved is None or o.bound is None else f'{o.bound:.0f}%'} |"
         )
+    text += ["", *tails.table(slow)]
     before, _, rest = page.read_text().partition(BEGIN)
     _, _, after = rest.partition(END)
     page.write_text(before + BEGIN + "\n".join(text) + "\n" + END + after)
@@ -264,17 +276,21 @@ def main() -> int:
     parser.add_argument("names", nargs="*")
     given = parser.parse_intermixed_args()
     given.command = given.command.resolve()
-    outcomes = []
+    outcomes: list[Outcome] = []
+    slow: list[tails.Tail] = []
     with tempfile.TemporaryDirectory(prefix="truth-") as temporary:
         folder = given.keep or Path(temporary)
         folder.mkdir(exist_ok=True)
-        for name in given.names or names():
+        for name in [name for name in given.names or names() if not name.startswith(TAIL)]:
             cuda = given.cuda.resolve() if given.cuda is not None else None
             outcomes.append(judge(given.command, given.python, name, given.seconds, folder, cuda, not given.as_is))
             print(outcomes[-1].row(), flush=True)
+        for name in tails.CASES if not given.names else [n[len(TAIL) :] for n in given.names if n.startswith(TAIL)]:
+            slow.append(tails.run(given.command, given.python, package_of(given.command), name, folder))
+            print(slow[-1].row(), flush=True)
     if given.publish is not None and not given.names:
-        publish(given.publish, outcomes, given.python)
-    return 0 if summarise(outcomes) else 1
+        publish(given.publish, outcomes, slow, given.python)
+    return 0 if summarise(outcomes, slow) else 1
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@
 #include <glob.h>
 
 #include "analyze/rule.h"
+#include "report/from_json.h"
+#include "report/recall.h"
 #include "report/report.h"
 #include "trace_text.h"
 
@@ -60,6 +62,44 @@ static void compare(const char *events, const char *ending, const isc_buffer *go
 	free(wanted);
 }
 
+static void same_text(const char *events, const char *what, const isc_buffer *wanted, const isc_buffer *got)
+{
+	size_t line = 1;
+
+	for (size_t i = 0; i < wanted->len && i < got->len && wanted->data[i] == got->data[i]; i++)
+		line += wanted->data[i] == '\n';
+	if (wanted->len != got->len || memcmp(wanted->data, got->data, got->len) != 0)
+		fail_msg("%s: %s of its JSON report differs from line %zu on; it is:\n%s", events, what, line,
+			 got->data);
+}
+
+/* Markdown and summary of the JSON report are those of the trace: there is one writer.  Bytes that are no UTF-8 are
+ * U+FFFD in JSON, so the case that has such names is left out. */
+static void same_from_json(const char *events, const isc_analysis *a, const isc_buffer *json)
+{
+	isc_buffer wanted = {0}, got = {0};
+	yyjson_doc *doc = yyjson_read(json->data, json->len, 0);
+	isc_analysis *again = NULL;
+	isc_error err = {0};
+
+	if (strstr(json->data, "\xef\xbf\xbd") == NULL) {
+		assert_int_equal(isc_report_write(a, ISC_REPORT_MARKDOWN, &wanted, &err), ISC_OK);
+		assert_int_equal(isc_report_from_json(json->data, json->len, ISC_REPORT_MARKDOWN, NULL, &got, &err),
+				 ISC_OK);
+		same_text(events, "Markdown", &wanted, &got);
+		isc_buffer_clear(&wanted);
+		isc_buffer_clear(&got);
+		assert_int_equal(isc_recall(yyjson_doc_get_root(doc), &again, &err), ISC_OK);
+		assert_int_equal(isc_report_summary(a, NULL, NULL, &wanted, &err), ISC_OK);
+		assert_int_equal(isc_report_summary(again, NULL, NULL, &got, &err), ISC_OK);
+		same_text(events, "the summary", &wanted, &got);
+	}
+	isc_analysis_free(again);
+	yyjson_doc_free(doc);
+	isc_buffer_fini(&wanted);
+	isc_buffer_fini(&got);
+}
+
 static isc_analysis *analysis_of(const char *events)
 {
 	isc_trace *trace = NULL;
@@ -87,6 +127,7 @@ static void one_case(const char *events)
 	isc_buffer_clear(&out);
 	assert_int_equal(isc_report_write(a, ISC_REPORT_JSON, &out, &err), ISC_OK);
 	compare(events, ".report.json", &out);
+	same_from_json(events, a, &out);
 	isc_buffer_clear(&out);
 	assert_int_equal(isc_report_summary(a, "report.md", "inferscope.isc", &out, &err), ISC_OK);
 	compare(events, ".summary", &out);

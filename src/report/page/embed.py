@@ -1,6 +1,6 @@
 """Turns the page of the HTML report into C: page.html cut at its slots, with the style and the script inside.
 
-embed.py OUT.c PAGE.html STYLE.css SCRIPT.js...    the scripts are one program, in this order
+embed.py OUT.c NAME PAGE.html STYLE.css SCRIPT.js...    the scripts are one program, in this order; NAME is the table
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ def literal(text: str) -> str:
     return "\n\t".join(quoted) or '""'
 
 
-def main(out: str, page: str, style: str, *scripts: str) -> None:
+def main(out: str, name: str, page: str, style: str, *scripts: str) -> None:
     css = Path(style).read_text()
     if "</style" in css.lower():
         raise SystemExit("embed.py: a style may not hold what ends it")
-    js = script_of([Path(name) for name in scripts])
+    js = script_of([Path(script) for script in scripts])
     known = {"style": css, "script": js, "style_hash": digest(css), "script_hash": digest(js)}
     text = SLOT.sub(lambda found: known.get(found[1], found[0]), Path(page).read_text())
     parts = re.split(r"@@([a-z_]+)@@", text)
@@ -52,8 +52,8 @@ def main(out: str, page: str, style: str, *scripts: str) -> None:
         rows += [f"\t{{{slot}, {len(parts[i].encode())}u,\n\t{literal(parts[i])}}},\n"]
     Path(out).write_text(
         '/* Made by embed.py from the files of page/. */\n#include "report/html_page.h"\n\n'
-        f"const isc_page_piece isc_page[] = {{\n{''.join(rows)}}};\n"
-        "const unsigned isc_page_pieces = sizeof(isc_page) / sizeof(isc_page[0]);\n"
+        f"const isc_page_piece {name}[] = {{\n{''.join(rows)}}};\n"
+        f"const unsigned {name}_pieces = sizeof({name}) / sizeof({name}[0]);\n"
     )
 
 

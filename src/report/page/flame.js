@@ -7,23 +7,21 @@ function frameKind(f) {
 	return f.kind === "python" || (!f.kind && f.file && /\.py$|^</.test(f.file)) ? "python" : f.kind === "native" || f.module ? "native" : "other";
 }
 
-function makeFlame() {
-	var all = report.stacks || [];
-	if (all.length === 0 || !(report.samples && report.samples.count > 0))
-		return null;
+/* source: title, words(root) of what it found, tree(reverse, width), and where two things are compared: compared, with
+ * mode, more and less (what is compared, in words), widths to choose from, noise(node). */
+function makeFlame(source) {
 	var section = openSection("flame", "Flame graph"), canvas = el("canvas", { "aria-hidden": "true" });
 	var view = el("div", { class: "view", tabindex: 0, role: "application", "aria-label":
 		"Flame graph. Arrow keys walk the frames, Enter zooms to one, Escape goes back. The tables of functions and lines hold the same figures." }, canvas);
 	var scroller = el("div", { class: "scroller" }, view);
 	var details = el("div", { class: "det", "aria-live": "polite" });
-	var f = { reverse: false, up: false, diff: false, root: flameTree(false), query: null };
+	var compared = source.compared, f = { reverse: false, up: false, diff: !!(compared && compared.first), width: null, root: source.tree(false, null), query: null };
 	f.zoom = f.at = f.root;
 	var context = canvas.getContext("2d"), hover = null;
-	var compared = report.samples.scope && report.samples.median_scopes > 0 && report.samples.slow_scopes > 0;
 	var box = search("Search the flame graph", "search frames", function (text) {
 		f.query = text ? text.toLowerCase() : null;
 		var us = f.query ? matched(f.root) : 0;
-		box.found.textContent = f.query ? pct(us / f.root.us * 100) : "";
+		box.found.textContent = f.query ? pct(f.root.us > 0 ? us / f.root.us * 100 : 0) : "";
 		draw();
 	});
 
@@ -46,7 +44,7 @@ function makeFlame() {
 	function fill(node) {
 		if (f.diff) {
 			var d = node.slowUs - node.medianUs, most = Math.max(f.root.slowUs, f.root.medianUs, 1e-9), strength = Math.min(1, Math.sqrt(Math.abs(d) / most) * 1.4);
-			if (strength < 0.06)
+			if (strength < 0.06 || (compared.noise && Math.abs(d) <= compared.noise(node)))
 				return colour("wash");
 			var c = rgb(colour(d > 0 ? "slower" : "faster")), p = rgb(colour("panel"));
 			return "rgb(" + c.map(function (v, i) { return Math.round(v * strength + p[i] * (1 - strength)); }).join(",") + ")";
@@ -109,14 +107,15 @@ function makeFlame() {
 		return hit;
 	}
 	function lines(node) {
-		var perScope = f.diff || compared ? "in a slow " + report.samples.scope + " " + dur(node.slowUs) + ", in a median one " + dur(node.medianUs) : null;
-		return [place(node.frame), dur(node.us) + ", " + pct(node.us / f.root.us * 100) + " of " + dur(f.root.us) + ", " + plural(node.samples, "sample"), compared ? perScope : null];
+		return [place(node.frame), dur(node.us) + ", " + pct(node.us / f.root.us * 100) + " of " + dur(f.root.us) + ", " + plural(node.samples, "sample"),
+			compared ? compared.more + " " + dur(node.slowUs) + ", " + compared.less + " " + dur(node.medianUs) : null];
 	}
 	function select(node) {
 		f.at = node;
 		details.replaceChildren(el("h4", null, functionName(node.frame)), el("dl", null,
 			[["CPU time", dur(node.us) + " (" + pct(node.us / f.root.us * 100) + ")"], ["of its own", dur(node.selfUs)], ["samples", count(node.samples)],
-				["where", place(node.frame) || "not known"], compared ? ["in a slow scope", dur(node.slowUs)] : null, compared ? ["in a median one", dur(node.medianUs)] : null]
+				["where", place(node.frame) || "not known"], compared ? [compared.more, dur(node.slowUs)] : null, compared ? [compared.less, dur(node.medianUs)] : null,
+				compared ? ["change", signed(node.slowUs - node.medianUs)] : null, compared && compared.noise ? ["noise", dur(compared.noise(node))] : null]
 				.filter(Boolean).map(function (p) { return el("div", null, el("dt", null, p[0]), el("dd", null, p[1])); })));
 		draw();
 	}
@@ -125,7 +124,7 @@ function makeFlame() {
 		select(node);
 	}
 	function rebuild() {
-		f.root = flameTree(f.reverse);
+		f.root = source.tree(f.reverse, f.width);
 		zoom(f.root);
 	}
 	view.addEventListener("pointermove", function (e) {
@@ -161,27 +160,11 @@ function makeFlame() {
 			select(next);
 		}
 	});
-	var first = f.root.list[0], words = first ? hottestWords() : "CPU time by stack";
-	function hottestWords() {
-		var own = new Map(), best = null;
-		(function sum(node) {
-			if (node.depth > 0 && node.frame !== SMALL) {
-				var key = frameKey(node.frame), o = own.get(key) || { frame: node.frame, us: 0 };
-				o.us += node.selfUs;
-				own.set(key, o);
-				if (!best || o.us > best.us)
-					best = o;
-			}
-			node.list.forEach(sum);
-		})(f.root);
-		if (report.samples.count < FEW_SAMPLES)
-			return plural(report.samples.count, "sample") + ": too few to say where the CPU time went";
-		return best ? pct(best.us / f.root.us * 100) + " of the CPU time is in " + functionName(best.frame) + " itself" : "CPU time by stack";
-	}
-	section.append(lede("Flame graph: CPU time by stack, " + plural(report.samples.count, "sample"), words, [box.node,
+	section.append(lede(source.title, source.words(f.root), [box.node,
 		choice("Direction", { down: "icicle", up: "flame" }, "down", function (k) { f.up = k === "up"; draw(); scroller.scrollTop = f.up ? scroller.scrollHeight : 0; }),
 		choice("Order", { callers: "callers first", reverse: "reverse" }, "callers", function (k) { f.reverse = k === "reverse"; rebuild(); }),
-		compared ? choice("Colour", { kind: "by kind", diff: "slow - median" }, "kind", function (k) { f.diff = k === "diff"; draw(); }) : null,
+		compared ? choice("Colour", { kind: "by kind", diff: compared.mode }, f.diff ? "diff" : "kind", function (k) { f.diff = k === "diff"; draw(); }) : null,
+		compared && compared.widths ? choice("Width", compared.widths, Object.keys(compared.widths)[0], function (k) { f.width = k; rebuild(); }) : null,
 	]), el("div", { class: "tl flame" }, scroller, details));
 	select(f.root);
 	onRepaint(draw);
@@ -205,7 +188,29 @@ function fit(context, text, room) {
 	return n < 2 ? "" : text.slice(0, n) + "\u2026";
 }
 
+/* The function with the most time of its own, as the sum over all places that it was called from. */
+function hottestWords(root) {
+	var own = new Map(), best = null;
+	(function sum(node) {
+		if (node.depth > 0 && node.frame !== SMALL) {
+			var key = frameKey(node.frame), o = own.get(key) || { frame: node.frame, us: 0 };
+			o.us += node.selfUs;
+			own.set(key, o);
+			if (!best || o.us > best.us)
+				best = o;
+		}
+		node.list.forEach(sum);
+	})(root);
+	if (report.samples.count < FEW_SAMPLES)
+		return plural(report.samples.count, "sample") + ": too few to say where the CPU time went";
+	return best ? pct(best.us / root.us * 100) + " of the CPU time is in " + functionName(best.frame) + " itself" : "CPU time by stack";
+}
+
 var flame = null;
 function drawFlame() {
-	flame = makeFlame();
+	var s = report.samples;
+	if ((report.stacks || []).length === 0 || !(s && s.count > 0))
+		return;
+	flame = makeFlame({ title: "Flame graph: CPU time by stack, " + plural(s.count, "sample"), words: hottestWords, tree: flameTree,
+		compared: s.scope && s.median_scopes > 0 && s.slow_scopes > 0 ? { mode: "slow - median", more: "in a slow " + s.scope, less: "in a median one" } : null });
 }

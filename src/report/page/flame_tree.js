@@ -7,28 +7,32 @@ function frameKey(f) {
 }
 
 function newNode(frame, parent, depth) {
-	return { frame: frame, parent: parent, depth: depth, us: 0, selfUs: 0, medianUs: 0, slowUs: 0, samples: 0, kids: new Map(), list: null, x: 0 };
+	return { frame: frame, parent: parent, depth: depth, us: 0, selfUs: 0, medianUs: 0, slowUs: 0, ownMedianUs: 0, ownSlowUs: 0, square: 0, samples: 0, kids: new Map(), list: null, x: 0 };
+}
+
+function addTo(node, s) {
+	node.us += s.us;
+	node.samples += s.samples;
+	node.medianUs += Math.max(0, s.us_median || 0);
+	node.slowUs += Math.max(0, s.us_slow || 0);
+	node.square += s.square || 0;
 }
 
 function addStack(root, frames, s) {
 	var node = root, deepest = Math.min(frames.length, FLAME_DEEPEST);
-	root.us += s.us;
-	root.samples += s.samples;
-	root.medianUs += Math.max(0, s.us_median || 0);
-	root.slowUs += Math.max(0, s.us_slow || 0);
+	addTo(root, s);
 	for (var i = 0; i < deepest; i++) {
 		var key = frameKey(frames[i]), next = node.kids.get(key);
 		if (!next) {
 			next = newNode(frames[i], node, node.depth + 1);
 			node.kids.set(key, next);
 		}
-		next.us += s.us;
-		next.samples += s.samples;
-		next.medianUs += Math.max(0, s.us_median || 0);
-		next.slowUs += Math.max(0, s.us_slow || 0);
+		addTo(next, s);
 		node = next;
 	}
 	node.selfUs += s.us;
+	node.ownMedianUs += Math.max(0, s.us_median || 0);
+	node.ownSlowUs += Math.max(0, s.us_slow || 0);
 }
 
 /* Widest first; x counts from the left of the tree, in time. */
@@ -43,12 +47,17 @@ function settle(node, x) {
 
 /* The stacks: from the tree that only this page has, else from the report's own list, which is shorter. */
 function allStacks() {
-	var t = detail.tree, stacks = [], paths = [], several;
+	var t = detail.tree;
 	if (!t)
 		return (report.stacks || []).map(function (s) {
 			return Object.assign({}, s, { frames: s.frames && s.frames.length ? s.frames : [SMALL] });
 		});
-	several = t.pid.filter(function (pid) { return pid > 0; }).length > 1;
+	return stacksOf(t, t.pid.filter(function (pid) { return pid > 0; }).length > 1);
+}
+
+/* Of one tree; with its processes as the outermost frames, or without. */
+function stacksOf(t, several) {
+	var stacks = [], paths = [];
 	for (var i = 0; i < t.parent.length; i++) {
 		var above = i === 0 ? [] : paths[t.parent[i]], frame = null;
 		if (t.frame[i] > 0)

@@ -1,12 +1,12 @@
 /* keys.js - the keyboard, the theme, the way around the page. */
 
 var KEYS = [
-	["w  s", "zoom the timeline in and out, at the pointer"],
-	["a  d  and arrows", "move left and right"],
-	["0", "the whole window"],
-	["f  Enter", "zoom to the selected event, or to the selected span"],
-	["[  ]", "the slow scope before, and the next"],
-	["/", "search; n and p go from match to match"],
+	["w  s", "zoom the timeline in and out, at the pointer", "timeline"],
+	["a  d  and arrows", "move left and right", "timeline"],
+	["0", "the whole window", "timeline"],
+	["f  Enter", "zoom to the selected event, or to the selected span", "timeline"],
+	["[  ]", "the slow scope before, and the next", "timeline"],
+	["/", "search; in the timeline n and p go from match to match"],
 	["t", "dark or light"],
 	["Esc", "let go of what is selected"],
 	["?", "this help"],
@@ -14,9 +14,9 @@ var KEYS = [
 
 function makeHelp() {
 	var dialog = byId("help");
-	dialog.append(el("h2", { id: "help-title" }, "Keyboard"), el("dl", { class: "keys" }, KEYS.map(function (k) {
+	dialog.append(el("h2", { id: "help-title" }, "Keyboard"), el("dl", { class: "keys" }, KEYS.filter(function (k) { return !k[2] || byId(k[2]); }).map(function (k) {
 		return [el("dt", null, k[0].split("  ").map(function (one) { return [el("kbd", null, one), " "]; })), el("dd", null, k[1])];
-	})), el("p", { class: "cap" }, "Drag over the timeline to sum up a span. The wheel zooms while the timeline has the focus or Ctrl is held. In the flame graph arrows walk, Enter zooms and Escape goes back."),
+	})), el("p", { class: "cap" }, (byId("timeline") ? "Drag over the timeline to sum up a span. The wheel zooms while the timeline has the focus or Ctrl is held. " : "") + "In the flame graph arrows walk, Enter zooms and Escape goes back."),
 	button("Close", { class: "ib" }, function () { dialog.close(); }));
 	byId("help-open").hidden = false;
 	byId("help-open").addEventListener("click", function () { dialog.showModal(); });
@@ -99,5 +99,3 @@ function makeKeys() {
 		sections.concat([{ id: "not-seen" }]).forEach(function (s) { watch.observe(byId(s.id)); });
 	}
 }
-
-begin([drawBars, drawGpus, drawLatency, drawTimeline, drawFlame, drawTables, makeKeys]);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import html.parser
 import json
 import re
@@ -308,3 +309,104 @@ def test_pieces_of_the_timeline_are_the_events_of_the_trace(run: Path) -> None:
     assert {"scope", "call"} <= kinds and counters == ["queue"]
     assert len(names) >= 1 and "request" in lanes["names"] and "tokenise" in lanes["names"]
     assert sum(row[2] for lane in lanes["lanes"] for row in lane["rows"]) == lanes["pieces"] <= 64000
+
+
+def markdown_tables(text: str) -> dict[str, list[dict[str, str]]]:
+    """Of each heading its first table, by the names of its columns."""
+    found: dict[str, list[dict[str, str]]] = {}
+    for part in re.split(r"^## ", text, flags=re.M)[1:]:
+        heading, _, rest = part.partition("\n")
+        lines = [line for line in rest.split("\n\n###")[0].splitlines() if line.startswith("|")]
+        cells = [[html_text(cell) for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+        if len(cells) > 2:
+            end = next((i for i, row in enumerate(cells[2:], 2) if set("".join(row)) <= set("-: ")), len(cells) + 1)
+            found[heading] = [dict(zip(cells[0], row)) for row in cells[2 : end - 1]]
+    return found
+
+
+def html_text(cell: str) -> str:
+    return html.unescape(re.sub(r"\\(.)", r"\1", cell)).strip("`* ")
+
+
+# Markdown's heading and columns, and what the page calls them; the first is what a row is known by.
+SHARED = {
+    "Functions": (
+        ("function", "where"),
+        {"self": "own time", "total": "total", "calls": "calls", "CPU": "CPU by samples"},
+    ),
+    "Scopes": (
+        ("scope",),
+        {
+            "count": "count",
+            "total": "total",
+            "mean": "mean",
+            "p50": "p50",
+            "p90": "p90",
+            "p99": "p99",
+            "max": "longest",
+        },
+    ),
+    "Threads": (("name", "thread"), {"wall": "time", "on CPU": "on CPU"}),
+    "Kernels": (("kernel",), {"count": "count", "total": "total", "mean": "mean", "max": "longest", "class": "class"}),
+    "Copies": (("copy",), {"count": "count", "total": "total", "GB/s": "GB/s", "pageable": "pageable"}),
+    "GPUs": (
+        ("GPU",),
+        {"span": "span", "busy": "busy", "idle": "idle", "compute": "compute", "comm": "collectives", "copy": "copies"},
+    ),
+    "System calls": (("call",), {"count": "count", "total": "total", "mean": "mean", "slow": "over 50 us"}),
+    "Counters": (("counter",), {"min": "least", "max": "most", "mean": "mean", "last": "last", "samples": "count"}),
+    "Processes": (("process",), {"wall": "time", "events": "events", "traced": "traced"}),
+    "Marks": (("mark",), {"count": "count"}),
+}
+KNOWN_BY = {"name": "thread", "thread": "id", "copy": "kind"}
+ALL_TABLES = """() => {
+  const all = {};
+  for (const tab of document.querySelectorAll("#tables .tabs button")) {
+    tab.click();
+    const more = document.querySelector("#tables .more button");
+    if (more) more.click();
+    const heads = [...document.querySelectorAll("#tables th")];
+    const titles = heads.map(n => n.textContent.replace(/ [\\u2191\\u2193]$/, ""));
+    all[tab.firstChild.textContent.trim()] = [...document.querySelectorAll("#tables tbody tr")].map(
+      row => Object.fromEntries([...row.children].map((cell, i) => [titles[i], cell.textContent])));
+  }
+  return all;
+}"""
+
+
+def shared_figures(seen: dict[str, Any], markdown: Path) -> dict[str, int]:
+    """How many figures of each table the page and Markdown both have; they are the same."""
+    compared: dict[str, int] = {}
+    for heading, rows in markdown_tables(markdown.read_text()).items():
+        keys, columns = SHARED.get(heading, ((), {}))
+        for row in rows if heading in seen and keys else []:
+            beside = [
+                other
+                for other in seen[heading]
+                if all(other.get(KNOWN_BY.get(key, key), "") == row.get(key, "") for key in keys)
+            ]
+            # Names that are shortened, or that two have, are not told apart here.
+            for said, shown in columns.items() if len(beside) == 1 else []:
+                if said in row and shown in beside[0]:
+                    wanted = re.sub(r"^about ", "", row[said])
+                    same = beside[0][shown] == wanted or {wanted, beside[0][shown]} <= {"?", "-", ""}
+                    assert same, f"{heading}: {said} of {row} is {beside[0][shown]} on the page"
+                    compared[heading] = compared.get(heading, 0) + 1
+    return compared
+
+
+def test_every_figure_that_the_page_and_markdown_share_is_the_same(run: Path, browser: Open) -> None:
+    seen = browser(run, [["script", ALL_TABLES], ["script", "document.querySelector('.sure p').textContent"]])
+    quiet(seen)
+    compared = shared_figures(seen["answers"][0], run.with_suffix(".md"))
+    assert {"Functions", "Scopes", "Threads", "Counters", "Processes"} <= set(compared), compared
+    assert sum(compared.values()) >= 60, compared
+
+
+def test_every_figure_of_gpus_on_the_page_is_that_of_markdown(inferscope: Command, browser: Open) -> None:
+    page = page_of(inferscope, PLAIN, "gpus")
+    done = inferscope("analyze", inferscope.folder / "gpus.json", "--output", page.with_suffix(".md"))
+    assert done.returncode == 0, done.stderr
+    compared = shared_figures(browser(page, [["script", ALL_TABLES]])["answers"][0], page.with_suffix(".md"))
+    assert {"GPUs", "Kernels", "Scopes", "Functions"} <= set(compared), compared
+    assert sum(compared.values()) >= 200, compared

@@ -3,202 +3,24 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-WITHIN = 0.15
-SLACK_US = 500
+if TYPE_CHECKING:
+    from tests.truth.tails import BEGIN, CASES, SLACK_US, WITHIN
+else:
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "truth"))
+    from tails import BEGIN, CASES, SLACK_US, WITHIN
+
 BUSY_PCT = 5  # of a request, in which others had the CPU
 STATES = (
     *("python", "native", "spin", "gil_wait", "lock_wait", "io_wait", "sleep", "idle", "syscall", "gc"),
     *("page_fault", "gpu_wait", "run_queue", "throttled", "other"),
 )
-
-# Every tenth request is slow for one reason, whose time the program takes itself.
-BEGIN = """
-import gc, json, os, threading, time, zlib
-from inferscope import scope
-spent = []
-def timed(call, *args, clock=time.perf_counter):
-    begin = clock()
-    call(*args)
-    spent.append((clock() - begin) * 1e6)
-def work(ms):
-    end = time.thread_time() + ms / 1e3
-    while time.thread_time() < end:
-        sum(range(200))
-def requests(slow, before=lambda: None, n=60):
-    for i in range(n):
-        if i % 10 == 7:
-            before()
-        with scope("request"):
-            work(2 + i % 3 * 0.2)
-            if i % 10 == 7:
-                slow()
-    print(json.dumps(sum(spent) / len(spent)))
-"""
-
-SLEEP = """
-def backoff():
-    time.sleep(0.06)
-requests(lambda: timed(backoff))
-"""
-
-FUNCTION = """
-def retry(n=3_000_000):
-    for _ in range(n):
-        pass
-requests(lambda: timed(retry, clock=time.thread_time))
-"""
-
-NATIVE = """
-data = os.urandom(2 << 20)
-def pack():
-    zlib.compress(data, 6)
-requests(lambda: timed(pack, clock=time.thread_time))
-"""
-
-GARBAGE = """
-kept = [[i] for i in range(600_000)]
-gc.disable()
-def collect():
-    gc.collect()
-requests(lambda: timed(collect))
-"""
-
-LOCK = """
-lock, wanted, taken = threading.Lock(), threading.Event(), threading.Event()
-def flush():
-    while True:
-        wanted.wait()
-        wanted.clear()
-        with lock:
-            taken.set()
-            time.sleep(0.06)
-threading.Thread(target=flush, daemon=True).start()
-def begin():
-    taken.clear()
-    wanted.set()
-    taken.wait()
-def enter():
-    with lock:
-        pass
-requests(lambda: timed(enter), begin)
-"""
-
-READ = """
-reading, writing = os.pipe()
-asked = threading.Event()
-def disk():
-    while True:
-        asked.wait()
-        asked.clear()
-        time.sleep(0.06)
-        os.write(writing, b"x")
-threading.Thread(target=disk, daemon=True).start()
-def load():
-    os.read(reading, 10)
-requests(lambda: timed(load), asked.set)
-"""
-
-# One call of C that never gives up the interpreter.
-GIL = """
-ready, go = threading.Event(), threading.Event()
-words = list(range(300_000))
-def detokenise():
-    return sorted(words, key=str)
-def metrics():
-    while True:
-        go.wait()
-        go.clear()
-        detokenise()
-        ready.set()
-threading.Thread(target=metrics, daemon=True).start()
-def turn():
-    go.set()
-    last, most = time.perf_counter(), 0
-    while not ready.is_set():
-        now = time.perf_counter()
-        last, most = now, max(most, now - last)
-    ready.clear()
-    spent.append(most * 1e6)
-requests(turn)
-"""
-
-NESTED = """
-def attend():
-    time.sleep(0.06)
-def answer(i):
-    with scope("request"):
-        with scope("prefill"):
-            work(2)
-        with scope("decode"):
-            work(1)
-            if i % 10 == 7:
-                timed(attend)
-for i in range(60):
-    answer(i)
-print(json.dumps(sum(spent) / len(spent)))
-"""
-
-LOOP = """
-import asyncio
-def parse():
-    time.sleep(0.06)
-async def report():
-    timed(parse)
-async def answer(i):
-    with scope("request"):
-        work(1)
-        if i % 10 == 7:
-            asyncio.get_running_loop().create_task(report())
-        await asyncio.sleep(0.001)
-        work(1)
-async def main():
-    for i in range(60):
-        await answer(i)
-asyncio.run(main())
-print(json.dumps(sum(spent) / len(spent)))
-"""
-
-POOL = """
-import asyncio
-from concurrent.futures import ThreadPoolExecutor
-def resend():
-    time.sleep(0.06)
-def fetch(slow):
-    with scope("fetch"):
-        work(1)
-        if slow:
-            timed(resend)
-async def answer(i):
-    with scope("request"):
-        work(1)
-        await asyncio.to_thread(fetch, i % 10 == 7)
-        work(1)
-async def main():
-    for i in range(60):
-        await answer(i)
-asyncio.run(main())
-print(json.dumps(sum(spent) / len(spent)))
-"""
-
-# program, cause, function that the report names
-CASES = {
-    "sleep": (SLEEP, "sleep", "backoff"),
-    "function": (FUNCTION, "python", "retry"),
-    "native": (NATIVE, "native", "pack"),
-    "garbage": (GARBAGE, "gc", "collect"),
-    "lock": (LOCK, "lock_wait", "enter"),
-    "read": (READ, "io_wait", "load"),
-    "gil": (GIL, "gil_wait", "detokenise"),
-    "nested": (NESTED, "sleep", "attend"),
-    "loop": (LOOP, "event_loop", "parse"),
-    "pool": (POOL, "sleep", "resend"),
-}
 
 
 @pytest.fixture
@@ -263,18 +85,18 @@ def test_the_reason_is_named_and_measured(slow: Callable[..., Any], python: str,
 
 
 def test_a_lock_and_the_interpreter_say_who_held_them(slow: Callable[..., Any], python: str) -> None:
-    run = slow(LOCK, python)
+    run = slow(CASES["lock"][0], python)
     threads = {thread.thread_id for thread in run.report.threads}
     first = first_of(request_of(run))
     assert first.cause == "lock_wait" and first.holder_thread_id in threads, first
-    run = slow(GIL, python)
+    run = slow(CASES["gil"][0], python)
     first = first_of(request_of(run))
     assert first.cause == "gil_wait" and "detokenise" in first.held_by, first
     assert first.holder_thread_id in {thread.thread_id for thread in run.report.threads}
 
 
 def test_scopes_inside_are_listed_with_their_part(slow: Callable[..., Any], python: str) -> None:
-    run = slow(NESTED, python)
+    run = slow(CASES["nested"][0], python)
     inside = {nested.name: nested for nested in request_of(run).nested}
     assert set(inside) == {"prefill", "decode"} and all(nested.count == 60 for nested in inside.values())
     truth = json.loads(run.stdout)
@@ -285,7 +107,7 @@ def test_scopes_inside_are_listed_with_their_part(slow: Callable[..., Any], pyth
 
 
 def test_the_slowest_are_listed_and_the_words_agree(slow: Callable[..., Any], python: str, inferscope: Any) -> None:
-    run = slow(SLEEP, python)
+    run = slow(CASES["sleep"][0], python)
     scope = request_of(run)
     times = [one.dur_us for one in scope.slowest]
     assert len(times) == 10 and times == sorted(times, reverse=True)
