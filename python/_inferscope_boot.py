@@ -29,6 +29,8 @@ def _boot():
 
 
 def _join():
+    clock = sys.modules.get("time")  # which the interpreter itself has imported
+    began = clock.thread_time_ns() if clock is not None else 0
     _stand_in()
     from inferscope import _core
 
@@ -38,7 +40,7 @@ def _join():
     if not folder and os.environ.get("INFERSCOPE_ENABLED") == "1":
         folder = _start_recorder()
     if folder:
-        _core.attach(folder)
+        _core.attach(folder, began)
 
 
 def _stand_in():

@@ -12,7 +12,7 @@ inert: bool
 reason: str | None
 """Why it is inert."""
 
-def attach(folder: str) -> bool:
+def attach(folder: str, began: int = 0, /) -> bool:
     """Join the session in this folder; False when that cannot be done. Again: True, and nothing happens."""
 
 def active() -> bool:

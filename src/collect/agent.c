@@ -12,6 +12,7 @@
 #include "collect/alloc.h"
 #include "collect/exec_env.h"
 #include "collect/exec_target.h"
+#include "runtime/runtime.h"
 
 /* What a call to a function that this libc lacks gives back. */
 enum fails { FAILS_ERRNO, FAILS_CODE, FAILS_POINTER };
@@ -115,11 +116,20 @@ void isc_agent_init(void)
 	isc_exec_env_init();
 }
 
+static uint64_t begun_ns; /* CPU time of the first thread when it came to us */
+
 /* Before the constructors of the runtime itself, which use what is hooked.  A
  * function of its own: GCC loses the priority of one that a header declares. */
 __attribute__((constructor(101))) static void begin(void)
 {
+	begun_ns = isc_rt_cpu_ns();
 	isc_agent_init();
+}
+
+/* Behind all that we do before the program begins. */
+__attribute__((constructor(104))) static void began(void)
+{
+	isc_rt_started(begun_ns);
 }
 
 const isc_hook *isc_agent_hooks(size_t *n)

@@ -54,12 +54,13 @@ static void watch_leaving(void)
 	Py_XDECREF(atexit);
 }
 
-static PyObject *core_attach(PyObject *module, PyObject *folder)
+static PyObject *core_attach(PyObject *module, PyObject *args)
 {
 	PyObject *path = NULL;
+	unsigned long long since = 0;
 	int failed = -1;
 
-	if (!PyUnicode_FSConverter(folder, &path))
+	if (!PyArg_ParseTuple(args, "O&|K:attach", PyUnicode_FSConverter, &path, &since))
 		return NULL;
 	if (fits()) {
 		failed = isc_rt_attach(PyBytes_AS_STRING(path));
@@ -75,6 +76,7 @@ static PyObject *core_attach(PyObject *module, PyObject *folder)
 			if ((isc_rt_control()->flags & ISC_CONTROL_MEMORY) != 0)
 				watch_leaving();
 			isc_range_begin();
+			isc_rt_started(since);
 		}
 	}
 	Py_DECREF(path);
@@ -247,7 +249,8 @@ static int core_exec(PyObject *module)
 }
 
 static PyMethodDef core_methods[] = {
-	{"attach", core_attach, METH_O, PyDoc_STR("Join the session in this folder.")},
+	{"attach", core_attach, METH_VARARGS,
+	 PyDoc_STR("Join the session in this folder, which began at this CPU time of the thread.")},
 	{"active", core_active, METH_NOARGS, PyDoc_STR("Is a session recording this process now?")},
 	{"start", core_start, METH_VARARGS, PyDoc_STR("Trace calls from now on; None, or why that cannot be.")},
 	{"stop", core_stop, METH_NOARGS, PyDoc_STR("One start() less.")},

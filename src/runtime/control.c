@@ -9,6 +9,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "runtime/image.h"
 #include "runtime/kernel.h"
@@ -128,6 +129,23 @@ bool isc_rt_active(void)
 
 	return control != NULL && isc_image_following() == ISC_FOLLOWING_YES &&
 	       atomic_load_explicit(&control->phase, memory_order_relaxed) == ISC_PHASE_COLLECTING;
+}
+
+uint64_t isc_rt_cpu_ns(void)
+{
+	struct timespec t = {0};
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void isc_rt_started(uint64_t since)
+{
+	isc_control *control = atomic_load_explicit(&isc_image_self.control, memory_order_acquire);
+	uint64_t now = isc_rt_cpu_ns();
+
+	if (control != NULL && since != 0 && now > since)
+		atomic_fetch_add_explicit(&control->start_cost_ns, now - since, memory_order_relaxed);
 }
 
 void isc_rt_is_python(void)

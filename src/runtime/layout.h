@@ -122,7 +122,8 @@ typedef struct isc_control {
 	/* A line of its own: every new process adds to it. */
 	_Atomic uint64_t roster_tail;	/* 128: entries taken; processes, fetch_add */
 	_Atomic uint64_t attach_failed; /* 136: images that could not open a pool; processes */
-	uint8_t pad2[112];
+	_Atomic uint64_t start_cost_ns; /* 144: CPU time that our own start took in them; processes, fetch_add */
+	uint8_t pad2[104];
 	char trace_path[2048]; /* 256: where the trace goes, for salvage; recorder */
 	char rt_path[1024];    /* the runtime as it is preloaded; recorder */
 	uint8_t pad3[4096 - 256 - 2048 - 1024];

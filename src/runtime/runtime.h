@@ -36,6 +36,10 @@ ISC_API bool isc_rt_active(void);
 /* Says that this process runs Python, so that --follow python traces it. */
 ISC_API void isc_rt_is_python(void);
 
+/* The CPU time of this thread; and: it was `since` when something of ours began that no event will tell of. */
+ISC_API uint64_t isc_rt_cpu_ns(void);
+ISC_API void isc_rt_started(uint64_t since);
+
 /* Adds a definition; its id, or 0 when there is no room ("?", counted).  data
  * is cut at ISC_DEF_MAX. */
 ISC_API uint32_t isc_rt_define(uint16_t type, const void *data, size_t len);

@@ -18,6 +18,11 @@
 #define COLLECTION_NS 800.0
 /* What a call after other work costs above one in a loop of calls, as bench/ measures it in pieces of one process. */
 #define COLD_NS 200.0
+/* Of system calls that are counted and of memory that is taken or given back, and of that which is looked at:
+ * bench/ measures them one by one. */
+#define SYSCALL_NS 25.0
+#define ALLOCATION_NS 1.0
+#define LOOK_NS 4000.0
 
 static void render(isc_buffer *out, yyjson_mut_doc *doc)
 {
@@ -78,13 +83,21 @@ static void add_labels(yyjson_mut_doc *doc, yyjson_mut_val *root, const isc_sett
 	}
 }
 
+/* That we may use; 0: not known. */
+static int cpu_count(void)
+{
+	cpu_set_t cpus;
+
+	return sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? CPU_COUNT(&cpus) : 0;
+}
+
 /* What times depend on: two machines are compared by it. */
 static void add_machine(yyjson_mut_doc *doc, yyjson_mut_val *root)
 {
 	static const char key[] = "model name";
 	FILE *f = fopen("/proc/cpuinfo", "re");
 	char line[256], *value;
-	cpu_set_t cpus;
+	int cpus = cpu_count();
 
 	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
 		if (strncmp(line, key, sizeof(key) - 1) != 0 || (value = strchr(line, ':')) == NULL)
@@ -95,8 +108,8 @@ static void add_machine(yyjson_mut_doc *doc, yyjson_mut_val *root)
 	}
 	if (f != NULL)
 		fclose(f);
-	if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0)
-		yyjson_mut_obj_add_uint(doc, root, "cpus", (uint64_t)CPU_COUNT(&cpus));
+	if (cpus > 0)
+		yyjson_mut_obj_add_uint(doc, root, "cpus", (uint64_t)cpus);
 }
 
 void isc_facts_first(isc_buffer *out, const isc_settings *settings, char *const *argv)
@@ -186,24 +199,46 @@ static double event_ns(uint32_t source)
 	return (double)(isc_clock_mono_ns() - start) / CALIBRATE_READS + RECORD_NS;
 }
 
+/* The share of the time in which the program left us no CPU, if its threads spread. */
+static double crowded(const isc_facts_end *end)
+{
+	int cpus = cpu_count();
+	double used;
+
+	if (!end->faults_known || end->wall_ns == 0 || cpus == 0)
+		return 0;
+	used = (double)(end->user_us + end->system_us) * 1e3 / (double)end->wall_ns - (cpus - 1);
+	return used < 0 ? 0 : used < 1 ? used : 1;
+}
+
+/* What the program lost, as far as it is known: what events and samples took in it, its hooks, our start in it,
+ * and the recorder where no other CPU was idle. */
+static double cost_us(const isc_facts_end *end, double recorder_us)
+{
+	const isc_writer_stats *w = &end->writer;
+	uint64_t calls = w->call_events < end->produced ? w->call_events : end->produced;
+	/* The program has measured what a call costs it; other events are a clock and a record. */
+	double ns = (double)(end->produced - calls) * event_ns(end->clock_source) + w->call_ns +
+		    (double)w->cold_calls * COLD_NS + w->sample_ns + (double)w->collections * COLLECTION_NS +
+		    (double)w->syscalls * SYSCALL_NS + (double)w->allocations * ALLOCATION_NS +
+		    (double)w->looked_at * LOOK_NS + (double)end->start_cost_ns;
+
+	return ns / 1e3 + recorder_us * crowded(end);
+}
+
 void isc_facts_last(isc_buffer *out, const isc_facts_end *end)
 {
 	yyjson_mut_val *root;
 	yyjson_mut_doc *doc = new_object(&root);
 	double wall_us = (double)end->wall_ns / 1e3;
-	uint64_t calls = end->writer.call_events < end->produced ? end->writer.call_events : end->produced;
-	/* The program has measured what a call costs it; other events are a clock and a record. */
-	double events_us = ((double)(end->produced - calls) * event_ns(end->clock_source) + end->writer.call_ns +
-			    (double)end->writer.cold_calls * COLD_NS + end->writer.sample_ns +
-			    (double)end->writer.collections * COLLECTION_NS) /
-			   1e3;
 	double recorder_us = cpu_us();
 
 	yyjson_mut_obj_add_real(doc, root, "wall_us", wall_us);
 	yyjson_mut_obj_add_real(doc, root, "recorder_cpu_us", recorder_us);
 	if (wall_us > 0) {
 		yyjson_mut_obj_add_real(doc, root, "recorder_cpu_pct", recorder_us / wall_us * 100);
-		yyjson_mut_obj_add_real(doc, root, "measured_pct", events_us / wall_us * 100 + end->switches.cost_pct);
+		yyjson_mut_obj_add_real(doc, root, "measured_pct",
+					cost_us(end, recorder_us) / wall_us * 100 + end->switches.cost_pct);
 	}
 	yyjson_mut_obj_add_uint(doc, root, "switches", end->switches.switches);
 	yyjson_mut_obj_add_uint(doc, root, "switches_lost", end->switches.lost);

@@ -426,6 +426,9 @@ static void last_facts(isc_recorder *r)
 	isc_follow_stats_get(r->follow, &follow);
 	facts.roster_lost = follow.roster_lost;
 	facts.attach_failed = atomic_load(&r->folder.control->attach_failed);
+	facts.start_cost_ns = atomic_load(&r->folder.control->start_cost_ns);
+	if (facts.start_cost_ns > facts.wall_ns) /* the program can write there */
+		facts.start_cost_ns = facts.wall_ns;
 	facts.on_disk = r->folder.on_disk;
 	facts.produced = r->sink.produced;
 	facts.clock_source = r->clock_source;

@@ -46,7 +46,7 @@ const isc_setting isc_settings_table[ISC_SETTINGS_COUNT] = {
 	{"rate", "rate", NULL, "INFERSCOPE_RATE", ISC_SETTING_COUNT, 0, AT(rate_hz), 10, 10000, NULL,
 	 "200", "HZ", "stack samples a second"},
 	{"native", "native", NULL, NULL, ISC_SETTING_CHOICE, 0, AT(native), 0, 0, native,
-	 "leaf", "on|leaf|off", "native frames in stacks"},
+	 "on", "on|leaf|off", "native frames in stacks"},
 	{"all_frames", "all-frames", NULL, NULL, ISC_SETTING_BOOL, 0, AT(all_frames), 0, 0, NULL,
 	 "false", NULL, "trace imports and special methods too"},
 	{"c_calls", "c-calls", NULL, NULL, ISC_SETTING_BOOL, 0, AT(c_calls), 0, 0, NULL,

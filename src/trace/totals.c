@@ -48,6 +48,7 @@ void isc_totals_free(isc_totals *t)
 	isc_hashmap_fini(&t->by_thread);
 	isc_hashmap_fini(&t->by_lane);
 	isc_hashmap_fini(&t->by_process);
+	isc_hashmap_fini(&t->by_memory);
 	for (size_t i = 0; i < t->process_count; i++)
 		free(t->processes[i].counted);
 	free(t->functions);
@@ -506,6 +507,12 @@ bool isc_totals_lane_feed(isc_totals *t, isc_totals_lane *lane, const isc_record
 	case ISC_KIND_SYSCALL:
 	case ISC_KIND_SYSCALL_ERRORS:
 		return isc_totals_syscalls_feed(t, lane, first, extra, extra_len);
+	case ISC_KIND_MEMORY_ALLOC:
+		t->looked_at++;
+		return true;
+	case ISC_KIND_MEMORY_TOTAL:
+		isc_totals_memory_feed(t, lane, extra, extra_len);
+		return true;
 	case ISC_KIND_THREAD_NAME:
 		thread->name = first->id;
 		return true;

@@ -216,6 +216,9 @@ typedef struct isc_totals_cost {
 	uint64_t cold;	      /* calls that came after other work, and found nothing of ours in the caches */
 	double sample_ns;     /* what samples and waits took, as they say */
 	uint64_t collections; /* of garbage that were told of */
+	uint64_t syscalls;    /* that were counted */
+	uint64_t allocations; /* and what took memory or gave it back; of them looked at: */
+	uint64_t looked_at;
 } isc_totals_cost;
 isc_totals_cost isc_totals_calls_cost(const isc_totals *t);
 const isc_total_scope *isc_totals_scope_at(isc_totals *t, size_t i);

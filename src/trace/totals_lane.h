@@ -124,8 +124,11 @@ struct isc_totals {
 	isc_total_counter *counters;
 	isc_total_function *functions;
 	isc_total_thread *threads;
-	uint64_t sample_ns;  /* that samples say they took; of what was fed */
-	uint64_t cold_calls; /* that came after other work; of what was fed */
+	uint64_t sample_ns;    /* that samples say they took; of what was fed */
+	uint64_t cold_calls;   /* that came after other work; of what was fed */
+	uint64_t looked_at;    /* pieces of memory that were told of by themselves; of what was fed */
+	uint64_t allocations;  /* and all that were taken or given back */
+	isc_hashmap by_memory; /* process to how many of them it last said */
 	isc_total_stack *stacks;
 	isc_total_wait *waits;
 	isc_total_syscall *syscalls;
@@ -186,6 +189,9 @@ bool isc_totals_wait_close(isc_totals *t, isc_totals_lane *lane, uint64_t ticks)
 isc_total_wait *isc_totals_add_wait(isc_totals *t, uint32_t thread_and_call, uint32_t stack);
 isc_total_wait *isc_totals_wait_of(isc_totals *t, uint32_t thread_and_call, uint32_t stack); /* found or added */
 #define ISC_WAIT_KEY(thread, call) ((uint32_t)(thread) << 5 | ((call) & 31u))
+
+/* totals_pause.c.  What a process says of its memory, for what that cost. */
+void isc_totals_memory_feed(isc_totals *t, const isc_totals_lane *lane, const void *extra, uint32_t extra_len);
 
 /* totals_syscalls.c.  System calls; false: no memory. */
 bool isc_totals_syscalls_feed(isc_totals *t, isc_totals_lane *lane, const isc_record *r, const void *extra,

@@ -9,6 +9,8 @@
  */
 #include "trace/totals_lane.h"
 
+#include <string.h>
+
 static isc_total_calls *process_of(const isc_totals *t, const isc_totals_lane *lane)
 {
 	return &t->processes[lane->calls->process].calls;
@@ -120,9 +122,29 @@ bool isc_totals_govern(isc_totals *t, isc_totals_lane *lane, const isc_record *r
 	return true;
 }
 
+void isc_totals_memory_feed(isc_totals *t, const isc_totals_lane *lane, const void *extra, uint32_t extra_len)
+{
+	isc_memory_total total;
+	uint64_t *last;
+
+	if (extra_len < sizeof(total))
+		return;
+	memcpy(&total, extra, sizeof(total));
+	total.calls += total.frees;
+	last = isc_hashmap_put(&t->by_memory, lane->process, NULL);
+	/* Without memory the cost that is told is lower; several threads may tell, in any order. */
+	if (last == NULL || total.calls <= *last)
+		return;
+	t->allocations += total.calls - *last;
+	*last = total.calls;
+}
+
 isc_totals_cost isc_totals_calls_cost(const isc_totals *t)
 {
-	isc_totals_cost all = {.sample_ns = (double)t->sample_ns, .cold = t->cold_calls};
+	isc_totals_cost all = {.sample_ns = (double)t->sample_ns,
+			       .cold = t->cold_calls,
+			       .looked_at = t->looked_at,
+			       .allocations = t->allocations};
 
 	for (size_t i = 0; i < t->function_count; i++) {
 		const isc_total_function *f = &t->functions[i];
@@ -136,5 +158,7 @@ isc_totals_cost isc_totals_calls_cost(const isc_totals *t)
 	}
 	for (size_t i = 0; i < t->wait_count; i++)
 		all.collections += t->waits[i].call == ISC_WAIT_GC ? t->waits[i].count : 0;
+	for (size_t i = 0; i < t->syscall_count; i++)
+		all.syscalls += t->syscalls[i].kind == ISC_SYSCALL_ALL ? t->syscalls[i].count : 0;
 	return all;
 }

@@ -499,6 +499,9 @@ void isc_writer_stats_get(const isc_writer *w, isc_writer_stats *out)
 	out->cold_calls = cost.cold;
 	out->sample_ns = cost.sample_ns;
 	out->collections = cost.collections;
+	out->syscalls = cost.syscalls;
+	out->allocations = cost.allocations;
+	out->looked_at = cost.looked_at;
 }
 
 isc_status isc_writer_close(isc_writer *w, const isc_trace_end *end, isc_error *err)

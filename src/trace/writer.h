@@ -90,6 +90,9 @@ typedef struct isc_writer_stats {
 	uint64_t cold_calls;  /* of them came after other work */
 	double sample_ns;     /* what samples and waits took there */
 	uint64_t collections; /* of garbage that were told of */
+	uint64_t syscalls;    /* that were counted */
+	uint64_t allocations; /* and what took memory or gave it back; of them looked at: */
+	uint64_t looked_at;
 } isc_writer_stats;
 void isc_writer_stats_get(const isc_writer *w, isc_writer_stats *out);
 

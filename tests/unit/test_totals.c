@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/histogram.h"
+#include "base/syscall.h"
 #include "sample_trace.h"
 #include "trace/totals.h"
 #include "trace/totals_lane.h"
@@ -100,6 +101,38 @@ static void feed(isc_totals *t, uint32_t thread, uint64_t ticks, uint8_t kind, u
 	isc_record r = {ticks, id, kind, 1, arg};
 
 	assert_int_equal(isc_totals_feed(t, 1, thread, 0, &r, NULL, 0, NULL), ISC_OK);
+}
+
+static void say_memory(isc_totals *t, uint32_t process, uint32_t thread, uint64_t taken, uint64_t given)
+{
+	isc_record r = {100, 0, ISC_KIND_MEMORY_TOTAL, 5, ISC_MEMORY_NOW};
+	isc_memory_total total = {.calls = taken, .frees = given};
+
+	assert_int_equal(isc_totals_feed(t, process, thread, 0, &r, &total, sizeof(total), NULL), ISC_OK);
+}
+
+/* Each process says it for all its threads, and late ones say less. */
+static void hooks_cost_by_how_often_they_were_passed(void **state)
+{
+	isc_record r = {100, 0, ISC_KIND_SYSCALLS, 3, 1};
+	isc_syscall_sum sum = {.count = 40};
+	isc_totals_cost cost;
+	isc_totals *t;
+
+	(void)state;
+	assert_int_equal(isc_totals_new(&t, NULL), ISC_OK);
+	say_memory(t, 1, 1, 100, 50);
+	say_memory(t, 1, 2, 300, 200);
+	say_memory(t, 1, 1, 200, 100);
+	say_memory(t, 2, 3, 10, 0);
+	feed(t, 1, 110, ISC_KIND_MEMORY_ALLOC, 0, ISC_MEMORY_MALLOC);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(isc_totals_feed(t, 1, 1, 0, &r, &sum, sizeof(sum), NULL), ISC_OK);
+	cost = isc_totals_calls_cost(t);
+	assert_int_equal(cost.allocations, 510);
+	assert_int_equal(cost.looked_at, 1);
+	assert_int_equal(cost.syscalls, 80);
+	isc_totals_free(t);
 }
 
 static void scopes_nest_and_cross_and_lose_their_partners(void **state)
@@ -284,6 +317,7 @@ int main(void)
 		cmocka_unit_test(scopes_nest_and_cross_and_lose_their_partners),
 		cmocka_unit_test(counters_ignore_what_is_no_number),
 		cmocka_unit_test(a_snapshot_goes_on_where_the_totals_stood),
+		cmocka_unit_test(hooks_cost_by_how_often_they_were_passed),
 		cmocka_unit_test(totals_stay_within_their_bound_and_sums_stay_exact),
 		cmocka_unit_test(a_broken_snapshot_is_refused_wherever_it_breaks),
 	};

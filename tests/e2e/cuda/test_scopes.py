@@ -13,7 +13,7 @@ import pytest
 from .conftest import ROOT, Cuda, warned
 
 # No call of the program is told of: what is known of a kernel's scope, CUPTI has said.
-MUTE = {"fail": "cuptiEnableCallback"}
+MUTE: dict[str, Any] = {"fail": "cuptiEnableCallback"}
 LINE = re.compile(r'gpu_scope "([^"]+)" correlation (\d+)')
 
 

@@ -166,3 +166,12 @@ def test_a_thread_that_waits_in_openmp_spins(inferscope: Any, tmp_path: Path) ->
     assert waiting.native < 0.3 * waiting.on_cpu_us
     working = next(thread for thread in run.report.threads if thread.thread_id == thread.process_id)
     assert working.spin < 0.2 * working.on_cpu_us, json.dumps(working)
+
+
+def test_our_own_start_is_part_of_the_overhead(inferscope: Any, tmp_path: Path) -> None:
+    run = inferscope("run", "--no-sample", "--no-memory", "--no-syscalls", script_of(tmp_path, "pass"))
+    told = run.report.overhead.measured_pct * run.report.program.wall_us / 100
+    # Loading the agent and our module takes a millisecond at least; a few events and switches are far from that.
+    assert run.report.overhead.events < 200
+    assert told > 1000
+    assert run.report.overhead.measured_pct <= 150
