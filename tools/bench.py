@@ -31,13 +31,14 @@ AREAS = {
     "peers": "beside other profilers",
     "storm": "more events than a program should send",
     "file": "the trace file",
+    "sizes": "files of other profilers",
     "page": "the HTML report",
     "gpu": "records of GPUs",
     "import": "traces of other tools",
     "hta": "beside HolisticTraceAnalysis",
     "export": "files for other tools",
 }
-ASKED_FOR = ("peers", "hta")  # takes long, and needs programs that nothing else does
+ASKED_FOR = ("peers", "hta", "sizes")  # takes long, and needs programs that nothing else does
 HEAD = """# What was last measured
 
 Written by `make bench`; [docs/bench.md](../docs/bench.md) says how to read it.

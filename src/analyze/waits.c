@@ -99,6 +99,9 @@ enum isc_state isc_waits_state(uint32_t call, const isc_waits_frame *frames, siz
 	/* Without Python it is a program's own loop, or a worker of its own pool. */
 	if (n == 0 && (POLLS >> call & 1) != 0)
 		return ISC_STATE_IDLE;
+	/* Nor does a semaphore that nobody holds say that there is anything to fight for. */
+	if (n == 0 && call == ISC_WAIT_SEM && holder == 0)
+		return ISC_STATE_IDLE;
 	return plain[call];
 }
 

@@ -120,10 +120,13 @@ static unsigned enable_domain(const isc_cupti *cupti, isc_cupti_subscriber *subs
 		if (cupti->GetCallbackName(domain, number, &name) != ISC_CUPTI_OK || name == NULL ||
 		    !isc_calls_role(name, &role))
 			continue;
-		known[domain][number].role = (uint8_t)role;
-		known[domain][number].holds = holds_of(name);
-		known[domain][number].resets = strstr(name, "Reset") != NULL;
-		known[domain][number].name = name;
+		/* Once: when we begin again, calls that began before may be on their way out. */
+		if (known[domain][number].name == NULL) {
+			known[domain][number].role = (uint8_t)role;
+			known[domain][number].holds = holds_of(name);
+			known[domain][number].resets = strstr(name, "Reset") != NULL;
+			known[domain][number].name = name;
+		}
 		on += cupti->EnableCallback(1, subscriber, domain, number) == ISC_CUPTI_OK;
 	}
 	return on;

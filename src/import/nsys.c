@@ -9,9 +9,12 @@
  * plain tables are read, and none of its own code (views, triggers) is run.  Where
  * a page is damaged a table is read from its other end too.
  */
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "import/reader.h"
 
@@ -376,7 +379,26 @@ static int count_steps(void *self)
 	return ++t->steps > STEPS_MOST;
 }
 
-static isc_status open_database(const char *path, sqlite3 **db, isc_error *err)
+/* Does the file end before the pages that its head counts? */
+static bool is_cut(const char *path)
+{
+	unsigned char head[32];
+	uint64_t page, pages;
+	struct stat sb;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool read_it = fd >= 0 && fstat(fd, &sb) == 0 && pread(fd, head, sizeof(head), 0) == (ssize_t)sizeof(head);
+
+	if (fd >= 0)
+		close(fd);
+	if (!read_it)
+		return false;
+	page = (uint64_t)head[16] << 8 | head[17];
+	page = page == 1 ? 65536 : page;
+	pages = (uint64_t)head[28] << 24 | (uint64_t)head[29] << 16 | (uint64_t)head[30] << 8 | head[31];
+	return (uint64_t)sb.st_size < page * pages;
+}
+
+static isc_status open_database(const char *path, sqlite3 **db, bool cut, isc_error *err)
 {
 	char uri[4096] = "file:";
 	size_t len = 5;
@@ -396,7 +418,9 @@ static isc_status open_database(const char *path, sqlite3 **db, isc_error *err)
 	if (result != SQLITE_OK)
 		return isc_fail(err, ISC_ERR_CORRUPT, "cannot read %.120s: %.80s", path,
 				*db != NULL ? sqlite3_errmsg(*db) : "no memory");
-	sqlite3_db_config(*db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	/* SQLite reads nothing of a file that breaks off, but for who may repair it.  Nothing is ever written here. */
+	sqlite3_db_config(*db, SQLITE_DBCONFIG_DEFENSIVE, cut ? 0 : 1, NULL);
+	sqlite3_db_config(*db, SQLITE_DBCONFIG_WRITABLE_SCHEMA, cut ? 1 : 0, NULL);
 	sqlite3_db_config(*db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(*db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
 	sqlite3_db_config(*db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
@@ -408,8 +432,8 @@ static isc_status open_database(const char *path, sqlite3 **db, isc_error *err)
 isc_status isc_nsys_read(isc_reader *r, const char *path, isc_error *err)
 {
 	table t = {.r = r, .err = err};
-	isc_status st = open_database(path, &t.db, err);
-	bool any = false;
+	bool any = false, cut = is_cut(path);
+	isc_status st = open_database(path, &t.db, cut, err);
 
 	if (st == ISC_OK)
 		sqlite3_progress_handler(t.db, STEPS_BETWEEN, count_steps, &t);
@@ -419,11 +443,18 @@ isc_status isc_nsys_read(isc_reader *r, const char *path, isc_error *err)
 		any = true;
 		st = read_table(&t, tables[i].name, tables[i].columns, tables[i].take);
 	}
-	if (st == ISC_OK && !any) {
+	if (st == ISC_OK && !any && cut) {
+		st = isc_fail(err, ISC_ERR_CORRUPT, "%.120s breaks off before its first table", path);
+		isc_hint(err, "export the trace again");
+	} else if (st == ISC_OK && !any) {
 		st = isc_fail(err, ISC_ERR_CORRUPT, "%.120s is an SQLite file, but not one of Nsight Systems", path);
 		isc_hint(err, "make it with: nsys export --type sqlite REPORT.nsys-rep");
 	}
-	if (st == ISC_OK && t.lost_tables > 0) {
+	if (st == ISC_OK && cut) {
+		r->file->damaged = true;
+		snprintf(r->file->lost, sizeof(r->file->lost),
+			 "it breaks off: %u of its tables could not be read to the end", (unsigned)t.lost_tables);
+	} else if (st == ISC_OK && t.lost_tables > 0) {
 		r->file->damaged = true;
 		snprintf(r->file->lost, sizeof(r->file->lost),
 			 "%u of its tables could be read in part only, the first is %s", (unsigned)t.lost_tables,

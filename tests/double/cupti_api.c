@@ -21,8 +21,8 @@ static isc_cupti_clock *clock_of;
 static int clocks_registered, spoiled;
 static bool enabled[ISC_CUPTI_KINDS];
 static isc_cupti_callback *subscribed;
-static void *subscriber_self;
-static uint8_t callback_on[ISC_CUPTI_DOMAINS][NUMBERS];
+static void *_Atomic subscriber_self;
+static _Atomic uint8_t callback_on[ISC_CUPTI_DOMAINS][NUMBERS];
 static uint8_t *buffer;
 static size_t buffer_size, buffer_used, dropped;
 static int told_works;
@@ -432,7 +432,8 @@ API isc_cupti_result cuptiUnsubscribe(isc_cupti_subscriber *subscriber)
 	if ((void *)subscriber != (void *)&subscribed)
 		return ISC_CUPTI_INVALID_PARAMETER;
 	__atomic_store_n(&subscribed, NULL, __ATOMIC_RELEASE);
-	memset(callback_on, 0, sizeof(callback_on));
+	for (size_t i = 0; i < ISC_CUPTI_DOMAINS * NUMBERS; i++)
+		callback_on[i / NUMBERS][i % NUMBERS] = 0;
 	return ISC_CUPTI_OK;
 }
 

@@ -369,6 +369,8 @@ static void waiting_for_work_is_idle_and_for_a_lock_is_not(void **state)
 		{ISC_WAIT_EPOLL, {{TEXT("select"), TEXT("/usr/lib/python3.11/selectors.py")}}, 1, 0, ISC_STATE_IDLE},
 		{ISC_WAIT_POLL, {{TEXT("fetch"), TEXT("/app/client.py")}}, 1, 0, ISC_STATE_IO_WAIT},
 		{ISC_WAIT_POLL, {{{0}, {0}}}, 0, 0, ISC_STATE_IDLE},
+		{ISC_WAIT_SEM, {{{0}, {0}}}, 0, 0, ISC_STATE_IDLE},
+		{ISC_WAIT_SEM, {{{0}, {0}}}, 0, 8, ISC_STATE_LOCK_WAIT},
 		{ISC_WAIT_SELECT,
 		 {{TEXT("serve_forever"), TEXT("/usr/lib/python3.11/socketserver.py")}},
 		 1,

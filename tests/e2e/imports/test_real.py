@@ -229,10 +229,10 @@ def test_work_of_hip_is_linked_to_its_calls(inferscope: Command, real: Path) -> 
     for name in ("mi300-qwen1.5-0.5b", "mi250-minitoy"):
         report = analyse(inferscope, real / f"{name}.json.gz")
         (gpu,) = report.gpus
-        assert "unlinked_work" not in {warning.id for warning in report.warnings}
-        assert gpu.queue_delay.count >= gpu.kernel_count
         called = {function.name: function.calls for function in report.functions}
-        assert called["hipLaunchKernel"] > 0 and called["hipDeviceSynchronize"] > 0
+        asking = ("hipLaunchKernel", "hipExtModuleLaunchKernel", "hipModuleLaunchKernel", "hipMemcpyWithStream")
+        assert gpu.queue_delay.count == sum(called.get(call, 0) for call in asking) > 0
+        assert called["hipDeviceSynchronize"] > 0
 
 
 def test_kernels_know_the_python_line_that_launched_them(inferscope: Command, real: Path) -> None:
