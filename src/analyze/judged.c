@@ -334,6 +334,8 @@ static bool read_events(isc_judged *d)
 	while (isc_trace_next(d->b->trace, &ev)) {
 		if (ev.kind >= ISC_KIND_CALL_ENTER && ev.kind <= ISC_KIND_C_EXIT)
 			continue;
+		if (ev.kind == ISC_KIND_SAMPLE_RATE && ev.arg == ISC_SAMPLE_RATE_ENDED)
+			d->b->a->samples.ended++;
 		if (ev.thread == d->focus.thread) {
 			if (!take_focus(d, &ev))
 				return false;

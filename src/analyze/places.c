@@ -104,7 +104,7 @@ uint32_t isc_places_function(isc_places *p, isc_build *b, const isc_analysis_fun
 
 static bool has(const char *at, size_t len, const char *part)
 {
-	return len > 0 && memmem(at, len, part, strlen(part)) != NULL;
+	return at != NULL && memmem(at, len, part, strlen(part)) != NULL;
 }
 
 static bool is_library(const char *at, size_t len)

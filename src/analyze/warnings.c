@@ -323,6 +323,12 @@ static void about_samples(isc_build *b)
 	if (s->count < ISC_SAMPLES_ENOUGH)
 		warn(b, NOTE, "few_samples", "let the program run longer, or sample more often with --rate",
 		     "there are only %s samples: shares of the CPU time are rough", isc_units_count(&n, s->count));
+	if (s->ended > 0)
+		warn(b, GRAVE, "sampling_ended", NULL,
+		     "%s %s not sampled to the end: the program gave up rights (PR_SET_NO_NEW_PRIVS, seccomp), from "
+		     "where "
+		     "waits and allocations are not told either, or it fetches SIGURG itself",
+		     isc_units_count(&n, s->ended), s->ended == 1 ? "process was" : "processes were");
 	if (s->unknown_us > s->us * UNKNOWN_SHARE)
 		warn(b, NOTE, "unknown_stacks", NULL,
 		     "%s of the sampled CPU time (%s) has no stack that is known: threads without Python, or stacks "

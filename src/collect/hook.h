@@ -146,6 +146,10 @@
 	HOOK(SIGNAL, ERRNO, sigset, NULL) \
 	HOOK(SIGNAL, ERRNO, sigprocmask, NULL) \
 	HOOK(SIGNAL, CODE, pthread_sigmask, NULL) \
+	HOOK(SIGNAL, ERRNO, sigsetmask, NULL) \
+	HOOK(SIGNAL, ERRNO, sigblock, NULL) \
+	HOOK(SIGNAL, ERRNO, sighold, NULL) \
+	HOOK(SIGNAL, ERRNO, sigrelse, NULL) \
 	HOOK(SIGNAL, ERRNO, sigsuspend, NULL) \
 	HOOK(SIGNAL, CODE, sigwait, NULL) \
 	HOOK(SIGNAL, ERRNO, sigwaitinfo, NULL) \

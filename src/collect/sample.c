@@ -92,6 +92,7 @@ static isc_sampled *take(uint32_t tid)
 			;
 		t->timer = t->perf = t->counter = -1;
 		t->adopted = t->busy = t->lent = t->holds = t->held = t->paused = false;
+		t->child = 0;
 		t->known = 0;
 		atomic_store_explicit(&t->last_stack, 0, memory_order_relaxed);
 		t->stack_low = t->stack_high = 0;
@@ -258,6 +259,12 @@ void isc_sample_pause(isc_sampled *t, bool pause)
 	errno = error;
 }
 
+void isc_sample_blocked(uint64_t mask)
+{
+	if (isc_sampled_self != NULL && (mask >> (SIGURG - 1) & 1) != 0)
+		isc_sample_pause(isc_sampled_self, true);
+}
+
 /* A thread that gets no timer is not sampled: out of timers, or forbidden. */
 static void tell_once(void)
 {
@@ -364,6 +371,7 @@ void isc_sample_enter(isc_sampled *t)
 		atomic_store_explicit(ISC_SAMPLED_TID(t), tid, memory_order_release);
 		if (isc_sample_on())
 			begin_thread(t, tid);
+		isc_sample_blocked(guard.mask);
 	}
 	isc_sample_inside(false);
 	isc_guard_leave(&guard);

@@ -64,6 +64,7 @@ typedef struct isc_sampled {
 	bool whole;  /* native frames are wanted where there are none of Python, however they are told elsewhere */
 	bool held;   /* and one has come meanwhile: */
 	siginfo_t held_info;
+	uint32_t child; /* thread id of a child that is not sampled, whose mask is what the program believes */
 	void *(*start)(void *);
 	void *arg;
 	isc_fault fault;
@@ -140,6 +141,9 @@ void isc_sample_arm(isc_sampled *t, uint64_t after_ns, uint64_t now_ns);
 
 /* No more signals for this thread, or again; by the thread itself. */
 void isc_sample_pause(isc_sampled *t, bool pause);
+
+/* This thread began with that mask: where SIGURG is in it none of ours is to stay pending. */
+void isc_sample_blocked(uint64_t mask);
 
 /* Threads that nobody told of, and those of them that have gone.  At most so often. */
 void isc_sample_search(uint64_t every_ns);

@@ -191,6 +191,28 @@ static void give_held(isc_sampled *t)
 	syscall(SYS_rt_tgsigqueueinfo, isc_kernel_pid(), isc_kernel_tid(), SIGURG, &t->held_info);
 }
 
+static bool is_own(const isc_sampled *t)
+{
+	return atomic_load_explicit(ISC_SAMPLED_TID(t), memory_order_relaxed) == isc_kernel_tid();
+}
+
+/*
+ * A child of vfork(), or one that is not sampled, begins with the mask of the thread
+ * that made it, where SIGURG may be let in for our sake.  Nothing of ours comes here:
+ * before the first change the mask is made the one that the program believes in.
+ */
+static void make_true(isc_sampled *t)
+{
+	const uint64_t urgent = 1ull << (SIGURG - 1);
+	uint32_t tid = isc_kernel_tid();
+
+	if (t->child == tid)
+		return;
+	t->child = tid;
+	if (t->holds)
+		syscall(SYS_rt_sigprocmask, SIG_BLOCK, &urgent, NULL, sizeof(urgent));
+}
+
 int isc_sample_signal_mask(isc_sample_mask *real, int how, const sigset_t *set, sigset_t *old)
 {
 	isc_sampled *t = isc_sampled_self;
@@ -198,9 +220,13 @@ int isc_sample_signal_mask(isc_sample_mask *real, int how, const sigset_t *set, 
 	sigset_t wanted;
 	int result;
 
-	if (t == NULL || !isc_sample_on() ||
-	    atomic_load_explicit(ISC_SAMPLED_TID(t), memory_order_relaxed) != isc_kernel_tid())
+	if (t == NULL || !isc_sample_on())
 		return real(how, set, old);
+	if (!is_own(t)) {
+		make_true(t);
+		return real(how, set, old);
+	}
+	t->child = 0; /* the number may be another's by now */
 	held = holds = t->holds;
 	if (set != NULL) {
 		wanted = *set;
@@ -233,8 +259,7 @@ bool isc_sample_signal_lend(const sigset_t *mask)
 	const uint64_t urgent = 1ull << (SIGURG - 1);
 	isc_sampled *t = isc_sampled_self;
 
-	if (mask == NULL || t == NULL || !t->holds || sigismember(mask, SIGURG) == 1 || !isc_sample_on() ||
-	    atomic_load_explicit(ISC_SAMPLED_TID(t), memory_order_relaxed) != isc_kernel_tid())
+	if (mask == NULL || t == NULL || !t->holds || sigismember(mask, SIGURG) == 1 || !isc_sample_on() || !is_own(t))
 		return false;
 	/* Signals of ours that are under way arrive now, so that none ends the wait. */
 	isc_sample_pause(t, true);
@@ -267,8 +292,8 @@ isc_sample_handed isc_sample_signal_hand_over(bool in_place)
 
 	if (!isc_sample_on())
 		return handed;
-	handed.blocked =
-		t != NULL && t->holds && syscall(SYS_rt_sigprocmask, SIG_BLOCK, &urgent, NULL, sizeof(urgent)) == 0;
+	handed.blocked = t != NULL && t->holds && t->child != isc_kernel_tid() &&
+			 syscall(SYS_rt_sigprocmask, SIG_BLOCK, &urgent, NULL, sizeof(urgent)) == 0;
 	if (in_place) {
 		struct sigaction theirs = theirs_now();
 
@@ -292,8 +317,7 @@ void isc_sample_signal_handed_back(isc_sample_handed handed)
 
 		install(&theirs);
 		/* One of ours may have been ignored. */
-		if (t != NULL && !t->paused &&
-		    atomic_load_explicit(ISC_SAMPLED_TID(t), memory_order_relaxed) == isc_kernel_tid()) {
+		if (t != NULL && !t->paused && is_own(t)) {
 			isc_sample_pause(t, true);
 			isc_sample_pause(t, false);
 		}

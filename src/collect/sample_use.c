@@ -130,6 +130,7 @@ void isc_image_arrived(uint16_t birth)
 		atomic_fetch_or(&users, USER_SESSION);
 	}
 	isc_sample_begin_self();
+	isc_sample_blocked(isc_image_self.mask);
 }
 
 void isc_sample_give_way(void)
@@ -188,6 +189,7 @@ int isc_sample_profile_begin(const isc_profile_options *options, uint32_t *share
 	isc_guard_enter(&guard);
 	atomic_fetch_or(&users, USER_PROFILE);
 	isc_sample_begin_self();
+	isc_sample_blocked(guard.mask);
 	isc_sample_search(0); /* first: those that have gone are known no longer */
 	isc_sample_begin_known();
 	isc_guard_leave(&guard);

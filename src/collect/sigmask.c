@@ -8,6 +8,8 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
 #include <sys/signalfd.h>
 
 #include "collect/blocked.h"
@@ -100,6 +102,89 @@ ISC_HOOK __sighandler_t sigset(int number, __sighandler_t handler)
 	if (handler != SIG_HOLD && shared_handler(number, handler, 0, &before))
 		return before;
 	return ISC_REAL(sigset)(number, handler);
+}
+
+/* The older ways to change a mask know the first 32 signals, or one at a time.  Shells use them between vfork and exec. */
+
+static sigset_t set_of(uint64_t bits)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	memcpy(&set, &bits, sizeof(bits));
+	return set;
+}
+
+static uint64_t bits_of(const sigset_t *set)
+{
+	uint64_t bits;
+
+	memcpy(&bits, set, sizeof(bits));
+	return bits;
+}
+
+static int real_setmask(int how, const sigset_t *set, sigset_t *old)
+{
+	(void)how;
+	*old = set_of((uint32_t)ISC_REAL(sigsetmask)((int)(uint32_t)bits_of(set)));
+	return 0;
+}
+
+static int real_block(int how, const sigset_t *set, sigset_t *old)
+{
+	(void)how;
+	*old = set_of((uint32_t)ISC_REAL(sigblock)((int)(uint32_t)bits_of(set)));
+	return 0;
+}
+
+static int real_hold(int how, const sigset_t *set, sigset_t *old)
+{
+	(void)how;
+	(void)old;
+	return ISC_REAL(sighold)(__builtin_ctzll(bits_of(set)) + 1);
+}
+
+static int real_release(int how, const sigset_t *set, sigset_t *old)
+{
+	(void)how;
+	(void)old;
+	return ISC_REAL(sigrelse)(__builtin_ctzll(bits_of(set)) + 1);
+}
+
+ISC_HOOK int sigsetmask(int mask)
+{
+	sigset_t set = set_of((uint32_t)mask), old;
+
+	isc_sample_signal_mask(real_setmask, SIG_SETMASK, &set, &old);
+	return (int)(uint32_t)bits_of(&old);
+}
+
+ISC_HOOK int sigblock(int mask)
+{
+	sigset_t set = set_of((uint32_t)mask), old;
+
+	isc_sample_signal_mask(real_block, SIG_BLOCK, &set, &old);
+	return (int)(uint32_t)bits_of(&old);
+}
+
+ISC_HOOK int sighold(int number)
+{
+	sigset_t set;
+
+	if (number != SIGURG)
+		return ISC_REAL(sighold)(number);
+	set = set_of(1ull << (SIGURG - 1));
+	return isc_sample_signal_mask(real_hold, SIG_BLOCK, &set, NULL);
+}
+
+ISC_HOOK int sigrelse(int number)
+{
+	sigset_t set;
+
+	if (number != SIGURG)
+		return ISC_REAL(sigrelse)(number);
+	set = set_of(1ull << (SIGURG - 1));
+	return isc_sample_signal_mask(real_release, SIG_UNBLOCK, &set, NULL);
 }
 #pragma GCC diagnostic pop
 

@@ -123,21 +123,25 @@ static bool is_step(yyjson_val *name)
 	return yyjson_is_str(name) && strncmp(yyjson_get_str(name), "ProfilerStep#", 13) == 0;
 }
 
+static bool is_library(const char *at, size_t len)
+{
+	return at != NULL && (memmem(at, len, "torch/", 6) != NULL || memmem(at, len, "site-packages/", 14) != NULL);
+}
+
 /* "a.py(3): f;b.py(7): g": the newest comes first.  The first of the program's own, else the first. */
 static uint32_t take_stack(isc_reader *r, yyjson_val *args)
 {
 	yyjson_val *value = args != NULL ? yyjson_obj_get(args, "Call stack") : NULL;
-	const char *at, *end, *best = NULL;
+	const char *at = yyjson_get_str(value), *end, *best = NULL;
 	size_t best_len = 0;
 
-	if (!yyjson_is_str(value) || yyjson_get_len(value) == 0)
+	if (at == NULL || yyjson_get_len(value) == 0)
 		return 0;
-	at = yyjson_get_str(value);
 	end = at + yyjson_get_len(value);
 	while (at < end) {
 		const char *stop = memchr(at, ';', (size_t)(end - at));
 		size_t len = (size_t)((stop != NULL ? stop : end) - at);
-		bool library = memmem(at, len, "torch/", 6) != NULL || memmem(at, len, "site-packages/", 14) != NULL;
+		bool library = is_library(at, len);
 
 		if (best == NULL || !library) {
 			best = at;

@@ -159,6 +159,12 @@ void isc_rt_is_python(void)
 	    (control->flags & ISC_CONTROL_FOLLOW_PYTHON) != 0 &&
 	    atomic_load(&isc_wiped_page->opening) != ISC_OPENING_FAILED &&
 	    atomic_compare_exchange_strong(&isc_wiped_page->following, &no, ISC_FOLLOWING_YES) &&
-	    isc_image_arrived != NULL)
+	    isc_image_arrived != NULL) {
+		isc_guard guard;
+
+		isc_guard_enter(&guard);
+		isc_image_self.mask = guard.mask;
 		isc_image_arrived(ISC_BIRTH_IMAGE);
+		isc_guard_leave(&guard);
+	}
 }

@@ -70,6 +70,7 @@ uint32_t isc_image_arrive(uint16_t birth)
 		return atomic_load_explicit(&w->following, memory_order_acquire);
 	}
 	isc_image_self.pid = isc_kernel_pid();
+	isc_image_self.mask = guard.mask;
 	if (birth == ISC_BIRTH_FORK)
 		isc_pool_leave();
 	traced = wanted(control, birth);

@@ -40,6 +40,7 @@ typedef struct isc_image {
 	uint32_t clock_source; /* the control's, a load nearer */
 	uint32_t flags;	       /* likewise: what is not wanted touches no shared memory */
 	uint32_t pid;	       /* a vfork child has another one */
+	uint64_t mask;	       /* signals that the thread blocked which arrived here */
 	_Atomic uint32_t python;
 	uint16_t argv_len;
 	uint16_t argv_cut;

@@ -58,7 +58,7 @@ enum { RANK_NONE, RANK_LIBRARY, RANK_PROGRAM };
 
 static bool has(isc_string s, const char *word)
 {
-	return memmem(s.at, s.len, word, strlen(word)) != NULL;
+	return s.at != NULL && memmem(s.at, s.len, word, strlen(word)) != NULL;
 }
 
 /* How much a frame tells of where the program is: its own code before that of libraries. */

@@ -18,7 +18,7 @@ def both(inferscope: Any, stage: Path, python: str, program: str) -> Any:
     """Runs it bare and traced; the traced run."""
     site = next(stage.glob("lib/python3*/site-packages"))
     env = {**inferscope.environment, "PYTHONPATH": str(site)}
-    script = [str(ROOT / "examples" / program), str(REQUESTS)]
+    script = [str(ROOT / "examples" / program), str(REQUESTS), "--fixed"]
     bare = subprocess.run(
         [python, *script], env=env, cwd=inferscope.folder, capture_output=True, text=True, timeout=300, check=False
     )

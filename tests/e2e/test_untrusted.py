@@ -45,18 +45,44 @@ def test_x5_names_in_a_trace_open_no_file(inferscope: Command, tmp_path: Path) -
     run = inferscope("run", *labels, "--", "sh", "-c", "true", *PATHS)
     assert run.returncode == 0
     assert run.report.program.argv[3:] == PATHS
-    log = tmp_path / "calls"
     for words in (["analyze", str(run.trace), "--output", "again.json"], ["dump", str(run.trace)]):
-        command = ["strace", "-f", "-qq", "-e", "trace=%file", "-o", str(log), str(inferscope.path), *words]
-        done = subprocess.run(
-            command, cwd=tmp_path, env=inferscope.environment, capture_output=True, text=True, timeout=60, check=False
-        )
-        if "strace: " in done.stderr:
-            pytest.skip("strace may not watch here")
-        assert done.returncode == 0
-        opened = re.findall(r'"((?:[^"\\]|\\.)*)"', "\n".join(log.read_text().splitlines()[1:]))
+        opened = opened_by(inferscope, tmp_path, words)
         assert [path for path in opened if path in PATHS or "outside" in path or "id_rsa" in path] == []
         assert str(run.trace) in opened
+
+
+def opened_by(inferscope: Command, folder: Path, words: list[str]) -> list[str]:
+    """Every path that the command asked the kernel for."""
+    log = folder / "calls"
+    command = ["strace", "-f", "-qq", "-e", "trace=%file", "-o", str(log), str(inferscope.path), *words]
+    done = subprocess.run(
+        command, cwd=folder, env=inferscope.environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    if "strace: " in done.stderr:
+        pytest.skip("strace may not watch here")
+    assert done.returncode == 0, done.stderr
+    return re.findall(r'"((?:[^"\\]|\\.)*)"', "\n".join(log.read_text().splitlines()[1:]))
+
+
+def test_x6_no_source_file_is_read(inferscope: Command, python: str, tmp_path: Path) -> None:
+    """X6: functions, lines and native code of a program are named, and none of the files that they name is opened."""
+    if shutil.which("strace") is None:
+        pytest.fail("strace is not installed; run make setup")
+    program = tmp_path / "its_source.py"
+    program.write_text("def work():\n    return sum(i * i for i in range(300_000))\nfor _ in range(8): work()\n")
+    run = inferscope("run", "--native", "on", "--python", python, program)
+    assert run.returncode == 0
+    assert any(f.file == str(program) for f in run.report.functions)
+    for words in (
+        ["analyze", str(run.trace), "--output", "again.json"],
+        ["analyze", str(run.trace), "--output", "again.md"],
+        ["analyze", str(run.trace), "--output", "again.html"],
+        ["export", str(run.trace), "--to", "chrome", "--output", "again.trace.json"],
+        ["dump", str(run.trace)],
+    ):
+        opened = opened_by(inferscope, tmp_path, words)
+        assert str(run.trace) in opened
+        assert [path for path in opened if path.endswith(".py") or path == python] == []
 
 
 @pytest.fixture

@@ -191,6 +191,28 @@ static void c_sigmask(void)
 	TRY(pthread_sigmask(99, &set, NULL));
 }
 
+static void c_old_masks(void)
+{
+	sigset_t now;
+
+	say(" %x", (unsigned)sigsetmask(1 << (SIGUSR1 - 1)));
+	say(" %x", (unsigned)sigblock(1 << (SIGUSR2 - 1) | 1 << (SIGURG - 1)));
+	TRY(sighold(SIGURG));
+	TRY(sighold(SIGIO));
+	TRY(sighold(0));
+	TRY(sigrelse(SIGURG));
+	TRY(sigrelse(SIGUSR1));
+	TRY(sigrelse(-1));
+	sigprocmask(SIG_BLOCK, NULL, &now);
+	say(" %d %d %d %d", sigismember(&now, SIGUSR1), sigismember(&now, SIGUSR2), sigismember(&now, SIGURG),
+	    sigismember(&now, SIGIO));
+	say(" %x", (unsigned)sigsetmask(-1));
+	say(" %x", (unsigned)sigblock(0));
+	say(" %x", (unsigned)sigsetmask(0));
+	sigprocmask(SIG_BLOCK, NULL, &now);
+	say(" %d", sigismember(&now, SIGURG));
+}
+
 static void c_sigwait(void)
 {
 	struct timespec brief = {0, 1000000};
@@ -460,6 +482,10 @@ int main(int argc, char **argv)
 		{"sigaction", c_sigaction, NULL},
 		{"sigprocmask", c_sigmask, NULL},
 		{"pthread_sigmask", c_sigmask, NULL},
+		{"sigsetmask", c_old_masks, NULL},
+		{"sigblock", c_old_masks, NULL},
+		{"sighold", c_old_masks, NULL},
+		{"sigrelse", c_old_masks, NULL},
 		{"sigwait", c_sigwait, NULL},
 		{"sigwaitinfo", c_sigwait, NULL},
 		{"sigtimedwait", c_sigwait, NULL},

@@ -27,6 +27,13 @@ MEDIUM = ["test_asyncgen", "test_exceptions", "test_threading", "test_signal", "
           "test_cprofile", "test_fork1", "test_atexit", "test_gc", "test_weakref"]  # fmt: skip
 SLOW = ["test_asyncio", "test_concurrent_futures", "test_multiprocessing_fork", "test_multiprocessing_spawn"]
 MODES = {"default": [], "all": ["--all-frames", "--budget", "off"]}
+# Every hook, frame and sample there is, as often as can be.
+MORE = MODES | {
+    "everything": [
+        *MODES["all"], "--c-calls", "--native", "on", "--rate", "1000", "--memory-sample-kb", "1", "--syscall-args",
+        "--follow", "all",
+    ]
+}  # fmt: skip
 LIMIT = 1200.0
 
 # Of a Python and a module: what it said without us.
@@ -123,23 +130,23 @@ def test_h1_short_test_modules_of_cpython_give_the_same(
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", MORE)
 @pytest.mark.parametrize("module", MEDIUM)
 def test_h1_test_modules_of_cpython_give_the_same(
     inferscope: Any, python: str, module: str, mode: str, was_traced: Callable[[], bool]
 ) -> None:
     """H1."""
-    compare(inferscope, python, module, MODES[mode])
+    compare(inferscope, python, module, MORE[mode])
     assert was_traced()
 
 
 @pytest.mark.long
 @pytest.mark.integration
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", MORE)
 @pytest.mark.parametrize("module", SLOW)
 def test_h1_slow_test_modules_of_cpython_give_the_same(
     inferscope: Any, python: str, module: str, mode: str, was_traced: Callable[[], bool]
 ) -> None:
     """H1."""
-    compare(inferscope, python, module, MODES[mode])
+    compare(inferscope, python, module, MORE[mode])
     assert was_traced()

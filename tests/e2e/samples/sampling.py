@@ -109,9 +109,10 @@ def same(
         [str(part) for part in command], capture_output=True, text=True, timeout=timeout, check=False,
         cwd=inferscope.folder, env=inferscope.environment,
     )  # fmt: skip
-    assert run.stdout == bare.stdout
-    assert re.sub("0x[0-9a-f]+", "", run.theirs) == re.sub("0x[0-9a-f]+", "", bare.stderr)
-    assert run.returncode == bare.returncode
+    assert run.stdout == bare.stdout, f"traced: {run.stdout}bare: {bare.stdout}"
+    ours, theirs = (re.sub("0x[0-9a-f]+", "", text) for text in (run.theirs, bare.stderr))
+    assert ours == theirs, f"traced: {ours}bare: {theirs}"
+    assert run.returncode == bare.returncode, (run.returncode, bare.returncode)
     return run
 
 

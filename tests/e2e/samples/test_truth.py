@@ -127,16 +127,17 @@ def test_totals_hold_the_same_time_as_the_samples(inferscope: Any, tmp_path: Pat
     assert sum(totals(run).values()) == sum(s.cpu_ns for s in samples(run)) > 0
 
 
+# About as long in the generator as in the sort: a rate that the budget lowers still meets each many times.
 LINES = """
 import time
 def work():
     end = time.process_time() + 1
     while time.process_time() < end:
-        x = sum(i * i for i in range(300))
+        x = sum(i * i for i in range(6000))
         y = sorted(
             range(2000),
             key=lambda v:
-                -v,
+                max(-v, 0, v),
         )
 work()
 """
@@ -151,7 +152,8 @@ def test_samples_name_the_line(inferscope: Any, python: str, tmp_path: Path) -> 
         for name, file, line in sample.frames:
             if file == str(program):
                 lines.setdefault(name, set()).add(line)
-    assert lines["<module>"] == {12}
+    # It begins with an import and a definition, which a sample may meet.
+    assert 12 in lines["<module>"] <= {2, 3, 12}
     assert lines["work"] <= {4, 5, 6, 7, 8, 9} and lines["work"] >= {6, 7}
     assert lines["<genexpr>"] == {6}
     assert lines["<lambda>"] <= {9, 10}
@@ -221,7 +223,8 @@ def test_H9_a_deep_stack_is_cut_and_says_so(inferscope: Any, python: str, tmp_pa
         SHAPES.split("down(30)")[0] + "threading.stack_size(512 << 20)\n"
         "t = threading.Thread(target=down, args=(10000,)); t.start(); t.join()\n"
     )
-    run = inferscope("run", "--no-report", "--no-python", "--python", python, program)
+    # A walk of 512 frames is dear: within the budget it is taken less often.
+    run = inferscope("run", "--no-report", "--no-python", "--budget", "off", "--python", python, program)
     assert run.returncode == 0, run.stderr
     deep = [s for s in samples(run) if s.names(program)[-1:] == ["busy"]]
     assert len(deep) >= 20

@@ -73,8 +73,12 @@ def test_the_reason_is_named_and_measured(slow: Callable[..., Any], python: str,
     named = first.cause if case != "function" else first.cause.replace("native", "python")
     assert (named, str(first.function).split(".")[-1]) == (cause, function), scope.slow_because
     if is_calm(run):
-        assert first.extra_us == pytest.approx(truth, rel=WITHIN, abs=SLACK_US), scope.slow_because
-        assert scope.groups.slow.count == 6
+        # Those that the program made slow, and others only as far as it saw them take longer itself; they have no part
+        # of the reason.
+        slow_ones = scope.groups.slow.count
+        assert truth["made"] == 6 <= slow_ones <= 6 + truth["odd"], (truth, scope)
+        mean_us = truth["spent"] * 6 / slow_ones
+        assert first.extra_us == pytest.approx(mean_us, rel=WITHIN, abs=SLACK_US), scope.slow_because
     assert f"{function} (" in first.where and "program.py:" in first.where
     # Six were made slow; a busy machine makes others slow as well.
     assert 1 <= scope.groups.slow.count <= scope.count // 3 and scope.groups.median.count >= 4
@@ -101,7 +105,8 @@ def test_scopes_inside_are_listed_with_their_part(slow: Callable[..., Any], pyth
     assert set(inside) == {"prefill", "decode"} and all(nested.count == 60 for nested in inside.values())
     truth = json.loads(run.stdout)
     if is_calm(run):
-        assert inside["decode"].us_slow - inside["decode"].us_median == pytest.approx(truth, rel=WITHIN)
+        mean_us = truth["spent"] * truth["made"] / max(6, request_of(run).groups.slow.count)
+        assert inside["decode"].us_slow - inside["decode"].us_median == pytest.approx(mean_us, rel=WITHIN)
     assert inside["prefill"].us_slow < inside["decode"].us_slow / 2
     assert first_of(request_of(run, "decode")).function.endswith("attend")
 
