@@ -45,7 +45,7 @@ function allTables() {
 	var where = [column("function", functionName), column("where", place, "mono")], states = Object.keys(report.breakdown || {});
 	return [
 		gates("Gates", "time"), gates("Gates on shares", "pct"), gates("Gates on counts", "count"),
-		{ name: "Times", rows: times, sort: 1, columns: [field("scope", "name"), field("of it", "what")].concat(changeColumns("time")) },
+		{ name: "Times", rows: times, sort: 0, columns: [field("scope", "name"), field("of it", "what")].concat(changeColumns("time")) },
 		{ name: "Functions", rows: listed(report.functions), sort: 4, columns: where.concat(changeColumns("time")) },
 		{ name: "Kernels", rows: listed(report.kernels), sort: 3, columns: [field("kernel", "name", "mono")].concat(changeColumns("time")) },
 		{ name: "Counts", rows: scopes.map(function (s) { return row(s.name, null, s.count); }), sort: 3, columns: [field("scope", "name")].concat(changeColumns("count")) },
@@ -73,7 +73,9 @@ function drawStates() {
 	section.append(lede("Where the time of one " + scope.name + " went, on average", worst && worst.fresh !== worst.base ?
 		stateWords(worst.key) + " changed most: " + signed(worst.fresh - worst.base) + " of " + signed(scope.mean_us["new"] - scope.mean_us.base) : "Nothing moved"),
 	el("div", { class: "panel" }, el("div", { class: "bars" }, bar("base", "base", scope.mean_us.base), bar("new", "fresh", scope.mean_us["new"])),
-		el("table", { class: "ct after" }, el("caption", { class: "vh" }, "Time in each state"), el("tbody", null, moved.map(function (s) {
+		el("table", { class: "ct after" }, el("caption", { class: "vh" }, "Time in each state"), el("tbody", null, el("tr", { class: "muted" }, ["", "base", "new", "change"].map(function (t, i) {
+			return el("td", { class: i ? "r" : null }, t);
+		})), moved.map(function (s) {
 			return el("tr", null, el("td", null, stateWords(s.key)), el("td", { class: "r" }, dur(s.base)), el("td", { class: "r" }, dur(s.fresh)), el("td", { class: "r" }, signed(s.fresh - s.base)));
 		})))));
 }

@@ -62,7 +62,9 @@ def record(inferscope: Command, stage: Path) -> Any:
 
     def go(name: str, ms: float, requests: int = 20) -> Path:
         trace = inferscope.folder / f"{name}.isc"
-        options = ["--no-report", "--rate", "1000", "--trace", str(trace), "--python", sys.executable]
+        # Without a budget: on a busy machine it leaves too few samples to tell the two apart.
+        options = ["--no-report", "--rate", "1000", "--budget", "off", "--trace", str(trace)]
+        options += ["--python", sys.executable]
         done = inferscope("run", *options, script, str(ms), str(requests), env=with_package(stage))
         assert done.returncode == 0, done.stderr
         return trace
@@ -71,7 +73,7 @@ def record(inferscope: Command, stage: Path) -> Any:
 
 
 def test_the_flame_graph_of_two_traces_shows_what_takes_more(inferscope: Command, record: Any, browser: Open) -> None:
-    base, new = record("base", 2), record("new", 12)
+    base, new = record("base", 2, 30), record("new", 20, 30)
     out = inferscope.folder / "diff.html"
     done = inferscope("diff", base, new, "--fail-if", "p50_us(request) > +20%", "--output", out)
     assert done.returncode == 1, done.stderr
@@ -88,7 +90,7 @@ def test_the_flame_graph_of_two_traces_shows_what_takes_more(inferscope: Command
         ["script", LOOK],
         ["click", "#flame .choice [data-key=reverse]"],
         ["script", "document.querySelector('#flame input').focus()"],
-        ["type", "parse"],
+        ["type", "spend"],
         ["script", "document.querySelector('#flame output').textContent"],
         ["script", "document.querySelector('#tables').textContent"],
         ["script", "document.documentElement.scrollWidth - innerWidth"],
@@ -106,7 +108,7 @@ def test_the_flame_graph_of_two_traces_shows_what_takes_more(inferscope: Command
     assert look["figures"]["new"] == by_base["figures"]["new"] and look["figures"]["base"] == by_base["figures"]["base"]
     assert look["figures"]["CPU time"].startswith(look["figures"]["new"])
     assert by_base["figures"]["CPU time"].startswith(by_base["figures"]["base"])
-    assert float(seen["answers"][7].rstrip("%")) > 5
+    assert float(seen["answers"][7].rstrip("%")) > 50  # all work is in it
     assert "Gates" in seen["answers"][8] and "Functions" in seen["answers"][8]
     assert seen["answers"][9] <= 0 and seen["answers"][11] <= 0
 
