@@ -47,6 +47,9 @@ enum {
 };
 enum { NOTE_UINT = 3, NOTE_TEXT = 6, NOTE_JSON = 9, NOTE_NAME = 10 };
 
+/* Fields of slices are written anew past this. */
+#define TEXTS_MOST (64u << 20)
+
 typedef struct perfetto {
 	isc_sink sink;
 	isc_frames frames;
@@ -55,6 +58,8 @@ typedef struct perfetto {
 	isc_hashmap functions; /* frames that were told -> 1 */
 	isc_hashmap stacks;    /* process and stack -> iid */
 	isc_hashmap counters;  /* process and name -> track */
+	isc_hashmap fixed;     /* frame and kind -> offset of its text + 1 */
+	isc_buffer texts;      /* length, then the fields as they are written each time */
 	isc_hashmap threads;   /* process and thread id -> track */
 	isc_hashmap modules;   /* address of its text -> iid */
 	uint64_t next_name, next_stack, next_module;
@@ -250,23 +255,48 @@ static void start_event(perfetto *p, unsigned type, uint64_t track)
 	isc_wire_number(&p->event, EVENT_TRACK, track);
 }
 
+/* Category, name and place of a slice, which thousands of others have too. */
+static void add_fixed(perfetto *p, const isc_slice *s, size_t frame)
+{
+	uint64_t *known = isc_hashmap_put(&p->fixed, (uint64_t)frame << 8 | s->kind, NULL);
+	size_t from = p->event.len;
+	uint32_t len;
+
+	if (known == NULL) {
+		p->sink.failed = true;
+		return;
+	}
+	if (*known != 0) {
+		memcpy(&len, p->texts.data + *known - 1, sizeof(len));
+		isc_buffer_add(&p->event, p->texts.data + *known - 1 + sizeof(len), len);
+		return;
+	}
+	isc_wire_number(&p->event, EVENT_CATEGORY, category_of(p, s->kind));
+	isc_wire_number(&p->event, EVENT_NAME, name_of(p, 1ull << 60 | frame, &s->name));
+	if (s->file.len > 0) {
+		add_note(p, "file", NOTE_TEXT, &s->file, 0);
+		add_note(p, "line", NOTE_UINT, NULL, s->line);
+	}
+	len = (uint32_t)(p->event.len - from);
+	if (p->event.failed || p->texts.len + len > TEXTS_MOST)
+		return;
+	*known = p->texts.len + 1;
+	isc_buffer_add(&p->texts, &len, sizeof(len));
+	isc_buffer_add(&p->texts, p->event.data + from, len);
+	p->sink.failed |= p->texts.failed;
+}
+
 static void open_slice(isc_sink *self, const isc_slice *s)
 {
 	perfetto *p = (perfetto *)self;
 	size_t frame = isc_frames_of_slice(&p->frames, s);
-	isc_frame_text name = s->name;
 
 	if (frame == SIZE_MAX) {
 		self->failed = true;
 		return;
 	}
 	start_event(p, TYPE_BEGIN, thread_track(s->on));
-	isc_wire_number(&p->event, EVENT_CATEGORY, category_of(p, s->kind));
-	isc_wire_number(&p->event, EVENT_NAME, name_of(p, 1ull << 60 | frame, &name));
-	if (s->file.len > 0) {
-		add_note(p, "file", NOTE_TEXT, &s->file, 0);
-		add_note(p, "line", NOTE_UINT, NULL, s->line);
-	}
+	add_fixed(p, s, frame);
 	if (s->holder != 0)
 		add_note(p, "holder", NOTE_UINT, NULL, s->holder);
 	add_task(p, s->on, s->task);
@@ -525,6 +555,8 @@ static void end(isc_sink *self, const isc_export_result *result)
 	isc_hashmap_fini(&p->counters);
 	isc_hashmap_fini(&p->modules);
 	isc_hashmap_fini(&p->threads);
+	isc_hashmap_fini(&p->fixed);
+	isc_buffer_fini(&p->texts);
 	isc_gpu_rows_fini(&p->rows);
 	free(p);
 }
