@@ -17,8 +17,8 @@ else:
     sys.path.insert(0, str(TRUTH))
     import truth
 
-QUICK = ["loading", "hot_function", "remote", "pressed"]
-FIXED = ["sleeping", "blocked_loop", "ones"]
+QUICK = ["loading", "hot_function", "remote", "pressed", "ones"]
+FIXED = ["sleeping", "blocked_loop"]
 GPU = ["gpu_starved", "syncs", "copy_small"]
 HEALTHY = ["healthy_native", "healthy_asyncio", "healthy_nodes"]
 
