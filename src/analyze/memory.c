@@ -36,10 +36,10 @@ struct gather {
 
 static bool is_recorded(const isc_trace *trace)
 {
-	uint32_t process, len;
+	uint32_t process, id, len;
 	uint16_t type;
 
-	for (size_t i = 0; isc_trace_define_at(trace, i, &process, &type, &len) != NULL; i++) {
+	for (size_t i = 0; isc_trace_define_at(trace, i, &process, &id, &type, &len) != NULL; i++) {
 		if (type == ISC_DEF_MEMORY)
 			return true;
 	}

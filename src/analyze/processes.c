@@ -159,10 +159,10 @@ static void take_python(isc_analysis *a, const char *data, size_t len)
 static bool find_python(isc_build *b)
 {
 	const char *best = NULL, *data;
-	uint32_t process, len, best_len = 0;
+	uint32_t process, id, len, best_len = 0;
 	uint16_t type;
 
-	for (size_t i = 0; (data = isc_trace_define_at(b->trace, i, &process, &type, &len)) != NULL; i++) {
+	for (size_t i = 0; (data = isc_trace_define_at(b->trace, i, &process, &id, &type, &len)) != NULL; i++) {
 		bool root = b->root != SIZE_MAX && isc_build_process_rank(b, process) == b->root;
 
 		b->subinterpreters += type == ISC_DEF_SUBINTERPRETER;

@@ -46,6 +46,8 @@ static isc_status take_option(void *self, const isc_option *option, const char *
 		return isc_moment_parse(option, value, &r->options.to_us, err);
 	else if (strcmp(option->name, "rules-file") == 0)
 		args->rules_path = value;
+	else if (strcmp(option->name, "symbols") == 0)
+		r->symbols = value;
 	else if (strcmp(option->name, "force") == 0)
 		r->force = true;
 	else
@@ -158,6 +160,7 @@ int cmd_analyze(int argc, char **argv)
 		{"from", "T", "look only from this time on: seconds, or 200ms, or 1500us", 0, false},
 		{"to", "T", "look only up to this time", 0, false},
 		{"rules-file", "RULES.yaml", "change, add and switch off rules of the verdict", 0, false},
+		{"symbols", "DIR", "name native functions by the debug files in this folder", 0, false},
 		{"force", NULL, "replace a file that is not a report of ours", 0, false},
 		{"quiet", NULL, "print no summary", 0, false},
 	};

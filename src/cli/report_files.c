@@ -15,6 +15,7 @@
 #include "cli/progress.h"
 #include "import/import.h"
 #include "report/report.h"
+#include "session/renamer.h"
 #include "trace/reader.h"
 
 isc_report_request isc_report_request_of(const isc_settings *s, const char *trace)
@@ -229,6 +230,18 @@ static isc_status analyse_foreign(const isc_report_request *r, isc_bar *bar, isc
 				a, opened, err);
 }
 
+/* A folder that has nothing of this program is most likely the wrong one. */
+static isc_status use_symbols(const isc_report_request *r, isc_trace *trace, isc_error *err)
+{
+	size_t modules;
+	isc_status st = isc_renamer_run(trace, r->symbols, &modules, err);
+
+	if (st == ISC_OK && modules == 0)
+		isc_log_write(&isc_cli_log, ISC_LOG_WARN,
+			      "%s has no file of this trace's programs and libraries, by their build ids", r->symbols);
+	return st;
+}
+
 static isc_status analyse(const isc_report_request *r, isc_trace **trace, isc_analysis **a, bool *opened,
 			  isc_error *err)
 {
@@ -254,6 +267,8 @@ static isc_status analyse(const isc_report_request *r, isc_trace **trace, isc_an
 	if (st == ISC_ERR_INVALID && r->inputs != NULL)
 		isc_hint(err, "give a trace of inferscope run, torch.profiler or other Chrome JSON, event JSON, or "
 			      "Nsight Systems' .sqlite");
+	if (st == ISC_OK && r->symbols != NULL)
+		st = use_symbols(r, *trace, err);
 	if (st == ISC_OK)
 		st = isc_analysis_new(*trace, &options, a, err);
 	isc_bar_end(&bar);

@@ -16,15 +16,16 @@ typedef struct isc_report_request {
 	const char *trace;   /* read from here */
 	char *const *inputs; /* all that were given, trace the first of them; NULL: trace alone */
 	size_t input_count;
-	double margin_us;   /* error of the GPU's clock when nothing bounds it; 0: usual */
-	char *const *paths; /* one report each; "-": stdout, where that is ours */
-	size_t count;	    /* at most ISC_SETTINGS_LIST_MAX */
-	const char *format; /* of all of them; NULL: by their endings */
-	bool force;	    /* replace files that are not ours */
-	bool quiet;	    /* no summary, no progress */
-	bool no_bar;	    /* no progress */
-	bool stdout_ours;   /* no program writes to it */
-	const char *shown;  /* the trace as the summary names it; NULL: not at all */
+	double margin_us;    /* error of the GPU's clock when nothing bounds it; 0: usual */
+	char *const *paths;  /* one report each; "-": stdout, where that is ours */
+	size_t count;	     /* at most ISC_SETTINGS_LIST_MAX */
+	const char *format;  /* of all of them; NULL: by their endings */
+	bool force;	     /* replace files that are not ours */
+	bool quiet;	     /* no summary, no progress */
+	bool no_bar;	     /* no progress */
+	bool stdout_ours;    /* no program writes to it */
+	const char *symbols; /* a folder with debug files; NULL: none */
+	const char *shown;   /* the trace as the summary names it; NULL: not at all */
 	isc_analysis_options options;
 	struct isc_output *output[ISC_SETTINGS_LIST_MAX]; /* held from open to close */
 } isc_report_request;

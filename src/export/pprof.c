@@ -182,11 +182,11 @@ static void add_row(pprof *p, const isc_path_row *row)
 static void add_mappings(pprof *p)
 {
 	static const char hex[] = "0123456789abcdef";
-	uint32_t process, len;
+	uint32_t process, id, len;
 	uint16_t type;
 	const char *data;
 
-	for (size_t i = 0; (data = isc_trace_define_at(p->sink.trace, i, &process, &type, &len)) != NULL; i++) {
+	for (size_t i = 0; (data = isc_trace_define_at(p->sink.trace, i, &process, &id, &type, &len)) != NULL; i++) {
 		isc_def_module module;
 		uint64_t path, *known;
 		char build[128];

@@ -1,6 +1,7 @@
 #include "symbol/module.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,14 +71,15 @@ size_t isc_symbols_bytes(const isc_symbols *m)
 
 /* ---- files --------------------------------------------------------------------- */
 
-/* "xx/yyyy.debug" below the folder of debug files. */
-static bool debug_path(const isc_symbols *m, char *to, size_t room)
+#define BUILD_NAME_MAX (2 * ISC_ELF_BUILD_MAX + 2)
+
+/* "xx/yyyy", as folders of debug files have it. */
+static bool build_name(const isc_symbols *m, char to[BUILD_NAME_MAX])
 {
-	int at = snprintf(to, room, DEBUG_FOLDER "/%02x/", m->build[0]);
+	int at = snprintf(to, BUILD_NAME_MAX, "%02x/", m->build[0]);
 
 	for (size_t i = 1; i < m->build_len; i++)
-		at += snprintf(to + at, room - (size_t)at, "%02x", m->build[i]);
-	snprintf(to + at, room - (size_t)at, ".debug");
+		at += snprintf(to + at, BUILD_NAME_MAX - (size_t)at, "%02x", m->build[i]);
 	return m->build_len > 1;
 }
 
@@ -103,8 +105,7 @@ static isc_elf *open_checked(const isc_symbols *m, const char *path)
 
 static void load(isc_symbols *m)
 {
-	char debug[sizeof(DEBUG_FOLDER) + 2 * ISC_ELF_BUILD_MAX + 16];
-	bool has_debug;
+	char build[BUILD_NAME_MAX], debug[sizeof(DEBUG_FOLDER) + BUILD_NAME_MAX + 16];
 
 	if (m->tried)
 		return;
@@ -114,10 +115,37 @@ static void load(isc_symbols *m)
 	m->elf = open_checked(m, m->path);
 	if (m->elf == NULL)
 		return;
-	has_debug = debug_path(m, debug, sizeof(debug));
-	if (has_debug && !isc_elf_complete(m->elf))
+	if (build_name(m, build) && !isc_elf_complete(m->elf)) {
+		snprintf(debug, sizeof(debug), DEBUG_FOLDER "/%s.debug", build);
 		m->full = open_checked(m, debug);
+	}
 	m->source = isc_source_open(m->path, m->full != NULL ? debug : NULL);
+}
+
+bool isc_symbols_look_in(isc_symbols *m, const char *folder)
+{
+	char build[BUILD_NAME_MAX], path[PATH_MAX];
+	const struct {
+		const char *between, *name, *ending;
+	} tries[] = {{"/.build-id/", build, ".debug"},
+		     {"/", build, ".debug"},
+		     {"", m->path, ".debug"},
+		     {"", m->path, ""},
+		     {"/", isc_path_name(m->path), ".debug"},
+		     {"/", isc_path_name(m->path), ""}};
+
+	isc_symbols_unload(m);
+	m->tried = true;
+	if (!build_name(m, build))
+		return false;
+	for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]) && m->elf == NULL; i++) {
+		int len = snprintf(path, sizeof(path), "%s%s%s%s", folder, tries[i].between, tries[i].name,
+				   tries[i].ending);
+
+		m->elf = len > 0 && (size_t)len < sizeof(path) ? open_checked(m, path) : NULL;
+	}
+	m->source = m->elf != NULL ? isc_source_open(path, NULL) : NULL;
+	return m->elf != NULL;
 }
 
 /* ---- names ----------------------------------------------------------------------- */
@@ -132,28 +160,30 @@ static void set_unknown(isc_symbol *to, const isc_symbols *m, uint64_t address)
 		snprintf(to->name, sizeof(to->name), "%.256s+0x%" PRIx64, name, address);
 }
 
-void isc_symbols_find(isc_symbols *m, uint64_t address, bool caller, isc_symbol *out)
+bool isc_symbols_find(isc_symbols *m, uint64_t address, bool caller, isc_symbol *out)
 {
 	uint64_t at = address - (caller ? 1 : 0);
 	isc_elf_symbol symbol;
+	bool found = false;
 	char *plain;
 
 	out->file = "";
 	out->line = 0;
 	if (m == NULL) {
 		snprintf(out->name, sizeof(out->name), "[jit]");
-		return;
+		return false;
 	}
 	load(m);
 	set_unknown(out, m, address);
 	if (m->elf == NULL)
-		return;
+		return false;
 	if ((m->full != NULL && isc_elf_find(m->full, at, &symbol)) || isc_elf_find(m->elf, at, &symbol)) {
 		plain = isc_demangle(symbol.name);
 		snprintf(out->name, sizeof(out->name), "%.*s",
 			 plain != NULL ? (int)sizeof(out->name) : (int)strcspn(symbol.name, "@"),
 			 plain != NULL ? plain : symbol.name);
 		free(plain);
+		found = true;
 	} else if (isc_elf_is_stub(m->elf, at)) {
 		snprintf(out->name, sizeof(out->name), "%.256s [plt]", isc_path_name(m->path));
 	}
@@ -161,4 +191,5 @@ void isc_symbols_find(isc_symbols *m, uint64_t address, bool caller, isc_symbol 
 		out->file = "";
 		out->line = 0;
 	}
+	return found || out->line > 0;
 }

@@ -33,9 +33,13 @@ bool isc_symbols_is(const isc_symbols *m, const char *path, size_t path_len, con
 size_t isc_symbols_bytes(const isc_symbols *m);
 void isc_symbols_unload(isc_symbols *m);
 
+/* Names come from what a folder has of this module, alone: by its build id, by its path or by its name,
+ * with or without ".debug"; only the build id is believed.  False: it has nothing. */
+bool isc_symbols_look_in(isc_symbols *m, const char *folder);
+
 /* The function around an address as it stands in the file; "library.so+0x1234" when none says that
  * it covers it.  caller: the address is behind a call, and may be the first of the next function.
- * A module of NULL is code that belongs to no file. */
-void isc_symbols_find(isc_symbols *m, uint64_t address, bool caller, isc_symbol *out);
+ * A module of NULL is code that belongs to no file.  False: neither a function nor a line is known. */
+bool isc_symbols_find(isc_symbols *m, uint64_t address, bool caller, isc_symbol *out);
 
 #endif

@@ -50,10 +50,10 @@ static isc_status no_memory(isc_error *err)
 
 bool isc_recorded_any(const isc_trace *trace)
 {
-	uint32_t process, len;
+	uint32_t process, id, len;
 	uint16_t type;
 
-	for (size_t i = 0; isc_trace_define_at(trace, i, &process, &type, &len) != NULL; i++) {
+	for (size_t i = 0; isc_trace_define_at(trace, i, &process, &id, &type, &len) != NULL; i++) {
 		if (type == ISC_DEF_GPU || type == ISC_DEF_GPU_SOURCE)
 			return true;
 	}

@@ -37,25 +37,45 @@ static isc_status add(isc_definitions *d, const isc_definition *definition)
 	return ISC_OK;
 }
 
-isc_status isc_definitions_load(isc_definitions *d, uint32_t process, const uint8_t *raw, size_t len)
+/* Room in a block of its own; NULL with why in *st. */
+static uint8_t *copy_of(isc_definitions *d, const void *data, size_t len, isc_status *st)
 {
 	void **bigger = isc_grow(d->block, d->blocks, &d->blocks_room, sizeof(*bigger));
-	isc_definition def = {.process = process};
-	isc_status st = ISC_OK;
 	uint8_t *copy;
-	isc_bytes b;
 
+	*st = ISC_ERR_NOMEM;
 	if (bigger == NULL)
-		return ISC_ERR_NOMEM;
+		return NULL;
 	d->block = bigger;
-	if (d->bytes + len > ISC_DEFINITIONS_MAX)
-		return ISC_ERR_LIMIT;
-	copy = malloc(len + 1);
+	*st = d->bytes + len > ISC_DEFINITIONS_MAX ? ISC_ERR_LIMIT : ISC_ERR_NOMEM;
+	copy = *st == ISC_ERR_NOMEM ? malloc(len + 1) : NULL;
 	if (copy == NULL)
-		return ISC_ERR_NOMEM;
-	memcpy(copy, raw, len);
+		return NULL;
+	memcpy(copy, data, len);
 	d->block[d->blocks++] = copy;
 	d->bytes += len;
+	*st = ISC_OK;
+	return copy;
+}
+
+isc_status isc_definitions_add(isc_definitions *d, const isc_definition *definition)
+{
+	isc_definition mine = *definition;
+	isc_status st;
+
+	mine.data = copy_of(d, definition->data, definition->len, &st);
+	return mine.data != NULL ? add(d, &mine) : st;
+}
+
+isc_status isc_definitions_load(isc_definitions *d, uint32_t process, const uint8_t *raw, size_t len)
+{
+	isc_definition def = {.process = process};
+	isc_status st;
+	uint8_t *copy = copy_of(d, raw, len, &st);
+	isc_bytes b;
+
+	if (copy == NULL)
+		return st;
 	b = (isc_bytes){copy, copy + len};
 	while (st == ISC_OK && b.at < b.end)
 		st = isc_record_get_define(&b, &def.id, &def.type, &def.data, &def.len) ? add(d, &def)

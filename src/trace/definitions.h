@@ -38,6 +38,9 @@ void isc_definitions_fini(isc_definitions *d);
  * what came before the fault is kept. */
 isc_status isc_definitions_load(isc_definitions *d, uint32_t process, const uint8_t *raw, size_t len);
 
+/* One more, by copy; it counts instead of an earlier one with this id. */
+isc_status isc_definitions_add(isc_definitions *d, const isc_definition *definition);
+
 const isc_definition *isc_definitions_find(const isc_definitions *d, uint32_t process, uint32_t id);
 
 #endif

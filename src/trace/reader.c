@@ -327,13 +327,21 @@ const void *isc_trace_define(const isc_trace *tr, uint32_t process, uint32_t id,
 	return found == type ? data : NULL;
 }
 
-const void *isc_trace_define_at(const isc_trace *tr, size_t i, uint32_t *process, uint16_t *type, uint32_t *len)
+isc_status isc_trace_redefine(isc_trace *tr, uint32_t process, uint32_t id, uint16_t type, const void *data,
+			      uint32_t len)
+{
+	return isc_definitions_add(&tr->definitions, &(isc_definition){data, process, id, len, type});
+}
+
+const void *isc_trace_define_at(const isc_trace *tr, size_t i, uint32_t *process, uint32_t *id, uint16_t *type,
+				uint32_t *len)
 {
 	const isc_definition *d = i < tr->definitions.count ? &tr->definitions.entry[i] : NULL;
 
 	if (d == NULL)
 		return NULL;
 	*process = d->process;
+	*id = d->id;
 	*type = d->type;
 	*len = d->len;
 	return d->data;

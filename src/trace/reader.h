@@ -64,7 +64,12 @@ const void *isc_trace_define(const isc_trace *tr, uint32_t process, uint32_t id,
 const void *isc_trace_define_any(const isc_trace *tr, uint32_t process, uint32_t id, uint16_t *type, uint32_t *len);
 
 /* Definitions by rank from 0, in the order of the file; NULL past the end.  Borrowed until close. */
-const void *isc_trace_define_at(const isc_trace *tr, size_t i, uint32_t *process, uint16_t *type, uint32_t *len);
+const void *isc_trace_define_at(const isc_trace *tr, size_t i, uint32_t *process, uint32_t *id, uint16_t *type,
+				uint32_t *len);
+
+/* From now on this id means that, by copy.  It comes last in the order above; the file stays as it is. */
+isc_status isc_trace_redefine(isc_trace *tr, uint32_t process, uint32_t id, uint16_t type, const void *data,
+			      uint32_t len);
 
 /* Text of a name; "?" when unknown.  Not NUL-terminated inside len only. */
 const char *isc_trace_name(const isc_trace *tr, uint32_t process, uint32_t id, uint32_t *len);
