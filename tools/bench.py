@@ -29,6 +29,7 @@ AREAS = {
     "overhead": "while the program runs",
     "budget": "with the budget that is the default",
     "peers": "beside other profilers",
+    "memory": "beside memory profilers",
     "storm": "more events than a program should send",
     "file": "the trace file",
     "sizes": "files of other profilers",
@@ -38,7 +39,7 @@ AREAS = {
     "hta": "beside HolisticTraceAnalysis",
     "export": "files for other tools",
 }
-ASKED_FOR = ("peers", "hta", "sizes")  # takes long, and needs programs that nothing else does
+ASKED_FOR = ("peers", "memory", "hta", "sizes")  # takes long, and needs programs that nothing else does
 HEAD = """# What was last measured
 
 Written by `make bench`; [docs/bench.md](../docs/bench.md) says how to read it.

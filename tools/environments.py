@@ -56,6 +56,11 @@ WANTED = {
         version="3.11",
         steps=[["viztracer==1.1.1", "py-spy==0.4.3", "austin-dist==3.7.0"]],
     ),
+    "memory": Wanted(
+        about="memory profilers, to be measured beside ours",
+        version="3.11",
+        steps=[["memray==1.20.0", "scalene==2.4.0", "numpy==2.4.6"]],
+    ),
     "opencl": Wanted(
         about="pyopencl and tinygrad",
         version="3.11",

@@ -33,6 +33,12 @@ def cuda(what: int) -> int:
     What became of 1: 0 it is not in use, 1 it is recorded, 2 another profiler has it, 3 that failed.
     """
 
+def memory(on: bool) -> bool:
+    """Let Python's own allocators tell of memory, or no more; False when they do not.
+
+    They do not where the session wants none, or where the agent sees all of malloc.
+    """
+
 def forked() -> None:
     """In a fork child: take back every start()."""
 

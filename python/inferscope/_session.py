@@ -30,7 +30,7 @@ def _forked() -> None:
     _lock = allocate_lock()
     _core.forked()
     for window in list(_windows):
-        window.opened = False
+        window.opened = window._told = False
         window.note = "the process was forked: its child starts its own"
         window.forked()
 
@@ -83,11 +83,20 @@ class Window:
     """A stretch of time of this process, from open() to close()."""
 
     def __init__(
-        self, size_mb: float, all_frames: bool, c_calls: bool, budget: float, *, cpu: bool = True, gpu: bool = False
+        self,
+        size_mb: float,
+        all_frames: bool,
+        c_calls: bool,
+        budget: float,
+        *,
+        cpu: bool = True,
+        gpu: bool = False,
+        memory: bool = False,
     ) -> None:
         self._size_mb = size_mb
         self._how = (all_frames, c_calls, budget)
-        self._cpu, self._gpu = cpu, gpu
+        self._cpu, self._gpu, self._memory = cpu, gpu, memory
+        self._told = False  # Python's allocators tell for this window
         self._from = self._to = 0
         self._pid = self._forgotten = 0
         self.opened = False
@@ -116,6 +125,7 @@ class Window:
                 _devices.unwatch()
             return False
         self._from, self._to, self._pid, self._forgotten = begin, _ALL_TICKS, os.getpid(), session[3]
+        self._told = self._memory and _core.memory(True)
         self.opened = True
         return True
 
@@ -124,6 +134,9 @@ class Window:
         global _closed
         if not self.opened:
             return True
+        if self._told:
+            self._told = False
+            _core.memory(False)
         if self._cpu:
             _core.stop()
         if self._gpu:

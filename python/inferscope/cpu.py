@@ -36,6 +36,7 @@ class CpuCollector:
     The events go into the buffer when it is stopped: a TraceBuffer, or anything with ``enqueue(event)``.
     Both calls may come twice, and a collector can be started again; several may run at once. When collecting
     is not possible the program goes on, the state stays ``Idle`` and ``get_stats()["reason"]`` says why.
+    With ``memory`` there are samples of the memory that Python's allocators give out, too.
 
     >>> from inferscope import CpuCollector, TraceBuffer
     >>> collector = CpuCollector(TraceBuffer(size_mb=10))
@@ -56,6 +57,7 @@ class CpuCollector:
         all_frames: bool = False,
         c_calls: bool = False,
         budget: float | str | None = 5.0,
+        memory: bool = False,
     ) -> None:
         if not callable(getattr(trace_buffer, "enqueue", None)):
             raise TypeError(f"trace_buffer has to have enqueue(event), and {type(trace_buffer).__name__} has not")
@@ -66,6 +68,7 @@ class CpuCollector:
             bool(all_frames),
             bool(c_calls),
             _session.budget_of(budget),
+            memory=bool(memory),
         )
         self._window.forked = self._forked
         self._lock = threading.RLock()

@@ -22,7 +22,8 @@ class Profiler:
     ['work']
 
     ``size_mb`` bounds what is kept; ``all_frames``, ``c_calls`` and ``budget`` mean what they mean to
-    ``inferscope run``; ``trace`` names a file that gets a copy of the trace, for ``inferscope analyze``.
+    ``inferscope run``; ``trace`` names a file that gets a copy of the trace, for ``inferscope analyze``; with
+    ``memory`` allocations of Python are sampled.
     """
 
     def __init__(
@@ -33,11 +34,12 @@ class Profiler:
         c_calls: bool = False,
         budget: float | str | None = 5.0,
         trace: str | os.PathLike[str] | None = None,
+        memory: bool = False,
     ) -> None:
         from inferscope._offline import TraceBuffer
 
         self._buffer = TraceBuffer(size_mb)
-        self._cpu = CpuCollector(self._buffer, all_frames=all_frames, c_calls=c_calls, budget=budget)
+        self._cpu = CpuCollector(self._buffer, all_frames=all_frames, c_calls=c_calls, budget=budget, memory=memory)
         self._cpu._window.watch_gpu()
         self._trace = None if trace is None else os.fspath(trace)
         self._copied: str | None = None

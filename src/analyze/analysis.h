@@ -337,73 +337,7 @@ typedef struct isc_analysis_usage {
 	bool fault_sampled;	 /* as samples of the run tell; else as the recorder measured it at the start */
 } isc_analysis_usage;
 
-/* A memory node: CPUs and the memory that is near to them. */
-typedef struct isc_analysis_node_memory {
-	uint32_t number;
-	isc_text cpus; /* "0-3,8" */
-	double memory_bytes;
-	double first_bytes, last_bytes; /* of the program, at the first and the last look; negative: not known */
-	double cpu_us;			/* that the program ran on its CPUs; negative: not known */
-} isc_analysis_node_memory;
-
-typedef struct isc_analysis_moved {
-	uint32_t from, to; /* nodes */
-	double bytes;
-} isc_analysis_moved;
-
-typedef struct isc_analysis_numa {
-	bool told;	/* the trace says which nodes there are */
-	bool pretended; /* and that they are none of the machine's, as tests asked for */
-	size_t count;
-	isc_analysis_node_memory *nodes; /* NULL with less than two */
-	uint64_t looks;
-	isc_analysis_moved *moved;
-	size_t moved_count;
-	double remote_pct; /* accesses to another node's memory, if all pages were used alike; negative: not known */
-} isc_analysis_numa;
-
-#define ISC_ANALYSIS_CPUS 1024u /* more are not told apart */
-
-/* Where memory was taken.  Bytes and counts are estimates from samples. */
-typedef struct isc_analysis_site {
-	isc_analysis_frame at; /* name empty: not known */
-	uint32_t pid;	       /* 0: not known */
-	uint64_t samples;
-	double bytes, count;	       /* taken */
-	double squares;		       /* of what its samples stand for, in sum: how sure bytes is */
-	double live_bytes, live_count; /* of these held at the end */
-	uint64_t live_samples;
-	double peak_bytes; /* held when most was held */
-	bool grows;	   /* it is among the leaks */
-} isc_analysis_site;
-
-/* A site whose memory grew steadily up to the end. */
-typedef struct isc_analysis_leak {
-	isc_analysis_frame at;
-	uint32_t pid;
-	uint64_t samples;
-	double bytes;	       /* held at the end */
-	double from_us, to_us; /* in which it grew */
-	double bytes_per_s;
-} isc_analysis_leak;
-
-typedef struct isc_analysis_memory {
-	bool recorded;	   /* allocations were watched */
-	bool bypassed;	   /* an allocator of the program's own in front of us: in some process nothing was seen */
-	bool new_bypassed; /* an allocator that answers C++'s new and delete itself */
-	isc_text allocator;
-	/* Exact, of all processes that were watched. */
-	uint64_t calls, bytes, frees, maps, mapped_bytes;
-	uint64_t samples;
-	uint64_t unfollowed; /* whose end could not be noticed */
-	uint64_t mean_bytes; /* between samples, at the end */
-	double live_bytes;   /* at the end */
-	double peak_bytes, peak_us;
-	isc_analysis_site *sites; /* most bytes first */
-	size_t site_count;
-	isc_analysis_leak *leaks; /* most bytes first */
-	size_t leak_count;
-} isc_analysis_memory;
+#include "analyze/analysis_memory.h"
 
 /* What was judged: the time of one thread, or of the devices. */
 typedef struct isc_analysis_window {

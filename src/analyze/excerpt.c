@@ -6,6 +6,7 @@
 #include "analyze/waits.h"
 #include "base/grow.h"
 #include "base/hashmap.h"
+#include "timeline/moves.h"
 #include "timeline/recorded.h"
 
 #define OPEN_MAX 65536u
@@ -188,7 +189,21 @@ static bool add_sample(reading *r, const lane *l, const isc_event *ev)
 	memcpy(&body, ev->extra, sizeof(body));
 	span->task = body.task;
 	span->arg = ev->arg;
+	if (ISC_SAMPLE_CPU(body.flags) < ISC_PIECE_NO_CPU)
+		span->cpu = (uint16_t)ISC_SAMPLE_CPU(body.flags);
 	return true;
+}
+
+static bool add_memory(reading *r, const lane *l, const isc_event *ev)
+{
+	isc_piece *span;
+
+	if (ev->extra_len < sizeof(isc_memory))
+		return true;
+	span = add(r, ev, l);
+	if (span != NULL)
+		span->arg = ev->arg;
+	return span != NULL;
 }
 
 /* What is told when it has ended, with the ticks that it took. */
@@ -270,6 +285,9 @@ static bool take(reading *r, lane *l, const isc_event *ev)
 		return add(r, ev, l) != NULL;
 	case ISC_KIND_SAMPLE:
 		return add_sample(r, l, ev);
+	case ISC_KIND_MEMORY_ALLOC:
+	case ISC_KIND_MEMORY_FREE:
+		return add_memory(r, l, ev);
 	case ISC_KIND_WAIT_EXIT:
 		return add_wait(r, l, ev);
 	case ISC_KIND_GC:
@@ -317,6 +335,44 @@ static bool feed(reading *r, const isc_event *ev)
 	return take(r, l, ev);
 }
 
+/* What the recorder found out from outside, of the process that was started: no thread's. */
+static bool add_moves(reading *r)
+{
+	const isc_trace_process *p = isc_moves_process(r->trace);
+	isc_move *move;
+	size_t count;
+	bool good = true;
+
+	if (p == NULL || (r->options->pid != 0 && p->pid != r->options->pid) || r->options->tid != 0 ||
+	    (r->options->gpu && !r->options->cpu))
+		return true;
+	move = calloc(ISC_MOVES_MAX, sizeof(*move));
+	if (move == NULL)
+		return false;
+	count = isc_moves_read(r->trace, move, ISC_MOVES_MAX);
+	for (size_t i = 0; good && i < count; i++) {
+		isc_event ev = {.time_ns = move[i].at_ns,
+				.process = p->process,
+				.kind = ISC_PIECE_MOVE,
+				.extra = &move[i],
+				.extra_len = sizeof(move[i])};
+		lane nobody = {.cpu = ISC_PIECE_NO_CPU};
+		isc_piece *piece;
+
+		/* When it moved between the two looks nobody knows. */
+		if (move[i].at_ns < r->from_ns || move[i].since_ns > r->to_ns)
+			continue;
+		piece = add(r, &ev, &nobody);
+		good = piece != NULL;
+		if (!good)
+			continue;
+		piece->start_ns = move[i].since_ns > r->from_ns ? move[i].since_ns : r->from_ns;
+		piece->end_ns = move[i].at_ns < r->to_ns ? move[i].at_ns : r->to_ns;
+	}
+	free(move);
+	return good;
+}
+
 /* Up to the end of the part, or of what is known. */
 static void close_open(reading *r)
 {
@@ -357,6 +413,7 @@ isc_status isc_excerpt_read(isc_trace *trace, const isc_excerpt_options *options
 	isc_trace_rewind(trace);
 	while (good && isc_trace_next(trace, &ev))
 		good = feed(&r, &ev);
+	good = good && add_moves(&r);
 	isc_recorded_free(r.gpus);
 	close_open(&r);
 	if (out->count > 1)

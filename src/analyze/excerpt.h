@@ -1,7 +1,7 @@
 /*
  * excerpt.h - the events of a part of a trace, one by one, in the order in which
- * they began: calls, collections of garbage and waits for locks with their end, marks
- * and samples at their moment; calls and work of GPUs on the clock of the host.
+ * they began: calls, collections of garbage and waits for locks with their end, marks,
+ * samples and memory at their moment; calls and work of GPUs on the clock of the host.
  *
  * Calls that began before the part are left out.  One that was still going on
  * at its end, or whose end was lost, is there up to where it was last known of,
@@ -19,6 +19,9 @@
 #include "trace/reader.h"
 
 #define ISC_PIECE_NO_CPU UINT16_MAX
+
+/* As a kind, which no record has: memory went from node to node, as isc_move says it. */
+#define ISC_PIECE_MOVE UINT8_MAX
 
 enum isc_piece_flag {
 	ISC_PIECE_RESUMED = 1u << 0, /* a generator or coroutine went on */
@@ -40,7 +43,7 @@ typedef struct isc_piece {
 	uint8_t kind;	/* enum isc_kind, of the event that began it */
 	uint8_t flags;	/* enum isc_piece_flag */
 	uint16_t
-		arg; /* of a sample: the steps that it stands for; of a wait: the call; of a collection: the generation */
+		arg; /* of a sample: the steps that it stands for; of a wait or memory: the call; of a collection: the generation */
 	uint32_t extra_len;
 	uint32_t device;   /* of a GPU's: its number; ISC_PIECE_NO_DEVICE: not known */
 	uint32_t error_ns; /* of work: what the clock of its device may be off */

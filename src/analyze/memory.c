@@ -31,7 +31,7 @@ struct gather {
 	isc_hashmap by_place; /* pid and place -> site + 1 */
 	isc_hashmap by_stack; /* process and stack -> site + 1 */
 	size_t site_room;
-	uint64_t searched;
+	isc_memory_scopes scopes;
 };
 
 static bool is_recorded(const isc_trace *trace)
@@ -175,7 +175,8 @@ static bool note(struct gather *g, const isc_event *ev)
 			      .count = isc_trace_memory_times(&body),
 			      .bytes = (double)body.bytes * isc_trace_memory_times(&body),
 			      .process = ev->process,
-			      .order = (uint32_t)g->count,
+			      .node = body.node,
+			      .order = (uint32_t)g->count - 1,
 			      .alloc = ev->kind == ISC_KIND_MEMORY_ALLOC,
 			      .inside = ev->time_ns >= g->b->from_ns && ev->time_ns <= g->b->to_ns};
 	op->site = op->alloc ? site_of(g, ev->process, ev->id) : 0;
@@ -207,7 +208,9 @@ static bool note_source(struct gather *g, const isc_event *ev)
 
 	m->bypassed |= (ev->arg & ISC_MEMORY_BYPASSED) != 0;
 	m->new_bypassed |= (ev->arg & ISC_MEMORY_NEW_BYPASSED) != 0;
-	if (name == NULL || (m->allocator.len > 0 && ev->arg == 0))
+	m->python_told |= (ev->arg & ISC_MEMORY_PYTHON) != 0;
+	m->hooks_told |= (ev->arg & ISC_MEMORY_PYTHON) == 0;
+	if (name == NULL || (m->allocator.len > 0 && (ev->arg & ~ISC_MEMORY_PYTHON) == 0))
 		return true;
 	m->allocator = (isc_text){isc_arena_copy(g->b->arena, name, len), len};
 	return m->allocator.at != NULL;
@@ -218,13 +221,21 @@ static bool read_all(struct gather *g)
 	bool good = true;
 	isc_event ev;
 
+	if (!isc_memory_scopes_ends(&g->scopes, g->b))
+		return false;
 	isc_trace_rewind(g->b->trace);
 	while (good && isc_trace_next(g->b->trace, &ev)) {
-		if (ev.kind < ISC_KIND_MEMORY_ALLOC || ev.kind > ISC_KIND_MEMORY_SOURCE)
+		size_t was = g->count;
+
+		if (ev.kind < ISC_KIND_MEMORY_ALLOC || ev.kind > ISC_KIND_MEMORY_SOURCE) {
+			good = isc_memory_scopes_step(&g->scopes, g->b, &ev, UINT32_MAX);
 			continue;
+		}
 		good = ev.kind == ISC_KIND_MEMORY_TOTAL	   ? note_total(g, &ev)
 		       : ev.kind == ISC_KIND_MEMORY_SOURCE ? note_source(g, &ev)
 							   : note(g, &ev);
+		good = good &&
+		       isc_memory_scopes_step(&g->scopes, g->b, &ev, g->count > was ? (uint32_t)was : UINT32_MAX);
 	}
 	return good;
 }
@@ -258,7 +269,7 @@ static bool pair_up(struct gather *g)
 		} else if (*was != 0) {
 			g->op[*was - 1].other = (uint32_t)i + 1;
 			op->site = g->op[*was - 1].site;
-			op->other = 1;
+			op->other = (uint32_t)*was;
 			*was = 0;
 		}
 	}
@@ -268,7 +279,24 @@ static bool pair_up(struct gather *g)
 
 /* ---- sums ---- */
 
-static void sum_up(struct gather *g)
+/* Only where there are nodes to tell apart. */
+static bool add_to_node(struct gather *g, isc_analysis_site *s, const isc_memory_op *op)
+{
+	const isc_analysis_numa *n = &g->b->a->numa;
+
+	for (size_t i = 0; n->nodes != NULL && i < n->count; i++) {
+		if (n->nodes[i].number != op->node)
+			continue;
+		if (s->node_bytes == NULL)
+			s->node_bytes = isc_arena_array(g->b->arena, n->count, sizeof(*s->node_bytes));
+		if (s->node_bytes == NULL)
+			return false;
+		s->node_bytes[i] += op->bytes;
+	}
+	return true;
+}
+
+static bool sum_up(struct gather *g)
 {
 	isc_analysis_memory *m = &g->b->a->memory;
 	double live = 0;
@@ -289,6 +317,8 @@ static void sum_up(struct gather *g)
 			s->count += op->count;
 			s->samples++;
 			s->squares += op->bytes * op->bytes * (1 - 1 / op->count);
+			if (!add_to_node(g, s, op))
+				return false;
 		}
 		if (op->ended)
 			continue;
@@ -315,6 +345,7 @@ static void sum_up(struct gather *g)
 			m->live_bytes += op->bytes;
 		}
 	}
+	return true;
 }
 
 static void take_totals(struct gather *g)
@@ -386,7 +417,8 @@ static bool gather(struct gather *g)
 		qsort(g->op, g->count, sizeof(*g->op), by_time);
 	if (!pair_up(g))
 		return false;
-	sum_up(g);
+	if (!isc_memory_scopes_sum(&g->scopes, g->b, g->op, g->count) || !sum_up(g))
+		return false;
 	take_totals(g);
 	if (!find_leaks(g))
 		return false;
@@ -404,6 +436,7 @@ isc_status isc_build_memory(isc_build *b, isc_error *err)
 	/* Which memory is a scope's own nobody can tell: it may be freed long after. */
 	if (b->a->memory.recorded && b->only.at == NULL)
 		good = gather(&g);
+	isc_memory_scopes_fini(&g.scopes);
 	isc_places_fini(&g.places);
 	isc_hashmap_fini(&g.by_place);
 	isc_hashmap_fini(&g.by_stack);

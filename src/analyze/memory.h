@@ -9,6 +9,7 @@
 #define ISC_ANALYZE_MEMORY_H
 
 #include "analyze/build.h"
+#include "analyze/names.h"
 
 /* One record, in the order of time. */
 typedef struct isc_memory_op {
@@ -17,8 +18,9 @@ typedef struct isc_memory_op {
 	double bytes; /* that it stands for */
 	double count; /* allocations, likewise */
 	uint32_t process;
+	uint32_t node;	/* of the CPU it was taken on; ISC_NODE_UNKNOWN: not known */
 	uint32_t site;	/* its number */
-	uint32_t other; /* of memory taken: the record + 1 that gives it back; 0: none */
+	uint32_t other; /* the record + 1 of its other end; 0: none */
 	uint32_t order; /* in the file */
 	bool alloc;
 	bool ended;  /* after its process began to clean up */
@@ -33,6 +35,30 @@ typedef struct isc_memory_run {
 
 /* Sites whose live memory grew to the end of their process, most first; false: no memory. */
 bool isc_memory_find_leaks(isc_build *b, const isc_memory_op *op, size_t count, const isc_memory_run *run, size_t runs);
+
+/* memory_scopes.c: scopes that are open while records are read, by name. */
+typedef struct isc_memory_scopes {
+	isc_names names;
+	isc_analysis_memory_scope *at; /* by number of the name */
+	size_t count, room;
+	struct isc_memory_lane *lane; /* one for each thread */
+	size_t lane_count, lane_room;
+	struct isc_memory_share *share; /* records that are a scope's */
+	size_t share_count, share_room;
+	isc_hashmap lanes, moved, number;
+} isc_memory_scopes;
+
+/* A zeroed struct is empty. */
+void isc_memory_scopes_fini(isc_memory_scopes *s);
+
+/* Before the others: reads all events once for scopes that end on another thread.  false: no memory; so of all. */
+bool isc_memory_scopes_ends(isc_memory_scopes *s, isc_build *b);
+
+/* An event comes; op: the number of the record that it became, UINT32_MAX: none. */
+bool isc_memory_scopes_step(isc_memory_scopes *s, isc_build *b, const isc_event *ev, uint32_t op);
+
+/* All records, sorted, with their other ends: fills the scopes of the analysis. */
+bool isc_memory_scopes_sum(isc_memory_scopes *s, isc_build *b, const isc_memory_op *op, size_t count);
 
 /* What a reader should doubt of memory that was recorded. */
 void isc_memory_warn(isc_build *b);

@@ -40,6 +40,15 @@ void isc_memory_warn(isc_build *b)
 	isc_units n;
 
 	about_bypass(b);
+	if (m->python_told)
+		isc_build_say(b, NOTE, "memory_of_python", "run without --no-agent, under inferscope run",
+			      m->hooks_told
+				      ? "in a process without the agent memory is what Python's own allocators gave "
+					"out: what numpy, torch and other native code there took from malloc() or "
+					"mapped was not seen"
+				      : "memory is what Python's own allocators gave out, as the agent was not "
+					"there: what numpy, torch and other native code took from malloc() or "
+					"mapped was not seen");
 	if (b->only.at != NULL)
 		isc_build_say(b, NOTE, "memory_of_scope", "look at the whole run, or at a time with --from and --to",
 			      "which memory is a scope's own cannot be told, so memory is empty");

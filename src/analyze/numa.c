@@ -3,9 +3,11 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <yyjson.h>
 
 #include "analyze/build.h"
+#include "trace/memory.h"
 
 /* A recorder keeps a few hundred points and sixteen nodes; past these a trace is made to mislead. */
 #define POINTS_MAX 65536u
@@ -88,7 +90,8 @@ static bool take_nodes(isc_build *b, yyjson_val *numa, yyjson_val *list)
 						   .memory_bytes = number_of(value, "memory_bytes"),
 						   .first_bytes = number_at(yyjson_arr_get(first, at)),
 						   .last_bytes = number_at(yyjson_arr_get(last, at)),
-						   .cpu_us = -1};
+						   .cpu_us = -1,
+						   .taken_bytes = -1};
 		if (yyjson_is_str(cpus)) {
 			node->cpus.len = yyjson_get_len(cpus);
 			node->cpus.at = isc_arena_copy(b->arena, yyjson_get_str(cpus), node->cpus.len);
@@ -176,6 +179,63 @@ static bool is_in(const isc_text *list, unsigned cpu)
 	return false;
 }
 
+static isc_analysis_node_memory *node_of(isc_analysis_numa *n, uint32_t number)
+{
+	for (size_t i = 0; i < n->count; i++) {
+		if (n->nodes[i].number == number)
+			return &n->nodes[i];
+	}
+	return NULL;
+}
+
+static void take_sample(isc_analysis_numa *n, const isc_event *ev)
+{
+	isc_analysis_node_memory *node;
+	isc_sample body;
+
+	if (ev->extra_len < sizeof(body))
+		return;
+	memcpy(&body, ev->extra, sizeof(body));
+	node = node_of(n, ISC_SAMPLE_NODE(body.flags));
+	if (node == NULL)
+		return;
+	n->sampled = true;
+	node->samples++;
+	node->cpu_us = fmax(node->cpu_us, 0) + (double)ev->arg * body.period_ns / 1e3;
+}
+
+static void take_memory(isc_analysis_numa *n, const isc_event *ev)
+{
+	isc_analysis_node_memory *node;
+	isc_memory body;
+
+	if (ev->extra_len < sizeof(body))
+		return;
+	memcpy(&body, ev->extra, sizeof(body));
+	node = node_of(n, body.node);
+	if (node != NULL)
+		node->taken_bytes = fmax(node->taken_bytes, 0) + (double)body.bytes * isc_trace_memory_times(&body);
+}
+
+/* What records say of the CPUs that they were written on. */
+static void take_records(isc_build *b)
+{
+	isc_analysis_numa *n = &b->a->numa;
+	isc_event ev;
+
+	isc_trace_rewind(b->trace);
+	while (isc_trace_next(b->trace, &ev)) {
+		if (ev.time_ns < b->from_ns || ev.time_ns > b->to_ns)
+			continue;
+		if (ev.kind == ISC_KIND_SAMPLE)
+			take_sample(n, &ev);
+		else if (ev.kind == ISC_KIND_MEMORY_ALLOC)
+			take_memory(n, &ev);
+	}
+	for (size_t i = 0; i < n->count && n->sampled; i++)
+		n->nodes[i].cpu_us = fmax(n->nodes[i].cpu_us, 0);
+}
+
 /*
  * Who runs on a node finds the share of the memory that lies on the others far away, if all of it is
  * used alike.  That is an estimate: which pages are used, nobody counts.
@@ -185,12 +245,15 @@ void isc_build_numa(isc_build *b)
 	isc_analysis_numa *n = &b->a->numa;
 	double cpu_us = 0, bytes = 0, near = 0;
 
-	if (n->nodes == NULL || !b->a->switches_seen)
+	if (n->nodes == NULL)
+		return;
+	take_records(b);
+	if (!b->a->switches_seen && !n->sampled)
 		return;
 	for (size_t i = 0; i < n->count; i++) {
 		isc_analysis_node_memory *node = &n->nodes[i];
 
-		node->cpu_us = 0;
+		node->cpu_us = b->a->switches_seen ? 0 : node->cpu_us;
 		for (unsigned cpu = 0; cpu < ISC_ANALYSIS_CPUS; cpu++)
 			node->cpu_us += b->a->cpu_us[cpu] > 0 && is_in(&node->cpus, cpu) ? b->a->cpu_us[cpu] : 0;
 		cpu_us += node->cpu_us;

@@ -147,6 +147,17 @@ enum isc_sample_flag {
 	ISC_SAMPLE_SYSCALL = 1u << 12	 /* behind a system call; told only of samples that have faults */
 };
 
+/* The upper half of the flags says on which CPU it ran, and which memory node that belongs to; where nodes have
+ * higher numbers, or there is but one, the CPU alone. */
+#define ISC_SAMPLE_FLAGS 0xffffu
+#define ISC_SAMPLE_NODES 15u
+#define ISC_SAMPLE_CPUS 4095u
+#define ISC_SAMPLE_RAN_ON(cpu, node) \
+	(((cpu) < ISC_SAMPLE_CPUS ? (cpu) + 1u : 0u) << 20 | ((node) < ISC_SAMPLE_NODES ? (node) + 1u : 0u) << 16)
+#define ISC_SAMPLE_CPU(flags) ((flags) >> 20 != 0 ? ((flags) >> 20) - 1u : UINT32_MAX)
+#define ISC_SAMPLE_NODE(flags) (((flags) >> 16 & 15u) != 0 ? ((flags) >> 16 & 15u) - 1u : ISC_NODE_UNKNOWN)
+#define ISC_NODE_UNKNOWN UINT32_MAX
+
 enum isc_sample_rate {
 	ISC_SAMPLE_RATE_ASKED = 0,
 	ISC_SAMPLE_RATE_GOVERNED = 1, /* longer steps, to stay inside the budget */
@@ -223,12 +234,11 @@ typedef struct isc_memory {
 	uint64_t address;
 	uint64_t bytes;
 	uint32_t mean;	/* bytes; 0: all are recorded */
-	uint32_t node;	/* of memory; UINT32_MAX: not known */
+	uint32_t node;	/* of memory that the thread was near to; ISC_NODE_UNKNOWN: not known, or there is but one */
 	uint32_t flags; /* enum isc_memory_flag */
 	uint32_t zero;
 } isc_memory;
 _Static_assert(sizeof(isc_memory) == 32, "memory");
-#define ISC_NODE_UNKNOWN UINT32_MAX
 
 enum isc_memory_flag {
 	ISC_MEMORY_UNFOLLOWED = 1u << 0, /* there was no room to notice when it is given back */
@@ -253,8 +263,9 @@ enum isc_memory_when {
 };
 
 enum isc_memory_source {
-	ISC_MEMORY_BYPASSED = 1u << 0,	  /* the program has an allocator in front of us: nothing is seen */
-	ISC_MEMORY_NEW_BYPASSED = 1u << 1 /* that of this name answers C++'s new and delete itself */
+	ISC_MEMORY_BYPASSED = 1u << 0,	   /* the program has an allocator in front of us: nothing is seen */
+	ISC_MEMORY_NEW_BYPASSED = 1u << 1, /* that of this name answers C++'s new and delete itself */
+	ISC_MEMORY_PYTHON = 1u << 2	   /* Python's own allocators tell, and nobody else does */
 };
 
 /* What work of a GPU is. */

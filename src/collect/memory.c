@@ -16,10 +16,12 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "collect/node.h"
 #include "collect/sample.h"
 #include "runtime/budget.h"
 #include "runtime/image.h"
 #include "runtime/kernel.h"
+#include "runtime/profile.h"
 #include "runtime/runtime.h"
 #include "runtime/write.h"
 
@@ -281,7 +283,7 @@ static void record(uint8_t kind, uint64_t ticks, const void *p, const isc_memory
 		isc_record head;
 		isc_memory body;
 	} r = {{.ticks = ticks, .id = item->stack, .kind = kind, .slots = 3, .arg = (uint16_t)item->call},
-	       {(uintptr_t)p, item->bytes, item->mean, ISC_NODE_UNKNOWN, flags, 0}};
+	       {(uintptr_t)p, item->bytes, item->mean, isc_node_here(), flags, 0}};
 
 	isc_write(&r.head, 3);
 }
@@ -529,9 +531,30 @@ void isc_memory_arrived(uint16_t birth)
 	if (region != NULL || isc_image_following() != ISC_FOLLOWING_YES || !map_region())
 		return;
 	mean_asked = control->memory_mean != 0 && control->memory_mean <= ASKED_MOST ? control->memory_mean : 1u << 19;
+	if (!isc_rt_profile_hooked()) {
+		/* Until somebody else tells nothing is known of memory. */
+		memcpy(source, "Python", source_len = 6);
+		source_flags = ISC_MEMORY_PYTHON;
+		return;
+	}
 	look_behind();
 	atomic_store_explicit(&isc_memory_on, true, memory_order_release);
 	/* No hook will ever say so. */
 	if ((source_flags & ISC_MEMORY_BYPASSED) && isc_rt_active())
 		tell_source(isc_ticks(), false);
+}
+
+bool isc_memory_begin(void)
+{
+	if (region == NULL || (source_flags & ISC_MEMORY_PYTHON) == 0)
+		return false;
+	atomic_store_explicit(&isc_memory_on, true, memory_order_release);
+	return true;
+}
+
+void isc_memory_end(void)
+{
+	isc_memory_tell(ISC_MEMORY_NOW);
+	atomic_store(&isc_memory_on, false);
+	isc_memory_set_clear(&region->set);
 }

@@ -3,6 +3,7 @@
  *
  *	memory.c	threads, totals, and what is done with the few that are looked at
  *	memory_set.c	the addresses of those, until they are freed
+ *	memory_python.c	the same told by Python's own allocators, where the hooks are not in front
  *
  * Every call is counted, in counters that belong to its thread alone.  A byte in
  * so many (the mean) is marked at random, and the allocation that it falls into is
@@ -36,6 +37,7 @@ typedef struct isc_memory_thread {
 	uint32_t mean;	 /* for what is left */
 	_Atomic uint32_t tid;
 	bool inside;	   /* the hooks are called by what they call */
+	bool within;	   /* an allocator of Python: what that asks another of Python's for is counted already */
 	uint32_t due_mean; /* for the one that is recorded now */
 } isc_memory_thread;
 _Static_assert(sizeof(isc_memory_thread) == 64, "a thread that takes memory");
@@ -113,6 +115,11 @@ void isc_memory_moved(const isc_memory_item *item, const void *from, void *to, s
 /* An image or a fork child arrives. */
 void isc_memory_arrived(uint16_t birth);
 
+/* Whatever tells of memory begins, or ends for now: what was looked at is looked at no more.  Only where the hooks
+ * are not in front; false: memory is not wanted here. */
+bool isc_memory_begin(void);
+void isc_memory_end(void);
+
 /* For good, in this process: no system call of ours from now on.  What was taken up to now is told. */
 void isc_memory_give_way(void);
 
@@ -136,5 +143,6 @@ typedef struct isc_memory_set {
 /* False: there is no room.  An address belongs to whoever has it: nobody else asks for the same. */
 bool isc_memory_set_add(isc_memory_set *s, const void *p, const isc_memory_item *item);
 bool isc_memory_set_take(isc_memory_set *s, const void *p, isc_memory_item *item);
+void isc_memory_set_clear(isc_memory_set *s);
 
 #endif

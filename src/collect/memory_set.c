@@ -58,6 +58,19 @@ bool isc_memory_set_add(isc_memory_set *s, const void *p, const isc_memory_item 
 	return false;
 }
 
+/* Others may add and take meanwhile. */
+void isc_memory_set_clear(isc_memory_set *s)
+{
+	isc_memory_item item;
+
+	for (uint32_t i = 0; i < ISC_MEMORY_SET; i++) {
+		uint64_t was = atomic_load_explicit(&s->address[i], memory_order_relaxed);
+
+		if (was > CLAIMED)
+			isc_memory_set_take(s, (const void *)(uintptr_t)was, &item);
+	}
+}
+
 bool isc_memory_set_take(isc_memory_set *s, const void *p, isc_memory_item *item)
 {
 	for (int which = 0; which < 2; which++) {

@@ -11,6 +11,7 @@
 #include <sys/auxv.h>
 #include <ucontext.h>
 
+#include "collect/node.h"
 #include "collect/profile.h"
 #include "collect/pywalk.h"
 #include "collect/sample.h"
@@ -167,6 +168,7 @@ static void sample(isc_sampled *t, const ucontext_t *context, uint64_t ticks, ui
 	if (record.head.id != 0)
 		atomic_store_explicit(&t->last_stack, record.head.id, memory_order_relaxed);
 	record.body.task = isc_producer_self != NULL ? isc_producer_self->task : 0;
+	record.body.flags |= isc_node_ran_on();
 	isc_write((const isc_record *)&record, record.head.slots);
 }
 

@@ -216,6 +216,14 @@ static void add_stack(isc_buffer *out, const isc_sink *self, uint32_t process, c
 			  i > 1);
 }
 
+static void add_node(isc_buffer *out, uint32_t node)
+{
+	if (node != ISC_NODE_UNKNOWN)
+		add_count(out, ",\"numa_node\":", node);
+	else
+		isc_buffer_text(out, ",\"numa_node\":null");
+}
+
 static void memory(isc_sink *self, const isc_export_memory *m)
 {
 	isc_frame frames[ISC_STACK_FRAMES_MAX];
@@ -226,16 +234,25 @@ static void memory(isc_sink *self, const isc_export_memory *m)
 
 	add_count(out, ",\"address\":", m->address);
 	add_count(out, ",\"bytes\":", m->bytes);
-	if (m->node != ISC_NODE_UNKNOWN)
-		add_count(out, ",\"numa_node\":", m->node);
-	else
-		isc_buffer_text(out, ",\"numa_node\":null");
+	add_node(out, m->node);
 	add_stack(out, self, m->on->process, frames, n);
 	isc_buffer_text(out, "],\"weight\":");
 	isc_json_real(out, (double)m->bytes * m->times);
 	isc_buffer_text(out, ",\"metadata\":{\"count\":");
 	isc_json_real(out, m->times);
 	isc_buffer_text(out, "}}");
+}
+
+static void move(isc_sink *self, const isc_export_move *m)
+{
+	static const isc_frame_text name = {"numa_migration", 14}, none = {NULL, 0};
+	isc_export_thread nobody = {.pid = m->pid};
+	isc_buffer *out = head((events *)self, "numa_migration", &name, m->start_ns, m->end_ns, &nobody, UINT16_MAX, 0);
+
+	add_place(out, &none, 0);
+	isc_buffer_format(out, ",\"from_node\":%u,\"to_node\":%u", m->from, m->to);
+	add_count(out, ",\"pages\":", m->pages);
+	isc_buffer_text(out, ",\"metadata\":null}");
 }
 
 static void sample(isc_sink *self, const isc_export_sample *s)
@@ -253,7 +270,9 @@ static void sample(isc_sink *self, const isc_export_sample *s)
 		name = frames[0].name;
 	out = head(e, "cpu_sample", &name, s->time_ns, s->time_ns, s->on, s->cpu, s->task);
 	add_stack(out, self, s->on->process, frames, n);
-	isc_buffer_format(out, "],\"state\":%s,\"instructions\":null,\"metadata\":{\"steps\":%u,\"cpu_ns\":%llu}}",
+	isc_buffer_text(out, "]");
+	add_node(out, s->node);
+	isc_buffer_format(out, ",\"state\":%s,\"instructions\":null,\"metadata\":{\"steps\":%u,\"cpu_ns\":%llu}}",
 			  n > 0 ? kind_of(&frames[0]) : "null", s->steps, (unsigned long long)s->cpu_ns);
 }
 
@@ -310,5 +329,11 @@ static void end(isc_sink *self, const isc_export_result *result)
 	free(self);
 }
 
-const isc_sink_class isc_sink_events = {
-	.begin = begin, .close = close_slice, .mark = mark, .sample = sample, .gpu = gpu, .memory = memory, .end = end};
+const isc_sink_class isc_sink_events = {.begin = begin,
+					.close = close_slice,
+					.mark = mark,
+					.sample = sample,
+					.gpu = gpu,
+					.memory = memory,
+					.move = move,
+					.end = end};

@@ -74,6 +74,7 @@ typedef struct isc_export_sample {
 	uint32_t stack; /* 0: not known */
 	uint32_t task;
 	uint16_t cpu;
+	uint32_t node;	   /* memory node of the CPU; ISC_NODE_UNKNOWN: not known, or there is but one */
 	const char *state; /* "running", or the wait's name */
 } isc_export_sample;
 
@@ -88,6 +89,14 @@ typedef struct isc_export_gpu {
 	const char *type; /* event_type of dictionaries; NULL: none */
 	isc_frame_text name;
 } isc_export_gpu;
+
+/* Memory of a process that went from node to node, found between two looks. */
+typedef struct isc_export_move {
+	uint32_t pid;
+	uint64_t start_ns, end_ns;
+	uint32_t from, to;
+	uint64_t pages;
+} isc_export_move;
 
 /* Memory that was taken or given back: one of many. */
 typedef struct isc_export_memory {
@@ -130,6 +139,7 @@ typedef struct isc_sink_class {
 	void (*sample)(isc_sink *self, const isc_export_sample *s);
 	void (*gpu)(isc_sink *self, const isc_export_gpu *g);
 	void (*memory)(isc_sink *self, const isc_export_memory *m);
+	void (*move)(isc_sink *self, const isc_export_move *m);
 	void (*end)(isc_sink *self, const isc_export_result *result);
 } isc_sink_class;
 

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "export/scopes.h"
+#include "timeline/moves.h"
 #include "trace/kinds.h"
 #include "trace/memory.h"
 
@@ -258,6 +259,9 @@ static void sampled(stream *s, lane *l, const isc_event *ev)
 	memcpy(&body, ev->extra, sizeof(body));
 	sample.cpu_ns = (uint64_t)ev->arg * body.period_ns;
 	sample.task = body.task;
+	sample.node = ISC_SAMPLE_NODE(body.flags);
+	if (ISC_SAMPLE_CPU(body.flags) < UINT16_MAX)
+		sample.cpu = (uint16_t)ISC_SAMPLE_CPU(body.flags);
 	s->result->samples++;
 	if (s->sink->sample != NULL)
 		s->sink->sample(s->self, &sample);
@@ -288,7 +292,7 @@ static void of_memory(stream *s, lane *l, const isc_event *ev)
 /* ---- GPUs --------------------------------------------------------------- */
 
 /* What of it lies in stretches that are exported, by its own times: work is told of long after it.  False: nothing. */
-static bool cut_gpu(const stream *s, uint64_t *start_ns, uint64_t *end_ns)
+static bool cut_by_times(const stream *s, uint64_t *start_ns, uint64_t *end_ns)
 {
 	uint64_t from = UINT64_MAX, to = 0;
 
@@ -319,7 +323,7 @@ static void of_gpu(stream *s, lane *l, const isc_event *ev)
 		return;
 	start = item.start_ns;
 	end = item.end_ns;
-	if (!cut_gpu(s, &start, &end))
+	if (!cut_by_times(s, &start, &end))
 		return;
 	g.start_ns = since_start(s, start);
 	g.end_ns = since_start(s, end);
@@ -478,6 +482,22 @@ static void feed(stream *s, const isc_event *ev)
 }
 
 /* Calls that are open when the trace ends last as long as it knows of their thread. */
+static void tell_moves(stream *s)
+{
+	isc_move *move = s->sink->move != NULL ? isc_arena_array(s->arena, ISC_MOVES_MAX, sizeof(*move)) : NULL;
+	const isc_trace_process *p = isc_moves_process(s->trace);
+	size_t count = move != NULL && p != NULL ? isc_moves_read(s->trace, move, ISC_MOVES_MAX) : 0;
+
+	s->failed |= s->sink->move != NULL && move == NULL;
+	for (size_t i = 0; i < count; i++) {
+		uint64_t start = move[i].since_ns, end = move[i].at_ns;
+
+		if (cut_by_times(s, &start, &end))
+			s->sink->move(s->self, &(isc_export_move){p->pid, since_start(s, start), since_start(s, end),
+								  move[i].from, move[i].to, move[i].pages});
+	}
+}
+
 static void finish(stream *s)
 {
 	for (size_t i = 0; i < s->lane_count; i++) {
@@ -487,6 +507,7 @@ static void finish(stream *s)
 		close_all(s, l, l->last_ns, ISC_SLICE_UNFINISHED);
 	}
 	isc_scopes_finish(&s->scopes);
+	tell_moves(s);
 }
 
 static isc_status introduce(stream *s, isc_error *err)

@@ -10,6 +10,8 @@
  * keep what they need with their interpreter.
  */
 #include "python/calls.h"
+
+#include "python/allocator.h"
 #include "python/collection.h"
 #include "python/cuda.h"
 #include "python/interpreter.h"
@@ -54,6 +56,29 @@ static void watch_leaving(void)
 	Py_XDECREF(atexit);
 }
 
+static bool allocated_for_session;
+
+/* By the session itself: with a scratch trace the program says when. */
+static bool memory_is_wanted(void)
+{
+	return (isc_rt_control()->flags & (ISC_CONTROL_MEMORY | ISC_CONTROL_SCRATCH)) == ISC_CONTROL_MEMORY;
+}
+
+static PyObject *core_memory(PyObject *module, PyObject *on)
+{
+	int yes = PyObject_IsTrue(on);
+	bool told = false;
+
+	(void)module;
+	if (yes < 0)
+		return NULL;
+	if (fits() && yes)
+		told = isc_allocator_begin();
+	else if (fits())
+		isc_allocator_end();
+	return PyBool_FromLong(told);
+}
+
 static PyObject *core_attach(PyObject *module, PyObject *args)
 {
 	PyObject *path = NULL;
@@ -73,8 +98,10 @@ static PyObject *core_attach(PyObject *module, PyObject *args)
 			isc_calls_begin(module);
 			if ((isc_rt_control()->flags & ISC_CONTROL_CALLS) != 0)
 				isc_collection_begin();
-			if ((isc_rt_control()->flags & ISC_CONTROL_MEMORY) != 0)
+			if (memory_is_wanted() && !allocated_for_session) {
 				watch_leaving();
+				allocated_for_session = isc_allocator_begin();
+			}
 			isc_range_begin();
 			isc_rt_started(since);
 		}
@@ -148,8 +175,10 @@ static PyObject *core_forked(PyObject *module, PyObject *unused)
 {
 	(void)module;
 	(void)unused;
-	if (fits())
+	if (fits()) {
 		isc_calls_forked();
+		isc_allocator_forked(allocated_for_session);
+	}
 	Py_RETURN_NONE;
 }
 
@@ -255,6 +284,7 @@ static PyMethodDef core_methods[] = {
 	{"start", core_start, METH_VARARGS, PyDoc_STR("Trace calls from now on; None, or why that cannot be.")},
 	{"stop", core_stop, METH_NOARGS, PyDoc_STR("One start() less.")},
 	{"cuda", core_cuda, METH_O, PyDoc_STR("Watch CUDA (1), tell what it did (0), or both and no more (-1).")},
+	{"memory", core_memory, METH_O, PyDoc_STR("Let Python's allocators tell of memory; False: they do not.")},
 	{"forked", core_forked, METH_NOARGS, PyDoc_STR("In a fork child: take back every start().")},
 	{"layout", core_layout, METH_NOARGS, PyDoc_STR("Let samples read Python frames; False: they cannot.")},
 	{"ticks", core_ticks, METH_NOARGS, PyDoc_STR("Time now, as events have it.")},

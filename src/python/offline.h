@@ -8,6 +8,7 @@
  *	offline_align.c	events of GPUs on the clock of the CPU
  *	offline_gpu.c	what a GPU did as one
  *	offline_judge.c	the verdict on any trace
+ *	offline_memory.c	memory that was taken or given back as one
  *	offline_sample.c	a sample as one
  *	trace_buffer.c	TraceBuffer
  *
@@ -56,6 +57,15 @@ PyObject *isc_event_stack(isc_event_maker *m, uint32_t process, uint32_t id);
 
 /* Adds what only a sample has to its dictionary; false: an exception is set. */
 bool isc_event_add_sample(isc_event_maker *m, const isc_excerpt *spans, const isc_piece *span, PyObject *event);
+
+/* The same of memory that was taken or given back. */
+bool isc_event_add_memory(isc_event_maker *m, const isc_excerpt *spans, const isc_piece *span, PyObject *event);
+
+/* The same of memory that went from node to node. */
+bool isc_event_add_move(const isc_excerpt *spans, const isc_piece *span, PyObject *event);
+
+/* A memory node, or None. */
+PyObject *isc_event_node(uint32_t node);
 
 /* The same of a system call. */
 bool isc_event_add_syscall(isc_event_maker *m, const isc_excerpt *spans, const isc_piece *span, PyObject *event);

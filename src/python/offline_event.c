@@ -204,6 +204,12 @@ static const char *type_of(const isc_piece *piece)
 		return "counter";
 	case ISC_KIND_SAMPLE:
 		return "cpu_sample";
+	case ISC_PIECE_MOVE:
+		return "numa_migration";
+	case ISC_KIND_MEMORY_ALLOC:
+		return "memory_alloc";
+	case ISC_KIND_MEMORY_FREE:
+		return "memory_free";
 	case ISC_KIND_GC:
 		return "gc_pause";
 	case ISC_KIND_WAIT_EXIT:
@@ -235,6 +241,10 @@ static PyObject *metadata_of(const isc_event_maker *m, const isc_excerpt *spans,
 		return metadata_of_mark(m, extra, span->extra_len);
 	case ISC_KIND_SAMPLE:
 		return metadata_of_sample(span, extra, span->extra_len);
+	case ISC_KIND_MEMORY_ALLOC:
+	case ISC_KIND_MEMORY_FREE:
+	case ISC_PIECE_MOVE:
+		return none(); /* offline_memory.c has more to say */
 	case ISC_KIND_GC:
 		return metadata_of_collection(span, extra, span->extra_len);
 	case ISC_KIND_WAIT_EXIT:
@@ -260,12 +270,17 @@ static PyObject *task_of(isc_event_maker *m, const isc_piece *span)
 	return task;
 }
 
+static bool is_memory(const isc_piece *span)
+{
+	return span->kind == ISC_KIND_MEMORY_ALLOC || span->kind == ISC_KIND_MEMORY_FREE;
+}
+
 static PyObject *make(isc_event_maker *m, const isc_excerpt *spans, const isc_piece *span)
 {
 	bool python = span->kind == ISC_KIND_CALL_ENTER || span->kind == ISC_KIND_CALL_RESUME;
 	/* A sample has the name of its newest frame, which is found with the others. */
 	bool named = span->kind != ISC_KIND_SAMPLE && span->kind != ISC_KIND_WAIT_EXIT && span->kind != ISC_KIND_GC &&
-		     span->kind != ISC_KIND_SYSCALL;
+		     span->kind != ISC_KIND_SYSCALL && !is_memory(span);
 	PyObject *about = description(m, span->process, named ? span->id : 0, python ? CODE : NAME);
 	const isc_trace_process *p = isc_trace_process_find(m->trace, span->process);
 	const isc_trace_thread *t = isc_trace_thread_find(m->trace, span->thread);
@@ -300,6 +315,12 @@ PyObject *isc_event_make(isc_event_maker *m, const isc_excerpt *spans, const isc
 	PyObject *event = make(m, spans, span);
 
 	if (event != NULL && span->kind == ISC_KIND_SAMPLE && !isc_event_add_sample(m, spans, span, event))
+		Py_CLEAR(event);
+	if (event != NULL && span->kind == ISC_PIECE_MOVE &&
+	    (!set_name(event, "numa_migration") || !isc_event_add_move(spans, span, event)))
+		Py_CLEAR(event);
+	if (event != NULL && is_memory(span) &&
+	    (!set_name(event, isc_memory_name(span->arg)) || !isc_event_add_memory(m, spans, span, event)))
 		Py_CLEAR(event);
 	if (event != NULL && span->kind == ISC_KIND_SYSCALL && !isc_event_add_syscall(m, spans, span, event))
 		Py_CLEAR(event);

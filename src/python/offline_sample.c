@@ -105,6 +105,15 @@ static PyObject *instructions_of(const isc_excerpt *spans, const isc_piece *span
 	return Py_None;
 }
 
+static PyObject *node_of(const isc_excerpt *spans, const isc_piece *span)
+{
+	isc_sample body = {0};
+
+	if (span->extra_len >= sizeof(body))
+		memcpy(&body, spans->extra.data + span->extra, sizeof(body));
+	return isc_event_node(ISC_SAMPLE_NODE(body.flags));
+}
+
 static bool take_over(PyObject *event, PyObject *frame, const char *key)
 {
 	PyObject *value = frame != NULL ? PyDict_GetItemString(frame, key) : NULL;
@@ -114,7 +123,7 @@ static bool take_over(PyObject *event, PyObject *frame, const char *key)
 
 bool isc_event_add_sample(isc_event_maker *m, const isc_excerpt *spans, const isc_piece *span, PyObject *event)
 {
-	PyObject *stack = isc_event_stack(m, span->process, span->id), *newest, *state, *counted;
+	PyObject *stack = isc_event_stack(m, span->process, span->id), *newest, *state, *counted, *node;
 	bool good;
 
 	if (stack == NULL)
@@ -122,11 +131,14 @@ bool isc_event_add_sample(isc_event_maker *m, const isc_excerpt *spans, const is
 	newest = PyList_Size(stack) > 0 ? PyList_GetItem(stack, PyList_Size(stack) - 1) : NULL;
 	state = state_of(m, spans, span, newest);
 	counted = instructions_of(spans, span);
-	good = state != NULL && counted != NULL && PyDict_SetItemString(event, "stack", stack) == 0 &&
-	       PyDict_SetItemString(event, "state", state) == 0 &&
+	node = node_of(spans, span);
+	good = state != NULL && counted != NULL && node != NULL &&
+	       PyDict_SetItemString(event, "numa_node", node) == 0 &&
+	       PyDict_SetItemString(event, "stack", stack) == 0 && PyDict_SetItemString(event, "state", state) == 0 &&
 	       PyDict_SetItemString(event, "instructions", counted) == 0 && take_over(event, newest, "name") &&
 	       take_over(event, newest, "file") && take_over(event, newest, "line");
 	Py_XDECREF(state);
 	Py_XDECREF(counted);
+	Py_XDECREF(node);
 	return good;
 }

@@ -31,8 +31,23 @@ static void put_site(struct json *j, val *o, const isc_analysis_frame *at, uint3
 	put(j, o, "process_id", pid != 0 ? yyjson_mut_uint(j->doc, pid) : yyjson_mut_null(j->doc));
 }
 
-static void put_sites(struct json *j, val *memory, const isc_analysis_memory *m)
+/* In the order of the nodes of numa; null with one node. */
+static void put_nodes(struct json *j, val *site, const isc_analysis *a, const isc_analysis_site *s)
 {
+	val *list;
+
+	if (s->node_bytes == NULL) {
+		put_null(j, site, "node_bytes");
+		return;
+	}
+	list = list_in(j, site, "node_bytes");
+	for (size_t i = 0; i < a->numa.count; i++)
+		add(j, list, yyjson_mut_uint(j->doc, (uint64_t)round(s->node_bytes[i])));
+}
+
+static void put_sites(struct json *j, val *memory, const isc_analysis *a)
+{
+	const isc_analysis_memory *m = &a->memory;
 	val *list = list_in(j, memory, "sites");
 	double all = 0;
 
@@ -48,6 +63,7 @@ static void put_sites(struct json *j, val *memory, const isc_analysis_memory *m)
 		put_bytes(j, o, "peak_bytes", true, s->peak_bytes);
 		put_count(j, o, "samples", s->samples);
 		put_bytes(j, o, "error_bytes", true, isc_memory_words_error(s));
+		put_nodes(j, o, a, s);
 	}
 	for (size_t i = 0; i < m->site_count; i++)
 		all += m->sites[i].bytes;
@@ -108,21 +124,40 @@ static void put_leaks(struct json *j, val *memory, const isc_analysis_memory *m)
 	}
 }
 
+static void put_scopes(struct json *j, val *memory, const isc_analysis_memory *m)
+{
+	val *list = list_in(j, memory, "scopes");
+
+	for (size_t i = 0; i < m->scope_count && i < SITES_MAX; i++) {
+		const isc_analysis_memory_scope *s = &m->scopes[i];
+		val *o = add(j, list, yyjson_mut_obj(j->doc));
+
+		put_text(j, o, "name", &s->name);
+		put_count(j, o, "count", s->count);
+		put_bytes(j, o, "bytes", true, s->bytes);
+		put(j, o, "growth_bytes", yyjson_mut_sint(j->doc, (int64_t)round(s->growth)));
+		put_bytes(j, o, "error_bytes", true, s->error);
+		put_count(j, o, "samples", s->samples);
+		put(j, o, "grows", yyjson_mut_bool(j->doc, s->grows));
+	}
+}
+
 void isc_memory_json(struct json *j, val *memory, const isc_analysis *a)
 {
 	const isc_analysis_memory *m = &a->memory;
-	bool known = m->recorded && m->calls + m->maps > 0;
+	bool known = m->recorded && m->calls + m->maps > 0, mapped = known && (m->hooks_told || !m->python_told);
 
-	put_sites(j, memory, m);
+	put_sites(j, memory, a);
 	put_bytes(j, memory, "allocations", known, (double)m->calls);
 	put(j, memory, "allocated_bytes", known ? yyjson_mut_uint(j->doc, m->bytes) : yyjson_mut_null(j->doc));
 	put_bytes(j, memory, "frees", known, (double)m->frees);
-	put_bytes(j, memory, "mappings", known, (double)m->maps);
-	put(j, memory, "mapped_bytes", known ? yyjson_mut_uint(j->doc, m->mapped_bytes) : yyjson_mut_null(j->doc));
+	put_bytes(j, memory, "mappings", mapped, (double)m->maps);
+	put(j, memory, "mapped_bytes", mapped ? yyjson_mut_uint(j->doc, m->mapped_bytes) : yyjson_mut_null(j->doc));
 	put_bytes(j, memory, "samples", m->recorded, (double)m->samples);
 	put_bytes(j, memory, "sample_bytes", known, (double)m->mean_bytes);
 	put_bytes(j, memory, "live_bytes", known, m->live_bytes);
 	put_peak(j, memory, m);
 	put_leaks(j, memory, m);
+	put_scopes(j, memory, m);
 	put_text(j, memory, "allocator", &m->allocator);
 }

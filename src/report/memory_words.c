@@ -11,6 +11,7 @@
 #define PLACE_MAX_LEN 100u
 #define ROWS_MAX 15u
 #define LEAKS_MAX 5u
+#define SCOPES_MAX 8u
 #define TOP_MAX 2u
 #define SHOWN_LEAST 1048576.0 /* bytes: a program that holds less has nothing to tell */
 #define TWO_SIDED_95 1.96
@@ -74,6 +75,13 @@ static void add_bytes(isc_grid *t, double bytes)
 	isc_grid_end(t);
 }
 
+static void add_change(isc_grid *t, double bytes)
+{
+	if (bytes < 0)
+		isc_buffer_text(&t->text, "-");
+	add_bytes(t, fabs(bytes));
+}
+
 static void write_leaks(const isc_analysis_memory *m, isc_buffer *out)
 {
 	static const char *const titles[] = {"grew to the end", ">held", ">a second", ">samples", NULL};
@@ -91,6 +99,38 @@ static void write_leaks(const isc_analysis_memory *m, isc_buffer *out)
 		add_bytes(&t, m->leaks[i].bytes);
 		add_bytes(&t, m->leaks[i].bytes_per_s);
 		isc_grid_cell(&t, isc_units_count(&u, m->leaks[i].samples));
+	}
+	isc_grid_write(&t, out);
+	isc_grid_fini(&t);
+}
+
+static void write_scopes(const isc_analysis_memory *m, isc_buffer *out)
+{
+	static const char *const titles[] = {"scope",	 ">times",	  ">taken in each", ">grew in each",
+					     ">grew by", ">give or take", ">samples",	    NULL};
+	size_t n = m->scope_count < SCOPES_MAX ? m->scope_count : SCOPES_MAX;
+	isc_units u;
+	isc_grid t;
+
+	if (n == 0)
+		return;
+	isc_buffer_text(out,
+			m->scopes[0].grows
+				? "\nMemory grew from scope to scope, from the first to the last:\n\n"
+				: "\nMemory that threads took and gave back in scopes; none grew from the first to the "
+				  "last:\n\n");
+	isc_grid_init(&t, titles);
+	for (size_t i = 0; i < n; i++) {
+		const isc_analysis_memory_scope *s = &m->scopes[i];
+
+		isc_text_markdown(&t.text, s->name.at, s->name.len, PLACE_MAX_LEN);
+		isc_grid_end(&t);
+		isc_grid_cell(&t, isc_units_count(&u, s->count));
+		add_bytes(&t, s->count > 0 ? s->bytes / (double)s->count : 0);
+		add_change(&t, s->count > 0 ? s->growth / (double)s->count : 0);
+		add_change(&t, s->growth);
+		add_bytes(&t, s->error);
+		isc_grid_cell(&t, isc_units_count(&u, s->samples));
 	}
 	isc_grid_write(&t, out);
 	isc_grid_fini(&t);
@@ -139,20 +179,27 @@ void isc_memory_words_markdown(const isc_analysis *a, isc_buffer *out)
 		return;
 	isc_buffer_format(out, "\n## Memory\n\n%s allocations took ", isc_units_count(&u, m->calls));
 	isc_memory_words_bytes(out, (double)m->bytes);
-	isc_buffer_format(out, " and %s anonymous mappings ", isc_units_count(&u, m->maps));
-	isc_memory_words_bytes(out, (double)m->mapped_bytes);
-	isc_buffer_format(out, ", counted. By %s samples, at most ", isc_units_count(&v, m->samples));
+	if (m->python_told && !m->hooks_told) {
+		isc_buffer_text(out, ", as Python's own allocators count: native code is not in it");
+	} else {
+		isc_buffer_format(out, " and %s anonymous mappings ", isc_units_count(&u, m->maps));
+		isc_memory_words_bytes(out, (double)m->mapped_bytes);
+		isc_buffer_text(out, ", counted");
+	}
+	isc_buffer_format(out, ". By %s samples, at most ", isc_units_count(&v, m->samples));
 	isc_memory_words_bytes(out, m->peak_bytes);
 	isc_buffer_format(out, " were held at once, %s after the start, and ", isc_units_time(&u, m->peak_us));
 	isc_memory_words_bytes(out, m->live_bytes);
 	isc_buffer_text(out, " at the end.\n");
 	write_leaks(m, out);
+	write_scopes(m, out);
 	write_sites(m, out);
 }
 
 void isc_memory_words_summary(const isc_analysis *a, const char *prefix, isc_buffer *out)
 {
 	const isc_analysis_memory *m = &a->memory;
+	isc_units u;
 
 	if (!m->recorded || m->peak_bytes < SHOWN_LEAST)
 		return;
@@ -166,6 +213,13 @@ void isc_memory_words_summary(const isc_analysis *a, const char *prefix, isc_buf
 		isc_memory_words_bytes(out, m->sites[i].bytes);
 	}
 	isc_buffer_text(out, "\n");
+	if (m->scope_count > 0 && m->scopes[0].grows) {
+		isc_buffer_format(out, "%smemory grew by ", prefix);
+		isc_memory_words_bytes(out, m->scopes[0].growth / (double)m->scopes[0].count);
+		isc_buffer_text(out, " with each ");
+		isc_text_terminal(out, m->scopes[0].name.at, m->scopes[0].name.len, PLACE_MAX_LEN);
+		isc_buffer_format(out, ", %s times\n", isc_units_count(&u, m->scopes[0].count));
+	}
 	if (m->leak_count == 0)
 		return;
 	isc_buffer_format(out, "%smemory grew to the end at ", prefix);

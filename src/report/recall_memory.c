@@ -58,6 +58,26 @@ static void recall_leaks(yyjson_val *list, isc_analysis *a)
 	}
 }
 
+static void recall_scopes(yyjson_val *list, isc_analysis *a)
+{
+	yyjson_val *o;
+	size_t i, n;
+
+	a->memory.scopes = room_for(a->arena, &list, sizeof(*a->memory.scopes), &a->memory.scope_count);
+	yyjson_arr_foreach(list, i, n, o)
+	{
+		double growth = value_in(o, "growth_bytes");
+
+		a->memory.scopes[i] = (isc_analysis_memory_scope){.name = text_in(a->arena, o, "name"),
+								  .count = count_in(o, "count"),
+								  .bytes = fmax(real_in(o, "bytes"), 0),
+								  .growth = isfinite(growth) ? growth : 0,
+								  .error = fmax(real_in(o, "error_bytes"), 0),
+								  .samples = count_in(o, "samples"),
+								  .grows = flag_in(o, "grows")};
+	}
+}
+
 static void recall_usage(yyjson_val *memory, isc_analysis *a)
 {
 	yyjson_val *group = yyjson_obj_get(memory, "group");
@@ -95,7 +115,10 @@ static void recall_nodes(yyjson_val *numa, isc_analysis *a)
 							      .memory_bytes = real_in(o, "memory_bytes"),
 							      .first_bytes = real_in(o, "first_bytes"),
 							      .last_bytes = real_in(o, "last_bytes"),
-							      .cpu_us = real_in(o, "cpu_us")};
+							      .cpu_us = real_in(o, "cpu_us"),
+							      .taken_bytes = real_in(o, "taken_bytes"),
+							      .samples = count_in(o, "samples")};
+		a->numa.sampled |= known_in(o, "samples");
 	}
 	list = yyjson_obj_get(numa, "migrations");
 	a->numa.moved = room_for(a->arena, &list, sizeof(*a->numa.moved), &a->numa.moved_count);
@@ -123,10 +146,14 @@ void isc_recall_memory(yyjson_val *report, isc_analysis *a)
 	m->peak_bytes = fmax(real_in(peak, "bytes"), 0);
 	m->peak_us = fmax(real_in(peak, "at_us"), 0);
 	m->allocator = text_in(a->arena, o, "allocator");
+	/* Only Python's own allocators know of no mappings. */
+	m->python_told = known_in(o, "allocations") && !known_in(o, "mappings");
+	m->hooks_told = !m->python_told;
 	a->minor_faults = real_in(o, "minor_faults");
 	a->major_faults = real_in(o, "major_faults");
 	recall_sites(o, a);
 	recall_leaks(yyjson_obj_get(o, "growing"), a);
+	recall_scopes(yyjson_obj_get(o, "scopes"), a);
 	recall_usage(o, a);
 	recall_nodes(yyjson_obj_get(report, "numa"), a);
 }

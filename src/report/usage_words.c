@@ -78,6 +78,9 @@ void isc_numa_json(struct json *j, val *root, const isc_analysis *a)
 		put_bytes(j, one, "first_bytes", n->nodes[i].first_bytes);
 		put_bytes(j, one, "last_bytes", n->nodes[i].last_bytes);
 		put_us(j, one, "cpu_us", n->nodes[i].cpu_us);
+		put(j, one, "samples",
+		    n->sampled ? yyjson_mut_uint(j->doc, n->nodes[i].samples) : yyjson_mut_null(j->doc));
+		put_bytes(j, one, "taken_bytes", n->nodes[i].taken_bytes);
 	}
 	list = list_in(j, o, "pages_per_node");
 	for (size_t i = 0; i < n->count; i++)
@@ -110,8 +113,8 @@ static void add_bytes(isc_grid *t, double bytes)
 
 static void write_nodes(const isc_analysis *a, isc_buffer *out)
 {
-	static const char *const titles[] = {">node",	    "CPUs", ">CPU time on it", ">memory at first",
-					     ">at the end", NULL};
+	static const char *const titles[] = {
+		">node", "CPUs", ">CPU time on it", ">memory at first", ">at the end", ">taken there", NULL};
 	const isc_analysis_numa *n = &a->numa;
 	isc_units u;
 	isc_grid t;
@@ -125,6 +128,7 @@ static void write_nodes(const isc_analysis *a, isc_buffer *out)
 		isc_grid_cell(&t, isc_units_time(&u, n->nodes[i].cpu_us));
 		add_bytes(&t, n->nodes[i].first_bytes);
 		add_bytes(&t, n->nodes[i].last_bytes);
+		add_bytes(&t, n->nodes[i].taken_bytes);
 	}
 	isc_grid_write(&t, out);
 	isc_grid_fini(&t);

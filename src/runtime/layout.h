@@ -21,7 +21,7 @@
 
 /* Raised with every change of this file, of record.h or of an exported
  * function: parts of two installs that meet in one program stay inert. */
-#define ISC_RT_ABI 20u
+#define ISC_RT_ABI 21u
 
 #define ISC_SESSION_VARIABLE "INFERSCOPE_SESSION" /* the session folder's path */
 
@@ -36,6 +36,7 @@
 
 #define ISC_CONTROL_NAME "control"
 #define ISC_CONTROL_MAGIC 0x314c544353494e49ull
+#define ISC_CONTROL_CPUS 768u	 /* whose memory node is told */
 #define ISC_ROSTER_ENTRIES 4096u /* 1 MiB: a fork storm of 20 ms at 200 k/s */
 #define ISC_ROSTER_ARGV 200u
 
@@ -126,8 +127,9 @@ typedef struct isc_control {
 	uint8_t pad2[104];
 	char trace_path[2048]; /* 256: where the trace goes, for salvage; recorder */
 	char rt_path[1024];    /* the runtime as it is preloaded; recorder */
-	uint8_t pad3[4096 - 256 - 2048 - 1024];
-	isc_roster_entry roster[]; /* 4096: entry n lies at n % roster_entries */
+	uint8_t node_of_cpu
+		[ISC_CONTROL_CPUS]; /* memory node + 1; 0: not known, or there is but one; recorder, before publishing */
+	isc_roster_entry roster[];  /* 4096: entry n lies at n % roster_entries */
 } isc_control;
 _Static_assert(offsetof(isc_control, roster_tail) == 128, "control: roster_tail");
 _Static_assert(offsetof(isc_control, trace_path) == 256, "control: trace_path");

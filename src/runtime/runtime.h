@@ -66,6 +66,24 @@ ISC_API int isc_rt_python_name(const struct isc_python_layout *layout, const voi
 /* The interpreter is about to clean up: memory that is freed from now on was in use to the end. */
 ISC_API void isc_rt_memory_leaving(void);
 
+/* An allocator of Python, laid out as PyMemAllocatorEx is. */
+typedef struct isc_rt_allocator {
+	void *ctx;
+	void *(*malloc)(void *ctx, size_t size);
+	void *(*calloc)(void *ctx, size_t n, size_t size);
+	void *(*realloc)(void *ctx, void *p, size_t size);
+	void (*free)(void *ctx, void *p);
+} isc_rt_allocator;
+
+#define ISC_RT_DOMAINS 3u
+
+/* *ours counts and then does what *real does; any thread may call a mixture of the two at any time.  False: this
+ * was asked too often, and *ours does what an earlier one did.  Not for two threads at once. */
+ISC_API bool isc_rt_memory_python(unsigned domain, const isc_rt_allocator *real, isc_rt_allocator *ours);
+
+/* They tell of memory from now on, or no more.  False: nobody wants that here, or all of malloc() is seen. */
+ISC_API bool isc_rt_memory_python_on(bool on);
+
 /* Time now, in the session's ticks. */
 ISC_API uint64_t isc_rt_ticks(void);
 

@@ -79,6 +79,7 @@ static bool make_control(isc_folder *f, int dir, const isc_folder_options *optio
 	c->budget_pct = options->budget_pct;
 	c->rate_hz = options->rate_hz;
 	c->memory_mean = options->memory_mean;
+	memcpy(c->node_of_cpu, options->node_of_cpu, sizeof(c->node_of_cpu));
 	c->count_type = options->count_type;
 	memcpy(c->count_config, options->count_config, sizeof(c->count_config));
 	c->first_blocks = FIRST_BLOCKS;

@@ -29,7 +29,8 @@ typedef struct isc_folder_options {
 	uint32_t flags;		/* enum isc_control_flag */
 	float budget_pct;	/* as in isc_control */
 	uint32_t rate_hz;
-	uint32_t memory_mean; /* bytes between allocations that are looked at */
+	uint32_t memory_mean;		       /* bytes between allocations that are looked at */
+	uint8_t node_of_cpu[ISC_CONTROL_CPUS]; /* memory node + 1 */
 	uint32_t count_type;
 	uint64_t count_config[2];
 	uint32_t clock_source;

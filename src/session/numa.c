@@ -39,6 +39,37 @@ static uint64_t memory_of(const char *folder, uint32_t node)
 	return kilobytes * 1024;
 }
 
+/* "0-3,8" */
+static void take_cpus(const char *list, uint8_t mark, uint8_t *node_of_cpu, size_t cpus)
+{
+	while (*list >= '0' && *list <= '9') {
+		char *end;
+		unsigned long from = strtoul(list, &end, 10), to = from;
+
+		if (*end == '-')
+			to = strtoul(end + 1, &end, 10);
+		for (; from <= to && from < cpus; from++)
+			node_of_cpu[from] = mark;
+		list = *end == ',' ? end + 1 : end;
+	}
+}
+
+void isc_numa_cpus(const char *folder, uint8_t *node_of_cpu, size_t cpus)
+{
+	uint32_t nodes = 0;
+	char list[256];
+
+	memset(node_of_cpu, 0, cpus);
+	for (uint32_t node = 0; node < UINT8_MAX; node++) {
+		if (!read_line(folder, node, "cpulist", list, sizeof(list)))
+			continue;
+		take_cpus(list, (uint8_t)(node + 1), node_of_cpu, cpus);
+		nodes++;
+	}
+	if (nodes < 2)
+		memset(node_of_cpu, 0, cpus);
+}
+
 void isc_numa_open(isc_numa *n, const char *folder, const char *proc)
 {
 	*n = (isc_numa){0};
@@ -133,9 +164,22 @@ static bool read_maps(isc_numa *n, isc_numa_mapping *fresh, size_t *count, uint6
 	return *count > 0;
 }
 
+static void note_moves(isc_numa *n, uint64_t before[ISC_NUMA_NODES][ISC_NUMA_NODES], uint64_t since_ns, uint64_t at_ns)
+{
+	for (uint32_t from = 0; from < n->nodes; from++) {
+		for (uint32_t to = 0; to < n->nodes; to++) {
+			uint64_t bytes = n->moved[from][to] - before[from][to];
+
+			if (bytes > 0 && n->moves < ISC_NUMA_MOVES)
+				n->move[n->moves++] = (isc_numa_move){since_ns, at_ns, n->node[from].number,
+								      n->node[to].number, bytes / PAGE_BYTES};
+		}
+	}
+}
+
 void isc_numa_look(isc_numa *n, uint64_t now_ns, bool now)
 {
-	uint64_t bytes[ISC_NUMA_NODES] = {0};
+	uint64_t bytes[ISC_NUMA_NODES] = {0}, before[ISC_NUMA_NODES][ISC_NUMA_NODES], since_ns = n->looked_ns;
 	isc_numa_mapping *fresh;
 	size_t count = 0;
 	uint64_t begin;
@@ -146,12 +190,14 @@ void isc_numa_look(isc_numa *n, uint64_t now_ns, bool now)
 	n->looked_ns = now_ns;
 	fresh = malloc(ISC_NUMA_MAPPINGS * sizeof(*fresh));
 	begin = isc_clock_mono_ns();
+	memcpy(before, n->moved, sizeof(before));
 	read = fresh != NULL && read_maps(n, fresh, &count, bytes);
 	n->took_ns = isc_clock_mono_ns() - begin;
 	if (!read) {
 		free(fresh); /* the process has ended: the last look counts */
 		return;
 	}
+	note_moves(n, before, since_ns, now_ns);
 	free(n->known);
 	n->known = fresh;
 	n->known_count = count;
@@ -204,6 +250,11 @@ void isc_numa_facts(const isc_numa *n, isc_buffer *out)
 				between = ", ";
 			}
 		}
+		isc_buffer_text(out, "], \"moves\": [");
+		for (uint32_t i = 0; i < n->moves; i++)
+			isc_buffer_format(out, "%s[%" PRIu64 ", %" PRIu64 ", %u, %u, %" PRIu64 "]", i > 0 ? ", " : "",
+					  n->move[i].since_ns, n->move[i].at_ns, n->move[i].from, n->move[i].to,
+					  n->move[i].pages);
 		isc_buffer_text(out, "]");
 	}
 	isc_buffer_text(out, "}}");

@@ -16,6 +16,7 @@
 
 #define ISC_NUMA_NODES 16u	/* more are not looked at */
 #define ISC_NUMA_MAPPINGS 4096u /* of which moves are followed */
+#define ISC_NUMA_MOVES 256u	/* that are told one by one; later ones are in the sums alone */
 #define ISC_NUMA_FOLDER "/sys/devices/system/node"
 
 typedef struct isc_numa_node {
@@ -29,6 +30,13 @@ typedef struct isc_numa_mapping {
 	uint32_t pages[ISC_NUMA_NODES];
 } isc_numa_mapping;
 
+/* Found between two looks. */
+typedef struct isc_numa_move {
+	uint64_t since_ns, at_ns; /* CLOCK_MONOTONIC, of the two */
+	uint32_t from, to;	  /* numbers of nodes */
+	uint64_t pages;
+} isc_numa_move;
+
 typedef struct isc_numa {
 	bool pretended; /* tests asked for another machine; set by who opens it */
 	char maps[512]; /* the file of pages; empty: not looked at */
@@ -38,12 +46,17 @@ typedef struct isc_numa {
 	uint64_t looks;
 	uint64_t first[ISC_NUMA_NODES], last[ISC_NUMA_NODES]; /* bytes on each node, by its place */
 	uint64_t moved[ISC_NUMA_NODES][ISC_NUMA_NODES];	      /* bytes, from and to, between looks */
-	isc_numa_mapping *known;			      /* at the last look, by address */
+	isc_numa_move move[ISC_NUMA_MOVES];
+	uint32_t moves;
+	isc_numa_mapping *known; /* at the last look, by address */
 	size_t known_count;
 } isc_numa;
 
 /* folder: of the nodes; proc: of the process. */
 void isc_numa_open(isc_numa *n, const char *folder, const char *proc);
+
+/* Of each CPU the number of its node + 1, if there are two nodes or more; else nothing. */
+void isc_numa_cpus(const char *folder, uint8_t *node_of_cpu, size_t cpus);
 
 /* When it is time, or now. */
 void isc_numa_look(isc_numa *n, uint64_t now_ns, bool now);

@@ -62,6 +62,7 @@ struct isc_recorder {
 	isc_error throttle_unknown; /* why not */
 	isc_usage usage;
 	isc_numa numa;
+	uint32_t moves_told;
 	struct rusage children; /* of us, before the program was let go */
 	isc_sink sink;
 	isc_namer *namer;
@@ -118,7 +119,7 @@ static uint32_t flags_of(const isc_settings *s, bool agent, bool scratch)
 		flags |= ISC_CONTROL_C_CALLS;
 	if (agent && s->syscalls)
 		flags |= ISC_CONTROL_WAITS;
-	if (agent && s->memory)
+	if (s->memory)
 		flags |= ISC_CONTROL_MEMORY;
 	if (agent && s->syscalls && s->syscall_args)
 		flags |= ISC_CONTROL_SYSCALL_ARGS;
@@ -131,6 +132,15 @@ static uint32_t flags_of(const isc_settings *s, bool agent, bool scratch)
 	if (s->native == ISC_NATIVE_LEAF)
 		flags |= ISC_CONTROL_NATIVE_LEAF;
 	return flags;
+}
+
+/* Another one for tests on machines with one node; in the environment alone, as a file of settings must not make a
+ * report say something else. */
+static const char *numa_folder(void)
+{
+	const char *pretended = getenv(NUMA_VARIABLE);
+
+	return pretended != NULL ? pretended : ISC_NUMA_FOLDER;
 }
 
 /* Without one things go on, and answers come later. */
@@ -176,6 +186,7 @@ isc_status isc_recorder_new(const isc_recorder_options *options, isc_recorder **
 	folder.budget_pct = (float)(s->budget_pct > 0 ? s->budget_pct * BUDGET_SHARE : s->budget_pct);
 	folder.rate_hz = s->rate_hz;
 	folder.memory_mean = s->memory_sample_kb * 1024;
+	isc_numa_cpus(numa_folder(), folder.node_of_cpu, ISC_CONTROL_CPUS);
 	if (s->sample && isc_counters_find(&r->counters, &r->counters_refused) == ISC_OK) {
 		folder.flags |= ISC_CONTROL_COUNTS;
 		folder.count_type = r->counters.type;
@@ -252,14 +263,13 @@ static void open_counters(isc_recorder *r, pid_t root)
 		isc_buffer_fini(&facts);
 	}
 	isc_throttle_open(&r->throttle, proc, isc_clock_mono_ns(), &r->throttle_unknown);
-	/* For tests on machines with enough memory, and with one node; in the environment alone, as a file of settings must not make a report
-	 * say something else. */
+	/* For tests on machines with enough memory; in the environment alone, as that of nodes. */
 	pretended = getenv(MEMORY_VARIABLE);
 	isc_usage_open(&r->usage, pretended != NULL ? pretended : proc, r->start_ns);
 	r->usage.pretended = pretended != NULL;
 	r->usage.fault_ns = isc_fault_cost_ns();
 	pretended = getenv(NUMA_VARIABLE);
-	isc_numa_open(&r->numa, pretended != NULL ? pretended : ISC_NUMA_FOLDER, pretended != NULL ? pretended : proc);
+	isc_numa_open(&r->numa, numa_folder(), pretended != NULL ? pretended : proc);
 	r->numa.pretended = pretended != NULL;
 	getrusage(RUSAGE_CHILDREN, &r->children);
 }
@@ -336,6 +346,17 @@ static void name_places(isc_recorder *r, bool last)
 		    &err);
 }
 
+/* Who asks for a part of a trace does not wait for its end. */
+static void tell_moves(isc_recorder *r)
+{
+	isc_buffer text = {0};
+
+	r->moves_told = r->numa.moves;
+	isc_numa_facts(&r->numa, &text);
+	isc_recorder_facts(r, text.data, text.len);
+	isc_buffer_fini(&text);
+}
+
 static void collect(isc_recorder *r, bool last)
 {
 	/* Read before anything is drained. */
@@ -351,6 +372,8 @@ static void collect(isc_recorder *r, bool last)
 		isc_throttle_look(&r->throttle, now);
 	isc_usage_look(&r->usage, now);
 	isc_numa_look(&r->numa, now, flush);
+	if (flush && r->numa.moves != r->moves_told)
+		tell_moves(r);
 	isc_follow_poll(r->follow, now);
 	check_write(r, last ? isc_drain_finish(r->drain, &err) : isc_drain_run(r->drain, &r->cycle, &err), &err);
 	isc_follow_flush(r->follow);

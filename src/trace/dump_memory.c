@@ -52,6 +52,8 @@ void isc_dump_memory(struct dump *d, const isc_event *ev)
 			isc_buffer_text(&d->line, " bypassed");
 		if (ev->arg & ISC_MEMORY_NEW_BYPASSED)
 			isc_buffer_text(&d->line, " new_bypassed");
+		if (ev->arg & ISC_MEMORY_PYTHON)
+			isc_buffer_text(&d->line, " python");
 	} else if (ev->kind == ISC_KIND_MEMORY_TOTAL) {
 		if (ev->extra_len >= sizeof(isc_memory_total))
 			add_total(d, ev);

@@ -120,6 +120,10 @@ void isc_dump_sample_flags(struct dump *d, uint32_t flags)
 		if (flags >> i & 1)
 			isc_buffer_format(&d->line, " %s", words[i]);
 	}
+	if (ISC_SAMPLE_CPU(flags) != UINT32_MAX)
+		isc_buffer_format(&d->line, " cpu %u", ISC_SAMPLE_CPU(flags));
+	if (ISC_SAMPLE_NODE(flags) != ISC_NODE_UNKNOWN)
+		isc_buffer_format(&d->line, " node %u", ISC_SAMPLE_NODE(flags));
 }
 
 void isc_dump_name(struct dump *d, uint32_t process, uint32_t id)

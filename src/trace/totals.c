@@ -434,7 +434,7 @@ static bool add_sample(isc_totals *t, const isc_totals_lane *lane, const isc_rec
 	if (s == NULL)
 		return false;
 	s->process = s->thread == lane->thread ? lane->process : 0;
-	s->flags |= body.flags;
+	s->flags |= body.flags & ISC_SAMPLE_FLAGS;
 	s->samples++;
 	s->steps += r->arg;
 	s->cpu_ns += (uint64_t)r->arg * body.period_ns;

@@ -222,12 +222,14 @@ import inferscope
 def work():
     return len([1])
 
-profiler = inferscope.Profiler(c_calls=True)
+profiler = inferscope.Profiler(c_calls=True, memory=True)
 profiler.start()
 with inferscope.scope("request"):
     inferscope.mark_event("answered", {"tokens": 7})
     inferscope.counter("queue", 2)
     work()
+for _ in range(20):
+    bytearray(5_000_000)
 gc.collect()
 print(json.dumps(profiler.stop()))
 """
@@ -252,10 +254,10 @@ def test_event_dictionaries_have_the_fields_described(stage: Path, python: str, 
     assert run.returncode == 0, run.stderr
     events = json.loads(run.stdout)
     described = {row["event_type"]: row for row in interfaces.built(part["types"])}
-    # Samples come when they come, waits with the hooks of `run` alone, and GPUs are where they are
-    # (tests/e2e/gpu); everything else was done above.
+    # Samples come when they come, waits with the hooks of `run` alone, memory moves where there are nodes
+    # (tests/e2e/memory), and GPUs are where they are (tests/e2e/gpu); everything else was done above.
     found = {event["event_type"] for event in events}
-    elsewhere = {"cpu_sample", "cpu_syscall", "gil_wait", "lock_wait"}
+    elsewhere = {"cpu_sample", "cpu_syscall", "gil_wait", "lock_wait", "numa_migration"}
     elsewhere |= {name for name, row in described.items() if any("_GPU_" in kind for kind in row["records"])}
     assert set(described) - elsewhere <= found <= set(described)
     for event in events:

@@ -25,6 +25,8 @@ else:
 
 ROOT = Path(__file__).resolve().parents[2]
 Count = Callable[[int, int], int]
+# All that can be recorded, whatever it costs.
+EVERYTHING = ["--follow", "all", "--native", "on", "--memory-sample-kb", "64", "--syscall-args", "--budget", "off"]
 
 
 def need(*programs: str) -> None:
@@ -80,7 +82,7 @@ def redis(inferscope: Command, recorded: bool, *options: str) -> Iterator[tuple[
     log = folder / "log"
     words = ["redis-server", "--port", str(port), "--dir", str(folder), "--logfile", str(log), "--save", "", *options]
     if recorded:
-        server = inferscope.start("run", "--", *words)
+        server = inferscope.start("run", *EVERYTHING, "--", *words)
     else:
         server = subprocess.Popen(
             words, env=inferscope.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
@@ -127,6 +129,9 @@ def test_redis_answers_the_same_and_shuts_down(inferscope: Command, count: Count
     assert given[2] == 0
     report = inferscope.result(0).report
     assert report.program.exit_code == 0
+    # Debian's has jemalloc, which is behind us.
+    assert report.memory.allocations > requests
+    assert report.memory.samples > 0
     # The server, and the two children that rewrote and saved.
     assert len(report.program.processes) >= 3
     assert (
@@ -170,7 +175,8 @@ def test_sqlite3_answers_the_same_and_leaves_the_same_file(inferscope: Command) 
     for recorded in (False, True):
         file = inferscope.folder / "x.db"
         if recorded:
-            run = inferscope("run", "--", "sqlite3", file, input=SQL)
+            run = inferscope("run", *EVERYTHING, "--", "sqlite3", file, input=SQL)
+            assert run.report.memory.allocations > 1000
             said.append((run.returncode, run.stdout, run.theirs))
         else:
             done = bare(inferscope, "sqlite3", file, input=SQL)
@@ -216,7 +222,8 @@ def test_perl_with_forks_pipes_and_sockets_does_the_same(inferscope: Command) ->
     script.write_text(PERL)
     expected = bare(inferscope, "perl", script)
     assert expected.returncode == 9, expected.stdout + expected.stderr
-    run = inferscope("run", "--", "perl", script)
+    run = inferscope("run", *EVERYTHING, "--", "perl", script)
+    assert run.report.memory.allocations > 10_000
     assert (run.returncode, run.stdout, run.theirs) == (expected.returncode, expected.stdout, expected.stderr)
     # Itself and what it was replaced by, 20 + 2 + 2 + 1 + 5 children, and what those started.
     assert len(run.report.program.processes) >= 31
@@ -338,8 +345,9 @@ def test_a_java_program_does_the_same(inferscope: Command) -> None:
         commands += [["java", "-Xmx128m", "Tiny"], ["java", "-Xint", "-XX:+UseSerialGC", "Tiny"]]
     for words in commands:
         expected = bare(inferscope, *words, timeout=300)
-        run = inferscope("run", "--", *words, timeout=300)
+        run = inferscope("run", *EVERYTHING, "--", *words, timeout=300)
         assert (run.returncode, run.stdout, run.theirs) == (expected.returncode, expected.stdout, expected.stderr)
+        assert run.report.memory.allocations > 1000
         assert expected.returncode == (0 if "-version" in words else 6)
 
 

@@ -73,6 +73,37 @@ def exact():
         bytearray(5_000)
 
 
+def objects():
+    """200,000 objects of 100 bytes: 67 and what each has around them."""
+    for _ in range(200_000):
+        bytes(67)
+
+
+def requests():
+    """50 requests: each keeps 100 kB of 400, and between them as much is taken and held."""
+    import inferscope
+
+    for _ in range(50):
+        with inferscope.scope("request"):
+            churn(3, 100_000)
+            held.append(bytearray(100_000))
+        with inferscope.scope("look"):
+            churn(3, 100_000)
+        held.append(bytearray(100_000))
+        time.sleep(0.004)
+
+
+def tensors():
+    """torch: 80 MB in a line, 200 in another, and 10 that stay."""
+    import torch
+
+    for _ in range(100):
+        torch.ones(200_000)
+    for _ in range(10_000):
+        torch.empty(5_000)
+    held.append(torch.zeros(2_500_000))
+
+
 def arrays():
     """numpy: 80 MB in a line, 400 in another."""
     import numpy

@@ -199,6 +199,102 @@ static void what_was_loaded_or_comes_and_goes_is_no_leak(void **state)
 	grown(steps(little, never), 0); /* 100 kB */
 }
 
+/* 40 requests over 10 s; each keeps so much of what it takes, and throws out what an earlier one kept. */
+static isc_analysis *requests(int keeps, int throws_out, const char *kind)
+{
+	struct script s = {.len = 0};
+	isc_analysis *a;
+
+	say(&s, "%s", PROGRAM);
+	for (int i = 0; i < 40; i++) {
+		int at = 50 + i * 240;
+
+		say(&s, "t1 %dms %s_enter request %d 0\n", at, kind, i + 1);
+		say(&s, "t1 %dms memory_alloc malloc %d 300000 0 \"use m.py 1 2\"\n", at + 1, 1000 + i);
+		if (keeps > 0)
+			say(&s, "t1 %dms memory_alloc malloc %d %d 0 \"keep m.py 1 3\"\n", at + 2, 1 + i, keeps);
+		if (throws_out > 0 && i >= throws_out)
+			say(&s, "t1 %dms memory_free malloc %d %d 0 \"keep m.py 1 3\"\n", at + 3, 1 + i - throws_out,
+			    keeps);
+		say(&s, "t1 %dms memory_free malloc %d 300000 0 \"use m.py 1 2\"\n", at + 4, 1000 + i);
+		say(&s, "t1 %dms %s_exit request %d 5ms\n", at + 5, kind, i + 1);
+		/* Between them: nobody's. */
+		say(&s, "t1 %dms memory_alloc malloc %d 50000 0 \"else m.py 1 4\"\n", at + 6, 5000 + i);
+	}
+	say(&s, "%s", END);
+	a = analysis_of(s.text);
+	return a;
+}
+
+static void memory_grows_from_scope_to_scope(void **state)
+{
+	static const char *const kinds[] = {"scope", "span"};
+
+	(void)state;
+	for (int k = 0; k < 2; k++) {
+		isc_analysis *a = requests(100000, 0, kinds[k]);
+		const isc_analysis_memory_scope *s = a->memory.scopes;
+
+		assert_int_equal(a->memory.scope_count, 1);
+		assert_true(text_is(&s->name, "request"));
+		assert_int_equal(s->count, 40);
+		assert_near(s->bytes, 40 * 400000);
+		assert_near(s->growth, 40 * 100000);
+		assert_int_equal(s->samples, 40);
+		assert_true(s->grows);
+		isc_analysis_free(a);
+	}
+}
+
+static void a_full_cache_and_buffers_of_a_scope_do_not_grow(void **state)
+{
+	isc_analysis *full = requests(100000, 5, "span"), *none = requests(0, 0, "span");
+
+	(void)state;
+	assert_near(full->memory.scopes[0].growth, 5 * 100000);
+	assert_false(full->memory.scopes[0].grows);
+	assert_near(none->memory.scopes[0].growth, 0);
+	assert_int_equal(none->memory.scopes[0].samples, 0);
+	assert_false(none->memory.scopes[0].grows);
+	isc_analysis_free(full);
+	isc_analysis_free(none);
+}
+
+/* A span that another thread leaves is over here too; and while another task runs it waits. */
+static void memory_is_of_the_scope_that_runs(void **state)
+{
+	isc_analysis *a = analysis_of(PROGRAM "t1 5ms task one\n"
+					      "t1 6ms span_enter moved 1 0\n"
+					      "t1 7ms memory_alloc malloc 16 500 0 \"in m.py 1 2\"\n"
+					      "t1 8ms task two\n"
+					      "t1 9ms memory_alloc malloc 32 700 0 \"in m.py 1 2\"\n"
+					      "t1 10ms task one\n"
+					      "t1 11ms memory_alloc malloc 48 90 0 \"in m.py 1 2\"\n"
+					      "t2 12ms span_exit moved 1 6ms 1\n"
+					      "t1 13ms memory_alloc malloc 64 8000 0 \"in m.py 1 2\"\n" END);
+
+	(void)state;
+	assert_int_equal(a->memory.scope_count, 1);
+	assert_near(a->memory.scopes[0].bytes, 590);
+	isc_analysis_free(a);
+}
+
+static void what_python_alone_told_is_said(void **state)
+{
+	isc_analysis *a = analysis_of(SERVE "p1 pid=100 root traced end=10s status=0 argv serve\n"
+					    "t1 p1 tid=100 main name=main end=10s\n"
+					    "t1 1ms memory_source Python 4\n"
+					    "t1 9ms memory_total 2 12 600 11\n" END);
+	const isc_analysis_warning *w = warning_of(a, "memory_of_python");
+
+	(void)state;
+	assert_non_null(w);
+	assert_false(w->grave);
+	assert_true(a->memory.python_told);
+	assert_false(a->memory.hooks_told);
+	isc_analysis_free(a);
+}
+
 static void an_allocator_that_goes_past_us_is_told(void **state)
 {
 	isc_analysis *a = analysis_of(SERVE "p1 pid=100 root traced end=10s status=0 argv serve\n"
@@ -223,6 +319,10 @@ int main(void)
 		cmocka_unit_test(a_line_of_the_program_is_named_and_not_one_of_a_package),
 		cmocka_unit_test(what_grows_to_the_end_is_told_with_its_size),
 		cmocka_unit_test(what_was_loaded_or_comes_and_goes_is_no_leak),
+		cmocka_unit_test(memory_grows_from_scope_to_scope),
+		cmocka_unit_test(a_full_cache_and_buffers_of_a_scope_do_not_grow),
+		cmocka_unit_test(memory_is_of_the_scope_that_runs),
+		cmocka_unit_test(what_python_alone_told_is_said),
 		cmocka_unit_test(an_allocator_that_goes_past_us_is_told),
 	};
 

@@ -99,11 +99,27 @@ static void threads_do_not_lose_each_others(void **state)
 		assert_false(isc_memory_set_take(&set, address(1000000 + i), &(isc_memory_item){0}));
 }
 
+static void a_cleared_set_has_none(void **state)
+{
+	isc_memory_item item = {.bytes = 7}, out;
+
+	(void)state;
+	for (uint64_t i = 0; i < EACH; i++)
+		assert_true(isc_memory_set_add(&set, address(i), &item));
+	isc_memory_set_clear(&set);
+	assert_int_equal(set.count, 0);
+	for (uint64_t i = 0; i < EACH; i++) {
+		assert_false(isc_memory_watched(address(i)));
+		assert_false(isc_memory_set_take(&set, address(i), &out));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_put_in_comes_out_once),
 		cmocka_unit_test(a_full_set_says_so_and_keeps_what_it_has),
+		cmocka_unit_test(a_cleared_set_has_none),
 		cmocka_unit_test(threads_do_not_lose_each_others),
 	};
 

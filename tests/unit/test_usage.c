@@ -166,9 +166,25 @@ static void test_pages_of_two_nodes_and_those_that_moved(void **state)
 			    "{\"numa\": {\"nodes\": [{\"node\": 0, \"memory_bytes\": 2097152, \"cpus\": \"0-1\"}, "
 			    "{\"node\": 2, \"memory_bytes\": 1048576, \"cpus\": \"2-3\"}], \"looks\": 2, "
 			    "\"first_bytes\": [2117632, 8192], \"last_bytes\": [12288, 57344], "
-			    "\"moved\": [[0, 2, 8192]]}}");
+			    "\"moved\": [[0, 2, 8192]], \"moves\": [[1000000000, 1000000001, 0, 2, 2]]}}");
 	isc_buffer_fini(&facts);
 	isc_numa_close(&n);
+}
+
+static void test_every_cpu_has_its_node(void **state)
+{
+	uint8_t nodes[8];
+
+	(void)state;
+	put("node0/cpulist", "0-1,4\n");
+	isc_numa_cpus(folder, nodes, sizeof(nodes));
+	assert_memory_equal(nodes, "\0\0\0\0\0\0\0\0", 8); /* one node: nothing to tell */
+	put("node2/cpulist", "2-3,6-900\n");
+	isc_numa_cpus(folder, nodes, sizeof(nodes));
+	assert_memory_equal(nodes, "\1\1\3\3\1\0\3\3", 8);
+	put("node2/cpulist", "x7\n");
+	isc_numa_cpus(folder, nodes, sizeof(nodes));
+	assert_memory_equal(nodes, "\1\1\0\0\1\0\0\0", 8);
 }
 
 static void test_one_node_is_not_looked_at(void **state)
@@ -199,6 +215,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_points_stay_bounded, make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(test_pages_of_two_nodes_and_those_that_moved, make_folder,
 						remove_folder),
+		cmocka_unit_test_setup_teardown(test_every_cpu_has_its_node, make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(test_one_node_is_not_looked_at, make_folder, remove_folder),
 	};
 

@@ -113,6 +113,70 @@ def test_clean_programs_leak_nothing(
     assert run.report.memory.growing == []
 
 
+def test_memory_grows_with_each_request(
+    inferscope: Command, stage: Path, target: Callable[[str], str], python: str
+) -> None:
+    env = {"PYTHONPATH": str(next(stage.glob("lib/python3*/site-packages")))}
+    run = inferscope("run", *OFTEN, "8", "--python", python, target("memory_known.py"), "requests", env=env)
+    assert run.returncode == 0, run.stderr
+    scopes = {s.name: s for s in run.report.memory.scopes}
+    request, look = scopes["request"], scopes["look"]
+    assert (request.count, request.grows) == (50, True)
+    assert near(request.growth_bytes, 50 * 100_000)
+    assert near(request.bytes, 50 * 400_000)
+    assert (look.count, look.grows) == (50, False)
+    assert abs(look.growth_bytes) < 50 * 1000
+    assert any("with each request, 50 times" in line for line in run.ours)
+
+
+NEWS = """
+#include <cstdlib>
+#include <vector>
+#include <memory>
+struct part { char bytes[480]; };
+static void *volatile kept;
+#define APART __attribute__((noinline)) void
+APART parts(int n) { for (int i = 0; i < n; i++) { part *p = new part; kept = p; delete p; } }
+APART rows(int n) { for (int i = 0; i < n; i++) { std::vector<float> v(2500); kept = &v[0]; } }
+APART large(int n) { for (int i = 0; i < n; i++) { char *p = new char[200000]; kept = p; delete[] p; } }
+int main(int argc, char **argv) { int n = atoi(argv[argc - 1]); parts(n * 100); rows(n * 5); large(n); return 0; }
+"""
+
+
+def test_new_of_cpp_is_exact_in_total_and_near_by_place(inferscope: Command, tmp_path: Path) -> None:
+    (tmp_path / "news.cc").write_text(NEWS)
+    program = str(tmp_path / "news")
+    subprocess.run(["g++", "-O1", "-g", "-fno-builtin", "-o", program, str(tmp_path / "news.cc")], check=True)
+
+    def run_of(n: int) -> Run:
+        return inferscope("run", *OFTEN, "16", "--", program, str(n))
+
+    less, more = run_of(10).report.memory, run_of(1010)
+    assert more.report.memory.allocations - less.allocations == 1000 * 106
+    assert more.report.memory.allocated_bytes - less.allocated_bytes == 1000 * (100 * 480 + 5 * 10_000 + 200_000)
+    found = {name.split("(")[0]: site for name, site in sites(more).items()}
+    for name, truth in (("parts", 48_480_000), ("rows", 50_500_000), ("large", 202_000_000)):
+        assert found[name].samples >= 1000, name
+        assert near(found[name].bytes, truth), name
+
+
+@pytest.mark.integration
+def test_tensors_of_torch_are_seen_at_their_lines(
+    inferscope: Command, target: Callable[[str], str], torch_python: str
+) -> None:
+    script = target("memory_known.py")
+    # Importing torch with every native frame alone fills the table of stacks at this rate.
+    how = [*OFTEN, "64", "--native", "off", "--python", torch_python]
+    run = inferscope("run", *how, script, "tensors", timeout=240)
+    assert run.returncode == 0
+    found = sites(run, "memory_known.py")
+    for text, truth in (("torch.ones(", 80e6), ("torch.empty(", 200e6)):
+        site = found[f"tensors:{line_of(script, text)}"]
+        assert site.samples >= 100
+        assert near(site.bytes, truth), text
+    assert near(found[f"tensors:{line_of(script, 'torch.zeros(')}"].live_bytes, 10e6)
+
+
 def test_the_peak_names_who_held_it(inferscope: Command, target: Callable[[str], str]) -> None:
     script = target("memory_known.py")
     run = inferscope("run", *OFTEN, "8", script, "loaded")
@@ -148,12 +212,14 @@ def test_event_json_has_both_ends(inferscope: Command, target: Callable[[str], s
     assert {e["address"] for e in taken} <= given
 
 
-def test_without_the_agent_it_says_so(inferscope: Command, target: Callable[[str], str]) -> None:
-    for option in ("--no-agent", "--no-memory"):
-        run = inferscope("run", option, "--force", target("memory_known.py"), "strings")
+def test_without_it_nothing_is_said_to_be_known(inferscope: Command, target: Callable[[str], str]) -> None:
+    # Without the agent only Python tells, and not at all with --no-memory.
+    native = ["--", target("memory_sites.c"), "1", "1000"]
+    for options in (["--no-agent", *native], ["--no-memory", target("memory_known.py"), "strings"]):
+        run = inferscope("run", "--force", *options)
         assert run.report.memory is None or run.report.memory.allocations is None
         (warning,) = [w for w in run.report.warnings if w.id == "no_memory"]
-        assert option in f"{warning.text} {warning.remedy}"
+        assert options[0] in f"{warning.text} {warning.remedy}"
 
 
 def test_forks_in_a_storm_of_allocations(

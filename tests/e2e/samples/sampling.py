@@ -42,6 +42,7 @@ def samples(run: Any) -> list[Sample]:
         got = SAMPLE.match(line)
         if got:
             _, process, thread, steps, period, flags, task, stack = got.groups()
+            flags = re.sub(r" (cpu|node) \d+", "", flags)  # where it ran
             found.append(
                 Sample(
                     int(process), int(thread), int(steps) * int(period), set(flags.split()), task or "", frames(stack)
