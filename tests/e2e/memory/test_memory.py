@@ -165,7 +165,9 @@ def test_tensors_of_torch_are_seen_at_their_lines(
     inferscope: Command, target: Callable[[str], str], torch_python: str
 ) -> None:
     script = target("memory_known.py")
-    run = inferscope("run", *OFTEN, "64", "--python", torch_python, script, "tensors", timeout=240)
+    # Importing torch with every native frame alone fills the table of stacks at this rate.
+    how = [*OFTEN, "64", "--native", "off", "--python", torch_python]
+    run = inferscope("run", *how, script, "tensors", timeout=240)
     assert run.returncode == 0
     found = sites(run, "memory_known.py")
     for text, truth in (("torch.ones(", 80e6), ("torch.empty(", 200e6)):
