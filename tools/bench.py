@@ -27,6 +27,7 @@ AREAS = {
     "scopes": "scopes of a Python program",
     "start": "before main and after the end",
     "overhead": "while the program runs",
+    "samples": "a sample in its handler",
     "budget": "with the budget that is the default",
     "peers": "beside other profilers",
     "memory": "beside memory profilers",

@@ -51,6 +51,7 @@ WANTED = {
         cpu_only=True,
     ),
     "numpy": Wanted(about="numpy", version="", steps=[["numpy"]]),
+    "numpy-3.13": Wanted(about="numpy for Python 3.13", version="3.13", steps=[["numpy"]]),
     "peers": Wanted(
         about="other profilers, to be measured beside ours",
         version="3.11",

@@ -1,0 +1,57 @@
+"""A Python stack of some depth, with C functions in it, under the profiler: sample_work.py PACKAGE HZ NATIVE SECONDS.
+
+Prints what a sample took in its handler, in microseconds of CPU time, the mean of all, and how deep stacks were.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.append(sys.argv[1])
+
+from inferscope import CPUProfiler
+
+DEPTH = 25  # Python frames
+THROUGH_C = 1  # of their calls goes through a C function of the interpreter
+
+
+def leaf(values: list[float]) -> float:
+    """Enough memory between two samples that caches are as cold as they are in place."""
+    return sum(sorted(values)[::7])
+
+
+def down(depth: int, values: list[float]) -> float:
+    if depth <= 0:
+        return leaf(values)
+    if depth <= THROUGH_C:
+        return max(map(down, (depth - 1,), (values,)))
+    return down(depth - 1, values)
+
+
+def main() -> None:
+    rate, native, seconds = int(sys.argv[2]), sys.argv[3], float(sys.argv[4])
+    draw = random.Random(0)
+    values = [draw.random() for _ in range(20_000)]
+    profiler = CPUProfiler(interval_us=1_000_000 // rate, native=native, counter="nothing")
+    if not profiler.start():
+        raise SystemExit(profiler.state()["note"])
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        down(DEPTH - 3, values)  # and main, the module, leaf
+    profiler.stop()
+    state = profiler.state()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "profile.json"
+        profiler.write_json(str(path))
+        stacks = json.loads(path.read_text())["stacks"]
+    deep = max(stacks, key=lambda stack: stack["count"])["frames"]
+    print(json.dumps({"us": state["spent_us"] / max(1, state["signals"]), "frames": len(deep)}))
+
+
+if __name__ == "__main__":
+    main()
