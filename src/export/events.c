@@ -102,7 +102,7 @@ static void add_flags(isc_buffer *out, const isc_slice *s)
 }
 
 /* gil and the locks have names of their own; what else a thread waits for is a system call. */
-static const char *type_of_wait(uint32_t call)
+const char *isc_export_wait_type(uint32_t call)
 {
 	switch (call) {
 	case ISC_WAIT_GIL:
@@ -122,7 +122,7 @@ static const char *type_of_wait(uint32_t call)
 static void close_slice(isc_sink *self, const isc_slice *s)
 {
 	bool call = s->kind == ISC_SLICE_CALL || s->kind == ISC_SLICE_C_CALL;
-	const char *type = call ? "cpu_call" : s->kind == ISC_SLICE_GC ? "gc_pause" : type_of_wait(s->id);
+	const char *type = call ? "cpu_call" : s->kind == ISC_SLICE_GC ? "gc_pause" : isc_export_wait_type(s->id);
 	isc_buffer *out = head((events *)self, type, &s->name, s->start_ns, s->end_ns, s->on, s->cpu, s->task);
 
 	add_place(out, &s->file, s->line);

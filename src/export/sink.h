@@ -146,6 +146,9 @@ typedef struct isc_sink_class {
 extern const isc_sink_class isc_sink_chrome, isc_sink_perfetto, isc_sink_speedscope, isc_sink_collapsed, isc_sink_pprof,
 	isc_sink_events;
 
+/* event_type of a wait: "gil_wait", "lock_wait" or, of any other call, "cpu_syscall". */
+const char *isc_export_wait_type(uint32_t call);
+
 /* Sends what has gathered in out->text when it is much, or anyhow. */
 void isc_export_send(isc_export_out *out, bool all);
 

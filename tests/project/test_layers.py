@@ -20,6 +20,7 @@ ALLOWED = {
     "analyze": {"import", "timeline", "trace", "base"},
     "report": {"analyze", "import", "timeline", "trace", "base"},
     "export": {"timeline", "trace", "base"},
+    "library": {"report", "export", "analyze", "import", "timeline", "trace", "base"},
     "runtime": {"base"},
     "collect": {"runtime", "base"},
     "cuda": {"collect/gpu.h", "runtime", "base"},
