@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 
 FLOOR = Path(__file__).resolve().parent.parent / "build" / "bench"
+KINDS = ("leaf", "fib", "object")
 WORK = """
 import json, sys, time
 
@@ -64,6 +65,38 @@ def measure(command: list[str], work: Path, out: Path, options: list[str]) -> di
     return json.loads(out.read_text())  # type: ignore[no-any-return]
 
 
+def added(command: str, python: str, folder: Path, rounds: int, floor: str) -> dict[str, dict[str, float] | None]:
+    """What each way adds to a call, in ns, for each kind of call; of "plain" what it takes.  None: it is not here."""
+    work, out = folder / "work.py", folder / "out.json"
+    work.write_text(WORK)
+    trace = ["--quiet", "--force", "--no-report", "--trace", f"{folder}/t.isc", "--python", python]
+    ways: dict[str, tuple[list[str], list[str]]] = {
+        "plain": ([python], []),
+        "hooks that do nothing": ([python], [floor, "empty"]),
+        "and read two clocks": ([python], [floor, "clocks"]),
+        "inferscope": ([command, "run", *trace, "--budget", "off"], []),
+        "inferscope --budget 5": ([command, "run", *trace], []),
+        "cProfile": ([python, "-m", "cProfile", "-o", f"{folder}/p"], []),
+        "viztracer": ([python, "-m", "viztracer", "--quiet", "-o", f"{folder}/v.json"], []),
+    }
+    best: dict[str, dict[str, float]] = {}
+    for _ in range(rounds):
+        for way, (line, options) in ways.items():
+            took = measure(line, work, out, options)
+            if took:
+                old = best.setdefault(way, took)
+                best[way] = {kind: min(old[kind], took[kind]) for kind in took}
+    plain = best["plain"]
+    return {
+        way: None
+        if way not in best
+        else plain
+        if way == "plain"
+        else {kind: took - plain[kind] for kind, took in best[way].items()}
+        for way in ways
+    }
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("command")
@@ -71,37 +104,14 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--floor", default=str(FLOOR), help="where floor.*.so is (build/bench)")
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        work, out = Path(folder) / "work.py", Path(folder) / "out.json"
-        work.write_text(WORK)
-        print(f"{'python':8} {'way':22} {'leaf':>8} {'fib':>8} {'object':>8}   added ns per call")
-        for python in asked.pythons:
-            trace = ["--quiet", "--force", "--no-report", "--trace", f"{folder}/t.isc", "--python", python]
-            ways: dict[str, tuple[list[str], list[str]]] = {
-                "plain": ([python], []),
-                "hooks that do nothing": ([python], [asked.floor, "empty"]),
-                "and read two clocks": ([python], [asked.floor, "clocks"]),
-                "inferscope": ([asked.command, "run", *trace, "--budget", "off"], []),
-                "inferscope --budget 5": ([asked.command, "run", *trace], []),
-                "cProfile": ([python, "-m", "cProfile", "-o", f"{folder}/p"], []),
-                "viztracer": ([python, "-m", "viztracer", "--quiet", "-o", f"{folder}/v.json"], []),
-            }
-            best: dict[str, dict[str, float]] = {}
-            for _ in range(asked.rounds):
-                for way, (command, options) in ways.items():
-                    took = measure(command, work, out, options)
-                    if took:
-                        old = best.setdefault(way, took)
-                        best[way] = {key: min(old[key], took[key]) for key in took}
-            version = subprocess.run([python, "-V"], capture_output=True, text=True, check=True).stdout.split()[1]
-            for way in ways:
-                if way not in best:
-                    print(f"{version:8} {way:22} is not here", flush=True)
-                    continue
-                took = best[way]
-                base = {key: 0.0 for key in took} if way == "plain" else best["plain"]
-                figures = " ".join(f"{took[key] - base[key]:8.1f}" for key in ("leaf", "fib", "object"))
-                print(f"{version:8} {way:22} {figures}", flush=True)
+    print(f"{'python':8} {'way':22} {'leaf':>8} {'fib':>8} {'object':>8}   added ns per call")
+    for python in asked.pythons:
+        version = subprocess.run([python, "-V"], capture_output=True, text=True, check=True).stdout.split()[1]
+        with tempfile.TemporaryDirectory() as folder:
+            found = added(asked.command, python, Path(folder), asked.rounds, asked.floor)
+        for way, ns in found.items():
+            figures = "is not here" if ns is None else " ".join(f"{ns[kind]:8.1f}" for kind in KINDS)
+            print(f"{version:8} {way:22} {figures}", flush=True)
     return 0
 
 

@@ -1,6 +1,6 @@
 """Measure what bench/ measures and hold it against the budgets.
 
-bench.py FOLDER [--long] [--seconds S] [AREA...]
+bench.py FOLDER [--long] [--publish] [--seconds S] [AREA...]
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import re
 import sys
 import tempfile
 import time
@@ -24,6 +25,7 @@ import table  # noqa: E402
 
 AREAS = {
     "record": "what the program pays for an event",
+    "calls": "a traced call of Python",
     "scopes": "scopes of a Python program",
     "start": "before main and after the end",
     "overhead": "while the program runs",
@@ -55,12 +57,25 @@ def cpu_s() -> tuple[float, float]:
     return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK"), sum(os.times()[:4])
 
 
-def page(found: dict[str, list[table.Row]], command: str, others: float) -> str:
-    around = f"{os.cpu_count()} cores, {others:.0%} of them used by other programs"
-    noisy = "" if others < 0.05 else ", so times are too high and intervals wide"
-    parts = [HEAD, f"`{command}`: {around}{noisy}.\n"]
-    parts += [f"## {AREAS[area].capitalize()}\n\n{table.markdown(rows)}\n" for area, rows in found.items()]
-    return "\n".join(parts)
+def sections(text: str) -> dict[str, str]:
+    """What stands under each heading of a page.
+
+    >>> sections("# Page\\n\\n## One\\n\\na\\n\\n## Two\\n\\nb\\n")
+    {'One': '\\na\\n\\n', 'Two': '\\nb\\n'}
+    """
+    parts = re.split(r"^## (.*)\n", text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2]))
+
+
+def page(old: str, found: dict[str, list[table.Row]], command: str, others: float) -> str:
+    """The page with what was found; areas that were not measured this time stay as they are."""
+    noisy = "" if others < 0.05 else ": times are too high and intervals wide"
+    around = f"`{command}`: {os.cpu_count()} cores, {others:.0%} of them used by other programs{noisy}."
+    kept = sections(old)
+    for area, rows in found.items():
+        kept[AREAS[area].capitalize()] = f"\n{around}\n\n{table.markdown(rows)}\n\n"
+    ordered = [title for title in map(str.capitalize, AREAS.values()) if title in kept]
+    return HEAD + "".join(f"\n## {title}\n{kept[title].rstrip()}\n" for title in ordered)
 
 
 def measure(tools: kit.Kit, area: str) -> list[table.Row]:
@@ -79,6 +94,7 @@ def main() -> int:
     parser.add_argument("folder")
     parser.add_argument("areas", nargs="*", metavar="AREA", help=", ".join(AREAS))
     parser.add_argument("--long", action="store_true", help="more runs, and the full 10 GB")
+    parser.add_argument("--publish", action="store_true", help="write what was found into bench/results.md")
     parser.add_argument("--seconds", type=float, default=0, help="at most for one comparison (8; with --long 60)")
     options = parser.parse_args()
     unknown = [area for area in options.areas if area not in AREAS]
@@ -96,9 +112,10 @@ def main() -> int:
         everything, ours = cpu_s()
         foreign = everything - all_before - (ours - ours_before)
         others = max(0.0, foreign / (time.monotonic() - began) / (os.cpu_count() or 1))
-    if not options.areas:  # a part would stand beside figures of another day
-        command = "make bench" if not options.long else "make bench LONG=1"
-        RESULTS.write_text(page(found, command, others))
+    if options.publish or not options.areas:
+        words = [options.folder, *(["--long"] if options.long else []), *options.areas]
+        command = f"tools/bench.py {' '.join(words)}" if options.areas else "make bench"
+        RESULTS.write_text(page(RESULTS.read_text() if RESULTS.exists() else "", found, command, others))
     missed = [row.what for rows in found.values() for row in rows if row.verdict == table.MISSED]
     if missed:
         print(f"over budget: {'; '.join(missed)}")

@@ -57,6 +57,8 @@ WANTED = {
         version="3.11",
         steps=[["viztracer==1.1.1", "py-spy==0.4.3", "austin-dist==3.7.0"]],
     ),
+    "peers-3.12": Wanted(about="VizTracer for Python 3.12", version="3.12", steps=[["viztracer==1.1.1"]]),
+    "peers-3.13": Wanted(about="VizTracer for Python 3.13", version="3.13", steps=[["viztracer==1.1.1"]]),
     "memory": Wanted(
         about="memory profilers, to be measured beside ours",
         version="3.11",

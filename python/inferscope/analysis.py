@@ -37,7 +37,8 @@ class BottleneckAnalyzer:
         """The JSON report as a dictionary: `verdict`, `suggestions`, `window`, `breakdown`, `gpus` and the others.
 
         >>> from inferscope import BottleneckAnalyzer
-        >>> BottleneckAnalyzer([], {"gpu_idle": False}).analyze()["verdict"]["withheld"] is None
+        >>> mark = {"event_type": "instant", "name": "begun", "start_ns": 0, "end_ns": 0}
+        >>> BottleneckAnalyzer([mark], {"gpu_idle": False}).analyze()["verdict"]["withheld"] is None
         False
         """
         if isinstance(self._timeline, (str, os.PathLike)):

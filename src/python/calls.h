@@ -87,6 +87,9 @@ void isc_hook_off(void);
 /* And is there nothing that would keep all calls from the short way? */
 bool isc_hook_is_usual(void);
 
+/* Does anybody else see each call of this thread: a profiler, a debugger, a coverage tool? */
+bool isc_hook_is_watched(void);
+
 /* Where the clock is known to be the counter. */
 static inline uint64_t isc_calls_tsc(void)
 {

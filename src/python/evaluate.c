@@ -256,6 +256,13 @@ bool isc_hook_is_usual(void)
 	return !isc_calls_self.c_calls && isc_pointer_self.previous == _PyEval_EvalFrameDefault;
 }
 
+bool isc_hook_is_watched(void)
+{
+	const PyThreadState *thread = PyThreadState_Get();
+
+	return thread->c_profilefunc != NULL || thread->c_tracefunc != NULL;
+}
+
 void isc_hook_off(void)
 {
 	if (told_pause && isc_calls_live())

@@ -545,6 +545,25 @@ bool isc_hook_is_usual(void)
 	return true;
 }
 
+bool isc_hook_is_watched(void)
+{
+	PyObject *monitoring = PySys_GetObject("monitoring"); /* borrowed */
+	const PyThreadState *thread = PyThreadState_Get();
+	bool watched = thread->c_profilefunc != NULL || thread->c_tracefunc != NULL;
+
+	for (long id = 0; id <= 5 && monitoring != NULL && !watched; id++) {
+		PyObject *events_of = NULL;
+
+		/* An error is a tool that nobody uses. */
+		if (id != PyLong_AsLong(tool))
+			events_of = PyObject_CallMethod(monitoring, "get_events", "l", id);
+		PyErr_Clear();
+		watched = events_of != NULL && PyObject_IsTrue(events_of) > 0;
+		Py_XDECREF(events_of);
+	}
+	return watched;
+}
+
 void isc_hook_off(void)
 {
 	isc_window_stop();

@@ -26,8 +26,8 @@ def test_the_program_on_the_page_reads_a_trace_and_writes_a_report(tmp_path: Pat
     source.write_text(code)
     gate, lib = tmp_path / "gate", prefix / "lib"
     flags = ["-Wall", "-Werror", f"-I{prefix / 'include'}", f"-L{lib}", f"-Wl,-rpath,{lib}"]
-    subprocess.run(["cc", source, "-o", gate, *flags, "-linferscope"], check=True)
-    line = [prefix / "bin" / "inferscope", "run", "--quiet", "--no-report", "--", "true"]
+    subprocess.run(["cc", str(source), "-o", str(gate), *flags, "-linferscope"], check=True)
+    line = [str(prefix / "bin" / "inferscope"), "run", "--quiet", "--no-report", "--", "true"]
     subprocess.run(line, cwd=tmp_path, check=True)
     done = subprocess.run([gate], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

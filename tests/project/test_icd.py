@@ -138,7 +138,9 @@ def test_every_name_of_a_header_is_described(header: interfaces.Row) -> None:
     text = re.sub(r"/\*.*?\*/", "", (ROOT / "include" / header["header"]).read_text(), flags=re.DOTALL)
     text = text.replace("\\\n", " ")
     names = set(re.findall(r"^#define (ISC_\w+)", text, re.MULTILINE))
-    names |= set(re.findall(r"^(?:static inline|ISC_API) [^;{=]*?\b((?:isc|profiler|inferscope)_\w+)\(", text, re.MULTILINE))
+    names |= set(
+        re.findall(r"^(?:static inline|ISC_API) [^;{=]*?\b((?:isc|profiler|inferscope)_\w+)\(", text, re.MULTILINE)
+    )
     names |= set(re.findall(r"^\} ((?:isc|profiler|inferscope)_\w+);", text, re.MULTILINE))
     names |= set(re.findall(r"^enum (\w+) \{", text, re.MULTILINE))
     names |= {f"inferscope::{name}" for name in re.findall(r"^class (\w+)", text, re.MULTILINE)}

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 Program = Callable[..., Any]
 
 
@@ -369,3 +371,59 @@ def test_collections_of_garbage_are_events_of_a_window(program: Program, python:
     assert said["before"] and said["after"] and said["callbacks"] == 0
     if not python.endswith("3.9"):
         assert not said["during"]
+
+
+FIRST = {
+    "setprofile": """
+        seen = []
+        def theirs(frame, event, arg):
+            if event == "call" and frame.f_code.co_filename in FILES: seen.append(frame.f_code.co_name)
+        sys.setprofile(theirs)
+        begin, end = c.start, lambda: (c.stop(), sys.getprofile() is theirs, sys.setprofile(None))
+        """,
+    "settrace": """
+        seen = []
+        def theirs(frame, event, arg):
+            if event == "call" and frame.f_code.co_filename in FILES: seen.append(frame.f_code.co_name)
+        sys.settrace(theirs)
+        begin, end = c.start, lambda: (c.stop(), sys.gettrace() is theirs, sys.settrace(None))
+        """,
+    "cProfile": """
+        import cProfile, pstats
+        theirs, seen = cProfile.Profile(), []
+        theirs.enable()
+        def end():
+            c.stop(); theirs.disable()
+            for (_, _, name), row in pstats.Stats(theirs).stats.items():
+                if name in ("leaf", "f", "g"): seen.extend([name] * row[1])
+            return None, True, None
+        begin = c.start
+        """,
+    "monitoring": """
+        m, seen = sys.monitoring, []
+        for tool in (5, 4): m.use_tool_id(tool, "theirs")
+        def theirs(code, offset):
+            if code.co_filename in FILES: seen.append(code.co_name)
+        m.register_callback(4, m.events.PY_START, theirs); m.set_events(4, m.events.PY_START)
+        begin, end = c.start, lambda: (c.stop(), m.get_tool(4) == "theirs", m.set_events(4, 0))
+        """,
+}
+
+
+@pytest.mark.parametrize("way", FIRST)
+def test_whoever_was_there_first_sees_all_calls_and_so_do_we(program: Program, python: str, way: str) -> None:
+    lines = f"""
+        if {way!r} == "monitoring" and not hasattr(sys, "monitoring"):
+            say(none=True); sys.exit()
+        FILES = (__file__, "<inferscope>")
+        buffer = inferscope.TraceBuffer(size_mb=8)
+        c = inferscope.CpuCollector(buffer, budget="off")
+        {FIRST[way].strip()}
+        begin(); work(7); kept = end()[1]
+        strange = sum(name in ("f", "g", "run") for name in seen)
+        say(seen=seen.count("leaf"), strange=strange, ours=names(buffer.read_all())["leaf"], kept=kept)
+        """
+    said = program(python, lines)
+    if "none" in said:
+        pytest.skip("no sys.monitoring before 3.12")
+    assert said == {"seen": 7, "strange": 0, "ours": 7, "kept": True}

@@ -131,7 +131,10 @@ def test_every_docstring_example_runs(program: Program, python: str) -> None:
         """
         import doctest, importlib
         failed = attempted = 0
-        for name in ("", ".cpu", ".profiler", ".sampling", ".timeline", ".notebook", "._errors", "._offline"):
+        for name in (
+            "", ".cpu", ".profiler", ".sampling", ".timeline", ".notebook", ".gpu", ".analysis", ".report",
+            "._core", "._errors", "._offline",
+        ):
             result = doctest.testmod(importlib.import_module("inferscope" + name))
             failed, attempted = failed + result.failed, attempted + result.attempted
         say(failed=failed, attempted=attempted)
