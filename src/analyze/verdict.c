@@ -9,6 +9,8 @@
 
 /* A program that waits for work for longer says nothing of how it works. */
 #define IDLE_PCT 90
+/* Nor does one that is ready for so long and has no CPU, when it is not its own threads that have them. */
+#define STARVED_PCT 50
 
 /* A rule that fired, with what its metric says. */
 struct fired {
@@ -352,6 +354,18 @@ static const char *too_little(const isc_judge *j, const isc_analysis *a)
 	return NULL;
 }
 
+/* Nothing fired, and most of what was judged is time in which others had the CPUs. */
+static const char *starved_words(const isc_judge *j)
+{
+	isc_units u;
+
+	return isc_arena_format(
+		j->arena,
+		"other programs had the CPUs: the thread was ready to run and got none for %s of the time; "
+		"measure again on a machine with a CPU to spare",
+		isc_units_percent(&u, isc_judge_pct(j, ISC_STATE_RUN_QUEUE)));
+}
+
 static void conclude(struct reaching *r)
 {
 	isc_analysis_verdict *v = &r->a->verdict;
@@ -370,6 +384,10 @@ static void conclude(struct reaching *r)
 		v->bottleneck = isc_bound_name(ISC_BOUND_BALANCED);
 		v->confidence = (0.5 + 0.5 * (1 - fmin(1, r->nearest_part))) * trusted;
 		v->headline = balanced_words(r);
+		if (isc_judge_pct(r->j, ISC_STATE_RUN_QUEUE) > STARVED_PCT) {
+			withhold(r->a, starved_words(r->j));
+			return;
+		}
 	}
 	/* As reports have it: two digits of three are not always two digits of all. */
 	v->confidence = round(v->confidence * 1e3) / 1e3;

@@ -174,6 +174,27 @@ static void a_queue_of_its_own_threads_fires_above_its_threshold(void **state)
 	}
 }
 
+static void a_machine_that_others_use_tells_nothing_of_the_program(void **state)
+{
+	(void)state;
+	for (int more = 0; more < 2; more++) {
+		struct scene *s = scene();
+
+		s->j.cpus = 4;
+		s->j.demand = 1;
+		set(s, ISC_STATE_RUN_QUEUE, more ? 50.001 : 50);
+		assert_null(reach(s)->cause);
+		if (more)
+			assert_non_null(strstr(s->a.verdict.withheld, "other programs had the CPUs"));
+		else
+			assert_null(s->a.verdict.withheld);
+		/* What it does itself beside that is told all the same. */
+		set(s, ISC_STATE_GIL_WAIT, 40);
+		assert_string_equal(reach(s)->cause, "gil_contention");
+		drop(s);
+	}
+}
+
 static void fresh_pages_fire_above_their_threshold(void **state)
 {
 	static const struct {
@@ -561,6 +582,7 @@ int main(void)
 		cmocka_unit_test(chatty_calls_are_counted_in_the_headline),
 		cmocka_unit_test(places_fire_above_their_threshold_and_not_at_it),
 		cmocka_unit_test(a_queue_of_its_own_threads_fires_above_its_threshold),
+		cmocka_unit_test(a_machine_that_others_use_tells_nothing_of_the_program),
 		cmocka_unit_test(fresh_pages_fire_above_their_threshold),
 		cmocka_unit_test(pages_that_samples_met_fire_above_their_threshold),
 		cmocka_unit_test(what_is_read_and_what_is_filled_have_rules_of_their_own),
