@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pythons
 from kit import Done, Kit
 from sample import Interval, in_turn, median, ratio
 from table import Row
@@ -30,6 +31,7 @@ def rows(kit: Kit) -> Iterator[Row]:
         yield Row(f"slowdown: {name}", wall, "times", limit=limit, digits=3, note=note)
         yield Row("    in CPU time of the program", cpu, "times", limit=limit, digits=3)
     yield from memory(kit)
+    yield from memory_of_python(kit)
     yield from idle(kit)
 
 
@@ -60,6 +62,31 @@ def memory(kit: Kit) -> Iterator[Row]:
         note = f"pool {pool:.0f} MB, and 16"
         yield Row(f"memory added to the program, {name}", found, "MB", limit=round(pool + 16), note=note)
         yield Row(f"memory of the recorder, {name}", median([w["parent_rss_kb"] / MB for w in with_us]), "MB")
+
+
+# Calls that are recorded, and what the process had in memory at most, with what is shared, and of the pool alone.
+CALLS = """
+import json, os, resource
+def f(): pass
+for _ in range(1_500_000): f()
+with open("/proc/self/smaps") as maps: lines = maps.read().splitlines()
+pool, inside = 0, False
+for line in lines:
+    if "-" in line.split(" ")[0] and ":" not in line.split(" ")[0]: inside = "/inferscope-" in line
+    elif inside and line.startswith("Rss:"): pool += int(line.split()[1])
+print(json.dumps({"rss_kb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, "pool_kb": pool}))
+"""
+
+
+def memory_of_python(kit: Kit) -> Iterator[Row]:
+    for version, path in pythons.find(("3.11", "3.12", "3.13")).items():
+        line = [str(path), "-c", CALLS]
+        own = median([kit.run(line).said["rss_kb"] for _ in range(5)]).value
+        with_us = [kit.traced(line, "--no-report", "--budget", "off").said for _ in range(5)]
+        pool = median([w["pool_kb"] / MB for w in with_us]).value
+        found = median([(w["rss_kb"] - own) / MB for w in with_us])
+        about = f"memory added to Python {version}, 3 M events of calls"
+        yield Row(about, found, "MB", limit=round(pool + 16), note=f"pool {pool:.0f} MB, and 16")
 
 
 def idle(kit: Kit) -> Iterator[Row]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 
+import pythons
 from kit import TICKS, Done, Kit
 from sample import Interval, added, in_turn
 from table import Row
@@ -30,14 +31,16 @@ def compare(kit: Kit, moment: Callable[[Done], float], argv: list[str], traced: 
 
 def rows(kit: Kit) -> Iterator[Row]:
     nothing = [kit.program("workload"), "nothing"]
-    python, code = sys.executable, ["-c", NOW]
+    code = ["-c", NOW]
 
     found = compare(kit, to_main, nothing, lambda: kit.traced(nothing, "--no-report"))
     yield Row("added before main, a C program", found, "ms", limit=50)
-    found = compare(
-        kit, to_main, [python, *code], lambda: kit.traced(code, "--no-report", "--python", python, command=False)
-    )
-    yield Row("added before the first line, `-c` of Python", found, "ms", limit=50)
+    for version, path in pythons.find(("3.11", "3.12", "3.13")).items():
+        python = str(path)
+        found = compare(
+            kit, to_main, [python, *code], partial(kit.traced, code, "--no-report", "--python", python, command=False)
+        )
+        yield Row(f"added before the first line, `-c` of Python {version}, calls traced", found, "ms", limit=50)
     found = compare(kit, after_end, nothing, lambda: kit.traced(nothing, "--no-report"))
     yield Row("after the end, trace sealed, no events", found, "ms", limit=100)
     found = compare(kit, after_end, nothing, lambda: kit.traced(nothing))
