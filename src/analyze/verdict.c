@@ -345,7 +345,7 @@ static const char *too_little(const isc_judge *j, const isc_analysis *a)
 		return "nothing tells what threads did: no GPU work, waits or samples were recorded";
 	/* Who comes back late from waiting for work, as others have the CPUs, has no more load for it. */
 	idle = idle >= 0 && queue > 0 && queue < 100 ? idle / (100 - queue) * 100 : idle;
-	if (idle > IDLE_PCT && j->scope.len == 0 && !gpu)
+	if (idle > IDLE_PCT && j->scope.len == 0 && !gpu && !j->awaits_pool)
 		return isc_arena_format(j->arena,
 					"there was next to no load: the thread waited for work for %s of the time",
 					isc_units_percent(&u, idle));
