@@ -9,6 +9,8 @@
 
 /* A program that waits for work for longer says nothing of how it works. */
 #define IDLE_PCT 90
+/* Above it, what nobody told of may be the cause. */
+#define OTHER_PCT 50
 
 /* A rule that fired, with what its metric says. */
 struct fired {
@@ -352,6 +354,27 @@ static const char *too_little(const isc_judge *j, const isc_analysis *a)
 	return NULL;
 }
 
+/* Most of the time is not known, and more than the cause that was found explains. */
+static bool hides(const struct reaching *r)
+{
+	double other = isc_judge_pct(r->j, ISC_STATE_OTHER);
+	const struct fired *top = r->count > 0 ? &r->fired[0] : NULL;
+
+	return other > OTHER_PCT && (top == NULL || (top->f.device_id < 0 && top->f.share < other));
+}
+
+static const char *unseen_words(const struct reaching *r)
+{
+	isc_units u;
+
+	return isc_arena_format(
+		r->arena, "what the thread did in %s of the time is not known: %s",
+		isc_units_percent(&u, isc_judge_pct(r->j, ISC_STATE_OTHER)),
+		isc_judge_pct(r->j, ISC_STATE_IDLE) >= 0
+			? "it waited in calls that are not hooked, or was not watched"
+			: "waits were not recorded; run with the agent, without --no-agent and --no-syscalls");
+}
+
 static void conclude(struct reaching *r)
 {
 	isc_analysis_verdict *v = &r->a->verdict;
@@ -370,6 +393,10 @@ static void conclude(struct reaching *r)
 		v->bottleneck = isc_bound_name(ISC_BOUND_BALANCED);
 		v->confidence = (0.5 + 0.5 * (1 - fmin(1, r->nearest_part))) * trusted;
 		v->headline = balanced_words(r);
+	}
+	if (hides(r)) {
+		withhold(r->a, unseen_words(r));
+		return;
 	}
 	/* As reports have it: two digits of three are not always two digits of all. */
 	v->confidence = round(v->confidence * 1e3) / 1e3;
