@@ -301,6 +301,14 @@ def test_the_rate_falls_when_the_budget_is_used_up(inferscope: Any, tmp_path: Pa
     assert not {"rate_lowered", "threads_not_sampled"} & {warning.id for warning in free.report.warnings}
 
 
+def test_a_debt_that_shrinks_costs_no_more_samples(inferscope: Any, tmp_path: Path) -> None:
+    """The start costs more than its share; steps that fit from there on pay for it as they are."""
+    program = tmp_path / "program.py"
+    program.write_text(SPIN + "spin(1500)\n")
+    run = inferscope("run", "--no-python", "--rate", "1000", program)
+    assert run.report.samples.least_rate_hz >= 100, run.report.samples
+
+
 def test_threads_without_a_timer_are_told(inferscope: Any, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(
