@@ -282,6 +282,9 @@ typedef struct isc_analysis_samples {
 	uint64_t median_scopes, slow_scopes;
 	uint64_t counted; /* that have counts of the processor */
 	uint64_t ended;	  /* processes that were sampled no more before their end */
+	uint64_t refused; /* processes with threads that cannot be sampled */
+	double rate_hz;	  /* that was asked for; negative: not known */
+	double least_hz;  /* to which the budget lowered it at times; negative: never */
 	uint64_t other_line_samples;
 	double other_lines_us; /* of lines that are not listed */
 } isc_analysis_samples;

@@ -140,6 +140,7 @@ static bool take_all(isc_build *b, yyjson_val *root)
 	f->perf_ok = yyjson_equals_str(perf, "ok");
 	b->a->budget_known = yyjson_is_null(budget) || yyjson_is_num(budget);
 	b->a->budget_pct = number_of(root, "budget_pct");
+	b->a->samples.rate_hz = number_of(root, "rate_hz");
 	return isc_build_usage(b, root) && take_text(b, counters, &f->counters) &&
 	       take_text(b, yyjson_obj_get(root, "counters_remedy"), &f->counters_remedy) &&
 	       take_text(b, perf, &f->perf) && take_text(b, yyjson_obj_get(root, "throttle"), &f->throttle) &&
@@ -161,6 +162,7 @@ isc_status isc_build_facts(isc_build *b, isc_error *err)
 	bool ok;
 
 	b->facts.wall_us = b->facts.recorder_cpu_us = b->facts.recorder_cpu_pct = -1;
+	b->a->samples.rate_hz = b->a->samples.least_hz = -1;
 	b->facts.measured_pct = b->facts.switch_cost_pct = b->facts.throttled_us = -1;
 	b->a->budget_pct = b->a->minor_faults = b->a->major_faults = b->a->user_us = b->a->system_us = -1;
 	if (meta == NULL || len == 0)

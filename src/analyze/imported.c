@@ -191,6 +191,7 @@ static void take_whole(isc_analysis *a, const isc_imported_options *options)
 	a->why = options != NULL && options->scope != NULL ? "the scope, from its first entry to its last exit"
 		 : cut					   ? "the time that was asked for"
 							   : "the whole trace";
+	a->samples.rate_hz = a->samples.least_hz = -1;
 	a->budget_pct = a->measured_pct = a->recorder_cpu_pct = a->switches_pct = -1;
 	a->samples.covered_pct = a->minor_faults = a->major_faults = a->user_us = a->system_us = -1;
 	a->complete = a->lost_known = true;

@@ -44,6 +44,7 @@ typedef struct isc_judge {
 	isc_place loop;	      /* what keeps an event loop from its other tasks, and for how long */
 	isc_place pool;	      /* what the workers of a pool do while the thread waits for them, and for how long */
 	uint32_t workers;     /* of that pool */
+	bool awaits_pool;     /* most of what looks like waiting for work is for that pool, which has plenty */
 	double long_calls_us; /* of the time in system calls: in few that are long */
 	bool fills;	      /* what the kernel took to fill pages is known: the next ones */
 	double filled_us;     /* of the time in page faults: those that had nothing to read */

@@ -350,6 +350,16 @@ static bool take_other(isc_judged *d, const isc_event *ev)
 	return isc_judged_put(d, ISC_JUDGED_POOL, fact->user, ns);
 }
 
+static void take_rate(isc_analysis_samples *s, const isc_event *ev)
+{
+	double hz = ev->id > 0 ? 1e9 / ev->id : -1;
+
+	s->ended += ev->arg == ISC_SAMPLE_RATE_ENDED;
+	s->refused += ev->arg == ISC_SAMPLE_RATE_REFUSED;
+	if (ev->arg == ISC_SAMPLE_RATE_GOVERNED && hz > 0 && (s->least_hz < 0 || hz < s->least_hz))
+		s->least_hz = hz;
+}
+
 static bool read_events(isc_judged *d)
 {
 	isc_event ev;
@@ -359,8 +369,8 @@ static bool read_events(isc_judged *d)
 	while (isc_trace_next(d->b->trace, &ev)) {
 		if (ev.kind >= ISC_KIND_CALL_ENTER && ev.kind <= ISC_KIND_C_EXIT)
 			continue;
-		if (ev.kind == ISC_KIND_SAMPLE_RATE && ev.arg == ISC_SAMPLE_RATE_ENDED)
-			d->b->a->samples.ended++;
+		if (ev.kind == ISC_KIND_SAMPLE_RATE)
+			take_rate(&d->b->a->samples, &ev);
 		if (ev.thread == d->focus.thread) {
 			if (!take_focus(d, &ev))
 				return false;

@@ -167,6 +167,7 @@ static void take_pool(isc_judge *j, const isc_judged *d, const struct best *best
 	j->pool = place_of(d, best->code, best->line);
 	/* An event loop waits for its pool as it waits for everything. */
 	j->pool.us = d->loop ? fmax(j->state_us[ISC_STATE_IDLE], 0) : d->pool_ns / 1e3;
+	j->awaits_pool = !d->loop && j->pool.us > j->state_us[ISC_STATE_IDLE] / 2;
 }
 
 /* ---- states ---- */

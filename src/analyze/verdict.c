@@ -11,6 +11,8 @@
 #define IDLE_PCT 90
 /* Nor does one that is ready for so long and has no CPU, when it is not its own threads that have them. */
 #define STARVED_PCT 50
+/* Above it, what nobody told of may be the cause. */
+#define OTHER_PCT 50
 
 /* A rule that fired, with what its metric says. */
 struct fired {
@@ -347,7 +349,7 @@ static const char *too_little(const isc_judge *j, const isc_analysis *a)
 		return "nothing tells what threads did: no GPU work, waits or samples were recorded";
 	/* Who comes back late from waiting for work, as others have the CPUs, has no more load for it. */
 	idle = idle >= 0 && queue > 0 && queue < 100 ? idle / (100 - queue) * 100 : idle;
-	if (idle > IDLE_PCT && j->scope.len == 0 && !gpu)
+	if (idle > IDLE_PCT && j->scope.len == 0 && !gpu && !j->awaits_pool)
 		return isc_arena_format(j->arena,
 					"there was next to no load: the thread waited for work for %s of the time",
 					isc_units_percent(&u, idle));
@@ -364,6 +366,27 @@ static const char *starved_words(const isc_judge *j)
 		"other programs had the CPUs: the thread was ready to run and got none for %s of the time; "
 		"measure again on a machine with a CPU to spare",
 		isc_units_percent(&u, isc_judge_pct(j, ISC_STATE_RUN_QUEUE)));
+}
+
+/* Most of the time is not known, and more than the cause that was found explains. */
+static bool hides(const struct reaching *r)
+{
+	double other = isc_judge_pct(r->j, ISC_STATE_OTHER);
+	const struct fired *top = r->count > 0 ? &r->fired[0] : NULL;
+
+	return other > OTHER_PCT && (top == NULL || (top->f.device_id < 0 && top->f.share < other));
+}
+
+static const char *unseen_words(const struct reaching *r)
+{
+	isc_units u;
+
+	return isc_arena_format(
+		r->arena, "what the thread did in %s of the time is not known: %s",
+		isc_units_percent(&u, isc_judge_pct(r->j, ISC_STATE_OTHER)),
+		isc_judge_pct(r->j, ISC_STATE_IDLE) >= 0
+			? "it waited in calls that are not hooked, or was not watched"
+			: "waits were not recorded; run with the agent, without --no-agent and --no-syscalls");
 }
 
 static void conclude(struct reaching *r)
@@ -388,6 +411,10 @@ static void conclude(struct reaching *r)
 			withhold(r->a, starved_words(r->j));
 			return;
 		}
+	}
+	if (hides(r)) {
+		withhold(r->a, unseen_words(r));
+		return;
 	}
 	/* As reports have it: two digits of three are not always two digits of all. */
 	v->confidence = round(v->confidence * 1e3) / 1e3;

@@ -14,8 +14,33 @@
 #define ANY (LOCKS | POLLS | READS)
 
 /*
- * The first rule that matches any of the nearest functions counts.  file is the end of
- * a path, or with a slash at its end a folder in it; name is the function without its
+ * Modules that wait for their callers.  A rule looks at the functions of these alone, from the call up to the first
+ * of anybody else: what a job waits for is the job's affair, whatever pool, loop or process runs it.  A path ends
+ * like this, or has such a folder in it.
+ */
+static const char *const helpers[] = {
+	"/threading.py",
+	"/queue.py",
+	"/selectors.py",
+	"/socket.py",
+	"/ssl.py",
+	"/subprocess.py",
+	"/concurrent/futures/",
+	"/multiprocessing/",
+	"/asyncio/",
+	"/uvloop/",
+	"/torch/utils/data/",
+	"/socketserver.py",
+	"/gunicorn/",
+	"/http/server.py",
+	"/tornado/",
+};
+
+/* Their functions that run what they were given: a job written in C has no function of its own in between. */
+static const char *const runners[] = {"run", "_run", "mapstar", "starmapstar"};
+
+/*
+ * The first rule that matches any of those functions counts.  file is as above; name is the function without its
  * class, NULL: any.
  */
 static const struct rule {
@@ -36,6 +61,9 @@ static const struct rule {
 	{LOCKS, "/queue.py", "get", ISC_STATE_IDLE},
 	{LOCKS, "/queue.py", "put", ISC_STATE_IDLE},
 	{LOCKS, "/queue.py", "join", ISC_STATE_IDLE},
+	/* Consumers of a queue of processes wait for their turn with a lock. */
+	{LOCKS, "/multiprocessing/queues.py", NULL, ISC_STATE_IDLE},
+	{LOCKS, "/multiprocessing/synchronize.py", "__enter__", ISC_STATE_LOCK_WAIT},
 	/* Pools and what hands work to them. */
 	{ANY, "/concurrent/futures/", NULL, ISC_STATE_IDLE},
 	{ANY, "/multiprocessing/", NULL, ISC_STATE_IDLE},
@@ -47,6 +75,8 @@ static const struct rule {
 	{READS, "/http/server.py", "handle_one_request", ISC_STATE_IDLE},
 	{POLLS, "/gunicorn/", NULL, ISC_STATE_IDLE},
 	{POLLS, "/tornado/", NULL, ISC_STATE_IDLE},
+	/* What a child prints, as if it were read. */
+	{POLLS, "/subprocess.py", NULL, ISC_STATE_IO_WAIT},
 };
 
 /* What it is when no rule says otherwise. */
@@ -57,7 +87,7 @@ static const enum isc_state plain[] = {[ISC_WAIT_GIL] = ISC_STATE_GIL_WAIT,	[ISC
 				       [ISC_WAIT_WRITE] = ISC_STATE_IO_WAIT,	[ISC_WAIT_RECV] = ISC_STATE_IO_WAIT,
 				       [ISC_WAIT_SEND] = ISC_STATE_IO_WAIT,	[ISC_WAIT_CONNECT] = ISC_STATE_IO_WAIT,
 				       [ISC_WAIT_ACCEPT] = ISC_STATE_IDLE,	[ISC_WAIT_SYNC] = ISC_STATE_IO_WAIT,
-				       [ISC_WAIT_POLL] = ISC_STATE_IO_WAIT,	[ISC_WAIT_SELECT] = ISC_STATE_IO_WAIT,
+				       [ISC_WAIT_POLL] = ISC_STATE_IO_WAIT,	[ISC_WAIT_SELECT] = ISC_STATE_IDLE,
 				       [ISC_WAIT_EPOLL] = ISC_STATE_IDLE,	[ISC_WAIT_SLEEP] = ISC_STATE_SLEEP,
 				       [ISC_WAIT_SIGNAL] = ISC_STATE_IDLE,	[ISC_WAIT_CHILD] = ISC_STATE_IDLE,
 				       [ISC_WAIT_YIELD] = ISC_STATE_SPIN,	[ISC_WAIT_GC] = ISC_STATE_GC};
@@ -80,14 +110,34 @@ static bool name_is(const isc_text *name, const char *wanted)
 	       (name->len == len || name->at[name->len - len - 1] == '.');
 }
 
+/* How many of the nearest functions wait for their callers. */
+static size_t helping(const isc_waits_frame *frames, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t h = 0;
+
+		while (h < sizeof(helpers) / sizeof(helpers[0]) && !file_is(&frames[i].file, helpers[h]))
+			h++;
+		if (h == sizeof(helpers) / sizeof(helpers[0]))
+			return i;
+		for (size_t r = 0; r < sizeof(runners) / sizeof(runners[0]); r++) {
+			if (name_is(&frames[i].name, runners[r]))
+				return i;
+		}
+	}
+	return n;
+}
+
 enum isc_state isc_waits_state(uint32_t call, const isc_waits_frame *frames, size_t n, uint32_t holder, uint32_t self)
 {
+	size_t near = helping(frames, n);
+
 	if (call >= sizeof(plain) / sizeof(plain[0]) || call == 0)
 		return ISC_STATE_OTHER;
 	for (size_t r = 0; r < sizeof(rules) / sizeof(rules[0]); r++) {
 		if ((rules[r].calls >> call & 1) == 0)
 			continue;
-		for (size_t i = 0; i < n; i++) {
+		for (size_t i = 0; i < near; i++) {
 			if (file_is(&frames[i].file, rules[r].file) &&
 			    (rules[r].name == NULL || name_is(&frames[i].name, rules[r].name)))
 				return rules[r].state;

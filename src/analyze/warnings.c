@@ -23,6 +23,8 @@
 /* Of the sampled time so much may be without a stack before it is said. */
 #define NO_WORD "the trace does not say why"
 #define UNKNOWN_SHARE 0.05
+/* With so much of the rate that was asked for it was kept, but for a moment. */
+#define RATE_KEPT 0.9
 
 enum { NOTE = 0, GRAVE = 1 };
 
@@ -316,12 +318,27 @@ static void about_calls(isc_build *b)
 static void about_samples(isc_build *b)
 {
 	const isc_analysis_samples *s = &b->a->samples;
+	double mean_hz = s->us > 0 ? (double)s->steps / s->us * 1e6 : -1;
+	bool lowered = s->least_hz >= 0 && mean_hz >= 0 && mean_hz < s->rate_hz * RATE_KEPT;
 	isc_units n, pct;
 
+	if (s->refused > 0)
+		warn(b, GRAVE, "threads_not_sampled",
+		     "raise the limit of pending signals (ulimit -i): each thread takes one",
+		     "%s %s threads that are not sampled: the kernel gave them no timer",
+		     isc_units_count(&n, s->refused), s->refused == 1 ? "process has" : "processes have");
 	if (s->count == 0)
 		return;
+	if (lowered)
+		warn(b, NOTE, "rate_lowered", "allow more with --budget, or ask for less with --rate or --native leaf",
+		     "to stay inside the budget there were %.0f samples a second on average and %.0f at the least, of "
+		     "%.0f "
+		     "that were asked for",
+		     mean_hz, s->least_hz, s->rate_hz);
 	if (s->count < ISC_SAMPLES_ENOUGH)
-		warn(b, NOTE, "few_samples", "let the program run longer, or sample more often with --rate",
+		warn(b, NOTE, "few_samples",
+		     lowered ? "let the program run longer, or allow more with --budget"
+			     : "let the program run longer, or sample more often with --rate",
 		     "there are only %s samples: shares of the CPU time are rough", isc_units_count(&n, s->count));
 	if (s->ended > 0)
 		warn(b, GRAVE, "sampling_ended", NULL,

@@ -29,6 +29,7 @@ static _Atomic uint32_t period_ns = 5000000;
 static double share; /* of the time; negative: no budget */
 static uint64_t begun_ticks, begun_ns;
 static _Atomic uint64_t changed_ticks;
+static _Atomic int64_t left_then;     /* of the budget, when the step was last looked at */
 static _Atomic uint64_t cost_ticks;   /* of a sample, lately */
 static _Atomic uint64_t untold_ticks; /* spent since the last sample that told */
 
@@ -105,7 +106,7 @@ void isc_sample_spent(const isc_sampled *t, uint64_t now, uint64_t ticks, uint64
 	uint64_t changed = atomic_load_explicit(&changed_ticks, memory_order_relaxed), cost;
 	uint32_t period = isc_sample_period_ns();
 	double per_ns, most;
-	int64_t left;
+	int64_t left, then;
 
 	per_ns = ticks_per_ns(now);
 	ticks = without_waits(ticks, begin_ns, per_ns) + (uint64_t)((t->perf >= 0 ? PERF_NS : TIMER_NS) * per_ns);
@@ -125,8 +126,9 @@ void isc_sample_spent(const isc_sampled *t, uint64_t now, uint64_t ticks, uint64
 	if (now - changed < (uint64_t)(CHANGE_NS * per_ns) ||
 	    !atomic_compare_exchange_strong(&changed_ticks, &changed, now))
 		return;
-	/* More than half of the budget goes here: it is worth going down. */
-	if (left < 0 && period < PERIOD_MOST_NS && (double)cost > (double)period * per_ns * share / 2)
+	then = atomic_exchange_explicit(&left_then, left, memory_order_relaxed);
+	/* More than half of the budget goes here: it is worth going down.  A debt that shrinks is being paid as it is. */
+	if (left < 0 && left <= then && period < PERIOD_MOST_NS && (double)cost > (double)period * per_ns * share / 2)
 		change(period, period * 2 < PERIOD_MOST_NS ? period * 2 : PERIOD_MOST_NS, now);
 	/* Half the step must still fit. */
 	else if (left > (int64_t)(most / 2) && period > asked_ns && (double)cost < (double)period * per_ns * share / 3)

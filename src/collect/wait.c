@@ -19,33 +19,44 @@
 #include "collect/sample_signal.h"
 #include "collect/syscall.h"
 
-/* Polling nothing is a way to sleep. */
-static enum isc_wait_call waits_for(nfds_t n)
+/* The caller's own variables lie behind the hook's frame, well within this. */
+#define CALLERS_FRAME 4096u
+
+/*
+ * Polling nothing is a way to sleep.  One descriptor in a variable of the caller is a call that waits for its own
+ * answer, as Python's sockets with a timeout do; a list that is kept is a loop that waits for whoever comes first,
+ * and that is what select() is for.
+ */
+static inline __attribute__((always_inline)) enum isc_wait_call waits_for(const struct pollfd *fds, nfds_t n)
 {
-	return n > 0 ? ISC_WAIT_POLL : ISC_WAIT_SLEEP;
+	if (n == 0)
+		return ISC_WAIT_SLEEP;
+	return n == 1 && (uintptr_t)fds - (uintptr_t)__builtin_frame_address(0) < CALLERS_FRAME ? ISC_WAIT_POLL
+												: ISC_WAIT_SELECT;
 }
 
 ISC_HOOK int poll(struct pollfd *fds, nfds_t n, int timeout)
 {
-	enum isc_wait_call wait = timeout != 0 ? waits_for(n) : ISC_SYSCALL_NO_WAIT;
+	enum isc_wait_call wait = timeout != 0 ? waits_for(fds, n) : ISC_SYSCALL_NO_WAIT;
 
 	ISC_SYSCALL(poll, wait, int, ISC_REAL(poll)(fds, n, timeout), ISC_OF_NONE);
 }
 
 ISC_HOOK int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask)
 {
-	ISC_SYSCALL(ppoll, waits_for(n), int, ISC_MASKED(mask, ISC_REAL(ppoll)(fds, n, timeout, mask)), ISC_OF_NONE);
+	ISC_SYSCALL(ppoll, waits_for(fds, n), int, ISC_MASKED(mask, ISC_REAL(ppoll)(fds, n, timeout, mask)),
+		    ISC_OF_NONE);
 }
 
 ISC_HOOK int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t room)
 {
-	ISC_SYSCALL(poll, waits_for(n), int, ISC_REAL(__poll_chk)(fds, n, timeout, room), ISC_OF_NONE);
+	ISC_SYSCALL(poll, waits_for(fds, n), int, ISC_REAL(__poll_chk)(fds, n, timeout, room), ISC_OF_NONE);
 }
 
 ISC_HOOK int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask,
 			 size_t room)
 {
-	ISC_SYSCALL(ppoll, waits_for(n), int, ISC_MASKED(mask, ISC_REAL(__ppoll_chk)(fds, n, timeout, mask, room)),
+	ISC_SYSCALL(ppoll, waits_for(fds, n), int, ISC_MASKED(mask, ISC_REAL(__ppoll_chk)(fds, n, timeout, mask, room)),
 		    ISC_OF_NONE);
 }
 

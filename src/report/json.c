@@ -291,6 +291,9 @@ static void put_samples(struct json *j, val *root, const isc_analysis *a)
 	put_count(j, o, "count", s->count);
 	put_count(j, o, "steps", s->steps);
 	put_us(j, o, "us", s->us);
+	put_us(j, o, "rate_hz", s->rate_hz);
+	put_us(j, o, "least_rate_hz", s->least_hz < 0 ? s->rate_hz : s->least_hz);
+	put_us(j, o, "mean_rate_hz", s->us > 0 ? (double)s->steps / s->us * 1e6 : -1);
 	put_us(j, o, "covered_pct", s->covered_pct);
 	put_us(j, o, "unknown_us", s->unknown_us);
 	put_count(j, o, "stacks", s->stacks);

@@ -303,6 +303,8 @@ static void recall_samples(yyjson_val *report, isc_analysis *a)
 	a->samples = (isc_analysis_samples){.count = count_in(o, "count"),
 					    .steps = count_in(o, "steps"),
 					    .us = fmax(real_in(o, "us"), 0),
+					    .rate_hz = real_in(o, "rate_hz"),
+					    .least_hz = real_in(o, "least_rate_hz"),
 					    .covered_pct = real_in(o, "covered_pct"),
 					    .unknown_us = real_in(o, "unknown_us"),
 					    .stacks = count_in(o, "stacks"),

@@ -131,6 +131,8 @@ void isc_facts_first(isc_buffer *out, const isc_settings *settings, char *const 
 		yyjson_mut_obj_add_real(doc, root, "budget_pct", settings->budget_pct);
 	else
 		yyjson_mut_obj_add_null(doc, root, "budget_pct");
+	if (settings->sample)
+		yyjson_mut_obj_add_uint(doc, root, "rate_hz", settings->rate_hz);
 	yyjson_mut_obj_add_str(doc, root, "follow", follow[settings->follow]);
 	yyjson_mut_obj_add_bool(doc, root, "agent", settings->agent);
 	yyjson_mut_obj_add_bool(doc, root, "waits", settings->agent && settings->syscalls);

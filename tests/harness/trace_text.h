@@ -18,6 +18,7 @@
  *	t1 5ms c_enter len		and c_exit
  *	t1 5ms governed run model.py 12 1	enum isc_governed; "governed all 1", "governed cost 800"
  *	t1 5ms burst 0 1000 9000 320 50 40 run model.py 12	flags, CPU time, cost, calls, calls of run
+ *	t1 5ms sample_rate 1 16000000		enum isc_sample_rate, ns of a step
  *	t1 5ms missed 1
  *	t1 5ms wait_enter sleep			by its name in docs/trace-format.md
  *	t1 9ms wait_exit sem 4ms 101 "get queue.py 3 9"	how long, who had it, frames

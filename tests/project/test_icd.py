@@ -171,6 +171,21 @@ def test_settings_are_those_of_the_table() -> None:
             assert re.search(rf"AT\({row['field']}\), {low}, {high},", re.sub(r"\s+", " ", most)), row["key"]
 
 
+def test_defaults_in_the_page_of_run_are_those_of_the_table() -> None:
+    rows = re.findall(r"^\| (`--.*?) \| (.*?) \|", (ROOT / "docs" / "run.md").read_text(), re.MULTILINE)
+    default = {row["option"]: row["default"] for row in WHOLE["settings"] if "option" in row}
+    wrong = []
+    for options, said in rows:
+        named = re.findall(r"`--([a-z-]+) [A-Z]", options)  # those with a value
+        values = said.replace("`", "").split(", ") if default.get(named[0] if named else "", "-") != "-" else []
+        wrong += [
+            f"--{name}: {value}, not {default[name]}"
+            for name, value in zip(named, values)
+            if value not in (default[name], "by the ending")
+        ]
+    assert len(rows) > 20 and not wrong, wrong
+
+
 def test_what_is_only_accepted_has_no_reader_and_the_rest_has_one() -> None:
     """A setting that nothing acts on yet is said to be so, and not a day longer."""
     readers = [*ROOT.glob("src/cli/*.c"), *ROOT.glob("src/session/*.c")]

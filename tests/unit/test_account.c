@@ -1,5 +1,5 @@
 /*
- * Each moment of a thread is in one state: the rules for waits, and the sums.
+ * Each moment of a thread is in one state, and the sums.
  */
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,6 @@
 #include "analysis_text.h"
 #include "analyze/account.h"
 #include "analyze/spin.h"
-#include "analyze/waits.h"
 #include "trace_text.h"
 
 #undef META
@@ -17,7 +16,6 @@
 #define ONE_THREAD \
 	"p1 pid=100 root traced python end=100ms status=0 argv serve\n" \
 	"t1 p1 tid=100 main name=main end=100ms\n"
-#define TEXT(s) ((isc_text){s, sizeof(s) - 1})
 
 static uint64_t draw(uint64_t *seed)
 {
@@ -334,70 +332,6 @@ static void the_thread_with_most_time_in_scopes_is_the_one_that_counts(void **st
 	isc_analysis_free(a);
 }
 
-static void waiting_for_work_is_idle_and_for_a_lock_is_not(void **state)
-{
-	static const struct {
-		uint32_t call;
-		isc_waits_frame frames[3];
-		size_t n;
-		uint32_t holder;
-		enum isc_state is;
-	} cases[] = {
-		{ISC_WAIT_GIL, {{TEXT("run"), TEXT("/app/x.py")}}, 1, 8, ISC_STATE_GIL_WAIT},
-		{ISC_WAIT_SEM, {{TEXT("run"), TEXT("/app/x.py")}}, 1, 8, ISC_STATE_LOCK_WAIT},
-		{ISC_WAIT_SEM, {{TEXT("run"), TEXT("/app/x.py")}}, 1, 7, ISC_STATE_IDLE},
-		{ISC_WAIT_SEM,
-		 {{TEXT("Condition.wait"), TEXT("/usr/lib/python3.11/threading.py")},
-		  {TEXT("Queue.get"), TEXT("/usr/lib/python3.11/queue.py")}},
-		 2,
-		 0,
-		 ISC_STATE_IDLE},
-		{ISC_WAIT_SEM, {{TEXT("wait"), TEXT("/usr/lib/python3.9/threading.py")}}, 1, 0, ISC_STATE_IDLE},
-		{ISC_WAIT_SEM,
-		 {{TEXT("Condition.wait"), TEXT("/usr/lib/python3.11/threading.py")},
-		  {TEXT("Semaphore.acquire"), TEXT("/usr/lib/python3.11/threading.py")}},
-		 2,
-		 7, /* the lock that it waits with is its own */
-		 ISC_STATE_LOCK_WAIT},
-		{ISC_WAIT_SEM,
-		 {{TEXT("_worker"), TEXT("/usr/lib/python3.11/concurrent/futures/thread.py")}},
-		 1,
-		 9,
-		 ISC_STATE_IDLE},
-		{ISC_WAIT_SEM, {{TEXT("await"), TEXT("/app/threading.pyx")}}, 1, 9, ISC_STATE_LOCK_WAIT},
-		{ISC_WAIT_SEM, {{TEXT("await"), TEXT("/usr/lib/python3.11/threading.py")}}, 1, 9, ISC_STATE_LOCK_WAIT},
-		{ISC_WAIT_EPOLL, {{TEXT("select"), TEXT("/usr/lib/python3.11/selectors.py")}}, 1, 0, ISC_STATE_IDLE},
-		{ISC_WAIT_POLL, {{TEXT("fetch"), TEXT("/app/client.py")}}, 1, 0, ISC_STATE_IO_WAIT},
-		{ISC_WAIT_POLL, {{{0}, {0}}}, 0, 0, ISC_STATE_IDLE},
-		{ISC_WAIT_SEM, {{{0}, {0}}}, 0, 0, ISC_STATE_IDLE},
-		{ISC_WAIT_SEM, {{{0}, {0}}}, 0, 8, ISC_STATE_LOCK_WAIT},
-		{ISC_WAIT_SELECT,
-		 {{TEXT("serve_forever"), TEXT("/usr/lib/python3.11/socketserver.py")}},
-		 1,
-		 0,
-		 ISC_STATE_IDLE},
-		{ISC_WAIT_READ,
-		 {{TEXT("Connection._recv"), TEXT("/usr/lib/python3.11/multiprocessing/connection.py")}},
-		 1,
-		 0,
-		 ISC_STATE_IDLE},
-		{ISC_WAIT_READ, {{TEXT("load"), TEXT("/app/x.py")}}, 1, 0, ISC_STATE_IO_WAIT},
-		{ISC_WAIT_ACCEPT, {{{0}, {0}}}, 0, 0, ISC_STATE_IDLE},
-		{ISC_WAIT_MUTEX, {{{0}, {0}}}, 0, 0, ISC_STATE_LOCK_WAIT},
-		{ISC_WAIT_COND, {{{0}, {0}}}, 0, 0, ISC_STATE_IDLE},
-		{ISC_WAIT_SLEEP, {{{0}, {0}}}, 0, 0, ISC_STATE_SLEEP},
-		{31, {{{0}, {0}}}, 0, 0, ISC_STATE_OTHER},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		enum isc_state is = isc_waits_state(cases[i].call, cases[i].frames, cases[i].n, cases[i].holder, 7);
-
-		if (is != cases[i].is)
-			fail_msg("case %zu is %s", i, isc_state_name(is));
-	}
-}
-
 static void states_add_up_whatever_was_told(void **state)
 {
 	uint64_t seed = 5;
@@ -564,7 +498,6 @@ int main(void)
 		cmocka_unit_test(without_the_agent_waits_are_not_known),
 		cmocka_unit_test(a_part_of_the_run_has_its_part_of_a_wait),
 		cmocka_unit_test(the_thread_with_most_time_in_scopes_is_the_one_that_counts),
-		cmocka_unit_test(waiting_for_work_is_idle_and_for_a_lock_is_not),
 		cmocka_unit_test(states_add_up_whatever_was_told),
 		cmocka_unit_test(breakdowns_add_up_to_100_in_any_trace),
 	};

@@ -93,6 +93,42 @@ static void samples_of_other_tasks_are_not_of_a_scope(void **state)
 	isc_analysis_free(a);
 }
 
+static void a_rate_that_the_budget_lowered_is_told(void **state)
+{
+	static const char meta[] = "meta {\"argv\": [\"serve\"], \"perf\": \"ok\", \"rate_hz\": 1000}\n";
+	char text[1024];
+	isc_analysis *a;
+
+	(void)state;
+	/* One step of ten is as asked for, and the rest eight times as long. */
+	snprintf(text, sizeof(text), "%s%s", meta,
+		 PROGRAM "t1 1ms sample 1 1ms " MAIN "\n"
+			 "t1 2ms sample_rate 1 16000000\n"
+			 "t1 3ms sample_rate 1 8000000\n"
+			 "t1 90ms sample 9 8ms " MAIN "\n"
+			 "t1 91ms sample_rate 0 1000000\n"
+			 "end 10s status=0\n");
+	a = analysis_of(text);
+	assert_near(a->samples.rate_hz, 1000);
+	assert_near(a->samples.least_hz, 62.5);
+	assert_non_null(warning_of(a, "rate_lowered"));
+	assert_non_null(strstr(warning_of(a, "rate_lowered")->text, "137 samples a second"));
+	assert_non_null(strstr(warning_of(a, "few_samples")->remedy, "--budget"));
+	assert_null(warning_of(a, "threads_not_sampled"));
+	isc_analysis_free(a);
+	snprintf(text, sizeof(text), "%s%s", meta,
+		 PROGRAM "t1 1ms sample 99 1ms " MAIN "\n"
+			 "t1 2ms sample_rate 1 2000000\n"
+			 "t1 3ms sample 1 2ms " MAIN "\n"
+			 "t2 4ms sample_rate 3 1000000\n"
+			 "end 10s status=0\n");
+	a = analysis_of(text);
+	assert_null(warning_of(a, "rate_lowered"));
+	assert_non_null(strstr(warning_of(a, "few_samples")->remedy, "--rate"));
+	assert_non_null(warning_of(a, "threads_not_sampled"));
+	isc_analysis_free(a);
+}
+
 static void time_is_steps_by_their_length_over_all_threads(void **state)
 {
 	isc_analysis *a = analysis_of(META PROGRAM "t1 1ms sample 1 5ms " MAIN "\"f /a/m.py 10 11\"\n"
@@ -502,6 +538,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(slow_scopes_are_told_from_median_ones),
 		cmocka_unit_test(samples_of_other_tasks_are_not_of_a_scope),
+		cmocka_unit_test(a_rate_that_the_budget_lowered_is_told),
 		cmocka_unit_test(time_is_steps_by_their_length_over_all_threads),
 		cmocka_unit_test(recursion_counts_once_in_the_whole_time),
 		cmocka_unit_test(frames_of_an_unknown_kind_do_not_break_a_stack),

@@ -511,6 +511,24 @@ static void a_verdict_is_withheld_when_too_little_was_seen(void **state)
 	drop(s);
 }
 
+static void a_verdict_is_withheld_when_most_of_the_time_is_not_known(void **state)
+{
+	struct scene *s = scene();
+
+	(void)state;
+	set(s, ISC_STATE_OTHER, 55);
+	assert_non_null(
+		strstr(reach(s)->withheld, "55.0% of the time is not known: it waited in calls that are not hooked"));
+	s->j.state_us[ISC_STATE_IDLE] = -1;
+	assert_non_null(strstr(reach(s)->withheld, "without --no-agent"));
+	/* A cause that explains less may not be the largest. */
+	set(s, ISC_STATE_GIL_WAIT, 40);
+	assert_null(reach(s)->cause);
+	set(s, ISC_STATE_OTHER, 45);
+	assert_string_equal(reach(s)->cause, "gil_contention");
+	drop(s);
+}
+
 static void nothing_that_stands_out_is_balanced(void **state)
 {
 	struct scene *s = scene();
@@ -595,6 +613,7 @@ int main(void)
 		cmocka_unit_test(the_largest_excess_wins_and_all_are_shown),
 		cmocka_unit_test(confidence_falls_with_every_reason_to_doubt),
 		cmocka_unit_test(a_verdict_is_withheld_when_too_little_was_seen),
+		cmocka_unit_test(a_verdict_is_withheld_when_most_of_the_time_is_not_known),
 		cmocka_unit_test(nothing_that_stands_out_is_balanced),
 	};
 

@@ -289,11 +289,41 @@ def test_H9_tiny_stacks(inferscope: Any, target: Callable[[str], str]) -> None:
 def test_the_rate_falls_when_the_budget_is_used_up(inferscope: Any, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(SPIN + "spin(1500)\n")
-    run = inferscope("run", "--no-report", "--no-python", "--rate", "10000", "--budget", "1", program)
+    run = inferscope("run", "--no-python", "--rate", "10000", "--budget", "1", program)
+    told = run.report.samples
+    assert told.rate_hz == 10_000 and told.least_rate_hz <= told.mean_rate_hz < 5000, told
+    assert "rate_lowered" in [warning.id for warning in run.report.warnings], run.report.warnings
     periods = [int(line.split("period_ns ")[1].split()[0]) for line in run.dump() if " sample_rate period_ns " in line]
     assert periods and max(periods) >= 400_000
-    free = inferscope("run", "--no-report", "--no-python", "--rate", "10000", "--budget", "off", program)
+    free = inferscope("run", "--no-python", "--rate", "10000", "--budget", "off", program)
     assert not any(" sample_rate " in line for line in free.dump())
+    assert free.report.samples.least_rate_hz == 10_000
+    assert not {"rate_lowered", "threads_not_sampled"} & {warning.id for warning in free.report.warnings}
+
+
+def test_a_debt_that_shrinks_costs_no_more_samples(inferscope: Any, tmp_path: Path) -> None:
+    """The start costs more than its share; steps that fit from there on pay for it as they are."""
+    program = tmp_path / "program.py"
+    program.write_text(SPIN + "spin(1500)\n")
+    run = inferscope("run", "--no-python", "--rate", "1000", program)
+    assert run.report.samples.least_rate_hz >= 100, run.report.samples
+
+
+def test_threads_without_a_timer_are_told(inferscope: Any, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        SPIN
+        + """
+import resource, threading
+resource.setrlimit(resource.RLIMIT_SIGPENDING, (0, 0))
+thread = threading.Thread(target=spin, args=(200,))
+thread.start()
+thread.join()
+"""
+    )
+    run = inferscope("run", "--no-python", program)
+    assert run.returncode == 0, run.stderr
+    assert "threads_not_sampled" in [warning.id for warning in run.report.warnings], run.report.warnings
 
 
 def test_the_rate_stays_when_others_have_the_cpu(inferscope: Any, tmp_path: Path) -> None:

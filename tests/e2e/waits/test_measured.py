@@ -117,6 +117,82 @@ def waiter():
 threads(holder, waiter)
 """
 
+# What a job waits for is the job's, whatever runs it.
+HOLDING = """
+lock, ready = threading.Lock(), threading.Event()
+def holder():
+    for _ in range(6):
+        with lock:
+            ready.set()
+            time.sleep(0.06)
+        time.sleep(0.01)
+def job():
+    named("waiter")
+    for _ in range(6):
+        timed("lock_wait", lock.acquire)
+        lock.release()
+        timed("sleep", time.sleep, 0.005)
+one, other = socket.socketpair()
+def writer():
+    for _ in range(6):
+        time.sleep(0.06)
+        other.send(b"x")
+def asking():
+    for _ in range(6): timed("io_wait", one.recv, 100)
+def begin():
+    threading.Thread(target=holder).start()
+    ready.wait()
+    job()
+    threading.Thread(target=writer).start()
+    asking()
+"""
+
+IN_A_POOL = (
+    HOLDING
+    + """
+from concurrent.futures import ThreadPoolExecutor
+with ThreadPoolExecutor(1) as pool: pool.submit(begin).result()
+"""
+)
+
+IN_A_PROCESS = (
+    HOLDING
+    + """
+import multiprocessing
+def child(tell):
+    begin()
+    tell.send(told)
+fork = multiprocessing.get_context("fork")
+hear, tell = fork.Pipe()
+process = fork.Process(target=child, args=(tell,))
+process.start()
+told = {str(key): value for key, value in hear.recv().items()}
+process.join()
+"""
+)
+
+IN_A_PROCESS_POOL = (
+    HOLDING
+    + """
+import multiprocessing
+def child(n):
+    begin()
+    return told
+with multiprocessing.get_context("fork").Pool(1) as pool:
+    told = {str(key): value for key, value in pool.map(child, [0])[0].items()}
+    pool.close(); pool.join()
+"""
+)
+
+IN_A_LOOP = (
+    HOLDING
+    + """
+import asyncio
+async def main(): begin()
+asyncio.run(main())
+"""
+)
+
 # A function of C that keeps the lock while it sleeps: whoever wants it has to wait, and knows how long.
 GIL = """
 import ctypes
@@ -163,8 +239,23 @@ def traced(inferscope: Any, python: str, tmp_path: Path, code: str, *options: st
         (CHILD, ["idle"]),
         (RLOCK, ["lock_wait", "sleep"]),
         (SEMAPHORE, ["lock_wait", "sleep"]),
+        (IN_A_POOL, ["lock_wait", "io_wait", "sleep"]),
+        (IN_A_PROCESS, ["lock_wait", "io_wait", "sleep"]),
+        (IN_A_PROCESS_POOL, ["lock_wait", "io_wait", "sleep"]),
+        (IN_A_LOOP, ["lock_wait", "io_wait", "sleep"]),
     ],
-    ids=["socket", "timeout", "full pipe", "child", "rlock", "semaphore"],
+    ids=[
+        "socket",
+        "timeout",
+        "full pipe",
+        "child",
+        "rlock",
+        "semaphore",
+        "in a pool",
+        "in a process",
+        "in a process pool",
+        "in a loop",
+    ],
 )
 def test_waits_are_what_the_program_measured(
     inferscope: Any, python: str, tmp_path: Path, code: str, states: list[str]
@@ -348,6 +439,31 @@ for _ in range(8):
 t.join()
 """
 
+WITH_SELECT = """
+import select
+def wait_for(listening): select.select([listening], [], [])
+listening = socket.create_server(("127.0.0.1", 0))
+def client():
+    for _ in range(8):
+        time.sleep(0.1)
+        served(lambda: socket.create_connection(listening.getsockname()).close())
+named("server")
+t = threading.Thread(target=client); t.start()
+for _ in range(8):
+    wait_for(listening)
+    listening.accept()[0].close()
+t.join()
+"""
+
+WITH_POLL = WITH_SELECT.replace(
+    "def wait_for(listening): select.select([listening], [], [])",
+    """def wait_for(listening):
+    poller = select.poll()
+    poller.register(listening, select.POLLIN)
+    poller.poll(5000)
+""",
+)
+
 ACCEPTING = """
 listening = socket.create_server(("127.0.0.1", 0))
 def client():
@@ -363,8 +479,8 @@ t.join()
 
 @pytest.mark.parametrize(
     "code",
-    [HTTP, THREADING_HTTP, ASYNC, SELECTING, ACCEPTING],
-    ids=["http", "threading http", "asyncio", "selectors", "accept"],
+    [HTTP, THREADING_HTTP, ASYNC, SELECTING, WITH_SELECT, WITH_POLL, ACCEPTING],
+    ids=["http", "threading http", "asyncio", "selectors", "select", "poll", "accept"],
 )
 def test_a_server_between_requests_is_idle(inferscope: Any, python: str, tmp_path: Path, code: str) -> None:
     run, told = traced(inferscope, python, tmp_path, code)
@@ -400,3 +516,17 @@ def test_workers_of_a_process_pool_are_idle(inferscope: Any, python: str, tmp_pa
         thread = thread_of(run, pid)
         assert thread.idle > 0.7 * thread.wall_us, thread
         assert thread.lock_wait + thread.io_wait < 0.1 * thread.wall_us, thread
+
+
+CROWDED = """
+from concurrent.futures import ThreadPoolExecutor
+lock = threading.Lock()
+def job(n):
+    with lock: time.sleep(0.02)
+with ThreadPoolExecutor(4) as pool: list(pool.map(job, range(60)))
+"""
+
+
+def test_waiting_for_a_pool_of_threads_in_each_others_way_is_load(inferscope: Any, python: str, tmp_path: Path) -> None:
+    verdict = traced(inferscope, python, tmp_path, CROWDED)[0].report.verdict
+    assert verdict.cause == "pool_saturated" and " job (" in verdict.headline, verdict

@@ -198,6 +198,12 @@ def test_without_the_agent_waits_are_null(inferscope: Any, python: str, tmp_path
     check_sums(run)
 
 
+def test_without_the_agent_a_program_that_waits_gets_no_verdict(inferscope: Any, python: str) -> None:
+    code = "import time\ndef rest(n): time.sleep(n)\nfor _ in range(1500): rest(0.0005)"
+    verdict = inferscope("run", "--no-agent", "--budget", "off", "--python", python, "-c", code).report.verdict
+    assert verdict.headline is None and "without --no-agent" in verdict.withheld, verdict
+
+
 def test_a_wait_that_the_program_is_killed_in_is_seen(inferscope: Any, python: str, tmp_path: Path) -> None:
     script = tmp_path / "killed.py"
     script.write_text(
