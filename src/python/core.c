@@ -53,7 +53,9 @@ static void watch_leaving(void)
 		PyErr_Clear();
 	Py_XDECREF(result);
 	Py_XDECREF(callback);
-	Py_XDECREF(atexit);
+	/* Before 3.10 what is registered lies in the module, which the interpreter calls at the end and does not hold. */
+	if (PY_VERSION_HEX >= 0x030a0000)
+		Py_XDECREF(atexit);
 }
 
 static bool allocated_for_session;
