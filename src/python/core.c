@@ -18,6 +18,7 @@
 #include "python/layout.h"
 #include "python/range.h"
 #include "python/scope.h"
+#include "python/thread.h"
 
 #include <string.h>
 
@@ -97,6 +98,7 @@ static PyObject *core_attach(PyObject *module, PyObject *args)
 			isc_interpreter_tell();
 			isc_interpreter_tell_of_another();
 			isc_layout_begin();
+			isc_thread_begin();
 			isc_calls_begin(module);
 			if ((isc_rt_control()->flags & ISC_CONTROL_CALLS) != 0)
 				isc_collection_begin();
