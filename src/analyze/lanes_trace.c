@@ -57,6 +57,16 @@ static isc_lane *lane_of(struct reading *r, const struct thread *t)
 	return t->lane != 0 ? &r->l->lanes[t->lane - 1] : NULL;
 }
 
+/* As the table of threads has it. */
+static isc_text thread_name(const isc_analysis *a, uint32_t pid, const isc_trace_thread *info)
+{
+	for (size_t i = 0; i < a->thread_count; i++) {
+		if (a->threads[i].tid == info->tid && a->threads[i].pid == pid)
+			return a->threads[i].name;
+	}
+	return (isc_text){info->name, strnlen(info->name, sizeof(info->name))};
+}
+
 static struct thread *thread_of(struct reading *r, uint32_t index)
 {
 	uint64_t *place = isc_hashmap_put(&r->thread_of, index, NULL);
@@ -79,7 +89,7 @@ static struct thread *thread_of(struct reading *r, uint32_t index)
 		process = isc_trace_process_find(r->b->trace, info->process);
 		as.pid = process != NULL ? process->pid : 0;
 		as.number = info->tid;
-		as.name = (isc_text){info->name, strnlen(info->name, sizeof(info->name))};
+		as.name = thread_name(r->b->a, as.pid, info);
 	}
 	lane = isc_lanes_lane(r->l, ISC_LANES_TID | as.number, &as);
 	if (lane != NULL) {

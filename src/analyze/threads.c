@@ -15,6 +15,7 @@
 /* Beside a->threads, by the same rank. */
 struct tracks {
 	isc_track *track;
+	isc_text *kernel;     /* the kernel's name for it */
 	size_t *next;	      /* another thread with this tid, later: rank + 1 */
 	isc_hashmap by_tid;   /* tid -> rank + 1 of the one that lives now */
 	isc_hashmap by_index; /* thread index -> rank + 1 */
@@ -79,7 +80,7 @@ static bool add_thread(isc_build *b, struct tracks *s, const isc_trace_thread *t
 	}
 	len = strnlen(thread->name, sizeof(thread->name));
 	if (len > 0)
-		t->name = (isc_text){isc_arena_copy(b->arena, thread->name, len), len};
+		s->kernel[rank] = t->name = (isc_text){isc_arena_copy(b->arena, thread->name, len), len};
 	of_index = isc_hashmap_put(&s->by_index, thread->thread, NULL);
 	if (of_index == NULL || (len > 0 && t->name.at == NULL))
 		return false;
@@ -201,15 +202,37 @@ static void take_times(isc_build *b, struct tracks *s, size_t rank)
 	}
 }
 
+/* Thread-1, Thread-1 (work): Python made it up. */
+static bool is_made_up(const char *name, size_t len)
+{
+	static const char start[] = "Thread-";
+	size_t n = sizeof(start) - 1;
+
+	return len > n && memcmp(name, start, n) == 0 && name[n] >= '0' && name[n] <= '9';
+}
+
+/* A thread that was not given one has the name of the program. */
+static bool has_kernel_name(isc_build *b, const struct tracks *s, size_t rank)
+{
+	const uint64_t *of_main = isc_hashmap_find(&s->main_of, s->track[rank].process);
+	const isc_text *name = &s->kernel[rank];
+
+	return name->len > 0 && of_main != NULL && isc_names_compare(name, &s->kernel[*of_main - 1]) != 0 &&
+	       !b->a->threads[rank].main;
+}
+
 /* What a thread calls itself says more than the kernel's name for it. */
-static void take_name(isc_build *b, isc_analysis_thread *t, const isc_total_thread *total)
+static void take_name(isc_build *b, const struct tracks *s, size_t rank, const isc_total_thread *total)
 {
 	uint32_t len;
 	const char *name = isc_trace_name(b->trace, total->process, total->name, &len);
-	char *copy = isc_arena_copy(b->arena, name, len);
+	char *copy;
 
+	if (is_made_up(name, len) && has_kernel_name(b, s, rank))
+		return;
+	copy = isc_arena_copy(b->arena, name, len);
 	if (copy != NULL)
-		t->name = (isc_text){copy, len};
+		b->a->threads[rank].name = (isc_text){copy, len};
 }
 
 static void take_events(isc_build *b, const struct tracks *s)
@@ -223,7 +246,7 @@ static void take_events(isc_build *b, const struct tracks *s)
 		if (rank != NULL)
 			b->a->threads[*rank - 1].events += total->events;
 		if (rank != NULL && total->name != 0)
-			take_name(b, &b->a->threads[*rank - 1], total);
+			take_name(b, s, (size_t)*rank - 1, total);
 		if (process != SIZE_MAX) {
 			b->a->processes[process].events += total->events;
 			b->a->processes[process].traced = true;
@@ -306,8 +329,9 @@ static bool fill(isc_build *b, struct tracks *s)
 	thread = isc_arena_array(b->arena, n, sizeof(*thread));
 	a->threads = isc_arena_array(b->arena, n, sizeof(*a->threads));
 	s->track = isc_arena_array(b->arena, n, sizeof(*s->track));
+	s->kernel = isc_arena_array(b->arena, n, sizeof(*s->kernel));
 	s->next = isc_arena_array(b->arena, n, sizeof(*s->next));
-	if (thread == NULL || a->threads == NULL || s->track == NULL || s->next == NULL)
+	if (thread == NULL || a->threads == NULL || s->track == NULL || s->kernel == NULL || s->next == NULL)
 		return false;
 	for (size_t i = 0; i < n; i++)
 		thread[i] = isc_trace_thread_at(b->trace, i);

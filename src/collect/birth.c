@@ -17,6 +17,8 @@
 #include "collect/sample.h"
 #include "collect/syscall.h"
 #include "runtime/profile.h"
+#include "runtime/runtime.h"
+#include "runtime/write.h"
 
 /* Before glibc 2.34 another library has these; a program that makes threads has it. */
 extern __typeof__(pthread_key_create) pthread_key_create __attribute__((weak, visibility("default")));
@@ -25,6 +27,13 @@ extern __typeof__(pthread_setspecific) pthread_setspecific __attribute__((weak, 
 enum { KEY_NONE, KEY_MAKING, KEY_MADE, KEY_UNFIT };
 static _Atomic uint32_t key_state;
 static pthread_key_t key;
+
+static _Atomic(isc_birth_namer *) namer;
+
+void isc_rt_birth_namer(isc_birth_namer *ask)
+{
+	atomic_store(&namer, ask);
+}
 
 static void leave(void *place)
 {
@@ -52,8 +61,11 @@ static void *begin(void *place)
 	isc_sampled *t = place;
 	void *(*start)(void *) = t->start;
 	void *arg = t->arg, *result;
+	uint32_t name = t->name;
 
 	isc_sample_enter(t);
+	if (name != 0 && isc_rt_active())
+		isc_write1(isc_ticks(), ISC_RECORD_WORD(name, ISC_KIND_THREAD_NAME, 0));
 	if (leave_with_thread(t))
 		return start(arg);
 	result = start(arg);
@@ -99,10 +111,12 @@ int isc_rt_profile_thread(pthread_t *__restrict thread, const pthread_attr_t *__
 			  void *__restrict arg)
 {
 	isc_sampled *t = isc_sample_reserve(start, arg);
+	isc_birth_namer *ask = atomic_load(&namer);
 	int error;
 
 	if (t == NULL)
 		return ISC_REAL(pthread_create)(thread, attr, start, arg);
+	t->name = ask != NULL && isc_rt_active() ? ask() : 0;
 	error = ISC_REAL(pthread_create)(thread, attr, begin, t);
 	if (error != 0)
 		isc_sample_cancel(t);

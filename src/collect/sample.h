@@ -65,6 +65,7 @@ typedef struct isc_sampled {
 	bool held;   /* and one has come meanwhile: */
 	siginfo_t held_info;
 	uint32_t child; /* thread id of a child that is not sampled, whose mask is what the program believes */
+	uint32_t name;	/* that the thread begins with; 0: none */
 	void *(*start)(void *);
 	void *arg;
 	isc_fault fault;

@@ -10,6 +10,7 @@
  *	waker.c		the helper thread
  *	cpu_clock.c	the CPU time of the program
  *	task.c		the asyncio task that runs
+ *	thread.c	what threads are called
  *	native.c	names of C functions
  *
  * Everything here runs with the GIL held, which is the only lock there is; the
@@ -28,6 +29,7 @@
 /* Theirs: we are linked to it.  Weak, as all that a runtime of another version may
  * lack: we must get as far as comparing the ABI numbers. */
 #define ISC_SHARED __attribute__((visibility("default"), weak))
+#pragma weak isc_rt_birth_namer
 #pragma weak isc_rt_control
 #pragma weak isc_rt_flush_ask
 #pragma weak isc_rt_flush_wait

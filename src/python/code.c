@@ -5,6 +5,7 @@
 
 #include "python/governor.h"
 #include "python/interpreter.h"
+#include "python/thread.h"
 #include "python/window.h"
 
 #define SLAB 256u
@@ -174,6 +175,7 @@ isc_code *isc_code_see(PyCodeObject *code)
 		return NULL;
 	PyErr_Fetch(&type, &value, &traceback);
 	entry->code = code;
+	entry->naming = isc_thread_naming_of(code);
 	isc_code_set_state(entry, is_skipped(code) ? ISC_CODE_SKIPPED : ISC_CODE_TRACED);
 	entry->round = isc_calls_self.round;
 	if (SET_EXTRA((PyObject *)code, isc_calls_self.extra, entry) < 0) {

@@ -16,10 +16,18 @@ enum isc_code_state {
 	ISC_CODE_GOVERNED = 3 /* not traced, to stay inside the budget */
 };
 
+/* Code of the module threading that has to do with names of threads. */
+enum isc_code_naming {
+	ISC_CODE_NAMES_NONE,
+	ISC_CODE_NAMES_NEW,  /* Thread._bootstrap: a thread begins */
+	ISC_CODE_NAMES_AGAIN /* the setter of Thread.name */
+};
+
 typedef struct isc_code {
 	PyCodeObject *code;	       /* borrowed; NULL: the entry is free */
 	uint32_t id;		       /* of its definition; 0: there was no room yet */
 	uint8_t state;		       /* enum isc_code_state */
+	uint8_t naming;		       /* enum isc_code_naming */
 	uint16_t tries;		       /* to define it */
 	uint32_t watched;	       /* calls while the governor watches */
 	uint32_t calls;		       /* in this window */
@@ -79,7 +87,8 @@ static inline void isc_code_set_state(isc_code *entry, enum isc_code_state state
 /* Its calls may go the short way, if tracing it is as simple as that. */
 static inline void isc_code_give_ticket(isc_code *entry, int unusual_flags)
 {
-	if (isc_code_is_traced(entry) && entry->id != 0 && (entry->code->co_flags & unusual_flags) == 0)
+	if (isc_code_is_traced(entry) && entry->id != 0 && (entry->code->co_flags & unusual_flags) == 0 &&
+	    entry->naming == ISC_CODE_NAMES_NONE)
 		entry->ticket = isc_calls_self.round;
 }
 

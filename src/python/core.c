@@ -18,6 +18,7 @@
 #include "python/layout.h"
 #include "python/range.h"
 #include "python/scope.h"
+#include "python/thread.h"
 
 #include <string.h>
 
@@ -53,7 +54,9 @@ static void watch_leaving(void)
 		PyErr_Clear();
 	Py_XDECREF(result);
 	Py_XDECREF(callback);
-	Py_XDECREF(atexit);
+	/* Before 3.10 what is registered lies in the module, which the interpreter calls at the end and does not hold. */
+	if (PY_VERSION_HEX >= 0x030a0000)
+		Py_XDECREF(atexit);
 }
 
 static bool allocated_for_session;
@@ -95,6 +98,7 @@ static PyObject *core_attach(PyObject *module, PyObject *args)
 			isc_interpreter_tell();
 			isc_interpreter_tell_of_another();
 			isc_layout_begin();
+			isc_thread_begin();
 			isc_calls_begin(module);
 			if ((isc_rt_control()->flags & ISC_CONTROL_CALLS) != 0)
 				isc_collection_begin();

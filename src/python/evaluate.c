@@ -12,6 +12,7 @@
 #include "python/native.h"
 #include "python/pointer.h"
 #include "python/task.h"
+#include "python/thread.h"
 #include "python/window.h"
 
 /* Events of a burst at least, so that switching costs little beside them. */
@@ -129,6 +130,10 @@ static __attribute__((noinline)) PyObject *evaluate_with_care(PyThreadState *ts,
 	}
 	if (ISC_UNLIKELY(isc_calls_self.c_calls))
 		isc_native_watch(ts);
+	if (ISC_UNLIKELY(entry->naming != ISC_CODE_NAMES_NONE))
+		isc_thread_named(entry, isc_frame_locals(f));
+	else
+		isc_thread_look(isc_calls_ticks());
 	/* Kept here: the code object may be gone when its frame returns. */
 	id = isc_code_id(entry);
 	isc_code_give_ticket(entry, ISC_CODE_GENERATORS);

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "python/thread.h"
 #include "python/window.h"
 
 #define BUCKET_NS 70e6	  /* the budget of so much time may be spent at once */
@@ -24,6 +25,7 @@
 #define COLD_GAP_NS 7500.0
 #define MOVED_NS 7000.0 /* and what all of it has to come from another core for, when threads take turns */
 #define LONG_GAP_NS 200e3
+#define STRIDE_WITHOUT 1024 /* events between two looks where there is no budget to look after */
 #define RUNS 12
 #define CALLS 100 /* a run; its events fit into one block */
 
@@ -221,7 +223,7 @@ void isc_governor_begin(bool first, double budget_pct)
 		isc_budget_set(g->most);
 	g->looked = isc_calls_ticks();
 	g->watching = g->empty = false;
-	g->countdown = g->on ? ISC_GOVERNOR_STRIDE : INT32_MAX;
+	g->countdown = g->on ? ISC_GOVERNOR_STRIDE : STRIDE_WITHOUT;
 }
 
 /*
@@ -283,8 +285,10 @@ void isc_governor_look(uint64_t ticks)
 	double time, events = ISC_GOVERNOR_STRIDE - g->countdown;
 	int64_t left;
 
+	if (isc_calls_live())
+		isc_thread_look(ticks);
 	if (!g->on) {
-		g->countdown = INT32_MAX;
+		g->countdown = STRIDE_WITHOUT;
 		return;
 	}
 	g->countdown = ISC_GOVERNOR_STRIDE;

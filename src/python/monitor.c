@@ -15,6 +15,7 @@
 #include "python/native.h"
 #include "python/pointer.h"
 #include "python/task.h"
+#include "python/thread.h"
 #include "python/window.h"
 
 /* A code object that is called more often than this while the bucket is empty,
@@ -87,7 +88,7 @@ static bool is_too_dear(const isc_code *entry)
 	const isc_governor *g = &isc_governor_self;
 	uint64_t bound = SELF_EVENTS;
 
-	if (!g->empty || entry->watched < CALLS_LEAST)
+	if (!g->empty || entry->watched < CALLS_LEAST || entry->naming != ISC_CODE_NAMES_NONE)
 		return false;
 	if (isc_budget_left() < -4 * g->most)
 		return true;
@@ -229,6 +230,15 @@ static inline bool is_entered(const PyCodeObject *code, isc_code *entry, uint64_
 	return true;
 }
 
+/* The frame that starts is the current one. */
+static __attribute__((noinline, cold)) void name_thread(const isc_code *entry)
+{
+	const isc_frame *f = isc_frame_current(PyThreadState_Get());
+
+	if (f != NULL && isc_frame_code(f) == entry->code)
+		isc_thread_named(entry, isc_frame_locals(f));
+}
+
 /* All that may come with a start. */
 static __attribute__((noinline)) PyObject *start_with_care(PyCodeObject *code, isc_code *entry)
 {
@@ -241,8 +251,11 @@ static __attribute__((noinline)) PyObject *start_with_care(PyCodeObject *code, i
 	}
 	if (ISC_UNLIKELY(!isc_calls_live()))
 		return not_live();
+	if (ISC_UNLIKELY(entry->naming != ISC_CODE_NAMES_NONE))
+		name_thread(entry);
 	if (!is_entered(code, entry, &ticks))
 		return no_more();
+	isc_thread_look(ticks);
 	isc_calls_write(ticks, isc_code_id(entry), ISC_KIND_CALL_ENTER, 0);
 	isc_code_give_ticket(entry, CO_COROUTINE);
 	isc_governor_count(ticks);

@@ -75,6 +75,28 @@ static inline PyCodeObject *isc_frame_code(const isc_frame *f)
 #endif
 }
 
+/* What runs on the thread; NULL: nothing of Python. */
+static inline isc_frame *isc_frame_current(const PyThreadState *ts)
+{
+#if PY_VERSION_HEX >= 0x030d0000
+	return ts->current_frame;
+#elif PY_VERSION_HEX >= 0x030b0000
+	return ts->cframe->current_frame;
+#else
+	return ts->frame;
+#endif
+}
+
+/* Arguments first. */
+static inline PyObject *const *isc_frame_locals(const isc_frame *f)
+{
+#if PY_VERSION_HEX >= 0x030b0000
+	return f->localsplus;
+#else
+	return f->f_localsplus;
+#endif
+}
+
 /* window.c: counts it; from 3.12 on the function of ours. */
 PyObject *isc_window_frame(PyThreadState *ts, isc_frame *f, int thrown);
 

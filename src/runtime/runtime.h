@@ -36,6 +36,10 @@ ISC_API bool isc_rt_active(void);
 /* Says that this process runs Python, so that --follow python traces it. */
 ISC_API void isc_rt_is_python(void);
 
+/* Who makes a thread is asked for its name, as isc_rt_name() gives it, before it begins; 0: none.  NULL: nobody is asked. */
+typedef uint32_t isc_birth_namer(void);
+ISC_API void isc_rt_birth_namer(isc_birth_namer *ask);
+
 /* The CPU time of this thread; and: it was `since` when something of ours began that no event will tell of. */
 ISC_API uint64_t isc_rt_cpu_ns(void);
 ISC_API void isc_rt_started(uint64_t since);
