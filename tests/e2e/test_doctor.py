@@ -72,7 +72,7 @@ COLLECTORS = {
     "python_calls": "Python calls",
     "sample": "stack samples",
     "memory": "allocations",
-    "syscalls": "waits",
+    "syscalls": "system calls",
     "gpu": "GPU work",
 }
 
@@ -83,7 +83,9 @@ def test_what_this_build_records_is_told_and_what_it_does_not(inferscope: Comman
     there, _, absent = text.partition("; not in this build: ")
     for key, name in COLLECTORS.items():
         assert name in (there if settings[key] == "built" else absent), key
-    assert "scopes, marks and counters" in there
+    for name in ("scopes, marks and counters", "waits"):
+        assert name in there
+    assert not absent
 
 
 def test_a_command_without_its_runtime_cannot_run(inferscope: Command, tmp_path: Path) -> None:
