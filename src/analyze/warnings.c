@@ -366,13 +366,13 @@ static void about_unseen(isc_build *b)
 			   : "no calls, samples or system calls were recorded: slow_because, functions, lines, stacks "
 			     "and syscalls are empty");
 	else if (!calls)
-		warn(b, NOTE, "no_syscalls", NULL,
+		warn(b, NOTE, "no_syscalls", "run without --no-agent and --no-syscalls",
 		     "no system calls were recorded: slow_because and syscalls are empty%s",
 		     b->calls_seen ? "" : ", and no calls: functions are those that samples met");
 	else if (!b->calls_seen)
 		warn(b, NOTE, "no_calls", NULL, "no calls were recorded: functions are those that samples met");
 	if (calls)
-		warn(b, NOTE, "unseen_syscalls", NULL,
+		warn(b, NOTE, "unseen_syscalls", "strace -f -c counts those too, and slows the program down",
 		     "syscalls has what goes through the functions of libc that are hooked: calls that libc makes "
 		     "inside itself (fread, printf, the loader, its allocator), raw ones and other kinds (stat, "
 		     "ioctl, futex) are not seen");
@@ -404,7 +404,7 @@ static void about_parts(isc_build *b)
 		isc_memory_warn(b);
 	else
 		warn(b, NOTE, "no_memory", "run without --no-agent and --no-memory",
-		     "memory was not recorded: memory has the counts of page faults alone, and numa is empty%s",
+		     "who takes memory was not recorded: memory has no allocations, sites, peak or growth%s",
 		     b->facts.faults
 			     ? ""
 			     : "; how long faults took is not known, as no switches were seen: it is part of what they "

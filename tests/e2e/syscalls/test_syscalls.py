@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 # Kernels and versions of libc differ in what a function of libc becomes.
-SAME_EVERYWHERE = ("openat", "close", "read", "pread64", "recvfrom", "sendto", "poll", "write", "wait4")
+SAME_EVERYWHERE = ["openat", "close", "read", "pread64", "recvfrom", "sendto", "poll", "write", "wait4"]
+SAME_EVERYWHERE += ["accept", "accept4", "connect", "sendmsg", "recvmsg", "writev", "epoll_wait"]
 
 
 def calls(report: Any) -> dict[str, Any]:
@@ -63,6 +64,8 @@ def test_counts_are_those_of_strace(inferscope: Any, target: Any, tmp_path: Path
         more = told[name][0] - found[name]["count"]
         assert 0 <= more <= inside.get(name, 0), (name, told[name], found[name]["count"])
         assert told[name][1] >= found[name]["errors"]
+    select = [name for name in ("select", "pselect6") if name in told]
+    assert sum(told[name][0] for name in select) == found["select"]["count"]
     # The loader opens and reads libc; five writes are raw, and printf writes the line at the end.
     assert told["write"][0] == found["write"]["count"] + 6
 
@@ -98,6 +101,41 @@ def test_slow_calls_have_the_line_that_made_them(inferscope: Any, tmp_path: Path
     markdown = (tmp_path / "report.md").read_text()
     assert "## System calls" in markdown
     assert f"slow.py:{line}" in markdown
+
+
+FAST = """
+import os
+here = os.open("/dev/zero", os.O_RDONLY)
+
+def chatty():
+    for _ in range(60_000):
+        os.read(here, 16)  # most
+
+def seldom():
+    for _ in range(6_000):
+        os.read(here, 16)  # few
+
+seldom()
+chatty()
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["--budget", "off"]])
+def test_fast_calls_have_the_line_that_makes_most_of_them(
+    inferscope: Any, tmp_path: Path, python: str, options: list[str]
+) -> None:
+    program = tmp_path / "fast.py"
+    program.write_text(FAST)
+    run = inferscope("run", *options, "--python", python, "--report", "report.json", "--report", "report.md", program)
+    assert run.returncode == 0, run.stderr
+    read = calls(run.report)["read"]
+    most = FAST[: FAST.index("# most")].count("\n") + 1
+    assert (read["sites"][0]["function"], read["sites"][0]["line"]) == ("chatty", most)
+    assert f"fast.py:{most}" in read["where"]
+    assert read["samples"] >= 8
+    assert abs(read["sites"][0]["fast_count"] - 60_000) <= 20_000
+    assert sum(site["fast_count"] for site in read["sites"]) <= read["count"]
+    assert f"fast.py:{most}" in (tmp_path / "report.md").read_text()
 
 
 ABOUT = """
