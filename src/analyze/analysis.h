@@ -454,6 +454,7 @@ typedef struct isc_analysis {
 	double *cpu_us; /* on each CPU; NULL: not known */
 
 	double user_us, system_us;	   /* CPU time of the same in itself and in the kernel; negative: not known */
+	double kernel_calls;		   /* system calls as the kernel counts them; negative: not known */
 	double minor_faults, major_faults; /* of the program and the children it waited for; negative: not known */
 
 	double budget_pct; /* negative: off or not known */

@@ -240,6 +240,41 @@ def test_calls_in_vain_are_all_counted(inferscope: Any, tmp_path: Path, python: 
     assert 0.02 < close["mean_us"] < 500
 
 
+def unseen(run: Any) -> Any:
+    (warning,) = [w for w in run.report["warnings"] if w["id"] == "unseen_syscalls"]
+    return warning
+
+
+def test_the_kernel_counts_what_goes_past_libc(inferscope: Any, target: Any, tmp_path: Path) -> None:
+    """Page faults stand for system calls: a program that touches 20,000 pages in a child has as many."""
+    event = tmp_path / "tracefs" / "events" / "raw_syscalls" / "sys_enter"
+    event.mkdir(parents=True)
+    (event / "id").write_text("2\n")
+    code = "import mmap, os\nif os.fork() == 0:\n  m = mmap.mmap(-1, 20_000 * 4096)\n"
+    code += "  for i in range(20_000):\n    m[i * 4096] = 1\n  os._exit(0)\nos.wait()"
+    env = {"INFERSCOPE_TEST_TRACEFS": str(tmp_path / "tracefs")}
+    run = inferscope("run", "--kernel-calls", "--", "/usr/bin/python3", "-c", code, env=env)
+    if "does not count system calls for us" in unseen(run)["text"]:
+        pytest.skip("perf may not be used here")
+    assert 20_000 <= run.report["program"]["kernel_calls"] <= 60_000
+    assert "another event stands for them" in unseen(run)["text"]
+    assert unseen(run)["remedy"] == "run without INFERSCOPE_TEST_TRACEFS"
+
+
+def test_why_the_kernel_does_not_count_is_said(inferscope: Any, target: Any, tmp_path: Path) -> None:
+    env = {"INFERSCOPE_TEST_TRACEFS": str(tmp_path)}
+    run = inferscope("run", "--kernel-calls", "--", target("known_calls.c"), env=env)
+    assert run.returncode == 0, run.stderr
+    assert "kernel_calls" not in run.report["program"]
+    assert unseen(run)["text"].endswith("nor counted: the kernel's trace events cannot be read")
+    assert "doctor" in unseen(run)["remedy"]
+    told = inferscope("doctor", env=env).stdout
+    assert "the kernel's trace events cannot be read: system calls past libc are not counted" in told
+    assert "mount -t tracefs" in told
+    # Not asked for: how it could be.
+    assert "--kernel-calls" in unseen(inferscope("run", "--", target("known_calls.c")))["remedy"]
+
+
 def test_without_hooks_nothing_is_said(inferscope: Any, target: Any) -> None:
     run = inferscope("run", "--no-syscalls", "--", target("known_calls.c"))
     assert run.returncode == 0, run.stderr
