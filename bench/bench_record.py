@@ -41,16 +41,17 @@ def rows(kit: Kit) -> Iterator[Row]:
         found = median([added(bare[at], hooked[at]) for bare, hooked in pairs])
         yield Row(f"added to {name}", found, "ns", limit=BUDGETS[at], digits=2)
 
-    # With a session that watches memory: every call counted, one in 512 KiB recorded.
-    differences = []
-    for i in range(30 if kit.long else 9):
-        first, second = (costs({}), recorded(kit)) if i % 2 == 0 else (recorded(kit), costs({}))
-        bare, watched = (first, second) if i % 2 == 0 else (second, first)
-        differences.append(added(bare[0], watched[0]))
-    yield Row("added to malloc + free, memory recorded", median(differences), "ns", limit=6, digits=2)
+    # With a session that watches memory: every call counted, one in 512 KiB recorded, with its stack if that is wanted.
+    for name, more in (("memory recorded without stacks", ["--no-sample"]), ("memory recorded", [])):
+        differences = []
+        for i in range(30 if kit.long else 9):
+            first, second = (costs({}), recorded(kit, more)) if i % 2 == 0 else (recorded(kit, more), costs({}))
+            bare, watched = (first, second) if i % 2 == 0 else (second, first)
+            differences.append(added(bare[0], watched[0]))
+        yield Row(f"added to malloc + free, {name}", median(differences), "ns", limit=6, digits=2)
 
 
-def recorded(kit: Kit) -> list[float]:
+def recorded(kit: Kit, more: list[str]) -> list[float]:
     """The same calls in a traced program."""
-    done = kit.traced([kit.program("agent_cost"), "--work"], "--no-report", "--no-sample")
+    done = kit.traced([kit.program("agent_cost"), "--work"], "--no-report", *more)
     return [float(line) for line in done.out.split()]

@@ -289,7 +289,7 @@ typedef struct isc_analysis_samples {
 	double other_lines_us; /* of lines that are not listed */
 } isc_analysis_samples;
 
-/* Slow calls from one place, as far as they were told by themselves. */
+/* Calls from one place: slow ones as far as they were told by themselves, and of the others what samples say. */
 typedef struct isc_analysis_syscall_site {
 	isc_analysis_frame where; /* name empty: not known */
 	uint32_t place;		  /* its number, for who puts them together */
@@ -297,6 +297,8 @@ typedef struct isc_analysis_syscall_site {
 	double total_us, max_us;
 	uint64_t bytes, errors;
 	isc_text about; /* file or address of the longest; empty: not known */
+	uint64_t samples;
+	double fast_count, fast_us; /* estimates: those that were not told by themselves */
 } isc_analysis_syscall_site;
 
 typedef struct isc_analysis_syscall_fail {
@@ -314,6 +316,7 @@ typedef struct isc_analysis_syscall {
 	uint64_t bytes, errors;
 	uint64_t slow;			  /* took longer than ISC_SYSCALL_SLOW_US */
 	uint64_t slow_told;		  /* of these: told by themselves */
+	uint64_t samples;		  /* of the others: looked at, each for many */
 	isc_analysis_syscall_fail *fails; /* most first */
 	size_t fail_count;
 	isc_analysis_syscall_site *sites; /* most time first, twenty at most */
@@ -454,6 +457,7 @@ typedef struct isc_analysis {
 	double *cpu_us; /* on each CPU; NULL: not known */
 
 	double user_us, system_us;	   /* CPU time of the same in itself and in the kernel; negative: not known */
+	double kernel_calls;		   /* system calls as the kernel counts them; negative: not known */
 	double minor_faults, major_faults; /* of the program and the children it waited for; negative: not known */
 
 	double budget_pct; /* negative: off or not known */

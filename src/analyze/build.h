@@ -25,11 +25,13 @@ typedef struct isc_facts { /* the session's own words, from the trace's meta */
 	double recorder_cpu_us, recorder_cpu_pct, measured_pct, switch_cost_pct;
 	uint64_t roster_lost, attach_failed, switches_lost;
 	bool session_on_disk;
-	bool faults;	     /* page faults that had to read were watched with the switches */
-	bool waits;	     /* the program was asked to tell of its waits */
-	isc_text throttle;   /* why that is not known */
-	double throttled_us; /* its group had used up its share; negative: not known */
-	uint64_t switches;   /* stored */
+	bool faults;		       /* page faults that had to read were watched with the switches */
+	bool waits;		       /* the program was asked to tell of its waits */
+	isc_text throttle;	       /* why that is not known */
+	isc_text kernel_calls_unknown; /* why the kernel did not count system calls; empty: it did, or was not asked */
+	bool kernel_calls_pretended;   /* it counted something else, for tests */
+	double throttled_us;	       /* its group had used up its share; negative: not known */
+	uint64_t switches;	       /* stored */
 	isc_text follow;
 	isc_text version;
 } isc_facts;

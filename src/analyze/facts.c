@@ -128,6 +128,8 @@ static bool take_all(isc_build *b, yyjson_val *root)
 	f->faults = yyjson_is_true(yyjson_obj_get(root, "faults"));
 	f->waits = yyjson_is_true(yyjson_obj_get(root, "waits"));
 	f->throttled_us = number_of(root, "throttled_us");
+	f->kernel_calls_pretended = yyjson_is_true(yyjson_obj_get(root, "kernel_calls_pretended"));
+	b->a->kernel_calls = number_of(root, "kernel_calls");
 	b->a->user_us = number_of(root, "user_us");
 	b->a->system_us = number_of(root, "system_us");
 	b->a->minor_faults = number_of(root, "minor_faults");
@@ -144,6 +146,7 @@ static bool take_all(isc_build *b, yyjson_val *root)
 	return isc_build_usage(b, root) && take_text(b, counters, &f->counters) &&
 	       take_text(b, yyjson_obj_get(root, "counters_remedy"), &f->counters_remedy) &&
 	       take_text(b, perf, &f->perf) && take_text(b, yyjson_obj_get(root, "throttle"), &f->throttle) &&
+	       take_text(b, yyjson_obj_get(root, "kernel_calls_unknown"), &f->kernel_calls_unknown) &&
 	       take_text(b, yyjson_obj_get(root, "perf_remedy"), &f->perf_remedy) &&
 	       take_text(b, yyjson_obj_get(root, "follow"), &f->follow) &&
 	       take_text(b, yyjson_obj_get(root, "version"), &f->version) &&
@@ -164,7 +167,8 @@ isc_status isc_build_facts(isc_build *b, isc_error *err)
 	b->facts.wall_us = b->facts.recorder_cpu_us = b->facts.recorder_cpu_pct = -1;
 	b->a->samples.rate_hz = b->a->samples.least_hz = -1;
 	b->facts.measured_pct = b->facts.switch_cost_pct = b->facts.throttled_us = -1;
-	b->a->budget_pct = b->a->minor_faults = b->a->major_faults = b->a->user_us = b->a->system_us = -1;
+	b->a->budget_pct = b->a->kernel_calls = b->a->minor_faults = b->a->major_faults = b->a->user_us =
+		b->a->system_us = -1;
 	if (meta == NULL || len == 0)
 		return ISC_OK;
 	b->facts.present = true;

@@ -193,7 +193,7 @@ static void take_whole(isc_analysis *a, const isc_imported_options *options)
 							   : "the whole trace";
 	a->samples.rate_hz = a->samples.least_hz = -1;
 	a->budget_pct = a->measured_pct = a->recorder_cpu_pct = a->switches_pct = -1;
-	a->samples.covered_pct = a->minor_faults = a->major_faults = a->user_us = a->system_us = -1;
+	a->samples.covered_pct = a->kernel_calls = a->minor_faults = a->major_faults = a->user_us = a->system_us = -1;
 	a->complete = a->lost_known = true;
 	for (size_t i = 0; i < import->file_count; i++) {
 		a->events += import->files[i].events;

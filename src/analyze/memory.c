@@ -72,10 +72,37 @@ static bool begins(isc_frame_text text, const char *word)
 /* Functions that take memory for others. */
 static bool is_wrapper(const isc_frame *f)
 {
-	static const char *const words[] = {"operator new", "std::",   "void* std::", "__gnu_cxx::",	"malloc",
-					    "calloc",	    "realloc", "strdup",      "__strdup",	"__libc_",
-					    "xmalloc",	    "xcalloc", "xrealloc",    "posix_memalign", "aligned_alloc",
-					    "_Zn",	    "mmap",    NULL};
+	static const char *const words[] = {"operator new",
+					    "std::",
+					    "void* std::",
+					    "__gnu_cxx::",
+					    "malloc",
+					    "calloc",
+					    "realloc",
+					    "strdup",
+					    "__strdup",
+					    "__libc_",
+					    "xmalloc",
+					    "xcalloc",
+					    "xrealloc",
+					    "posix_memalign",
+					    "aligned_alloc",
+					    "_Zn",
+					    "mmap",
+					    "PyMem_",
+					    "PyObject_Malloc",
+					    "PyObject_Calloc",
+					    "PyObject_Realloc",
+					    "_PyMem_",
+					    "_PyObject_Malloc",
+					    "_PyObject_Calloc",
+					    "_PyObject_Realloc",
+					    "_PyObject_Arena",
+					    "_PyObject_Debug",
+					    "new_arena",
+					    "allocate_from_new_pool",
+					    "pymalloc_alloc",
+					    NULL};
 
 	for (size_t i = 0; words[i] != NULL; i++) {
 		if (begins(f->name, words[i]))

@@ -1,6 +1,7 @@
 /*
  * syscalls.c - system calls by name, over all processes: the one with the most time first.
  */
+#include <math.h>
 #include <stdlib.h>
 
 #include "analyze/build.h"
@@ -14,6 +15,8 @@
 struct sum {
 	isc_analysis_syscall out;
 	size_t fail_room, site_room;
+	double like_count, like_us; /* what samples stand for */
+	double told_us;
 };
 
 static isc_text name_of(isc_build *b, uint32_t process, uint32_t id)
@@ -47,28 +50,52 @@ static bool add_fail(isc_build *b, struct sum *s, const isc_total_syscall *row)
 }
 
 /* Places were numbered when they were met; of two rows with one place the numbers are equal. */
+static isc_analysis_syscall_site *site_of(isc_build *b, isc_places *places, struct sum *s, const isc_total_syscall *row)
+{
+	uint32_t place = row->process != 0 ? isc_places_stack(places, b, row->process, row->key) : 0;
+	isc_analysis_syscall_site *site;
+
+	if (place == ISC_PLACE_NO_MEMORY)
+		return NULL;
+	for (size_t i = 0; i < s->out.site_count; i++) {
+		if (s->out.sites[i].place == place)
+			return &s->out.sites[i];
+	}
+	site = isc_arena_push(b->arena, &s->out.sites, &s->out.site_count, &s->site_room, sizeof(*site));
+	if (site == NULL)
+		return NULL;
+	*site = (isc_analysis_syscall_site){.place = place};
+	if (place != 0)
+		site->where = places->at[place];
+	return site;
+}
+
+static bool add_like(isc_build *b, isc_places *places, struct sum *s, const isc_total_syscall *row)
+{
+	isc_analysis_syscall_site *site = site_of(b, places, s, row);
+	double us = (double)row->ticks * b->us_per_tick;
+
+	if (site == NULL)
+		return false;
+	site->samples += row->slow;
+	site->fast_count += (double)row->count;
+	site->fast_us += us;
+	s->out.samples += row->slow;
+	s->like_count += (double)row->count;
+	s->like_us += us;
+	return true;
+}
+
 static bool add_site(isc_build *b, isc_places *places, struct sum *s, const isc_total_syscall *row)
 {
 	double max_us = (double)row->max_ticks * b->us_per_tick;
-	uint32_t place = row->process != 0 ? isc_places_stack(places, b, row->process, row->key) : 0;
-	isc_analysis_syscall_site *site = NULL;
+	isc_analysis_syscall_site *site = site_of(b, places, s, row);
 
-	if (place == ISC_PLACE_NO_MEMORY)
+	if (site == NULL)
 		return false;
 	s->out.slow_told += row->count;
 	s->out.max_us = max_us > s->out.max_us ? max_us : s->out.max_us;
-	for (size_t i = 0; i < s->out.site_count && site == NULL; i++) {
-		if (s->out.sites[i].place == place)
-			site = &s->out.sites[i];
-	}
-	if (site == NULL) {
-		site = isc_arena_push(b->arena, &s->out.sites, &s->out.site_count, &s->site_room, sizeof(*site));
-		if (site == NULL)
-			return false;
-		*site = (isc_analysis_syscall_site){.place = place};
-		if (place != 0)
-			site->where = places->at[place];
-	}
+	s->told_us += (double)row->ticks * b->us_per_tick;
 	site->count += row->count;
 	site->total_us += (double)row->ticks * b->us_per_tick;
 	site->bytes += row->bytes;
@@ -86,6 +113,8 @@ static bool add_row(isc_build *b, isc_places *places, struct sum *s, const isc_t
 		return add_fail(b, s, row);
 	if (row->kind == ISC_SYSCALL_SITE)
 		return add_site(b, places, s, row);
+	if (row->kind == ISC_SYSCALL_LIKE)
+		return add_like(b, places, s, row);
 	s->out.count += row->count;
 	s->out.total_us += (double)row->ticks * b->us_per_tick;
 	s->out.bytes += row->bytes;
@@ -106,8 +135,8 @@ static int by_site_time(const void *x, const void *y)
 {
 	const isc_analysis_syscall_site *s = x, *t = y;
 
-	if (s->total_us != t->total_us)
-		return s->total_us < t->total_us ? 1 : -1;
+	if (s->total_us + s->fast_us != t->total_us + t->fast_us)
+		return s->total_us + s->fast_us < t->total_us + t->fast_us ? 1 : -1;
 	return (s->place > t->place) - (s->place < t->place);
 }
 
@@ -120,8 +149,24 @@ static int by_time(const void *x, const void *y)
 	return (s->call > t->call) - (s->call < t->call);
 }
 
+/* How many calls there were is known, and how long they took: samples only say whose share is how large. */
+static void share_out(struct sum *s)
+{
+	double count = fmax((double)s->out.count - (double)s->out.slow_told, 0);
+	double us = fmax(s->out.total_us - s->told_us, 0);
+
+	for (size_t i = 0; i < s->out.site_count; i++) {
+		isc_analysis_syscall_site *site = &s->out.sites[i];
+		double part = s->like_count > 0 ? site->fast_count / s->like_count : 0;
+
+		site->fast_us = us * (s->like_us > 0 ? site->fast_us / s->like_us : part);
+		site->fast_count = count * part;
+	}
+}
+
 static void finish(struct sum *s, uint32_t call)
 {
+	share_out(s);
 	s->out.call = call;
 	s->out.name = isc_syscall_name(call);
 	if (s->out.slow_told == 0)

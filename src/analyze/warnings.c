@@ -366,6 +366,34 @@ static void about_samples(isc_build *b)
 		     "empty");
 }
 
+#define UNSEEN_CALLS \
+	"syscalls has what goes through the functions of libc that are hooked: calls that libc makes inside itself " \
+	"(fread, printf, the loader, its allocator), raw ones and other kinds (stat, ioctl, futex) are not seen"
+
+static void about_unseen_calls(isc_build *b)
+{
+	isc_units all, some;
+	uint64_t seen = 0;
+
+	for (size_t i = 0; i < b->a->syscall_count; i++)
+		seen += b->a->syscalls[i].count;
+	if (b->a->kernel_calls >= 0 && !b->cut)
+		warn(b, b->facts.kernel_calls_pretended ? GRAVE : NOTE, "unseen_syscalls",
+		     b->facts.kernel_calls_pretended ? "run without INFERSCOPE_TEST_TRACEFS" : NULL,
+		     "of %s system calls that the kernel counted%s %s are in syscalls, those through hooked functions "
+		     "of libc",
+		     isc_units_count(&all, (uint64_t)b->a->kernel_calls),
+		     b->facts.kernel_calls_pretended ? " (another event stands for them, as tests asked for)" : "",
+		     isc_units_count(&some, seen));
+	else if (b->facts.kernel_calls_unknown.len > 0)
+		warn(b, NOTE, "unseen_syscalls", "see inferscope doctor, kernel calls",
+		     UNSEEN_CALLS ", nor counted: %.*s", (int)b->facts.kernel_calls_unknown.len,
+		     b->facts.kernel_calls_unknown.at);
+	else if (seen > 0)
+		warn(b, NOTE, "unseen_syscalls",
+		     "run with --kernel-calls: the kernel counts those too, where it may be asked", UNSEEN_CALLS);
+}
+
 /* What there is nothing of, and what is empty because of it. */
 static void about_unseen(isc_build *b)
 {
@@ -383,16 +411,12 @@ static void about_unseen(isc_build *b)
 			   : "no calls, samples or system calls were recorded: slow_because, functions, lines, stacks "
 			     "and syscalls are empty");
 	else if (!calls)
-		warn(b, NOTE, "no_syscalls", NULL,
+		warn(b, NOTE, "no_syscalls", "run without --no-agent and --no-syscalls",
 		     "no system calls were recorded: slow_because and syscalls are empty%s",
 		     b->calls_seen ? "" : ", and no calls: functions are those that samples met");
 	else if (!b->calls_seen)
 		warn(b, NOTE, "no_calls", NULL, "no calls were recorded: functions are those that samples met");
-	if (calls)
-		warn(b, NOTE, "unseen_syscalls", NULL,
-		     "syscalls has what goes through the functions of libc that are hooked: calls that libc makes "
-		     "inside itself (fread, printf, the loader, its allocator), raw ones and other kinds (stat, "
-		     "ioctl, futex) are not seen");
+	about_unseen_calls(b);
 	for (size_t i = 0; calls && i < b->a->process_count; i++) {
 		const isc_analysis_process *p = &b->a->processes[i];
 
@@ -421,7 +445,7 @@ static void about_parts(isc_build *b)
 		isc_memory_warn(b);
 	else
 		warn(b, NOTE, "no_memory", "run without --no-agent and --no-memory",
-		     "memory was not recorded: memory has the counts of page faults alone, and numa is empty%s",
+		     "who takes memory was not recorded: memory has no allocations, sites, peak or growth%s",
 		     b->facts.faults
 			     ? ""
 			     : "; how long faults took is not known, as no switches were seen: it is part of what they "

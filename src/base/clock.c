@@ -5,6 +5,7 @@
 #include <time.h>
 
 #define PAIR_TRIES 16
+#define RATE_NS 1000000u /* off by 1 in 1,000 at most, if a pair is off by a microsecond */
 #define SOURCE_MONOTONIC 0u
 #define SOURCE_TSC 1u
 
@@ -74,6 +75,18 @@ isc_clock_pair isc_clock_read_pair(uint32_t source)
 		}
 	}
 	return best;
+}
+
+uint32_t isc_clock_per_us(uint32_t source, isc_clock_pair since)
+{
+	isc_clock_pair now;
+
+	if (source == SOURCE_MONOTONIC)
+		return 1000;
+	do
+		now = isc_clock_read_pair(source);
+	while (now.mono_ns - since.mono_ns < RATE_NS);
+	return (uint32_t)((now.ticks - since.ticks) * 1000 / (now.mono_ns - since.mono_ns));
 }
 
 static uint64_t along(const isc_clock_pair *a, const isc_clock_pair *b, const isc_clock_pair *from, uint64_t ticks)

@@ -27,6 +27,9 @@ uint64_t isc_clock_unix_ns(void);
 /* One pair: the closest of several tries. */
 isc_clock_pair isc_clock_read_pair(uint32_t source);
 
+/* Ticks in a microsecond, from what passed since a pair was read; waits until that is a millisecond. */
+uint32_t isc_clock_per_us(uint32_t source, isc_clock_pair since);
+
 /* Ticks to ns over pairs sorted by ticks: inside by the neighbouring two,
  * outside by the slope of the whole.  With one pair and source 0 the slope is 1;
  * with one pair and source 1 it is unknown and every time is that of the pair. */

@@ -56,6 +56,7 @@ enum isc_kind {
 	ISC_KIND_SYSCALLS = 72,	     /* arg: enum isc_syscall; behind it: isc_syscall_sum.  Calls told as a sum */
 	ISC_KIND_SYSCALL = 73,	     /* id: stack; arg: enum isc_syscall; behind it: isc_syscall_slow.  One has ended */
 	ISC_KIND_SYSCALL_ERRORS = 74, /* id: errno; arg: enum isc_syscall; behind it: isc_syscall_errors */
+	ISC_KIND_SYSCALL_SAMPLE = 75, /* id: stack; arg: enum isc_syscall; behind it: isc_syscall_sample */
 	ISC_KIND_GPU_CALL = 80,	      /* id: name; arg: ISC_GPU_ARG; behind it: isc_gpu_called.  A call has ended */
 	ISC_KIND_GPU_WORK = 81,	      /* id: name; arg: ISC_GPU_ARG; behind it: isc_gpu_work.  Work has ended */
 	ISC_KIND_GPU_CLOCK = 82,      /* id: device; behind it: isc_gpu_reading.  Its clock was read */

@@ -88,4 +88,13 @@ typedef struct isc_syscall_slow {
 } isc_syscall_slow;
 _Static_assert(sizeof(isc_syscall_slow) == 32, "slow system call");
 
+/* Behind one of so many calls, not told by itself, which are in the sums as well. */
+typedef struct isc_syscall_sample {
+	uint64_t ticks;
+	uint64_t bytes;
+	uint64_t count; /* calls that it stands for */
+	uint64_t zero;
+} isc_syscall_sample;
+_Static_assert(sizeof(isc_syscall_sample) == 32, "sample of system calls");
+
 #endif

@@ -16,10 +16,10 @@
 #include "runtime/kernel.h"
 #include "runtime/runtime.h"
 
-/* In ticks of either clock: processors count 1 to 5 a nanosecond, the kernel one. */
-#define BRIEF (isc_image_self.clock_source == ISC_CLOCK_TSC ? 25000u : 10000u)
-#define LONG (isc_image_self.clock_source == ISC_CLOCK_TSC ? 2500000u : 1000000u)
-#define YIELDS (isc_image_self.clock_source == ISC_CLOCK_TSC ? 50000u : 20000u)
+/* In ticks. */
+#define BRIEF (10u * isc_image_self.ticks_per_us)
+#define LONG (1000u * isc_image_self.ticks_per_us)
+#define YIELDS (20u * isc_image_self.ticks_per_us)
 #define BRIEF_COST 80	      /* ticks that a summed wait takes */
 #define COST_MOST (LONG / 10) /* of a wait that is told; what took longer was interrupted */
 #define FILLED_LONG 20u	      /* times LONG: nobody has filled the bucket since */

@@ -29,10 +29,8 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-#define SHARE 5		       /* of the budget: what samples of memory may take */
-#define SPAN_TICKS 200000000.0 /* in so much time it may be taken at once */
-#define MEAN_MOST (1u << 25)   /* bytes: small enough to be met again soon when samples are cheap once more */
 #define ASKED_MOST (1u << 30)
+#define VISIT 4u /* times the mean that was asked for: after so many bytes a larger one may have become smaller again */
 #define HOT_TICKS 2u		/* that counting a call takes */
 #define COST_MOST 250000u	/* ticks of a sample; what took longer was interrupted */
 #define TELL_TICKS 200000000ull /* between two totals: a tenth of a second or so */
@@ -42,9 +40,10 @@ static struct region {
 	isc_memory_thread thread[ISC_MEMORY_THREADS];
 	isc_memory_set set;
 	_Atomic uint64_t maps, mapped_bytes, unfollowed;
-	_Atomic uint64_t looked, told; /* ticks */
-	_Atomic int64_t debt;	       /* ticks of samples that no time has paid for yet */
-	_Atomic uint32_t mean, source_told;
+	_Atomic uint64_t calls, frees, bytes; /* of threads without a place */
+	_Atomic uint64_t told;		      /* ticks */
+	isc_memory_rate rate;
+	_Atomic uint32_t source_told;
 } *region;
 
 __thread isc_memory_thread *isc_memory_self __attribute__((tls_model("initial-exec")));
@@ -52,7 +51,7 @@ _Atomic bool isc_memory_on;
 
 static _Atomic uint32_t enrolled; /* places given, in this process and those that it was forked from */
 static _Atomic uint32_t crowded;
-static uint32_t mean_asked;
+static isc_memory_limits limits;
 static uint16_t source_flags;
 static char source[256];
 static size_t source_len;
@@ -145,16 +144,43 @@ static uint64_t draw(isc_memory_thread *m, uint32_t mean)
 
 static uint32_t mean_now(void)
 {
-	uint32_t mean = atomic_load_explicit(&region->mean, memory_order_relaxed);
+	return isc_memory_rate_mean(&region->rate, &limits);
+}
 
-	return mean != 0 ? mean : mean_asked;
+static bool is_full(void)
+{
+	return atomic_load_explicit(&region->set.count, memory_order_relaxed) > ISC_MEMORY_SET / 4 * 3;
+}
+
+/* Behind so many bytes in all, and so many more up to the next that is marked. */
+static void leave(isc_memory_thread *m, uint64_t bytes, uint64_t distance)
+{
+	uint64_t most = (uint64_t)VISIT * limits.asked;
+
+	m->visits = m->mean > limits.asked && distance > most;
+	m->left = m->visits ? most : distance;
+	m->drawn = bytes + m->left;
 }
 
 static void draw_next(isc_memory_thread *m, uint64_t bytes)
 {
 	m->mean = mean_now();
-	m->left = draw(m, m->mean);
-	m->drawn = bytes + m->left;
+	leave(m, bytes, draw(m, m->mean));
+}
+
+/* Is a byte of this allocation marked, of which what is left up to the visit is not?  That no byte was does not matter
+ * to chance: it is drawn anew. */
+static bool is_marked(isc_memory_thread *m, size_t size)
+{
+	uint64_t rest = size - m->left, next;
+
+	isc_memory_rate_passed(&region->rate, &limits, isc_ticks(), is_full());
+	m->mean = mean_now();
+	next = draw(m, m->mean);
+	if (next <= rest)
+		return true;
+	leave(m, m->drawn - m->left + size, next - rest);
+	return false;
 }
 
 /* ---- totals --------------------------------------------------------------------- */
@@ -204,6 +230,9 @@ void isc_memory_tell(uint16_t why)
 		record.body.bytes +=
 			__atomic_load_n(&m->drawn, __ATOMIC_RELAXED) - __atomic_load_n(&m->left, __ATOMIC_RELAXED);
 	}
+	record.body.calls += atomic_load_explicit(&region->calls, memory_order_relaxed);
+	record.body.frees += atomic_load_explicit(&region->frees, memory_order_relaxed);
+	record.body.bytes += atomic_load_explicit(&region->bytes, memory_order_relaxed);
 	record.body.maps = atomic_load_explicit(&region->maps, memory_order_relaxed);
 	record.body.mapped_bytes = atomic_load_explicit(&region->mapped_bytes, memory_order_relaxed);
 	record.body.unfollowed = atomic_load_explicit(&region->unfollowed, memory_order_relaxed);
@@ -239,35 +268,13 @@ __attribute__((destructor)) static void end(void)
 
 /* ---- one that is looked at --------------------------------------------------------- */
 
-/* A larger mean when samples take more than their share, a smaller one again when they take far less.  At once, as a
- * program that is loading takes more in its first milliseconds than in seconds later. */
-static void govern(uint64_t now, uint64_t ticks)
-{
-	const isc_control *control = isc_rt_control();
-	double share = control != NULL && control->budget_pct >= 0 ? (double)control->budget_pct / 100 / SHARE : 1;
-	uint64_t before = atomic_exchange_explicit(&region->looked, now, memory_order_relaxed);
-	double debt = (double)atomic_load_explicit(&region->debt, memory_order_relaxed), most = SPAN_TICKS * share;
-	bool full = atomic_load_explicit(&region->set.count, memory_order_relaxed) > ISC_MEMORY_SET / 4 * 3;
-	uint32_t mean = mean_now();
-
-	debt -= before != 0 && now > before ? (double)(now - before) * share : 0;
-	debt = (debt > 0 ? debt : 0) + (double)ticks;
-	if (full || debt > most)
-		mean = mean < MEAN_MOST ? mean * 2 : mean;
-	else if (mean > mean_asked && debt < most / 2)
-		mean /= 2;
-	/* Of two threads that come here at once one is forgotten: the next sample tells. */
-	atomic_store_explicit(&region->debt, (int64_t)debt, memory_order_relaxed);
-	atomic_store_explicit(&region->mean, mean, memory_order_relaxed);
-}
-
 static void spend(isc_memory_thread *m, uint64_t begin)
 {
 	uint64_t now = isc_ticks(), ticks = now > begin ? now - begin : 0, told;
 	uint64_t counted = m->calls + m->frees;
 
 	ticks = ticks < COST_MOST ? ticks : COST_MOST;
-	govern(now, ticks);
+	isc_memory_rate_spent(&region->rate, &limits, now, ticks, is_full());
 	ticks += (counted - m->paid) * HOT_TICKS;
 	m->paid = counted;
 	isc_budget_take((int64_t)ticks);
@@ -309,6 +316,24 @@ static void look_at(isc_memory_thread *m, void *p, size_t size, uint32_t mean, e
 	m->inside = false;
 }
 
+/* Does the calling thread count, without a place of its own? */
+static bool is_crowded(void)
+{
+	return atomic_load_explicit(&isc_memory_on, memory_order_acquire) && isc_kernel_pid() == isc_image_self.pid;
+}
+
+void isc_memory_freed(void)
+{
+	int error = errno;
+	isc_memory_thread *m = enroll();
+
+	if (m != NULL)
+		m->frees++;
+	else if (is_crowded())
+		atomic_fetch_add_explicit(&region->frees, 1, memory_order_relaxed);
+	errno = error;
+}
+
 bool isc_memory_due(size_t size)
 {
 	isc_memory_thread *m = isc_memory_self;
@@ -317,8 +342,13 @@ bool isc_memory_due(size_t size)
 	if (m == NULL)
 		m = enroll();
 	errno = error;
-	if (m == NULL)
+	if (m == NULL) {
+		if (is_crowded()) {
+			atomic_fetch_add_explicit(&region->calls, 1, memory_order_relaxed);
+			atomic_fetch_add_explicit(&region->bytes, size, memory_order_relaxed);
+		}
 		return false;
+	}
 	m->calls++;
 	if (!atomic_load_explicit(&isc_memory_on, memory_order_relaxed)) {
 		/* Nobody counts any more: not to come here again. */
@@ -331,6 +361,8 @@ bool isc_memory_due(size_t size)
 		m->left -= size;
 		return false;
 	}
+	if (m->visits && !is_marked(m, size))
+		return false;
 	m->due_mean = m->mean;
 	draw_next(m, m->drawn - m->left + size);
 	return !m->inside && isc_rt_active();
@@ -530,7 +562,10 @@ void isc_memory_arrived(uint16_t birth)
 	}
 	if (region != NULL || isc_image_following() != ISC_FOLLOWING_YES || !map_region())
 		return;
-	mean_asked = control->memory_mean != 0 && control->memory_mean <= ASKED_MOST ? control->memory_mean : 1u << 19;
+	limits.asked =
+		control->memory_mean != 0 && control->memory_mean <= ASKED_MOST ? control->memory_mean : 1u << 19;
+	limits.ticks_per_us = isc_image_self.ticks_per_us;
+	limits.budget_pct = control->budget_pct;
 	if (!isc_rt_profile_hooked()) {
 		/* Until somebody else tells nothing is known of memory. */
 		memcpy(source, "Python", source_len = 6);

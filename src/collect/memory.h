@@ -2,6 +2,7 @@
  * memory.h - who takes memory, told by the hooks on the allocator.
  *
  *	memory.c	threads, totals, and what is done with the few that are looked at
+ *	memory_rate.c	how often that is, inside the budget
  *	memory_set.c	the addresses of those, until they are freed
  *	memory_python.c	the same told by Python's own allocators, where the hooks are not in front
  *
@@ -23,7 +24,8 @@
 
 #include "base/record.h"
 
-#define ISC_MEMORY_THREADS 1024u
+/* As many as can write.  What more threads take is counted for all of them together, and not looked at. */
+#define ISC_MEMORY_THREADS 4096u
 
 /* One thread.  Those that have ended leave theirs, with its counts, to a later one: the sum over all of
  * them is that of the process.  Zeroed in fork children. */
@@ -37,6 +39,7 @@ typedef struct isc_memory_thread {
 	uint32_t mean;	 /* for what is left */
 	_Atomic uint32_t tid;
 	bool inside;	   /* the hooks are called by what they call */
+	bool visits;	   /* at the end of what is left no byte is marked: the mean may have changed by then */
 	bool within;	   /* an allocator of Python: what that asks another of Python's for is counted already */
 	uint32_t due_mean; /* for the one that is recorded now */
 } isc_memory_thread;
@@ -75,6 +78,9 @@ static inline bool isc_memory_watched(const void *p)
 	return __atomic_load_n(&isc_memory_place[isc_memory_place_of(p)], __ATOMIC_RELAXED) != 0;
 }
 
+/* By a thread that has no place. */
+void isc_memory_freed(void);
+
 /* It is about to be freed: is that all there is to do? */
 static inline bool isc_memory_released(const void *p)
 {
@@ -82,6 +88,8 @@ static inline bool isc_memory_released(const void *p)
 
 	if (__builtin_expect(m != NULL, 1))
 		m->frees += p != NULL;
+	else if (p != NULL && __atomic_load_n(&isc_memory_on, __ATOMIC_RELAXED))
+		isc_memory_freed();
 	return __builtin_expect(!isc_memory_watched(p), 1);
 }
 
@@ -128,6 +136,31 @@ void isc_memory_before_exec(void);
 
 /* What was taken up to now; why: enum isc_memory_when. */
 void isc_memory_tell(uint16_t why);
+
+/* ---- memory_rate.c --------------------------------------------------------- */
+
+typedef struct isc_memory_limits {
+	uint32_t asked; /* bytes: the mean that is wanted */
+	uint32_t ticks_per_us;
+	float budget_pct; /* negative: none */
+} isc_memory_limits;
+
+/* All zero at first.  Times and costs are in ticks. */
+typedef struct isc_memory_rate {
+	_Atomic uint64_t looked, changed;
+	_Atomic int64_t debt; /* for samples that no time has paid for yet */
+	_Atomic uint32_t mean;
+	_Atomic uint32_t cost;	/* of a sample, usually */
+	_Atomic uint32_t looks; /* since the mean changed */
+} isc_memory_rate;
+
+uint32_t isc_memory_rate_mean(const isc_memory_rate *r, const isc_memory_limits *l);
+
+/* One was looked at; full: there is little room for addresses. */
+void isc_memory_rate_spent(isc_memory_rate *r, const isc_memory_limits *l, uint64_t now, uint64_t ticks, bool full);
+
+/* None was. */
+void isc_memory_rate_passed(isc_memory_rate *r, const isc_memory_limits *l, uint64_t now, bool full);
 
 /* ---- memory_set.c ---------------------------------------------------------- */
 

@@ -390,7 +390,41 @@ static uint32_t build_of(const isc_module *m, uint8_t *to)
 	return 0;
 }
 
-static size_t path_of(const isc_module *m, char *to)
+/* The file that is mapped at an address, from the kernel; its length, 0: none. */
+static size_t mapped_path(uintptr_t address, char *buffer, char *to)
+{
+	uintptr_t part[2] = {0, 0};
+	int fd = isc_kernel_open("/proc/self/maps", O_RDONLY, 0), which = 0;
+	size_t len = 0;
+	bool found = false;
+	long n;
+
+	if (fd < 0)
+		return 0;
+	while (!found && (n = syscall(SYS_read, fd, buffer, (size_t)PATH_ROOM)) > 0) {
+		for (long i = 0; i < n && !found; i++) {
+			char c = buffer[i];
+
+			if (c == '\n') {
+				found = len > 0 && address >= part[0] && address < part[1];
+				len = found ? len : 0;
+				which = 0;
+				part[0] = part[1] = 0;
+			} else if (which < 2 && hex(c) >= 0) {
+				part[which] = part[which] << 4 | (uintptr_t)hex(c);
+			} else if (which < 2) {
+				which++;
+			} else if ((len > 0 || c == '/') && len < PATH_ROOM) {
+				to[len++] = c;
+			}
+		}
+	}
+	isc_kernel_close(fd);
+	return found ? len : 0;
+}
+
+/* A name that is relative to a folder may be any file by now, or none. */
+static size_t path_of(const isc_module *m, char *buffer, char *to)
 {
 	const char *name = m->map != NULL ? m->map->l_name : "";
 	size_t n = 0;
@@ -400,8 +434,11 @@ static size_t path_of(const isc_module *m, char *to)
 		to[n] = name[n];
 		n++;
 	}
-	if (n != 0)
-		return n;
+	if (n != 0) {
+		size_t mapped = to[0] != '/' ? mapped_path(m->start, buffer, to) : 0;
+
+		return mapped != 0 ? mapped : n;
+	}
 	got = syscall(SYS_readlink, "/proc/self/exe", to, (size_t)PATH_ROOM);
 	return got > 0 ? (size_t)got : 0;
 }
@@ -420,7 +457,7 @@ size_t isc_sample_describe(isc_sampled *t, const isc_module *m, bool careful)
 		isc_fault_arm(&t->fault);
 		head.bias = m->map != NULL ? m->map->l_addr : 0;
 		head.build_len = build_of(m, (uint8_t *)text);
-		head.path_len = (uint32_t)path_of(m, text + head.build_len);
+		head.path_len = (uint32_t)path_of(m, text + BUILD_MAX + PATH_ROOM, text + head.build_len);
 		memcpy(t->scratch, &head, sizeof(head));
 		isc_fault_disarm(&t->fault);
 		len = sizeof(head) + head.build_len + head.path_len;

@@ -11,12 +11,14 @@
 #include "runtime/kernel.h"
 #include "runtime/runtime.h"
 
-/* In ticks of either clock; processors count 1 to 5 a nanosecond.  The trace has exact times. */
-#define US (isc_image_self.clock_source == ISC_CLOCK_TSC ? 2500u : 1000u)
+#define US isc_image_self.ticks_per_us
 #define SLOW (ISC_SYSCALL_SLOW_US * US)
 #define TOLD_EVERY (10000u * US) /* a program that is killed loses the sums of so long at most */
 #define COST 40			 /* ticks that counting takes */
 #define VAIN_TICKS US		 /* a call that failed took less: it did nothing at all */
+
+#define ONE_OF 1024u		/* calls on average one is looked at, with its stack: 1% of the time of the cheapest */
+#define LOOK_EVERY (2000u * US) /* one in so long is always affordable: 0.2% of the time */
 
 __thread uint8_t isc_syscall_vain[ISC_SYSCALL_COUNT] __attribute__((tls_model("initial-exec")));
 
@@ -154,6 +156,40 @@ static void add(enum isc_syscall call, uint64_t now, const isc_syscall_sum *one,
 		tell(t, now);
 }
 
+/* Is this the one of so many?  The distance varies, or a program with a rhythm would be seen from one side only. */
+static inline bool is_looked_at(isc_producer *t)
+{
+	bool first = t->passed == 0;
+
+	if (__builtin_expect(t->passed > 1, 1)) {
+		t->passed--;
+		return false;
+	}
+	t->passed = 2 + (uint32_t)(isc_ticks() * 0x9e3779b97f4a7c15ull >> 32) % (2 * ONE_OF - 3);
+	return !first;
+}
+
+/* One that cannot be afforded is owed: the next that can be stands for both.  Counting alone uses the budget up where
+ * calls are many, which is when one wants to know whose they are: a few are looked at whatever it says. */
+static void look_at(isc_producer *t, enum isc_syscall call, uint64_t now, uint32_t stack, isc_syscall_sample sample)
+{
+	struct {
+		isc_record head;
+		isc_syscall_sample body;
+	} record = {{.ticks = now, .kind = ISC_KIND_SYSCALL_SAMPLE, .slots = 3, .arg = (uint16_t)call}, sample};
+
+	if (now - t->looked < LOOK_EVERY && !isc_blocked_worth(now, sample.ticks)) {
+		t->owed++;
+		return;
+	}
+	t->looked = now;
+	record.head.id = stack != 0 ? stack : isc_sample_here(0, NULL);
+	record.body.count = (1ull + t->owed) * ONE_OF;
+	t->owed = 0;
+	isc_write((const isc_record *)&record, 3);
+	isc_blocked_cost(now);
+}
+
 /* How many calls one that was timed stands for. */
 static uint32_t stands_for(enum isc_syscall call, int error, uint64_t ticks)
 {
@@ -196,6 +232,12 @@ void isc_syscall_counted(enum isc_syscall call, int error, uint64_t bytes)
 		add_error(t, call, error, t->summed);
 		errno = saved;
 	}
+	if (__builtin_expect(is_looked_at(t), 0)) {
+		int saved = errno;
+
+		look_at(t, call, isc_ticks(), 0, (isc_syscall_sample){.bytes = bytes});
+		errno = saved;
+	}
 }
 
 static void tell_slow(enum isc_syscall call, uint64_t now, uint32_t stack, const isc_syscall_slow *slow)
@@ -215,6 +257,7 @@ void isc_syscall_ended(enum isc_syscall call, enum isc_wait_call wait, uint64_t 
 	isc_syscall_sum one = {.count = 1, .ticks = ticks, .bytes = bytes, .errors = error != 0, .slow = ticks > SLOW};
 	int saved = errno;
 	uint32_t stack = 0;
+	isc_producer *t;
 	bool told;
 
 	if (wait != ISC_SYSCALL_NO_WAIT) {
@@ -234,6 +277,10 @@ void isc_syscall_ended(enum isc_syscall call, enum isc_wait_call wait, uint64_t 
 		tell_slow(call, now, stack, &slow);
 		if (wait == ISC_SYSCALL_NO_WAIT)
 			isc_blocked_cost(now);
+	} else {
+		t = producer();
+		if (t != NULL && __builtin_expect(is_looked_at(t), 0))
+			look_at(t, call, now, stack, (isc_syscall_sample){.ticks = ticks, .bytes = bytes});
 	}
 	errno = saved;
 }

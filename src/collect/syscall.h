@@ -4,7 +4,8 @@
  *
  * Every call is added to a sum of its thread, with the two readings of the clock that its
  * wait needs anyway; sums become records every few milliseconds, and when the thread or the
- * program ends.  A slow call is told by itself as well, with the stack that led to it.  No
+ * program ends.  A slow call is told by itself as well, with the stack that led to it, and so is one in
+ * a thousand of the others, which stands for all of them.  No
  * lock, no shared counter; a handler that makes calls inside one loses nothing.
  * Signal-safe, all of it.
  */

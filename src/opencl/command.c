@@ -20,6 +20,7 @@
 
 #define POOL 65536u
 #define CLOCKS 64u
+#define WINDOW_US 10000u
 /* At the end of the process: the last callbacks are on their way, as a rule within a millisecond. */
 #define PATIENCE_MS 20
 
@@ -82,12 +83,11 @@ static struct {
 	_Atomic uint32_t refused;
 } clocks[CLOCKS];
 
-/* In ticks of either clock: processors count 1 to 5 a nanosecond, the kernel one. */
 static uint64_t window_ticks(void)
 {
 	const isc_control *control = isc_rt_control();
 
-	return control != NULL && control->clock_source == ISC_CLOCK_TSC ? 25000000u : 10000000u;
+	return WINDOW_US * (uint64_t)(control != NULL ? control->ticks_per_us : 1000);
 }
 
 /* A window's first reading and every better one are told: a few of thousands. */

@@ -70,6 +70,8 @@ static void put_program(struct json *j, val *root, const isc_analysis *a)
 			j->failed = true;
 	}
 	isc_gpu_json_input(j, o, a);
+	if (a->kernel_calls >= 0)
+		put_count(j, o, "kernel_calls", (uint64_t)a->kernel_calls);
 	list = list_in(j, o, "processes");
 	for (size_t i = 0; i < a->process_count; i++)
 		put_process(j, list, &a->processes[i]);

@@ -81,6 +81,7 @@ static void recall_program(yyjson_val *o, isc_analysis *a)
 	a->python = text_in(a->arena, o, "python");
 	a->python_path = text_in(a->arena, o, "python_path");
 	a->host = text_in(a->arena, o, "host");
+	a->kernel_calls = real_in(o, "kernel_calls");
 	recall_labels(yyjson_obj_get(o, "labels"), a);
 	recall_processes(yyjson_obj_get(o, "processes"), a);
 }

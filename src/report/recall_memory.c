@@ -172,6 +172,7 @@ static void recall_syscall(isc_arena *arena, yyjson_val *o, isc_analysis_syscall
 	s->errors = count_in(o, "errors");
 	s->slow = count_in(o, "slow");
 	s->slow_told = count_in(o, "slow_told");
+	s->samples = count_in(o, "samples");
 	s->fails = room_for(arena, &list, sizeof(*s->fails), &s->fail_count);
 	yyjson_arr_foreach(list, i, n, one)
 	{
@@ -187,7 +188,10 @@ static void recall_syscall(isc_arena *arena, yyjson_val *o, isc_analysis_syscall
 							  .max_us = real_in(one, "max_us"),
 							  .bytes = count_in(one, "bytes"),
 							  .errors = count_in(one, "errors"),
-							  .about = text_in(arena, one, "about")};
+							  .about = text_in(arena, one, "about"),
+							  .samples = count_in(one, "samples"),
+							  .fast_count = (double)count_in(one, "fast_count"),
+							  .fast_us = real_in(one, "fast_us")};
 	}
 }
 

@@ -105,7 +105,20 @@ static void put_sites(struct json *j, val *o, const isc_analysis_syscall *s)
 		put_count(j, at, "bytes", site->bytes);
 		put_count(j, at, "errors", site->errors);
 		put_text(j, at, "about", &site->about);
+		put_count(j, at, "samples", site->samples);
+		put_count(j, at, "fast_count", (uint64_t)(site->fast_count + 0.5));
+		put_us(j, at, "fast_us", site->fast_us);
 	}
+}
+
+/* What the interpreter does before its first line has no place. */
+static const isc_analysis_syscall_site *first_known(const isc_analysis_syscall *s)
+{
+	for (size_t i = 0; i < s->site_count; i++) {
+		if (s->sites[i].where.name.len > 0)
+			return &s->sites[i];
+	}
+	return NULL;
 }
 
 void isc_syscall_json(struct json *j, val *root, const isc_analysis *a)
@@ -115,10 +128,11 @@ void isc_syscall_json(struct json *j, val *root, const isc_analysis *a)
 
 	for (size_t i = 0; i < a->syscall_count; i++) {
 		const isc_analysis_syscall *s = &a->syscalls[i];
+		const isc_analysis_syscall_site *known = first_known(s);
 		val *o = add(j, list, yyjson_mut_obj(j->doc));
 
 		put_words(j, o, "name", s->name);
-		put_where(j, o, "where", s->site_count > 0 ? &s->sites[0].where : &none);
+		put_where(j, o, "where", known != NULL ? &known->where : &none);
 		put_count(j, o, "count", s->count);
 		put_us(j, o, "total_us", s->total_us);
 		put_us(j, o, "mean_us", s->count > 0 ? s->total_us / (double)s->count : -1);
@@ -128,6 +142,7 @@ void isc_syscall_json(struct json *j, val *root, const isc_analysis *a)
 		put_fails(j, o, s);
 		put_count(j, o, "slow", s->slow);
 		put_count(j, o, "slow_told", s->slow_told);
+		put_count(j, o, "samples", s->samples);
 		put_sites(j, o, s);
 	}
 }
@@ -176,7 +191,12 @@ struct site {
 	const isc_analysis_syscall_site *at;
 };
 
-/* The slow places of all calls, most time first. */
+static double time_of(const struct site *s)
+{
+	return s->at->total_us + s->at->fast_us;
+}
+
+/* The places of all calls, most time first. */
 static size_t pick_sites(const isc_analysis *a, struct site *out)
 {
 	size_t n = 0;
@@ -188,7 +208,7 @@ static size_t pick_sites(const isc_analysis *a, struct site *out)
 
 			if (s.at->where.name.len == 0)
 				continue;
-			while (at > 0 && out[at - 1].at->total_us < s.at->total_us) {
+			while (at > 0 && time_of(&out[at - 1]) < time_of(&s)) {
 				if (at < SITES_MAX)
 					out[at] = out[at - 1];
 				at--;
@@ -201,14 +221,29 @@ static size_t pick_sites(const isc_analysis *a, struct site *out)
 	return n;
 }
 
+static void add_cell(isc_grid *t, bool is_known, const char *text)
+{
+	isc_grid_cell(t, is_known ? text : "");
+}
+
+/* "~ 60,000": an estimate, and nothing where there is none. */
+static void add_about(isc_grid *t, bool is_known, const char *text)
+{
+	if (is_known)
+		isc_buffer_format(&t->text, "~ %s", text);
+	isc_grid_end(t);
+}
+
 static void write_sites(const isc_analysis *a, isc_buffer *out)
 {
-	static const char *const titles[] = {"slow call", "where", ">times", ">total", ">longest", NULL};
-	static const char *const titles_about[] = {"slow call", "where",      ">times", ">total",
-						   ">longest",	"longest of", NULL};
+	static const char *const titles[] = {"call",	 "where", ">slow",	  ">their total",
+					     ">longest", ">fast", ">their total", NULL};
+	static const char *const titles_about[] = {
+		"call", "where", ">slow", ">their total", ">longest", ">fast", ">their total", "longest of", NULL};
 	struct site sites[SITES_MAX];
 	size_t n = pick_sites(a, sites);
 	bool about = false;
+	isc_units u;
 	isc_grid t;
 
 	for (size_t i = 0; i < n; i++)
@@ -217,18 +252,25 @@ static void write_sites(const isc_analysis *a, isc_buffer *out)
 		return;
 	isc_grid_init(&t, about ? titles_about : titles);
 	for (size_t i = 0; i < n; i++) {
+		const isc_analysis_syscall_site *at = sites[i].at;
+
 		isc_grid_cell(&t, sites[i].call->name);
-		add_where(&t, &sites[i].at->where);
-		add_count(&t, sites[i].at->count);
-		add_time(&t, sites[i].at->total_us);
-		add_time(&t, sites[i].at->max_us);
-		if (sites[i].at->about.len > 0)
-			isc_text_markdown(&t.text, sites[i].at->about.at, sites[i].at->about.len, NAME_MAX_LEN);
+		add_where(&t, &at->where);
+		add_cell(&t, at->count > 0, isc_units_count(&u, at->count));
+		add_cell(&t, at->count > 0, isc_units_time(&u, at->total_us));
+		add_cell(&t, at->count > 0, isc_units_time(&u, at->max_us));
+		add_about(&t, at->samples > 0, isc_units_count(&u, (uint64_t)(at->fast_count + 0.5)));
+		add_about(&t, at->samples > 0, isc_units_time(&u, at->fast_us));
+		if (at->about.len > 0)
+			isc_text_markdown(&t.text, at->about.at, at->about.len, NAME_MAX_LEN);
 		if (about)
 			isc_grid_end(&t);
 	}
-	isc_buffer_format(out, "\nThose that took longer than %u us, by the line that made them:\n\n",
-			  ISC_SYSCALL_SLOW_US);
+	isc_buffer_format(
+		out,
+		"\nBy the line that made them: those that took longer than %u us, and of the others what one in "
+		"about a thousand says:\n\n",
+		ISC_SYSCALL_SLOW_US);
 	isc_grid_write(&t, out);
 	isc_grid_fini(&t);
 }

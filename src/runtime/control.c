@@ -106,6 +106,7 @@ int isc_rt_attach(const char *session_folder)
 		if (error == 0) {
 			memcpy(isc_image_self.folder, session_folder, n + 1);
 			isc_image_self.clock_source = control->clock_source;
+			isc_image_self.ticks_per_us = control->ticks_per_us != 0 ? control->ticks_per_us : 1000;
 			isc_image_self.flags = control->flags;
 			atomic_store_explicit(&isc_image_self.control, control, memory_order_release);
 			watch_fork();

@@ -38,6 +38,7 @@ typedef struct isc_image {
 	_Atomic(isc_control *) control; /* release, last of attach */
 	char folder[ISC_FOLDER_MAX];
 	uint32_t clock_source; /* the control's, a load nearer */
+	uint32_t ticks_per_us; /* likewise */
 	uint32_t flags;	       /* likewise: what is not wanted touches no shared memory */
 	uint32_t pid;	       /* a vfork child has another one */
 	uint64_t mask;	       /* signals that the thread blocked which arrived here */

@@ -124,7 +124,8 @@ typedef struct isc_control {
 	_Atomic uint64_t roster_tail;	/* 128: entries taken; processes, fetch_add */
 	_Atomic uint64_t attach_failed; /* 136: images that could not open a pool; processes */
 	_Atomic uint64_t start_cost_ns; /* 144: CPU time that our own start took in them; processes, fetch_add */
-	uint8_t pad2[104];
+	uint32_t ticks_per_us;		/* 152: of the clock; recorder, before publishing */
+	uint8_t pad2[100];
 	char trace_path[2048]; /* 256: where the trace goes, for salvage; recorder */
 	char rt_path[1024];    /* the runtime as it is preloaded; recorder */
 	uint8_t node_of_cpu

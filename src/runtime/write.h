@@ -70,6 +70,9 @@ typedef struct isc_producer {
 	isc_wait_brief brief[ISC_WAIT_CALLS];
 	/* Of system calls, see collect/syscall.h: */
 	uint64_t summed; /* ticks when the sums were last told */
+	uint64_t looked; /* ticks when one was last looked at */
+	uint32_t passed; /* calls up to the next that is looked at */
+	uint32_t owed;	 /* calls that would have been, had there been anything to spend */
 	isc_syscall_failed failed[ISC_SYSCALL_FAILED];
 	isc_syscall_sum calls[ISC_SYSCALL_COUNT];
 } isc_producer;

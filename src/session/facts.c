@@ -257,6 +257,12 @@ void isc_facts_last(isc_buffer *out, const isc_facts_end *end)
 	} else {
 		yyjson_mut_obj_add_strcpy(doc, root, "throttle", end->throttle_unknown->what);
 	}
+	if (end->kernel_calls != NULL && end->kernel_calls->fd >= 0) {
+		yyjson_mut_obj_add_uint(doc, root, "kernel_calls", isc_kernel_calls_count(end->kernel_calls));
+		yyjson_mut_obj_add_bool(doc, root, "kernel_calls_pretended", end->kernel_calls->stand_in);
+	} else if (end->kernel_calls != NULL) {
+		yyjson_mut_obj_add_strcpy(doc, root, "kernel_calls_unknown", end->kernel_calls_unknown->what);
+	}
 	if (end->faults_known) {
 		yyjson_mut_obj_add_uint(doc, root, "minor_faults", end->minor_faults);
 		yyjson_mut_obj_add_uint(doc, root, "user_us", end->user_us);

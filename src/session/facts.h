@@ -12,6 +12,7 @@
 
 #include "base/buffer.h"
 #include "base/status.h"
+#include "session/kernel_calls.h"
 #include "session/settings.h"
 #include "session/switches.h"
 #include "session/throttle.h"
@@ -39,9 +40,11 @@ typedef struct isc_facts_end {
 	bool on_disk;
 	bool faults_known; /* of the program and its children */
 	uint64_t minor_faults, major_faults;
-	uint64_t user_us, system_us;	   /* CPU time in the program and in the kernel, of the same */
-	const isc_throttle *throttle;	   /* NULL: not known, and */
-	const isc_error *throttle_unknown; /* why */
+	uint64_t user_us, system_us;	       /* CPU time in the program and in the kernel, of the same */
+	const isc_throttle *throttle;	       /* NULL: not known, and */
+	const isc_error *throttle_unknown;     /* why */
+	const isc_kernel_calls *kernel_calls;  /* NULL: not asked for */
+	const isc_error *kernel_calls_unknown; /* why not, if they are not counted */
 	isc_switches_stats switches;
 	isc_writer_stats writer;
 } isc_facts_end;

@@ -92,6 +92,7 @@ static bool make_control(isc_folder *f, int dir, const isc_folder_options *optio
 	snprintf(c->trace_path, sizeof(c->trace_path), "%s", options->trace_path);
 	f->control = c;
 	f->control_size = control_size();
+	f->made = isc_clock_read_pair(c->clock_source);
 	return true;
 }
 
@@ -228,6 +229,7 @@ void isc_folder_publish(isc_folder *f, const char *rt_path, pid_t root_pid)
 {
 	snprintf(f->control->rt_path, sizeof(f->control->rt_path), "%s", rt_path);
 	f->control->root_pid = (uint32_t)root_pid;
+	f->control->ticks_per_us = isc_clock_per_us(f->control->clock_source, f->made);
 	atomic_store_explicit(&f->control->magic, ISC_CONTROL_MAGIC, memory_order_release);
 }
 

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/clock.h"
 #include "base/status.h"
 #include "runtime/layout.h"
 
@@ -22,6 +23,7 @@ typedef struct isc_folder {
 	size_t control_size;
 	bool on_disk;	       /* not in memory: slower, said in a warning */
 	uint64_t memory_bytes; /* what pools may take in all; less than asked when room is short */
+	isc_clock_pair made;   /* when it was */
 } isc_folder;
 
 typedef struct isc_folder_options {

@@ -16,6 +16,7 @@ const isc_probe isc_probes[] = {
 	{"clock", false, isc_probe_clock},
 	{"context switches", false, isc_probe_switches},
 	{"counters", false, isc_probe_counters},
+	{"kernel calls", false, isc_probe_kernel_calls},
 	{"locked memory", false, isc_probe_memlock},
 	{"cgroup", false, isc_probe_cgroup},
 	{"numa", false, isc_probe_numa},

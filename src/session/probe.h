@@ -46,6 +46,7 @@ void isc_probe_rights(const isc_probe_context *context, isc_probe_result *out);
 void isc_probe_memory(const isc_probe_context *context, isc_probe_result *out);
 void isc_probe_clock(const isc_probe_context *context, isc_probe_result *out);
 void isc_probe_switches(const isc_probe_context *context, isc_probe_result *out);
+void isc_probe_kernel_calls(const isc_probe_context *context, isc_probe_result *out);
 void isc_probe_counters(const isc_probe_context *context, isc_probe_result *out);
 void isc_probe_memlock(const isc_probe_context *context, isc_probe_result *out);
 void isc_probe_cgroup(const isc_probe_context *context, isc_probe_result *out);

@@ -9,7 +9,9 @@
 
 #include "base/clock.h"
 #include "base/path.h"
+#include "session/cgroup.h"
 #include "session/counters.h"
+#include "session/kernel_calls.h"
 #include "session/probe.h"
 #include "session/switches.h"
 
@@ -20,6 +22,11 @@
 
 /* What perf's rings of one CPU take beyond the kernel's own allowance. */
 #define MEMLOCK_LEAST_KIB 64
+
+#define GROUPS 16u				 /* control groups around each other */
+#define NO_LIMIT 0x7fffffff00000000		 /* bytes: what version 1 says where there is none is a little more */
+#define OLD_PERIOD_US 100000.0			 /* of CPU time, of version 1, unless somebody changed it */
+#define MEMORY_VARIABLE "INFERSCOPE_TEST_MEMORY" /* a folder like /proc/self, for tests */
 
 void isc_probe_rights(const isc_probe_context *context, isc_probe_result *out)
 {
@@ -128,43 +135,74 @@ void isc_probe_counters(const isc_probe_context *context, isc_probe_result *out)
 	}
 }
 
-/* The value of one file of our cgroup (version 2) or of the nearest one above that has it. */
-static bool cgroup_value(const char *name, char *out, size_t room)
+/* Few machines let everybody read trace events: nothing is wrong with those. */
+void isc_probe_kernel_calls(const isc_probe_context *context, isc_probe_result *out)
 {
-	char text[4096], path[4400], *own;
+	isc_kernel_calls calls;
+	isc_error why_not = {0};
 
-	if (!isc_probe_read("/proc/self/cgroup", text, sizeof(text)))
-		return false;
-	own = strstr(text, "0::/");
-	if (own == NULL)
-		return false;
-	own += 3;
-	own[strcspn(own, "\n")] = 0;
-	for (char *slash; (slash = strrchr(own, '/')) != NULL; *slash = 0) {
-		snprintf(path, sizeof(path), "/sys/fs/cgroup%s/%s", own[1] ? own : "", name);
-		if (isc_probe_read(path, out, room) && strncmp(out, "max", 3) != 0)
-			return true;
+	(void)context;
+	if (isc_kernel_calls_open(&calls, 0, &why_not) == ISC_OK) {
+		isc_probe_say(out, ISC_PROBE_OK, "--kernel-calls counts system calls past libc");
+	} else {
+		isc_probe_say(out, ISC_PROBE_LIMITED, "%s: system calls past libc are not counted", why_not.what);
+		isc_probe_fix(out, "%s", why_not.hint);
 	}
-	return false;
+	isc_kernel_calls_close(&calls);
+}
+
+/* The least that a file of our group, or of one around it, says; negative: no limit. */
+static double group_limit(const isc_cgroup *p, const char *name)
+{
+	int fd[GROUPS];
+	uint32_t n = isc_cgroup_open(p, name, fd, GROUPS);
+	double least = -1;
+
+	for (uint32_t i = 0; i < n; i++) {
+		char text[64], *end;
+		double limit;
+
+		if (isc_cgroup_read(fd[i], text, sizeof(text))) {
+			limit = strtod(text, &end);
+			/* Of version 2 "QUOTA PERIOD"; of 1 the period has a file of its own, the same for nearly all. */
+			if (*end == ' ')
+				limit /= strtod(end, NULL);
+			if (end != text && limit >= 0 && limit < NO_LIMIT && (least < 0 || limit < least))
+				least = limit;
+		}
+		close(fd[i]);
+	}
+	return least;
+}
+
+static double limit_of(const char *controller, const char *name, const char *old_name, bool *old)
+{
+	const char *pretended = getenv(MEMORY_VARIABLE);
+	isc_cgroup *p = calloc(1, sizeof(*p));
+	double limit = -1;
+
+	if (p != NULL && isc_cgroup_find(p, pretended != NULL ? pretended : "/proc/self", controller)) {
+		*old = p->old;
+		limit = group_limit(p, p->old ? old_name : name);
+	}
+	free(p);
+	return limit;
 }
 
 void isc_probe_cgroup(const isc_probe_context *context, isc_probe_result *out)
 {
-	char memory[64], cpu[64], text[160] = "";
+	bool old = false;
+	double memory = limit_of("memory", "memory.max", "memory.limit_in_bytes", &old);
+	double cpus = limit_of("cpu", "cpu.max", "cpu.cfs_quota_us", &old);
+	char text[160] = "";
 	size_t used = 0;
 
 	(void)context;
-	if (cgroup_value("memory.max", memory, sizeof(memory)))
-		used = (size_t)snprintf(text, sizeof(text), "memory limited to %.0f MiB", strtod(memory, NULL) / MIB);
-	if (cgroup_value("cpu.max", cpu, sizeof(cpu))) {
-		char *period;
-		double quota = strtod(cpu, &period);
-		double length = strtod(period, NULL);
-
-		if (length > 0)
-			snprintf(text + used, sizeof(text) - used, "%slimited to %.2f CPUs", used ? ", " : "",
-				 quota / length);
-	}
+	if (memory >= 0)
+		used = (size_t)snprintf(text, sizeof(text), "memory limited to %.0f MiB", memory / MIB);
+	if (cpus >= 0)
+		snprintf(text + used, sizeof(text) - used, "%slimited to %.2f CPUs", used ? ", " : "",
+			 old ? cpus / OLD_PERIOD_US : cpus);
 	isc_probe_say(out, ISC_PROBE_OK, "%s", text[0] ? text : "no limit of memory or CPU");
 }
 

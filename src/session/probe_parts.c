@@ -56,7 +56,7 @@ static const struct collector {
 	{"context switches", true},
 	{"stack samples", true},
 	{"allocations", true},
-	{"system calls", false},
+	{"system calls", true},
 	{"waits", true},
 	{"garbage collection", true},
 	{"GPU work", true},

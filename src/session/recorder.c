@@ -20,6 +20,7 @@
 #include "session/facts.h"
 #include "session/fault_cost.h"
 #include "session/follow.h"
+#include "session/kernel_calls.h"
 #include "session/namer.h"
 #include "session/numa.h"
 #include "session/sink.h"
@@ -60,6 +61,8 @@ struct isc_recorder {
 	isc_error counters_refused; /* says nothing: they are not */
 	isc_throttle throttle;
 	isc_error throttle_unknown; /* why not */
+	isc_kernel_calls calls;
+	isc_error calls_unknown; /* why not */
 	isc_usage usage;
 	isc_numa numa;
 	uint32_t moves_told;
@@ -170,6 +173,7 @@ isc_status isc_recorder_new(const isc_recorder_options *options, isc_recorder **
 		return isc_fail(err, ISC_ERR_NOMEM, "no memory for the recorder");
 	}
 	r->settings = s;
+	r->calls.fd = -1;
 	r->say = options->say;
 	r->say_self = options->say_self;
 	r->folder.lock_fd = -1;
@@ -262,6 +266,8 @@ static void open_counters(isc_recorder *r, pid_t root)
 		isc_recorder_facts(r, facts.data, facts.len);
 		isc_buffer_fini(&facts);
 	}
+	if (r->settings->kernel_calls)
+		isc_kernel_calls_open(&r->calls, root, &r->calls_unknown);
 	isc_throttle_open(&r->throttle, proc, isc_clock_mono_ns(), &r->throttle_unknown);
 	/* For tests on machines with enough memory; in the environment alone, as that of nodes. */
 	pretended = getenv(MEMORY_VARIABLE);
@@ -462,6 +468,8 @@ static void last_facts(isc_recorder *r)
 	facts.clock_source = r->clock_source;
 	facts.throttle = r->throttle.count > 0 ? &r->throttle : NULL;
 	facts.throttle_unknown = &r->throttle_unknown;
+	facts.kernel_calls = r->settings->kernel_calls ? &r->calls : NULL;
+	facts.kernel_calls_unknown = &r->calls_unknown;
 	/* Of a program that is our child, and of its own that it waited for. */
 	if (r->end.known && getrusage(RUSAGE_CHILDREN, &now) == 0) {
 		facts.faults_known = true;
@@ -488,6 +496,7 @@ static void release(isc_recorder *r)
 {
 	isc_drain_free(r->drain);
 	isc_throttle_close(&r->throttle);
+	isc_kernel_calls_close(&r->calls);
 	isc_usage_close(&r->usage);
 	isc_numa_close(&r->numa);
 	isc_switches_close(r->switches);

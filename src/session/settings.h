@@ -44,7 +44,7 @@ typedef struct isc_origin {
 } isc_origin;
 
 /* Rows of the table in settings_table.c. */
-#define ISC_SETTINGS_COUNT 30
+#define ISC_SETTINGS_COUNT 31
 
 typedef struct isc_settings {
 	isc_setting_list reports; /* paths; default report.md */
@@ -70,6 +70,7 @@ typedef struct isc_settings {
 	uint32_t memory_sample_kb;
 	bool syscalls;
 	bool syscall_args;
+	bool kernel_calls;
 	bool gpu;
 	bool agent;
 	double wait_children_s;

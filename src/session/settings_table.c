@@ -63,6 +63,8 @@ const isc_setting isc_settings_table[ISC_SETTINGS_COUNT] = {
 	 "true", NULL, "do not time locks, reads, writes and sleeps, nor count system calls"},
 	{"syscall_args", "syscall-args", NULL, NULL, ISC_SETTING_BOOL, 0, AT(syscall_args), 0, 0, NULL,
 	 "false", NULL, "record which files and addresses slow system calls were about"},
+	{"kernel_calls", "kernel-calls", NULL, NULL, ISC_SETTING_BOOL, 0, AT(kernel_calls), 0, 0, NULL,
+	 "false", NULL, "have the kernel count all system calls, past libc too; makes each dearer"},
 	{"gpu", NULL, "no-gpu", NULL, ISC_SETTING_BOOL, 0, AT(gpu), 0, 0, NULL,
 	 "true", NULL, "leave the GPU alone"},
 	{"agent", NULL, "no-agent", NULL, ISC_SETTING_BOOL, 0, AT(agent), 0, 0, NULL,

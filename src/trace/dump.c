@@ -193,6 +193,7 @@ static void add_id(struct dump *d, const isc_event *ev)
 	case ISC_KIND_SYSCALLS:
 	case ISC_KIND_SYSCALL:
 	case ISC_KIND_SYSCALL_ERRORS:
+	case ISC_KIND_SYSCALL_SAMPLE:
 	case ISC_KIND_GPU_CLOCK:
 	case ISC_KIND_GPU_SOURCE:
 		return;
@@ -327,7 +328,7 @@ static void add_extra(struct dump *d, const isc_event *ev)
 		isc_dump_memory(d, ev);
 		return;
 	}
-	if (ev->kind >= ISC_KIND_SYSCALLS && ev->kind <= ISC_KIND_SYSCALL_ERRORS) {
+	if (ev->kind >= ISC_KIND_SYSCALLS && ev->kind <= ISC_KIND_SYSCALL_SAMPLE) {
 		isc_dump_syscall(d, ev);
 		return;
 	}

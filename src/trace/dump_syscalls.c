@@ -43,6 +43,18 @@ static void add_slow(struct dump *d, const isc_event *ev)
 	isc_dump_stack(d, ev->process, ev->id);
 }
 
+static void add_sample(struct dump *d, const isc_event *ev)
+{
+	isc_syscall_sample sample;
+
+	if (ev->extra_len < sizeof(sample))
+		return;
+	memcpy(&sample, ev->extra, sizeof(sample));
+	isc_buffer_format(&d->line, " ticks %" PRIu64 " bytes %" PRIu64 " for %" PRIu64, sample.ticks, sample.bytes,
+			  sample.count);
+	isc_dump_stack(d, ev->process, ev->id);
+}
+
 void isc_dump_syscall(struct dump *d, const isc_event *ev)
 {
 	isc_syscall_errors errors;
@@ -52,6 +64,8 @@ void isc_dump_syscall(struct dump *d, const isc_event *ev)
 		add_sum(d, ev);
 	} else if (ev->kind == ISC_KIND_SYSCALL) {
 		add_slow(d, ev);
+	} else if (ev->kind == ISC_KIND_SYSCALL_SAMPLE) {
+		add_sample(d, ev);
 	} else if (ev->extra_len >= sizeof(errors)) {
 		memcpy(&errors, ev->extra, sizeof(errors));
 		isc_buffer_format(&d->line, " errno %" PRIu32 " count %" PRIu64, ev->id, errors.count);
@@ -67,7 +81,7 @@ void isc_dump_syscalls(struct dump *d, const isc_totals *totals)
 		add_call(d, s->call);
 		if (s->kind == ISC_SYSCALL_FAIL)
 			isc_buffer_format(&d->line, " errno %u", s->key);
-		isc_buffer_format(&d->line, " count %" PRIu64, s->count);
+		isc_buffer_format(&d->line, "%s count %" PRIu64, s->kind == ISC_SYSCALL_LIKE ? " like" : "", s->count);
 		if (s->kind != ISC_SYSCALL_FAIL)
 			isc_buffer_format(&d->line,
 					  " ticks %" PRIu64 " bytes %" PRIu64 " errors %" PRIu64 " slow %" PRIu64,
@@ -80,6 +94,8 @@ void isc_dump_syscalls(struct dump *d, const isc_totals *totals)
 			}
 			isc_dump_stack(d, s->process, s->key);
 		}
+		if (s->kind == ISC_SYSCALL_LIKE)
+			isc_dump_stack(d, s->process, s->key);
 		isc_dump_finish(d);
 	}
 }

@@ -36,6 +36,7 @@ const char *isc_kind_name(unsigned kind)
 					    [ISC_KIND_MEMORY_SOURCE] = "memory_source",
 					    [ISC_KIND_SYSCALLS] = "syscalls",
 					    [ISC_KIND_SYSCALL] = "syscall",
+					    [ISC_KIND_SYSCALL_SAMPLE] = "syscall_sample",
 					    [ISC_KIND_SYSCALL_ERRORS] = "syscall_errors",
 					    [ISC_KIND_GPU_CALL] = "gpu_call",
 					    [ISC_KIND_GPU_WORK] = "gpu_work",

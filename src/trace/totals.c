@@ -511,6 +511,7 @@ bool isc_totals_lane_feed(isc_totals *t, isc_totals_lane *lane, const isc_record
 	case ISC_KIND_SYSCALLS:
 	case ISC_KIND_SYSCALL:
 	case ISC_KIND_SYSCALL_ERRORS:
+	case ISC_KIND_SYSCALL_SAMPLE:
 		return isc_totals_syscalls_feed(t, lane, first, extra, extra_len);
 	case ISC_KIND_MEMORY_ALLOC:
 		t->looked_at++;

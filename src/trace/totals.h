@@ -156,7 +156,9 @@ typedef struct isc_total_wait {
 enum isc_total_syscall_kind {
 	ISC_SYSCALL_ALL = 0,  /* all calls; key 0 */
 	ISC_SYSCALL_SITE = 1, /* slow ones that were told by themselves; key: their stack */
-	ISC_SYSCALL_FAIL = 2  /* those that failed; key: errno; count alone */
+	ISC_SYSCALL_FAIL = 2, /* those that failed; key: errno; count alone */
+	ISC_SYSCALL_LIKE =
+		3 /* what one of so many others stands for; key: their stack; slow: how many were looked at */
 };
 
 /* System calls of one thread. */

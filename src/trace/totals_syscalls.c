@@ -84,10 +84,25 @@ static bool add_slow(isc_totals *t, const isc_totals_lane *lane, uint32_t call, 
 	return true;
 }
 
+static bool add_sample(isc_totals *t, const isc_totals_lane *lane, uint32_t call, uint32_t stack,
+		       const isc_syscall_sample *sample)
+{
+	isc_total_syscall *s = row(t, lane, ISC_SYSCALL_LIKE, call, stack);
+
+	if (s == NULL)
+		return false;
+	s->count += sample->count;
+	s->ticks += sample->ticks * sample->count;
+	s->bytes += sample->bytes * sample->count;
+	s->slow++;
+	return true;
+}
+
 bool isc_totals_syscalls_feed(isc_totals *t, isc_totals_lane *lane, const isc_record *r, const void *extra,
 			      uint32_t extra_len)
 {
 	isc_syscall_errors errors;
+	isc_syscall_sample sample;
 	isc_syscall_slow slow;
 	isc_syscall_sum sum;
 	isc_total_syscall *s;
@@ -105,6 +120,11 @@ bool isc_totals_syscalls_feed(isc_totals *t, isc_totals_lane *lane, const isc_re
 			return true;
 		memcpy(&slow, extra, sizeof(slow));
 		return add_slow(t, lane, r->arg, r->id, &slow);
+	case ISC_KIND_SYSCALL_SAMPLE:
+		if (extra_len < sizeof(sample))
+			return true;
+		memcpy(&sample, extra, sizeof(sample));
+		return add_sample(t, lane, r->arg, r->id, &sample);
 	default:
 		if (extra_len < sizeof(errors))
 			return true;
@@ -136,7 +156,7 @@ isc_status isc_totals_syscall_read(isc_totals *t, const uint8_t **at, const uint
 	uint64_t kind, call;
 
 	if (!isc_varint_get32(at, end, &s.process) || !isc_varint_get32(at, end, &s.thread) ||
-	    !isc_varint_get_max(at, end, ISC_SYSCALL_FAIL, &kind) || !isc_varint_get_max(at, end, 63, &call) ||
+	    !isc_varint_get_max(at, end, ISC_SYSCALL_LIKE, &kind) || !isc_varint_get_max(at, end, 63, &call) ||
 	    !isc_varint_get32(at, end, &s.key) || !isc_varint_get(at, end, &s.count) ||
 	    !isc_varint_get(at, end, &s.ticks) || !isc_varint_get(at, end, &s.bytes) ||
 	    !isc_varint_get(at, end, &s.errors) || !isc_varint_get(at, end, &s.slow) ||

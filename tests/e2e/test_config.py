@@ -178,8 +178,8 @@ def test_usage_errors_name_the_word_and_the_nearest(
 
 OPTIONS_OF_RUN = """
 --report --no-report --trace --force --log-level --quiet --trace-size-mb --budget --rate --native --all-frames --c-calls
---no-python --no-sample --no-memory --no-syscalls --syscall-args --no-gpu --no-agent --follow --wait-children --delay
---duration --python --label --progress --format
+--no-python --no-sample --no-memory --no-syscalls --syscall-args --kernel-calls --no-gpu --no-agent --follow
+--wait-children --delay --duration --python --label --progress --format
 """
 
 

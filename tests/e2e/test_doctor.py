@@ -31,6 +31,7 @@ LINES = [
     "clock",
     "context switches",
     "counters",
+    "kernel calls",
     "locked memory",
     "cgroup",
     "numa",
@@ -72,7 +73,7 @@ COLLECTORS = {
     "python_calls": "Python calls",
     "sample": "stack samples",
     "memory": "allocations",
-    "syscalls": "waits",
+    "syscalls": "system calls",
     "gpu": "GPU work",
 }
 
@@ -83,7 +84,44 @@ def test_what_this_build_records_is_told_and_what_it_does_not(inferscope: Comman
     there, _, absent = text.partition("; not in this build: ")
     for key, name in COLLECTORS.items():
         assert name in (there if settings[key] == "built" else absent), key
-    assert "scopes, marks and counters" in there
+    for name in ("scopes, marks and counters", "waits"):
+        assert name in there
+    assert not absent
+
+
+def test_limits_of_groups_of_both_versions_are_told(inferscope: Command, tmp_path: Path) -> None:
+    proc, mount = tmp_path / "proc", tmp_path / "groups"
+    proc.mkdir()
+    two = (
+        ["0::/a/b"],
+        [("cgroup2", "rw")],
+        {"a/b/memory.max": "max", "a/memory.max": "1073741824", "a/cpu.max": "150000 100000"},
+    )
+    one = (
+        ["5:memory:/a/b", "4:cpu,cpuacct:/a/b"],
+        [("cgroup", "rw,memory"), ("cgroup", "rw,cpu,cpuacct")],
+        {"a/b/memory.limit_in_bytes": "1073741824", "a/b/cpu.cfs_quota_us": "150000"},
+    )
+    none = (
+        ["5:memory:/", "4:cpu,cpuacct:/"],
+        [("cgroup", "rw,memory"), ("cgroup", "rw,cpu,cpuacct")],
+        {"memory.limit_in_bytes": "9223372036854771712", "cpu.cfs_quota_us": "-1"},
+    )
+    for (groups, mounts, files), told in (
+        (two, "memory limited to 1024 MiB, limited to 1.50 CPUs"),
+        (one, "memory limited to 1024 MiB, limited to 1.50 CPUs"),
+        (none, "no limit of memory or CPU"),
+    ):
+        shutil.rmtree(mount, ignore_errors=True)
+        (proc / "cgroup").write_text("".join(f"{group}\n" for group in groups))
+        (proc / "mountinfo").write_text(
+            "".join(f"32 31 0:29 / {mount} rw,relatime - {kind} {kind} {options}\n" for kind, options in mounts)
+        )
+        for name, text in files.items():
+            (mount / name).parent.mkdir(parents=True, exist_ok=True)
+            (mount / name).write_text(text + "\n")
+        run = inferscope("doctor", env={"INFERSCOPE_TEST_MEMORY": str(proc)})
+        assert states(run.stdout)["cgroup"] == ("ok", told)
 
 
 def test_a_command_without_its_runtime_cannot_run(inferscope: Command, tmp_path: Path) -> None:

@@ -40,6 +40,16 @@ def test_the_verdict_names_the_cause_its_size_and_its_place(judged: Callable[[st
     assert outcome.cause_right and outcome.size_right and outcome.where_right, outcome.row()
 
 
+def test_fast_calls_are_found_where_they_are_made(judged: Callable[[str], truth.Outcome]) -> None:
+    """Not where the CPU was found most often: samples of the calls themselves say so."""
+    outcome = judged("chatty")
+    assert outcome.cause_right and outcome.size_right, outcome.row()
+    name, line = outcome.truth["places"][0]
+    assert f"most of them in {name} (programs/chatty.py:{line})" in outcome.verdict["headline"]
+    read = next(call for call in outcome.report["syscalls"] if call["name"] == "read")
+    assert f"chatty.py:{line}" in read["where"]
+
+
 @pytest.mark.parametrize("name", FIXED)
 def test_without_the_cause_no_more_is_saved_than_the_verdict_said(
     stage: Path, tmp_path: Path, python: str, name: str

@@ -4,6 +4,7 @@
  *	t1 9ms syscalls read 2ms 100 [4096 [3 [1]]]	how long in all, how many, bytes, errors, slow ones
  *	t1 9ms syscall read 400us 4096 0 [about=/x] ["run m.py 1 9" ...]	how long, bytes, errno, frames
  *	t1 9ms syscall_errors read 11 3			errno, how many
+ *	t1 9ms syscall_sample read 400ns 16 1024 ["run m.py 1 9" ...]	how long, bytes, calls that it stands for, frames
  */
 #ifndef ISC_HARNESS_TRACE_SYSCALL_WORDS_H
 #define ISC_HARNESS_TRACE_SYSCALL_WORDS_H
@@ -35,6 +36,19 @@ static inline uint32_t syscall_slow(const struct gpu_maker *m, const struct word
 	return 3;
 }
 
+static inline uint32_t syscall_sample(const struct gpu_maker *m, const struct word *word, size_t words,
+				      isc_record *slot)
+{
+	isc_syscall_sample sample = {.ticks = gpu_time(word[4].at),
+				     .bytes = syscall_number(word, words, 5),
+				     .count = syscall_number(word, words, 6)};
+
+	for (size_t i = 7; i < words; i++)
+		slot->id = m->frame(m->self, m->process, slot->id, &word[i]);
+	memcpy(&slot[1], &sample, sizeof(sample));
+	return 3;
+}
+
 /* Its slots; 0: not understood. */
 static inline uint32_t syscall_words(const struct gpu_maker *m, const struct word *word, size_t words, isc_record *slot)
 {
@@ -49,6 +63,8 @@ static inline uint32_t syscall_words(const struct gpu_maker *m, const struct wor
 		return 0;
 	if (slot->kind == ISC_KIND_SYSCALL)
 		return syscall_slow(m, word, words, slot);
+	if (slot->kind == ISC_KIND_SYSCALL_SAMPLE)
+		return syscall_sample(m, word, words, slot);
 	if (slot->kind == ISC_KIND_SYSCALL_ERRORS) {
 		slot->id = (uint32_t)syscall_number(word, words, 4);
 		errors.count = syscall_number(word, words, 5);

@@ -396,7 +396,7 @@ static isc_status add_event(struct maker *m, uint32_t thread, uint64_t time_ns, 
 		run.slots = memory_words(&(struct gpu_maker){m, t->process, define_of_gpu, frame_of_gpu, START_NS},
 					 m->word, m->words, slot);
 		st = run.slots == 0 ? bad(m, "a record of memory?") : ISC_OK;
-	} else if (kind >= ISC_KIND_SYSCALLS && kind <= ISC_KIND_SYSCALL_ERRORS) {
+	} else if (kind >= ISC_KIND_SYSCALLS && kind <= ISC_KIND_SYSCALL_SAMPLE) {
 		run.slots = syscall_words(&(struct gpu_maker){m, t->process, define_of_gpu, frame_of_gpu, START_NS},
 					  m->word, m->words, slot);
 		st = run.slots == 0 ? bad(m, "a record of system calls?") : ISC_OK;

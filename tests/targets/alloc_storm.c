@@ -116,5 +116,5 @@ int main(int argc, char **argv)
 	for (int i = 0; i < SHARED; i++)
 		give_back(shared[i]);
 	printf("%d threads, %d children, %s\n", threads, children, well == children ? "all well" : "some lost");
-	return 0;
+	return well == children ? 0 : 1;
 }

@@ -101,6 +101,22 @@ static void a_pair_is_read_close_together(void **state)
 	assert_true(b.mono_ns - a.mono_ns < 1000000000u);
 }
 
+static void the_rate_of_the_clock_is_what_it_is_over_longer(void **state)
+{
+	uint32_t source = isc_clock_source();
+	isc_clock_pair first = isc_clock_read_pair(source), last;
+	uint32_t rate = isc_clock_per_us(source, first);
+	double longer;
+
+	(void)state;
+	do
+		last = isc_clock_read_pair(source);
+	while (last.mono_ns - first.mono_ns < 20000000);
+	longer = (double)(last.ticks - first.ticks) * 1000 / (double)(last.mono_ns - first.mono_ns);
+	assert_true((double)rate > longer * 0.99 && (double)rate < longer * 1.01);
+	assert_int_equal(isc_clock_per_us(0, first), 1000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -109,6 +125,7 @@ int main(void)
 		cmocka_unit_test(a_buffer_grows_and_stays_terminated),
 		cmocka_unit_test(ticks_turn_into_time_piece_by_piece),
 		cmocka_unit_test(a_pair_is_read_close_together),
+		cmocka_unit_test(the_rate_of_the_clock_is_what_it_is_over_longer),
 	};
 
 	return cmocka_run_group_tests_name("base", tests, NULL, NULL);

@@ -25,10 +25,31 @@
 	REQUEST(at ".2", at ".22", at "2") \
 	REQUEST(at ".3", at ".32", at "3") REQUEST(at ".4", at ".42", at "4") REQUEST(at ".5", at ".52", at "5")
 
+/* Memory that is held to the end from all parts of the time: it grows. */
+#define TAKE(at, address) "t2 " at "ms memory_alloc malloc " address " 2000000 0 \"keep m.py 8 9\"\n"
+#define MEMORY \
+	"t2 1.1ms memory_source libc.so.6 0\n" TAKE("1.2", "1") TAKE("1.9", "2") TAKE("2.6", "3") TAKE("3.3", "4") \
+		TAKE("4.0", "5") TAKE("4.7", "6") TAKE("5.4", "7") TAKE("6.1", "8") TAKE("6.8", "9") TAKE("7.5", "10") \
+			TAKE("8.2", "11") "t2 8.3ms memory_alloc mmap 12 700 0 \"main m.py 1 2\"\n" \
+					  "t3 8.4ms memory_free mmap 12 700 0 \"main m.py 1 2\"\n" \
+					  "t2 8.5ms memory_total 2 120 22000700 1 1 700\n"
+#define SYSCALLS \
+	"t2 8.5ms syscalls read 2ms 4000 64000 7 1\nt2 8.6ms syscall read 400us 4096 0 about=/x \"f m.py 4 5\"\n" \
+	"t2 8.6ms syscall_errors read 11 7\nt2 8.7ms syscall_sample read 400ns 16 1024 \"f m.py 4 6\"\n" \
+	"t3 8.7ms syscall_sample read 400ns 16 2048 \"main m.py 1 2\"\n"
+
 static const char trace_as_text[] =
 	"meta {\"argv\": [\"serve\", \"x\"], \"host\": \"h\", \"python\": \"3\", \"labels\": {\"a\": \"b\"}, \"perf\": "
 	"\"ok\","
-	" \"warnings\": [{\"text\": \"t\", \"remedy\": \"r\"}], \"follow\": \"all\", \"version\": \"0\"}\n"
+	" \"warnings\": [{\"text\": \"t\", \"remedy\": \"r\"}], \"follow\": \"all\", \"version\": \"0\","
+	" \"minor_faults\": 5000, \"major_faults\": 3, \"usage\": {\"peak_rss_bytes\": 3000, \"at_us\": [1000, 2000],"
+	" \"rss_bytes\": [1000, 2000], \"minor_faults\": [10, 20], \"major_faults\": [1, 2], \"swap_bytes\": [0, 1],"
+	" \"group_bytes\": 5000, \"refused\": 4, \"killed\": 0, \"limit_bytes\": 6000, \"some_us\": 15, \"full_us\": "
+	"3},"
+	" \"numa\": {\"nodes\": [{\"node\": 0, \"memory_bytes\": 8192, \"cpus\": \"0-3\"}, {\"node\": 1,"
+	" \"memory_bytes\": 8192, \"cpus\": \"4-7\"}], \"looks\": 2, \"first_bytes\": [1024, 0], \"last_bytes\": [768, "
+	"256],"
+	" \"moved\": [[0, 1, 256]]}}\n"
 	"p1 pid=100 root traced end=2ms argv sh\n"
 	"p2 pid=100 parent=p1 exec traced start=2ms end=9ms status=0 argv python x.py\n"
 	"p3 pid=101 parent=p2 argv ls -l\n"
@@ -38,9 +59,9 @@ static const char trace_as_text[] =
 	"t3 1ms scope_enter request\nt3 7ms scope_exit request\n"
 	"t3 2ms instant tokens {\"n\": 1}\nt3 3ms counter queue 2\n"
 	"t2 2ms sample 150 1us \"main m.py 1 2\" \"f m.py 4 5\"\nt3 2ms sample 1 1us flags=8\n"
-	"t2 3ms sample 100 1us \"main m.py 1 3\" ?\nt2 3ms call_enter f m.py 4\nt2 3ms governed f m.py 4 1\n"
-	"t2 1ms out\ngap_begin 2ms\ngap_end 3ms\nt2 4ms in\nt3 5ms in\n" REQUESTS("1") REQUESTS("2") REQUESTS("3")
-		REQUESTS("4") REQUESTS("5") "end 9ms status=0\n";
+	"t2 3ms sample 100 1us \"main m.py 1 3\" ?\nt2 3ms call_enter f m.py 4\nt2 3ms governed f m.py 4 "
+	"1\n" MEMORY SYSCALLS "t2 1ms out\ngap_begin 2ms\ngap_end 3ms\nt2 4ms in\nt3 5ms in\n" REQUESTS("1")
+		REQUESTS("2") REQUESTS("3") REQUESTS("4") REQUESTS("5") "end 9ms status=0\n";
 
 /* All reports, one behind the other, into out. */
 static isc_status everything(isc_trace *trace, const isc_analysis_options *options, isc_buffer *out, bool *damaged)
@@ -76,6 +97,14 @@ static void fail_each(const isc_analysis_options *options, bool all)
 	assert_int_equal(trace_text_open(trace_as_text, &trace, NULL), ISC_OK);
 	assert_int_equal(everything(trace, options, &whole, &damaged), ISC_OK);
 	assert_false(damaged);
+	/* The parts that are to be tried are there. */
+	if (options->scope == NULL) {
+		isc_buffer_text(&whole, "");
+		assert_non_null(strstr(whole.data, "keep (m.py:9)"));
+		assert_non_null(strstr(whole.data, "\"fast_count\": 2666"));
+		assert_non_null(strstr(whole.data, "\"limit_bytes\": 6000"));
+		assert_non_null(strstr(whole.data, "\"nodes\""));
+	}
 	for (n = 1; hit && n < 100000; n++) {
 		isc_buffer_fini(&out);
 		isc_trace_close(trace);

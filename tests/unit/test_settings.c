@@ -54,7 +54,7 @@ static void defaults_are_those_of_the_contract(void **state)
 	assert_string_equal(s.reports.item[0], "report.md");
 	assert_string_equal(s.trace, "inferscope.isc");
 	assert_true(s.report && s.python_calls && s.sample && s.memory && s.syscalls && s.gpu && s.agent);
-	assert_false(s.force || s.quiet || s.all_frames || s.c_calls || s.syscall_args || s.enabled);
+	assert_false(s.force || s.quiet || s.all_frames || s.c_calls || s.syscall_args || s.kernel_calls || s.enabled);
 	assert_int_equal(s.log_level, ISC_LOG_INFO);
 	assert_int_equal(s.follow, ISC_FOLLOW_PYTHON);
 	assert_int_equal(s.trace_size_mb, 100);
@@ -496,13 +496,13 @@ static void every_option_of_run_is_taken(void **state)
 		run_options("--trace-size-mb 0 --budget off --rate 99 --native on --all-frames --c-calls x", &t),
 		ISC_OK);
 	assert_true(s.trace_size_mb == 0 && s.budget_pct < 0 && s.native == ISC_NATIVE_ON && s.all_frames && s.c_calls);
-	assert_int_equal(
-		run_options("--no-python --no-sample --no-memory --no-syscalls --syscall-args --no-gpu --no-agent "
-			    "--no-report x",
-			    &t),
-		ISC_OK);
+	assert_int_equal(run_options("--no-python --no-sample --no-memory --no-syscalls --syscall-args --kernel-calls "
+				     "--no-gpu --no-agent "
+				     "--no-report x",
+				     &t),
+			 ISC_OK);
 	assert_false(s.python_calls || s.sample || s.memory || s.syscalls || s.gpu || s.agent || s.report);
-	assert_true(s.syscall_args);
+	assert_true(s.syscall_args && s.kernel_calls);
 	assert_int_equal(run_options("--follow all --wait-children 2 --delay 1 --duration 3 --python /p x", &t),
 			 ISC_OK);
 	assert_true(s.follow == ISC_FOLLOW_ALL && s.wait_children_s == 2 && s.delay_s == 1 && s.duration_s == 3);

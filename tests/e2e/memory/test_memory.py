@@ -103,6 +103,133 @@ def test_a_leak_is_found_and_sized(inferscope: Command, target: Callable[[str], 
     assert any("memory grew to the end at leak" in line for line in run.ours)
 
 
+def test_a_leak_is_found_as_the_budget_is(inferscope: Command, target: Callable[[str], str], python: str) -> None:
+    """Nothing is asked for: 56 MB in half a second, of which 16 stay."""
+    script = target("memory_known.py")
+    run = inferscope("run", "--python", python, script, "leaks")
+    memory = run.report.memory
+    assert memory.sample_bytes == 512 * 1024
+    line = line_of(script, "held.append(bytearray(size))")
+    assert [(g.function, g.line) for g in memory.growing] == [("leak", line)]
+    leak = sites(run, "memory_known.py")[f"leak:{line}"]
+    assert abs(leak.bytes - 16e6) <= leak.error_bytes * 1.5
+    assert leak.error_bytes < 10e6
+
+
+def test_a_burst_is_looked_at_as_the_budget_is(inferscope: Command, target: Callable[[str], str], python: str) -> None:
+    script = target("memory_known.py")
+    run = inferscope("run", "--python", python, script, "exact")
+    assert run.report.memory.sample_bytes <= 2 * 512 * 1024
+    # 100 MB in a line: 200 samples at 512 KiB.
+    site = sites(run, "memory_known.py")[f"exact:{line_of(script, '        bytearray(100_000)')}"]
+    assert site.samples >= 80
+    assert abs(site.bytes - 100e6) <= site.error_bytes * 1.5
+
+
+def test_more_memory_is_looked_at_less_and_that_is_near_too(inferscope: Command, target: Callable[[str], str]) -> None:
+    """20 GB in seconds are more than the budget has room for: fewer are recorded, and each stands for more."""
+    n = 200_000
+    run = inferscope("run", "--", target("memory_sites.c"), "1", str(n * 100))
+    memory = run.report.memory
+    assert memory.sample_bytes <= 32 << 20
+    found = sites(run)
+    assert abs(found["large"].bytes - n * 100 // 1000 * 300_000) <= found["large"].error_bytes * 1.5
+    assert run.report.overhead.lost == 0
+
+
+CROWD = """
+#include <pthread.h>
+#include <stdlib.h>
+static pthread_barrier_t begin;
+static void *body(void *arg)
+{
+	pthread_barrier_wait(&begin);
+	for (int i = 0; i < 100; i++) {
+		void *volatile p = malloc(100);
+		free(p);
+	}
+	pthread_barrier_wait(&begin);
+	return arg;
+}
+int main(int argc, char **argv)
+{
+	int n = atoi(argv[argc - 1]);
+	pthread_t *t = malloc((size_t)n * sizeof(*t));
+	pthread_attr_t small;
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 65536);
+	pthread_barrier_init(&begin, NULL, (unsigned)n);
+	for (int i = 0; i < n; i++)
+		if (pthread_create(&t[i], &small, body, NULL) != 0)
+			return 1;
+	for (int i = 0; i < n; i++)
+		pthread_join(t[i], NULL);
+	free(t);
+	return 0;
+}
+"""
+
+
+def test_totals_of_a_crowd_are_exact(inferscope: Command, tmp_path: Path) -> None:
+    """More threads at once than have a place of their own."""
+    (tmp_path / "crowd.c").write_text(CROWD)
+    program = str(tmp_path / "crowd")
+    subprocess.run(["cc", "-O1", "-pthread", "-fno-builtin", "-o", program, str(tmp_path / "crowd.c")], check=True)
+
+    def totals(threads: int) -> Any:
+        run = inferscope("run", "--no-sample", "--", program, str(threads), timeout=120)
+        if run.returncode == 1:
+            pytest.skip("there may not be so many threads here")
+        assert run.returncode == 0, run.stderr
+        return run.report.memory
+
+    less, more = totals(100), totals(5100)
+    assert more.allocations - less.allocations >= 5000 * 100
+    # Each thread has a few of its own, from who makes it; they are the same for all.
+    assert (more.allocations - less.allocations) % 5000 == 0
+    # libc keeps some stacks, and what belongs to them.
+    assert 5000 * 100 <= more.frees - less.frees <= more.allocations - less.allocations
+
+
+LEAKS = """
+#include <vector>
+#include <time.h>
+static std::vector<char *> held;
+static void *volatile kept;
+__attribute__((noinline)) void leak(int n) { held.push_back(new char[n]); }
+__attribute__((noinline)) void work(int n) { char *p = new char[n]; kept = p; delete[] p; }
+int main()
+{
+	struct timespec nap = {0, 1000000};
+	for (int i = 0; i < 400; i++) { leak(40000); work(100000); nanosleep(&nap, nullptr); }
+	return 0;
+}
+"""
+
+
+def test_a_leak_of_cpp_is_found_and_sized(inferscope: Command, tmp_path: Path) -> None:
+    (tmp_path / "leaks.cc").write_text(LEAKS)
+    program = str(tmp_path / "leaks")
+    subprocess.run(["g++", "-O1", "-g", "-fno-builtin", "-o", program, str(tmp_path / "leaks.cc")], check=True)
+    run = inferscope("run", *OFTEN, "8", "--", program)
+    (grown,) = run.report.memory.growing
+    assert grown.function.startswith("leak")
+    assert near(grown.bytes, 400 * 40_000)
+
+
+@pytest.mark.parametrize("library", ["numpy", pytest.param("torch", marks=pytest.mark.integration)])
+def test_a_leak_of_arrays_is_found_and_sized(
+    inferscope: Command, target: Callable[[str], str], request: pytest.FixtureRequest, library: str
+) -> None:
+    script = target("memory_known.py")
+    how = ["--native", "off", "--python", request.getfixturevalue(f"{library}_python")]
+    run = inferscope("run", *OFTEN, "16", *how, script, f"{library}_leaks", timeout=240)
+    assert run.returncode == 0, run.stderr
+    grown = [g for g in run.report.memory.growing if (g.file or "").endswith("memory_known.py")]
+    assert [g.line for g in grown] == [line_of(script, f"held.append({library}.")]
+    assert near(grown[0].bytes, 400 * 40_000)
+
+
 @pytest.mark.parametrize("program", ["cached", "loaded", "pooled", "strings", "later"])
 def test_clean_programs_leak_nothing(
     inferscope: Command, target: Callable[[str], str], python: str, program: str
@@ -177,6 +304,51 @@ def test_tensors_of_torch_are_seen_at_their_lines(
     assert near(found[f"tensors:{line_of(script, 'torch.zeros(')}"].live_bytes, 10e6)
 
 
+def test_the_allocator_of_python_is_not_who_wants_memory(inferscope: Command, python: str) -> None:
+    # Before its first line: what the interpreter takes has no Python function.
+    run = inferscope("run", *OFTEN, "1", "--python", python, "-c", "pass")
+    names = {str(site.function) for site in run.report.memory.sites}
+    assert names
+    assert not [
+        name for name in names if re.match("_?Py(Mem|Object)_(.?alloc|Realloc|Arena|RawMalloc)|new_arena", name)
+    ]
+
+
+INSIDE = """
+#include <stdlib.h>
+__attribute__((noinline)) void *inside(long n) { void *volatile p = malloc(n); return p; }
+"""
+OUTSIDE = """
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void)
+{
+	void *library = dlopen("./libinside.so", RTLD_NOW);
+	void *(*inside)(long) = (void *(*)(long))dlsym(library, "inside");
+	if (chdir("/") != 0)
+		return 1;
+	for (int i = 0; i < 100; i++)
+		free(inside(1000000));
+	return 0;
+}
+"""
+
+
+def test_a_library_with_a_relative_path_is_named(inferscope: Command, tmp_path: Path) -> None:
+    for name, text in (("inside.c", INSIDE), ("outside.c", OUTSIDE)):
+        (tmp_path / name).write_text(text)
+    subprocess.run(
+        ["cc", "-g", "-O1", "-fno-builtin", "-shared", "-fPIC", "-o", "libinside.so", "inside.c"],
+        cwd=tmp_path,
+        check=True,
+    )
+    subprocess.run(["cc", "-g", "-o", "outside", "outside.c"], cwd=tmp_path, check=True)
+    run = inferscope("run", *OFTEN, "64", "--", "./outside")
+    assert run.returncode == 0, run.stderr
+    assert near(sites(run)["inside"].bytes, 100e6)
+
+
 def test_the_peak_names_who_held_it(inferscope: Command, target: Callable[[str], str]) -> None:
     script = target("memory_known.py")
     run = inferscope("run", *OFTEN, "8", script, "loaded")
@@ -230,8 +402,10 @@ def test_forks_in_a_storm_of_allocations(
         "run", "--follow", "all", *OFTEN, "64", "--", target("alloc_storm.c"), "4", "1000000", str(forks), timeout=240
     )
     assert run.returncode == 0
+    assert run.stdout == f"4 threads, {forks} children, all well\n"
     ends = [line for line in run.dump() if " memory_total end " in line]
-    assert len({re.search(r" p(\d+) ", line).group(1) for line in ends}) >= forks  # type: ignore[union-attr]
+    # The parent is one more.
+    assert len({re.search(r" p(\d+) ", line).group(1) for line in ends}) == forks + 1  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("library", ["libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2"])

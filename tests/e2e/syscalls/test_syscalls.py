@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 # Kernels and versions of libc differ in what a function of libc becomes.
-SAME_EVERYWHERE = ("openat", "close", "read", "pread64", "recvfrom", "sendto", "poll", "write", "wait4")
+SAME_EVERYWHERE = ["openat", "close", "read", "pread64", "recvfrom", "sendto", "poll", "write", "wait4"]
+SAME_EVERYWHERE += ["accept", "accept4", "connect", "sendmsg", "recvmsg", "writev", "epoll_wait"]
 
 
 def calls(report: Any) -> dict[str, Any]:
@@ -63,6 +64,8 @@ def test_counts_are_those_of_strace(inferscope: Any, target: Any, tmp_path: Path
         more = told[name][0] - found[name]["count"]
         assert 0 <= more <= inside.get(name, 0), (name, told[name], found[name]["count"])
         assert told[name][1] >= found[name]["errors"]
+    select = [name for name in ("select", "pselect6") if name in told]
+    assert sum(told[name][0] for name in select) == found["select"]["count"]
     # The loader opens and reads libc; five writes are raw, and printf writes the line at the end.
     assert told["write"][0] == found["write"]["count"] + 6
 
@@ -98,6 +101,41 @@ def test_slow_calls_have_the_line_that_made_them(inferscope: Any, tmp_path: Path
     markdown = (tmp_path / "report.md").read_text()
     assert "## System calls" in markdown
     assert f"slow.py:{line}" in markdown
+
+
+FAST = """
+import os
+here = os.open("/dev/zero", os.O_RDONLY)
+
+def chatty():
+    for _ in range(60_000):
+        os.read(here, 16)  # most
+
+def seldom():
+    for _ in range(6_000):
+        os.read(here, 16)  # few
+
+seldom()
+chatty()
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["--budget", "off"]])
+def test_fast_calls_have_the_line_that_makes_most_of_them(
+    inferscope: Any, tmp_path: Path, python: str, options: list[str]
+) -> None:
+    program = tmp_path / "fast.py"
+    program.write_text(FAST)
+    run = inferscope("run", *options, "--python", python, "--report", "report.json", "--report", "report.md", program)
+    assert run.returncode == 0, run.stderr
+    read = calls(run.report)["read"]
+    most = FAST[: FAST.index("# most")].count("\n") + 1
+    assert (read["sites"][0]["function"], read["sites"][0]["line"]) == ("chatty", most)
+    assert f"fast.py:{most}" in read["where"]
+    assert read["samples"] >= 8
+    assert abs(read["sites"][0]["fast_count"] - 60_000) <= 20_000
+    assert sum(site["fast_count"] for site in read["sites"]) <= read["count"]
+    assert f"fast.py:{most}" in (tmp_path / "report.md").read_text()
 
 
 ABOUT = """
@@ -200,6 +238,41 @@ def test_calls_in_vain_are_all_counted(inferscope: Any, tmp_path: Path, python: 
     assert close["errors"] == 1130
     assert close["count"] > 1130
     assert 0.02 < close["mean_us"] < 500
+
+
+def unseen(run: Any) -> Any:
+    (warning,) = [w for w in run.report["warnings"] if w["id"] == "unseen_syscalls"]
+    return warning
+
+
+def test_the_kernel_counts_what_goes_past_libc(inferscope: Any, target: Any, tmp_path: Path) -> None:
+    """Page faults stand for system calls: a program that touches 20,000 pages in a child has as many."""
+    event = tmp_path / "tracefs" / "events" / "raw_syscalls" / "sys_enter"
+    event.mkdir(parents=True)
+    (event / "id").write_text("2\n")
+    code = "import mmap, os\nif os.fork() == 0:\n  m = mmap.mmap(-1, 20_000 * 4096)\n"
+    code += "  for i in range(20_000):\n    m[i * 4096] = 1\n  os._exit(0)\nos.wait()"
+    env = {"INFERSCOPE_TEST_TRACEFS": str(tmp_path / "tracefs")}
+    run = inferscope("run", "--kernel-calls", "--", "/usr/bin/python3", "-c", code, env=env)
+    if "does not count system calls for us" in unseen(run)["text"]:
+        pytest.skip("perf may not be used here")
+    assert 20_000 <= run.report["program"]["kernel_calls"] <= 60_000
+    assert "another event stands for them" in unseen(run)["text"]
+    assert unseen(run)["remedy"] == "run without INFERSCOPE_TEST_TRACEFS"
+
+
+def test_why_the_kernel_does_not_count_is_said(inferscope: Any, target: Any, tmp_path: Path) -> None:
+    env = {"INFERSCOPE_TEST_TRACEFS": str(tmp_path)}
+    run = inferscope("run", "--kernel-calls", "--", target("known_calls.c"), env=env)
+    assert run.returncode == 0, run.stderr
+    assert "kernel_calls" not in run.report["program"]
+    assert unseen(run)["text"].endswith("nor counted: the kernel's trace events cannot be read")
+    assert "doctor" in unseen(run)["remedy"]
+    told = inferscope("doctor", env=env).stdout
+    assert "the kernel's trace events cannot be read: system calls past libc are not counted" in told
+    assert "mount -t tracefs" in told
+    # Not asked for: how it could be.
+    assert "--kernel-calls" in unseen(inferscope("run", "--", target("known_calls.c")))["remedy"]
 
 
 def test_without_hooks_nothing_is_said(inferscope: Any, target: Any) -> None:

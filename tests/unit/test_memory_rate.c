@@ -1,0 +1,110 @@
+/* memory_rate: how many bytes there are between two allocations that are looked at, at times that are made up. */
+#include "collect/memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define PER_US 2600u
+#define ASKED (512u << 10)
+
+static const isc_memory_limits limits = {.asked = ASKED, .ticks_per_us = PER_US, .budget_pct = 1.5f};
+
+/* A program that takes so many bytes a second for so long, and what looking at them takes of its time. */
+struct program {
+	isc_memory_rate rate;
+	double now; /* us */
+	double spent;
+};
+
+static void run(struct program *p, double bytes_per_s, double us, double cost_us)
+{
+	double until = p->now + us;
+
+	while (p->now < until) {
+		p->now += (double)isc_memory_rate_mean(&p->rate, &limits) / bytes_per_s * 1e6;
+		p->spent += cost_us;
+		isc_memory_rate_spent(&p->rate, &limits, (uint64_t)(p->now * PER_US), (uint64_t)(cost_us * PER_US),
+				      false);
+	}
+}
+
+static void the_first_samples_of_a_short_program_are_as_many_as_asked(void **state)
+{
+	struct program p = {.now = 1e6};
+
+	(void)state;
+	/* 52 MB in 80 ms, of which the first third meets code that is not known yet. */
+	run(&p, 650e6, 27e3, 90);
+	assert_int_equal(isc_memory_rate_mean(&p.rate, &limits), ASKED);
+	run(&p, 650e6, 53e3, 6);
+	assert_int_equal(isc_memory_rate_mean(&p.rate, &limits), ASKED);
+}
+
+static void a_program_that_takes_much_stays_inside_its_share(void **state)
+{
+	static const double bytes_per_s[] = {1e9, 10e9, 2e9}, cost_us[] = {4, 4, 40};
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct program p = {.now = 1e6};
+
+		run(&p, bytes_per_s[i], 20e6, cost_us[i]);
+		/* 1.5 % / 5 of 20 s, what may be taken at once, and what is known too late where all are dear. */
+		assert_true(p.spent < 20e6 * 0.003 + 3000 * 2);
+		assert_true(p.spent > 20e6 * 0.003 / 2);
+	}
+}
+
+static void a_burst_is_forgotten_when_time_has_passed(void **state)
+{
+	struct program p = {.now = 1e6};
+
+	(void)state;
+	run(&p, 100e9, 100e3, 10);
+	assert_true(isc_memory_rate_mean(&p.rate, &limits) >= 16 * ASKED);
+	for (int i = 0; i < 120; i++) {
+		p.now += 10.1e3;
+		isc_memory_rate_passed(&p.rate, &limits, (uint64_t)(p.now * PER_US), false);
+	}
+	assert_int_equal(isc_memory_rate_mean(&p.rate, &limits), ASKED);
+}
+
+static void without_a_budget_it_stays_as_asked(void **state)
+{
+	isc_memory_limits any = limits;
+	isc_memory_rate rate = {0};
+
+	(void)state;
+	any.budget_pct = -1;
+	for (uint64_t i = 0; i < 100000; i++)
+		isc_memory_rate_spent(&rate, &any, i * 11 * PER_US, 10 * PER_US, false);
+	assert_int_equal(isc_memory_rate_mean(&rate, &any), ASKED);
+}
+
+static void little_room_for_addresses_makes_them_fewer(void **state)
+{
+	isc_memory_rate rate = {0};
+
+	(void)state;
+	for (uint64_t i = 1; i <= 64; i++)
+		isc_memory_rate_spent(&rate, &limits, i * 1000000 * PER_US, PER_US, true);
+	assert_int_equal(isc_memory_rate_mean(&rate, &limits), 16 * ASKED);
+	isc_memory_rate_passed(&rate, &limits, 100000000ull * PER_US, true);
+	assert_int_equal(isc_memory_rate_mean(&rate, &limits), 16 * ASKED);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_first_samples_of_a_short_program_are_as_many_as_asked),
+		cmocka_unit_test(a_program_that_takes_much_stays_inside_its_share),
+		cmocka_unit_test(a_burst_is_forgotten_when_time_has_passed),
+		cmocka_unit_test(without_a_budget_it_stays_as_asked),
+		cmocka_unit_test(little_room_for_addresses_makes_them_fewer),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
