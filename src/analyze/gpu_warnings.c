@@ -29,15 +29,18 @@ static const char *plain(char *to, size_t room, isc_text text)
 
 static void about_source(isc_build *b, const isc_gpu_word *words)
 {
-	char name[40], detail[120];
+	char name[40], detail[120], code[24] = "";
 	isc_units n;
 
 	plain(name, sizeof(name), words[0].source);
+	/* Said by a part that only programs with a GPU's library load. */
+	if (words[ISC_GPU_ABSENT].code != 0)
+		snprintf(code, sizeof(code), " (%d)", (int)words[ISC_GPU_ABSENT].code);
 	if (words[ISC_GPU_ABSENT].times > 0)
-		isc_build_say(b, NOTE, "gpu_absent", "inferscope doctor says what is missing here",
-			      isc_arena_format(b->arena, "%s tells of no GPU: %s (%d); the report is of the CPU alone",
+		isc_build_say(b, GRAVE, "gpu_absent", "inferscope doctor says what is missing here",
+			      isc_arena_format(b->arena, "%s tells of no GPU: %s%s; the report is of the CPU alone",
 					       name, plain(detail, sizeof(detail), words[ISC_GPU_ABSENT].detail),
-					       (int)words[ISC_GPU_ABSENT].code));
+					       code));
 	if (words[ISC_GPU_BUSY].times > 0)
 		isc_build_say(b, GRAVE, "gpu_busy", "stop the other profiler, or look at its trace with analyze",
 			      isc_arena_format(b->arena,

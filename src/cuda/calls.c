@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/gpu_names.h"
 #include "collect/gpu.h"
 #include "runtime/runtime.h"
 
@@ -80,27 +81,10 @@ bool isc_calls_role(const char *name, enum isc_gpu_role *role)
 	return false;
 }
 
-size_t isc_calls_plain(const char *name)
-{
-	size_t len = strlen(name), n;
-
-	for (;;) {
-		if (len > 5 && (memcmp(name + len - 5, "_ptsz", 5) == 0 || memcmp(name + len - 5, "_ptds", 5) == 0)) {
-			len -= 5;
-			continue;
-		}
-		for (n = len; n > 0 && name[n - 1] >= '0' && name[n - 1] <= '9'; n--)
-			;
-		if (n == len || n < 3 || name[n - 1] != 'v' || name[n - 2] != '_')
-			return len;
-		len = n - 2;
-	}
-}
-
 /* Into memory of the host, without "Async". */
 static uint8_t holds_of(const char *name)
 {
-	size_t len = isc_calls_plain(name);
+	size_t len = isc_call_name_bytes(name, strlen(name));
 
 	if (memmem(name, len, "Async", 5) != NULL)
 		return HOLDS_NOT;
@@ -161,7 +145,7 @@ static uint32_t id_of(uint32_t domain, uint32_t number)
 	if (id == 0) {
 		const char *name = known[domain][number].name;
 
-		id = isc_rt_name(name, isc_calls_plain(name));
+		id = isc_rt_name(name, isc_call_name_bytes(name, strlen(name)));
 		atomic_store_explicit(&known[domain][number].id, id, memory_order_relaxed);
 	}
 	return id;

@@ -17,9 +17,6 @@
 /* What a call of this name is: "cudaLaunchKernel_v7000"; false: it is not told of. */
 bool isc_calls_role(const char *name, enum isc_gpu_role *role);
 
-/* Its name for people: without version and variant.  Bytes of name that count. */
-size_t isc_calls_plain(const char *name);
-
 /* Switches the callbacks of all that are told of on; how many, 0: none could be. */
 unsigned isc_calls_enable(const isc_cupti *cupti, isc_cupti_subscriber *subscriber);
 

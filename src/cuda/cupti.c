@@ -110,7 +110,7 @@ const char *isc_cupti_open(isc_cupti *out)
 	if (told != NULL && told[0] != '\0') {
 		out->handle = told[0] == '/' ? dlopen(told, RTLD_NOW | RTLD_LOCAL) : NULL;
 		if (out->handle == NULL)
-			return ISC_CUPTI_VARIABLE;
+			return ISC_CUPTI_VARIABLE " cannot be loaded";
 	}
 	if (out->handle == NULL && found.cupti[0] != '\0')
 		out->handle = dlopen(found.cupti, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
@@ -119,7 +119,7 @@ const char *isc_cupti_open(isc_cupti *out)
 	if (out->handle == NULL)
 		out->handle = open_by_name(major);
 	if (out->handle == NULL)
-		return "libcupti";
+		return "libcupti cannot be loaded";
 #define FIND(name, needed, parameters) \
 	out->name = (__typeof__(out->name))dlsym(out->handle, "cupti" #name); \
 	if ((needed) && out->name == NULL) \

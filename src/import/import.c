@@ -43,6 +43,21 @@ static bool is_foreign(enum isc_import_format format)
 	return format == ISC_IMPORT_JSON || format == ISC_IMPORT_SQLITE || format == ISC_IMPORT_STACKS;
 }
 
+/* What Nsight Systems writes by itself: of a format that only it knows.  Told by its ending. */
+static bool is_nsys_report(const char *path)
+{
+	static const char *const endings[] = {".nsys-rep", ".qdrep", ".qdstrm"};
+	size_t len = strlen(path);
+
+	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+		size_t n = strlen(endings[i]);
+
+		if (len > n && strcmp(path + len - n, endings[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
 static bool is_folder(const char *path)
 {
 	struct stat sb;
@@ -74,6 +89,8 @@ isc_status isc_import_sniff(const char *path, enum isc_import_format *format, is
 		st = isc_bytes_peek(bytes, &head, &len, err);
 	if (st == ISC_OK)
 		*format = format_of(head, len);
+	if (st == ISC_OK && *format == ISC_IMPORT_UNKNOWN && is_nsys_report(path))
+		*format = ISC_IMPORT_NSYS_REPORT;
 	isc_bytes_close(bytes);
 	return st;
 }
@@ -293,6 +310,11 @@ static const char *label_of(const char *path)
 
 static isc_status unknown(const char *path, isc_error *err)
 {
+	if (is_nsys_report(path)) {
+		isc_fail(err, ISC_ERR_CORRUPT, "%.100s is a report of Nsight Systems, which only nsys can read", path);
+		isc_hint(err, "make an SQLite file of it: nsys export --type sqlite %.100s", label_of(path));
+		return ISC_ERR_CORRUPT;
+	}
 	isc_fail(err, ISC_ERR_CORRUPT, "%.150s is no trace that InferScope knows", path);
 	isc_hint(err, "give an .isc, torch.profiler or Chrome JSON (also .gz), speedscope, collapsed stacks or an nsys "
 		      ".sqlite");

@@ -24,7 +24,8 @@ enum isc_import_format {
 	ISC_IMPORT_JSON,
 	ISC_IMPORT_SQLITE,
 	ISC_IMPORT_STACKS, /* collapsed */
-	ISC_IMPORT_FOLDER
+	ISC_IMPORT_FOLDER,
+	ISC_IMPORT_NSYS_REPORT /* what only nsys can read: refused with how to export it */
 };
 
 typedef struct isc_import_file {

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/gpu_names.h"
 #include "import/reader.h"
 
 #define COLUMNS_MOST 20u
@@ -93,12 +94,20 @@ static uint32_t small_at(table *t, int column)
 	return n >= 0 && n < ISC_GPU_UNKNOWN ? (uint32_t)n : ISC_GPU_UNKNOWN;
 }
 
+/* All text of the file: any may be the name of a range, and no other has what is cut off from those. */
+static uint32_t text_at(table *t, int column)
+{
+	const char *text = (const char *)sqlite3_column_text(t->row, column);
+
+	return isc_timeline_name(t->r->timeline, text,
+				 isc_range_name_bytes(text, (size_t)sqlite3_column_bytes(t->row, column)));
+}
+
 /* A name: a number of StringIds, or text. */
 static uint32_t name_at(table *t, int column)
 {
 	if (sqlite3_column_type(t->row, column) == SQLITE_TEXT)
-		return isc_timeline_name(t->r->timeline, (const char *)sqlite3_column_text(t->row, column),
-					 (size_t)sqlite3_column_bytes(t->row, column));
+		return text_at(t, column);
 	if (sqlite3_column_type(t->row, column) == SQLITE_INTEGER) {
 		uint64_t *name = isc_hashmap_find(&t->strings, (uint64_t)sqlite3_column_int64(t->row, column));
 
@@ -194,8 +203,7 @@ static isc_status take_string(table *t)
 	if (name == NULL)
 		return isc_fail(t->err, ISC_ERR_NOMEM, "no memory to read the trace");
 	if (sqlite3_column_type(t->row, 2) == SQLITE_TEXT)
-		*name = isc_timeline_name(t->r->timeline, (const char *)sqlite3_column_text(t->row, 2),
-					  (size_t)sqlite3_column_bytes(t->row, 2));
+		*name = text_at(t, 2);
 	return ISC_OK;
 }
 
@@ -324,10 +332,13 @@ static isc_status take_call(table *t)
 				 .device = ISC_GPU_UNKNOWN,
 				 .correlation = (uint64_t)number_at(t, 4, 0),
 				 .kind = ISC_GPU_API};
+	isc_string name;
 
 	record.thread = thread_at(t, 3);
 	record.domain = domain_of(t, number_at(t, 3, 0));
 	record.name = name_or(t, 5, "?");
+	name = isc_timeline_text(t->r->timeline, record.name);
+	record.name = isc_timeline_name(t->r->timeline, name.at, isc_call_name_bytes(name.at, name.len));
 	return isc_timeline_add(t->r->timeline, &record, t->err);
 }
 

@@ -80,6 +80,14 @@ uint64_t device_free_at(int device, int stream)
 	return most;
 }
 
+void device_hold(int device, int stream, uint64_t until)
+{
+	pthread_mutex_lock(&queue_lock);
+	if (free_at[device][stream] < until)
+		free_at[device][stream] = until;
+	pthread_mutex_unlock(&queue_lock);
+}
+
 /* To the microsecond: sleeps, and spins the rest. */
 void device_wait(uint64_t until)
 {
@@ -225,11 +233,16 @@ void call_work(const call *c, work *w)
 
 void call_sync(const call *c, uint32_t type, int stream)
 {
+	call_sync_until(c, type, stream, device_free_at(device_now, stream));
+}
+
+void call_sync_until(const call *c, uint32_t type, int stream, uint64_t until)
+{
 	work w = {.kind = ISC_CUPTI_SYNC, .device = device_now, .stream = stream, .sync_type = type};
 
 	w.correlation = c->correlation;
 	w.start = host_ns();
-	device_wait(device_free_at(device_now, stream));
+	device_wait(until);
 	w.end = host_ns();
 	truth_tell(&w);
 	/* 13.0 has no record of a device that is waited for. */

@@ -4,7 +4,10 @@
  *
  *	script.c	CUDA_DOUBLE, what is to happen
  *	device.c	clocks, streams, work, and what is true of it
- *	runtime_api.c	libcudart.so: cuda...
+ *	runtime_api.c	libcudart.so: cuda..., memory, kernels and copies
+ *	graph_api.c	and of it: streams that are captured, graphs
+ *	event_api.c	events, and streams that wait for them
+ *	query_api.c	devices, streams and errors: what is asked and costs no work
  *	driver_api.c	libcuda.so.1: cu...
  *	cupti_api.c	libcupti.so: cupti...
  *	external.c	and of it: external correlation
@@ -59,9 +62,20 @@ int64_t real_ahead_ns(void); /* what CLOCK_REALTIME is ahead of it */
 /* A moment of the host as CUPTI tells of it: with the errors of the device's clock. */
 uint64_t stamp_ns(int device, uint64_t host);
 
+typedef void *cuda_stream;
+typedef struct dim3 {
+	unsigned x, y, z;
+} dim3;
+
+static inline int number_of(cuda_stream s)
+{
+	return (int)((uintptr_t)s % STREAMS_MAX);
+}
+
 /* Takes its turn on a stream; its times of the host. */
 void device_queue(int device, int stream, uint64_t dur_ns, uint64_t *start, uint64_t *end);
-uint64_t device_free_at(int device, int stream); /* stream -1: all of them */
+uint64_t device_free_at(int device, int stream);	  /* stream -1: all of them */
+void device_hold(int device, int stream, uint64_t until); /* nothing begins there before */
 void device_wait(uint64_t until);
 double kernel_ns_of(const char *name);
 
@@ -99,6 +113,20 @@ uint32_t call_end(call *c, uint32_t result);
 /* Work that the call asked for: queued, told of in the truth, and to CUPTI. */
 void call_work(const call *c, work *w);
 void call_sync(const call *c, uint32_t type, int stream);
+void call_sync_until(const call *c, uint32_t type, int stream, uint64_t until);
+
+/* ---- graph_api.c ---- */
+
+/* Work that waits in a graph, with what it does to memory. */
+typedef struct node {
+	work w;
+	void *to;
+	const void *from; /* NULL: it fills, with value */
+	int value;
+} node;
+
+bool graph_takes(const node *n); /* its stream is captured: it is not done now */
+bool graph_holds(int stream);	 /* is the stream captured? */
 
 /* ---- cupti_api.c ---- */
 

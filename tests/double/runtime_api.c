@@ -3,14 +3,8 @@
  */
 #include "double.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct dim3 {
-	unsigned x, y, z;
-} dim3;
-typedef void *stream;
 
 enum { COPY_H2H, COPY_H2D, COPY_D2H, COPY_D2D, COPY_DEFAULT };
 #define RUNTIME ISC_CUPTI_DOMAIN_RUNTIME
@@ -70,7 +64,7 @@ static int kernel_count;
 static __thread struct {
 	dim3 grid, block;
 	size_t shared;
-	stream stream;
+	cuda_stream stream;
 } configuration;
 
 API void **__cudaRegisterFatBinary(void *binary)
@@ -108,7 +102,7 @@ API void __cudaRegisterFunction(void **handle, const char *host, char *device, c
 	}
 }
 
-API unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, stream s)
+API unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, cuda_stream s)
 {
 	configuration = (__typeof__(configuration)){grid, block, shared, s};
 	return 0;
@@ -119,7 +113,7 @@ API uint32_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared,
 	*grid = configuration.grid;
 	*block = configuration.block;
 	*shared = configuration.shared;
-	memcpy(s, &configuration.stream, sizeof(stream));
+	memcpy(s, &configuration.stream, sizeof(cuda_stream));
 	return 0;
 }
 
@@ -145,11 +139,6 @@ static const char *kernel_name(const void *host)
 
 /* ---- calls ---- */
 
-static int number_of(stream s)
-{
-	return (int)((uintptr_t)s % STREAMS_MAX);
-}
-
 /* What the runtime does through the driver, where that has a correlation of its own: work is the driver's. */
 static void queue(call *outer, work *w, uint32_t number, const char *name)
 {
@@ -164,7 +153,7 @@ static void queue(call *outer, work *w, uint32_t number, const char *name)
 	call_end(&inner, 0);
 }
 
-API uint32_t cudaLaunchKernel(const void *f, dim3 grid, dim3 block, void **args, size_t shared, stream s)
+API uint32_t cudaLaunchKernel(const void *f, dim3 grid, dim3 block, void **args, size_t shared, cuda_stream s)
 {
 	call c;
 	work w = {.kind = ISC_CUPTI_KERNEL, .device = device_now, .stream = number_of(s), .name = kernel_name(f)};
@@ -174,16 +163,17 @@ API uint32_t cudaLaunchKernel(const void *f, dim3 grid, dim3 block, void **args,
 	w.grid[0] = grid.x, w.grid[1] = grid.y, w.grid[2] = grid.z;
 	w.block[0] = block.x, w.block[1] = block.y, w.block[2] = block.z;
 	call_begin(&c, RUNTIME, 211, "cudaLaunchKernel", NULL);
-	queue(&c, &w, 307, "cuLaunchKernel");
+	if (!graph_takes(&(node){.w = w}))
+		queue(&c, &w, 307, "cuLaunchKernel");
 	return call_end(&c, 0);
 }
 
-API uint32_t __cudaLaunchKernel(const void *f, dim3 grid, dim3 block, void **args, size_t shared, stream s)
+API uint32_t __cudaLaunchKernel(const void *f, dim3 grid, dim3 block, void **args, size_t shared, cuda_stream s)
 {
 	return cudaLaunchKernel(f, grid, block, args, shared, s);
 }
 
-static uint32_t copy(void *to, const void *from, size_t bytes, int direction, stream s, uint32_t number,
+static uint32_t copy(void *to, const void *from, size_t bytes, int direction, cuda_stream s, uint32_t number,
 		     const char *name, bool waits)
 {
 	static const int kinds[] = {ISC_CUPTI_H2H, ISC_CUPTI_H2D, ISC_CUPTI_D2H, ISC_CUPTI_D2D, ISC_CUPTI_D2D};
@@ -199,6 +189,8 @@ static uint32_t copy(void *to, const void *from, size_t bytes, int direction, st
 	w.bytes = bytes;
 	w.page = place_of(direction == COPY_H2D ? from : to);
 	call_begin(&c, RUNTIME, number, name, &parameters);
+	if (graph_takes(&(node){.w = w, .to = to, .from = from}))
+		return call_end(&c, 0);
 	memmove(to, from, bytes);
 	queue(&c, &w, direction == COPY_D2H ? 278 : 276, direction == COPY_D2H ? "cuMemcpyDtoH_v2" : "cuMemcpyHtoD_v2");
 	/* An asynchronous one waits too when the memory can be swapped out. */
@@ -212,12 +204,13 @@ API uint32_t cudaMemcpy(void *to, const void *from, size_t bytes, int direction)
 	return copy(to, from, bytes, direction, NULL, 31, "cudaMemcpy", true);
 }
 
-API uint32_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, int direction, stream s)
+API uint32_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, int direction, cuda_stream s)
 {
 	return copy(to, from, bytes, direction, s, 41, "cudaMemcpyAsync", false);
 }
 
-API uint32_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t bytes, stream s)
+API uint32_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t bytes,
+				 cuda_stream s)
 {
 	work w = {.kind = ISC_CUPTI_MEMCPY2, .copy = ISC_CUPTI_P2P, .device = from_device, .peer = to_device};
 	call c;
@@ -230,12 +223,14 @@ API uint32_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int 
 	return call_end(&c, 0);
 }
 
-static uint32_t fill(void *at, int value, size_t bytes, stream s, uint32_t number, const char *name)
+static uint32_t fill(void *at, int value, size_t bytes, cuda_stream s, uint32_t number, const char *name)
 {
 	work w = {.kind = ISC_CUPTI_MEMSET, .device = device_now, .stream = number_of(s), .bytes = bytes};
 	call c;
 
 	call_begin(&c, RUNTIME, number, name, NULL);
+	if (graph_takes(&(node){.w = w, .to = at, .value = value}))
+		return call_end(&c, 0);
 	memset(at, value, bytes);
 	call_work(&c, &w);
 	return call_end(&c, 0);
@@ -246,7 +241,7 @@ API uint32_t cudaMemset(void *at, int value, size_t bytes)
 	return fill(at, value, bytes, NULL, 49, "cudaMemset");
 }
 
-API uint32_t cudaMemsetAsync(void *at, int value, size_t bytes, stream s)
+API uint32_t cudaMemsetAsync(void *at, int value, size_t bytes, cuda_stream s)
 {
 	return fill(at, value, bytes, s, 51, "cudaMemsetAsync");
 }
@@ -260,7 +255,7 @@ API uint32_t cudaDeviceSynchronize(void)
 	return call_end(&c, 0);
 }
 
-API uint32_t cudaStreamSynchronize(stream s)
+API uint32_t cudaStreamSynchronize(cuda_stream s)
 {
 	call c;
 
@@ -306,6 +301,47 @@ API uint32_t cudaMallocHost(void **to, size_t bytes)
 	return call_end(&c, *to != NULL ? 0 : 2);
 }
 
+API uint32_t cudaHostAlloc(void **to, size_t bytes, unsigned flags)
+{
+	call c;
+
+	(void)flags;
+	call_begin(&c, RUNTIME, 27, "cudaHostAlloc", NULL);
+	*to = keep(bytes, ISC_CUPTI_PINNED);
+	return call_end(&c, *to != NULL ? 0 : 2);
+}
+
+API uint32_t cudaMallocAsync(void **to, size_t bytes, cuda_stream s)
+{
+	call c;
+
+	(void)s;
+	call_begin(&c, RUNTIME, 373, "cudaMallocAsync", NULL);
+	*to = keep(bytes, ISC_CUPTI_ON_DEVICE);
+	return call_end(&c, *to != NULL ? 0 : 2);
+}
+
+/* Kept until the end of what is on the stream: kernels touch nothing, copies have been made. */
+API uint32_t cudaFreeAsync(void *at, cuda_stream s)
+{
+	call c;
+
+	(void)s;
+	call_begin(&c, RUNTIME, 375, "cudaFreeAsync", NULL);
+	forget(at);
+	return call_end(&c, 0);
+}
+
+API uint32_t cudaMallocManaged(void **to, size_t bytes, unsigned flags)
+{
+	call c;
+
+	(void)flags;
+	call_begin(&c, RUNTIME, 206, "cudaMallocManaged", NULL);
+	*to = keep(bytes, ISC_CUPTI_ON_DEVICE);
+	return call_end(&c, *to != NULL ? 0 : 2);
+}
+
 API uint32_t cudaFreeHost(void *at)
 {
 	call c;
@@ -313,90 +349,4 @@ API uint32_t cudaFreeHost(void *at)
 	call_begin(&c, RUNTIME, 26, "cudaFreeHost", NULL);
 	forget(at);
 	return call_end(&c, 0);
-}
-
-/* ---- graphs: made of as many kernels as the script says ---- */
-
-API uint32_t cudaGraphLaunch(void *graph, stream s)
-{
-	static const char *const names[] = {"graph_gemm_20us", "graph_softmax_10us", "graph_norm_5us"};
-	bool whole = cupti_is_on(ISC_CUPTI_GRAPH);
-	work all = {.kind = ISC_CUPTI_GRAPH, .device = device_now, .stream = number_of(s)};
-	call c;
-
-	call_begin(&c, RUNTIME, 311, "cudaGraphLaunch", NULL);
-	all.graph = (uint32_t)(uintptr_t)graph;
-	all.correlation = c.correlation;
-	for (int i = 0; i < scripted.graph_kernels; i++) {
-		work w = {.kind = ISC_CUPTI_KERNEL, .device = device_now, .stream = number_of(s)};
-
-		w.name = names[i % 3];
-		w.grid[0] = w.block[0] = 32, w.grid[1] = w.grid[2] = w.block[1] = w.block[2] = 1;
-		w.graph = all.graph;
-		w.correlation = c.correlation;
-		device_queue(w.device, w.stream, (uint64_t)kernel_ns_of(w.name), &w.start, &w.end);
-		all.start = i == 0 ? w.start : all.start;
-		all.end = w.end;
-		if (!whole) {
-			truth_tell(&w);
-			cupti_work(&w);
-		}
-	}
-	if (whole) {
-		truth_tell(&all);
-		cupti_work(&all);
-	}
-	return call_end(&c, 0);
-}
-
-/* ---- what is told of to nobody ---- */
-
-API uint32_t cudaGetDeviceCount(int *count)
-{
-	machine_start();
-	*count = scripted.devices;
-	return 0;
-}
-
-API uint32_t cudaSetDevice(int device)
-{
-	machine_start();
-	if (device < 0 || device >= scripted.devices)
-		return 101;
-	device_now = device;
-	return 0;
-}
-
-API uint32_t cudaGetDevice(int *device)
-{
-	call c;
-
-	call_begin(&c, RUNTIME, 17, "cudaGetDevice", NULL);
-	*device = device_now;
-	return call_end(&c, 0);
-}
-
-API uint32_t cudaStreamCreate(stream *s)
-{
-	static _Atomic uintptr_t count;
-
-	machine_start();
-	*s = (stream)(atomic_fetch_add(&count, 1) % (STREAMS_MAX - 1) + 1);
-	return 0;
-}
-
-API uint32_t cudaStreamDestroy(stream s)
-{
-	(void)s;
-	return 0;
-}
-
-API uint32_t cudaGetLastError(void)
-{
-	return 0;
-}
-
-API const char *cudaGetErrorString(uint32_t error)
-{
-	return error == 0 ? "no error" : "an error";
 }

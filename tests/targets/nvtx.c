@@ -190,6 +190,24 @@ static void hostile(void)
 		nvtxRangeStartA("never ends");
 }
 
+/* As PyTorch names them: each time differently. */
+static void operators(void)
+{
+	static const char *const forms[] = {"aten::addmm, seq = %d, op_id = %d", "aten::addmm, op_id = %d",
+					    "aten::addmm, seq = %d, sizes = [[4, 8], [8, %d]], input_op_ids = []",
+					    "aten::addmm"};
+
+	for (int i = 0; i < 40; i++) {
+		char text[100];
+
+		snprintf(text, sizeof(text), forms[i % 4], i, i + 7);
+		nvtxRangePushA(text);
+		nvtxRangePop();
+	}
+	nvtxRangePushA("step, part = 2");
+	nvtxRangePop();
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -206,6 +224,8 @@ int main(int argc, char **argv)
 		crowd();
 	else if (strcmp(what, "hostile") == 0)
 		hostile();
+	else if (strcmp(what, "operators") == 0)
+		operators();
 	else
 		return 2;
 	puts("done");

@@ -14,7 +14,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 BUILD = ROOT / os.environ.get("INFERSCOPE_BUILD", "build")
-NAMES = ("libcudart.so", "libcuda.so.1", "libcupti.so", "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.0")
+RUNTIME = ("libcudart.so", "libcudart.so.13", "libcuda.so.1")
+NAMES = (*RUNTIME, "libcupti.so", "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.0")
 
 
 @dataclass
@@ -126,6 +127,12 @@ def reported(run: Any) -> Counter[tuple[str, int]]:
 
 def warned(run: Any) -> list[str]:
     return [w.id for w in run.report.warnings if w.id.startswith(("gpu_", "unstamped", "early", "unlinked"))]
+
+
+def said(run: Any) -> list[str]:
+    """Warnings on the terminal that speak of GPUs."""
+    lines = [line for line in run.stderr.splitlines() if line.startswith("inferscope: warning:")]
+    return [line for line in lines if "GPU" in line or "CUPTI" in line]
 
 
 def copy_of_double(folder: Path, *names: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import Cuda, copy_of_double, counted, gpu_times, reported, warned
+from .conftest import Cuda, copy_of_double, counted, gpu_times, reported, said, warned
 
 STATES = (
     *("python", "native", "spin", "gil_wait", "lock_wait", "io_wait", "sleep", "idle", "syscall", "gc"),
@@ -139,6 +139,8 @@ def test_a_cupti_that_refuses_costs_one_warning(cuda: Cuda, call: str) -> None:
     assert (run.returncode, run.stdout) == (0, "done gpu 8 on 1\n")
     (warning,) = [w for w in run.report.warnings if w.id == "gpu_absent"]
     assert call in warning.text
+    (line,) = said(run)
+    assert f"CUPTI tells of no GPU: {call}" in line and "the report is of the CPU alone" in line
     assert run.report.gpus == []
     assert run.report.threads
 
@@ -171,6 +173,7 @@ def test_held_by_another_from_the_start(cuda: Cuda) -> None:
     run = cuda("gpu", "8", held=1)
     assert run.returncode == 0
     assert warned(run) == ["gpu_busy"]
+    assert len(said(run)) == 1
     assert run.report.gpus == []
     assert "enable 10" not in cuda.log()
 
@@ -184,6 +187,20 @@ def test_the_programs_own_profiler_wins(cuda: Cuda) -> None:
     assert run.report.gpus[0].kernel_count == 20
     log = cuda.log()
     assert log.index("unsubscribe") < len(log) - 1 - log[::-1].index("subscribe")
+
+
+@pytest.mark.plain
+def test_a_cupti_that_is_not_there_costs_one_line(cuda: Cuda, tmp_path: Path) -> None:
+    folder = tmp_path / "bare"
+    folder.mkdir()
+    copy_of_double(folder, "libcudart.so")
+    (folder / "libcuda.so.1").symlink_to("libcudart.so")
+    env = {**cuda.environment(), "LD_LIBRARY_PATH": str(folder), "INFERSCOPE_CUPTI": str(folder / "libcupti.so")}
+    run = cuda.command("run", "--", cuda.program, "gpu", "8", env=env)
+    assert (run.returncode, run.stdout) == (0, "done gpu 8 on 1\n")
+    assert warned(run) == ["gpu_absent"]
+    (line,) = said(run)
+    assert "CUPTI tells of no GPU: INFERSCOPE_CUPTI cannot be loaded; the report is of the CPU alone" in line
 
 
 @pytest.mark.plain
@@ -347,6 +364,8 @@ def test_the_real_cupti_without_a_driver(inferscope: Any, target: Any) -> None:
     run = inferscope("run", "--", target("cuda_inject.c"), str(library), env=env)
     assert (run.returncode, run.stdout) == (5, "1\n")
     assert warned(run) == ["gpu_absent"]
+    (line,) = said(run)
+    assert line.startswith("inferscope: warning: CUPTI tells of no GPU: cupti")
     assert run.report.threads and run.report.gpus == []
 
 

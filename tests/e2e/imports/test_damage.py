@@ -201,3 +201,16 @@ def test_every_cut_of_real_traces_is_survived(
         assert events <= before or packed.name.endswith(".sqlite.gz")
         before = events
     assert reports > 0 or path.stat().st_size < 8192
+
+
+@pytest.mark.parametrize("ending", ["nsys-rep", "qdrep", "qdstrm"])
+def test_a_report_that_only_nsys_reads_is_told_how_to_be_exported(inferscope: Command, ending: str) -> None:
+    report = write(inferscope, f"my.run.{ending}", bytes(range(1, 256)) * 20)
+    run = inferscope("analyze", report)
+    assert run.returncode == 3
+    (line,) = run.stderr.splitlines()
+    assert f"my.run.{ending} is a report of Nsight Systems, which only nsys can read" in line
+    assert line.endswith(f"nsys export --type sqlite my.run.{ending}")
+    # What is in it counts, not what it is called.
+    report.write_bytes(trace(10))
+    assert analyse(inferscope, report).report.gpus[0].kernel_count == 10

@@ -208,6 +208,20 @@ def test_nsight_systems_is_exact_to_the_nanosecond(inferscope: Command, real: Pa
                 )
 
 
+def test_ranges_and_calls_of_nsight_systems_are_counted_by_their_names(inferscope: Command, real: Path) -> None:
+    """Every range of PyTorch has a text of its own there, and calls have versions."""
+    report = analyse(inferscope, real / "nsys-mfu-2gpu-before.sqlite.gz")
+    assert {s.name: s["count"] for s in report.scopes}["aten::addmm"] == 336
+    assert len(report.scopes) < 300
+    assert len(json.dumps(report)) < 1_000_000
+    assert "aten::addmm" in {k.launched_from for k in report.kernels}
+    assert [gpu.idle_causes.host_wait.where for gpu in report.gpus] == ["aten::copy_"] * 2
+    assert not [s.name for s in report.scopes if ", seq =" in s.name or ", op_id =" in s.name]
+    called = {function.name for function in report.functions}
+    assert {"cudaLaunchKernel", "cudaMemcpyAsync"} <= called
+    assert not [name for name in called if re.search(r"_v\d+$", name)]
+
+
 def test_ranks_stand_beside_each_other(inferscope: Command, real: Path, oracle: Oracle) -> None:
     ranks = [real / f"dlrm8-rank{i}.json.gz" for i in range(4)]
     folder = inferscope.folder / "ranks"

@@ -55,6 +55,11 @@ def test_ranges_of_all_shapes_become_scopes(nvtx: Any) -> None:
     assert counts(run)["outer"] == 1
 
 
+def test_operators_of_pytorch_are_counted_by_their_names(nvtx: Any) -> None:
+    run, _ = nvtx("operators")
+    assert counts(run) == {"aten::addmm": 40, "step, part = 2": 1}
+
+
 def test_a_range_may_end_on_another_thread_and_only_once(nvtx: Any) -> None:
     run, scopes = nvtx("threads")
     main, moves, open_one = scopes.one("main"), scopes.one("moves"), scopes.one("left open")
