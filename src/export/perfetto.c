@@ -45,7 +45,7 @@ enum {
 	INTERNED_MAPPING_PATH = 17,
 	INTERNED_MAPPING = 19
 };
-enum { NOTE_UINT = 3, NOTE_TEXT = 6, NOTE_JSON = 9, NOTE_NAME = 10 };
+enum { NOTE_BOOL = 2, NOTE_UINT = 3, NOTE_TEXT = 6, NOTE_JSON = 9, NOTE_NAME = 10 };
 
 /* Fields of slices are written anew past this. */
 #define TEXTS_MOST (64u << 20)
@@ -144,7 +144,7 @@ static uint64_t name_of(perfetto *p, uint64_t key, const isc_frame_text *text)
 /* Names of categories never change: their iids are these numbers. */
 static uint64_t category_of(perfetto *p, unsigned number)
 {
-	static const char *const names[] = {"python", "c", "wait", "gc", "scope", "mark", "gpu"};
+	static const char *const names[] = {"python", "c", "wait", "gc", "syscall", "scope", "mark", "gpu"};
 	isc_frame_text text = {names[number], (uint32_t)strlen(names[number])};
 	uint64_t *known = isc_hashmap_put(&p->names, 7ull << 60 | number, NULL);
 
@@ -299,8 +299,31 @@ static void open_slice(isc_sink *self, const isc_slice *s)
 	add_fixed(p, s, frame);
 	if (s->holder != 0)
 		add_note(p, "holder", NOTE_UINT, NULL, s->holder);
+	if (s->kind == ISC_SLICE_GC)
+		add_note(p, "generation", NOTE_UINT, NULL, s->id);
+	if (s->call.len > 0) {
+		add_note(p, "call", NOTE_TEXT, &s->call, 0);
+		add_note(p, "bytes", NOTE_UINT, NULL, s->bytes);
+	}
+	if (s->error != 0)
+		add_note(p, "errno", NOTE_UINT, NULL, s->error);
 	add_task(p, s->on, s->task);
 	send(p, s->start_ns, PACKET_TRACK_EVENT, &p->event);
+}
+
+/* With the end: how it came is not known before. */
+static void add_flags(perfetto *p, uint8_t flags)
+{
+	static const struct {
+		uint8_t flag;
+		const char *word;
+	} words[] = {{ISC_SLICE_RESUMED, "resumed"},	   {ISC_SLICE_THROWN, "thrown"},
+		     {ISC_SLICE_YIELDED, "yielded"},	   {ISC_SLICE_RAISED, "raised"},
+		     {ISC_SLICE_UNFINISHED, "unfinished"}, {ISC_SLICE_CUT, "cut"}};
+
+	for (size_t i = 0; flags != 0 && i < sizeof(words) / sizeof(words[0]); i++)
+		if (flags & words[i].flag)
+			add_note(p, words[i].word, NOTE_BOOL, NULL, 1);
 }
 
 static void close_slice(isc_sink *self, const isc_slice *s)
@@ -308,10 +331,7 @@ static void close_slice(isc_sink *self, const isc_slice *s)
 	perfetto *p = (perfetto *)self;
 
 	start_event(p, TYPE_END, thread_track(s->on));
-	if (s->flags & ISC_SLICE_UNFINISHED)
-		add_note(p, "unfinished", NOTE_UINT, NULL, 1);
-	if (s->flags & ISC_SLICE_RAISED)
-		add_note(p, "raised", NOTE_UINT, NULL, 1);
+	add_flags(p, s->flags);
 	send(p, s->end_ns, PACKET_TRACK_EVENT, &p->event);
 }
 
@@ -333,6 +353,7 @@ static void scope(perfetto *p, const isc_mark *m)
 	add_task(p, m->on, m->task);
 	send(p, m->start_ns, PACKET_TRACK_EVENT, &p->event);
 	start_event(p, TYPE_END, scope_track(m));
+	add_flags(p, m->flags);
 	send(p, m->end_ns, PACKET_TRACK_EVENT, &p->event);
 }
 

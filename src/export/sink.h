@@ -17,7 +17,14 @@
 
 #define ISC_EXPORT_MARK "inferscope-export-1"
 
-enum isc_slice_kind { ISC_SLICE_CALL, ISC_SLICE_C_CALL, ISC_SLICE_WAIT, ISC_SLICE_GC, ISC_SLICE_KINDS };
+enum isc_slice_kind {
+	ISC_SLICE_CALL,
+	ISC_SLICE_C_CALL,
+	ISC_SLICE_WAIT,
+	ISC_SLICE_GC,
+	ISC_SLICE_SYSCALL,
+	ISC_SLICE_KINDS
+};
 
 enum isc_slice_flag {
 	ISC_SLICE_RESUMED = 1u << 0, /* a generator or coroutine went on */
@@ -47,7 +54,11 @@ typedef struct isc_slice {
 	uint8_t flags;		   /* enum isc_slice_flag */
 	uint8_t stream;		   /* 1: inside a signal handler */
 	isc_frame_text name, file;
-	uint32_t line; /* 0: not known */
+	uint32_t line;	     /* 0: not known */
+	uint32_t stack;	     /* of a wait or a system call; 0: not known */
+	isc_frame_text call; /* the system call that it is; empty: none, or not known */
+	uint64_t bytes;	     /* that it moved */
+	uint32_t error;	     /* errno; 0: none */
 } isc_slice;
 
 enum isc_mark_kind { ISC_MARK_SCOPE, ISC_MARK_INSTANT, ISC_MARK_COUNTER };
