@@ -16,6 +16,7 @@
 #include "trace/frame.h"
 
 #define ISC_EXPORT_MARK "inferscope-export-1"
+#define ISC_EXPORT_EVENTS_HEAD "[\n{\"event_type\":\"" /* of a file of events, which has no mark */
 
 enum isc_slice_kind {
 	ISC_SLICE_CALL,

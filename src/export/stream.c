@@ -253,10 +253,12 @@ static void tell_moves(isc_export_stream *s)
 	for (size_t i = 0; i < count; i++) {
 		uint64_t start = move[i].since_ns, end = move[i].at_ns;
 
-		if (cut_by_times(s, &start, &end))
-			s->sink->move(s->self, &(isc_export_move){p->pid, isc_export_since_start(s, start),
-								  isc_export_since_start(s, end), move[i].from,
-								  move[i].to, move[i].pages});
+		if (!cut_by_times(s, &start, &end))
+			continue;
+		s->result->marks++;
+		s->sink->move(s->self, &(isc_export_move){p->pid, isc_export_since_start(s, start),
+							  isc_export_since_start(s, end), move[i].from, move[i].to,
+							  move[i].pages});
 	}
 }
 
