@@ -119,6 +119,10 @@ static void add_frame(isc_buffer *out, const isc_frame *frame, uint32_t line, bo
 	isc_buffer_format(out, "{\"kind\":%s", kind_of(frame));
 	add_text(out, ",\"name\":", &frame->name);
 	add_place(out, &frame->file, line);
+	if (frame->first_line != 0)
+		add_count(out, ",\"first_line\":", frame->first_line);
+	else
+		isc_buffer_text(out, ",\"first_line\":null");
 	add_text(out, ",\"module\":", &frame->module);
 	isc_buffer_text(out, more ? "}," : "}");
 }

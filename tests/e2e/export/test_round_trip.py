@@ -68,9 +68,14 @@ def test_scopes_marks_counters_and_samples_come_back(sample: Any) -> None:
         (counter,) = report["counters"]
         assert (counter["name"], counter["count"], counter["max"]) == ("queue", REQUESTS, 49 * 1.5)
     assert direct["samples"]["count"] > 100
-    report = sample.analyze(sample.export("chrome"))
-    assert report["samples"]["count"] == pytest.approx(direct["samples"]["count"], abs=direct["samples"]["count"] / 20)
-    assert report["samples"]["us"] == pytest.approx(direct["samples"]["us"], rel=0.05)
+    for to in ("chrome", "events"):
+        back = sample.analyze(sample.export(to))
+        count = direct["samples"]["count"]
+        assert back["samples"]["count"] == pytest.approx(count, abs=count / 20)
+        assert back["samples"]["us"] == pytest.approx(direct["samples"]["us"], rel=0.05)
+        # Sampled and traced, it is one function.
+        (spin,) = [f for f in back["functions"] if f["name"] == "spin"]
+        assert (spin["calls"] or 0) > REQUESTS and spin["samples"] > 0
 
 
 def test_speedscope_comes_back(sample: Any) -> None:
