@@ -1,7 +1,8 @@
-"""Build what is given to users into dist/: release.py [wheel] [tarball] [--output FOLDER].
+"""Build what is given to users into dist/: release.py [wheel] [tarball] [--some] [--output FOLDER].
 
-wheel    One file that every Python found here can install.  It has _core for each of them, the libraries that
-         nobody can be expected to have (auditwheel copies them in), and the native command.
+wheel    One file that every supported Python can install; with --some, those of them that are here.  It has _core
+         for each of them, the libraries that nobody can be expected to have (auditwheel copies them in), and the
+         native command.
 tarball  The same parts with a command that needs no library at all, to unpack anywhere: in a container too.
 """
 
@@ -52,13 +53,26 @@ def only(folder: Path, pattern: str) -> Path:
     return found[0]
 
 
-def make_wheel(output: Path) -> Path:
+def interpreters(some: bool) -> dict[str, Path]:
+    """Those that the wheel is for."""
+    found = {**pythons.find(), f"{sys.version_info.major}.{sys.version_info.minor}": Path(sys.executable)}
+    absent = [version for version in pythons.SUPPORTED if version not in found]
+    if absent and not some:
+        raise Failed(
+            f"a release is for every supported Python, and these are not here: {', '.join(absent)}; add --some"
+        )
+    if absent:
+        print(f"release: the wheel is not for Python {', '.join(absent)}, which is not here", file=sys.stderr)
+    return found
+
+
+def make_wheel(output: Path, some: bool) -> Path:
     """The wheel, repaired; it says in its name which Pythons it is for."""
+    found = interpreters(some)
     tools = environments.make("release").parent
     own = f"{sys.version_info.major}.{sys.version_info.minor}"
-    found = pythons.find()
     others = ",".join(str(path) for version, path in found.items() if version != own)
-    tags = ".".join(f"cp{version.replace('.', '')}" for version in pythons.SUPPORTED if version in {*found, own})
+    tags = ".".join(f"cp{version.replace('.', '')}" for version in pythons.SUPPORTED if version in found)
     with tempfile.TemporaryDirectory(prefix="inferscope-wheel-") as scratch:
         folder = Path(scratch)
         # With the tools that are here, patchelf among them: no index is asked for more.
@@ -132,13 +146,14 @@ def make_tarball(wheel: Path, output: Path) -> Path:
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("what", nargs="*", choices=[[], "wheel", "tarball"], help="both, if nothing is named")
+    parser.add_argument("--some", action="store_true", help="a wheel for the Pythons that are here, if not all are")
     parser.add_argument("--output", type=Path, default=tree.ROOT / "dist")
     options = parser.parse_args()
     output = options.output.resolve()
     try:
         made = []
         if not options.what or "wheel" in options.what:
-            made.append(make_wheel(output))
+            made.append(make_wheel(output, options.some))
         if not options.what or "tarball" in options.what:
             made.append(make_tarball(only(output, "inferscope-*.whl"), output))
     except (Failed, environments.Lacking) as why:

@@ -177,12 +177,11 @@ static void about_parts(struct warnings *w)
 		warn(w, NOTE, "no_calls", "record with stacks", "the trace has no functions or operators of the CPU");
 	if (w->a->samples.count == 0)
 		warn(w, NOTE, "no_samples", NULL,
-		     "imported traces hold no samples, memory or states of threads: breakdown, slow_because, lines, "
-		     "stacks, "
-		     "syscalls, memory, numa and overhead are empty");
+		     "the trace has no samples, and memory and states of threads are not imported: breakdown, "
+		     "slow_because, lines, stacks, syscalls, memory, numa and overhead are empty");
 	else
 		warn(w, NOTE, "no_states", NULL,
-		     "imported traces hold no memory or states of threads: breakdown, slow_because, lines, syscalls, "
+		     "memory and states of threads are not imported: breakdown, slow_because, lines, syscalls, "
 		     "memory, numa and overhead are empty");
 }
 

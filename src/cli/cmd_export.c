@@ -22,6 +22,18 @@ struct arguments {
 	isc_export_options options;
 };
 
+/* No time at all is not the whole, which 0 stands for in the options of an export. */
+static isc_status take_end(struct arguments *args, const isc_option *option, const char *value, isc_error *err)
+{
+	isc_status st = isc_moment_parse(option, value, &args->options.to_us, err);
+
+	if (st != ISC_OK || args->options.to_us > 0)
+		return st;
+	isc_fail(err, ISC_ERR_INVALID, "the time asked for ends before it begins");
+	isc_hint(err, "give --to-time a later time than the start");
+	return ISC_ERR_INVALID;
+}
+
 static isc_status take_option(void *self, const isc_option *option, const char *value, isc_error *err)
 {
 	struct arguments *args = self;
@@ -33,7 +45,7 @@ static isc_status take_option(void *self, const isc_option *option, const char *
 	if (strcmp(option->name, "from") == 0)
 		return isc_moment_parse(option, value, &args->options.from_us, err);
 	if (strcmp(option->name, "to-time") == 0)
-		return isc_moment_parse(option, value, &args->options.to_us, err);
+		return take_end(args, option, value, err);
 	if (strcmp(option->name, "output") == 0)
 		args->output = value;
 	else if (strcmp(option->name, "scope") == 0)

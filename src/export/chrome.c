@@ -103,7 +103,7 @@ static void thread(isc_sink *self, const isc_export_thread *t)
 
 static const char *category(uint8_t kind)
 {
-	static const char *const names[ISC_SLICE_KINDS] = {"python", "c", "wait", "gc"};
+	static const char *const names[ISC_SLICE_KINDS] = {"python", "c", "wait", "gc", "syscall"};
 
 	return names[kind];
 }
@@ -185,6 +185,12 @@ static void close_slice(isc_sink *self, const isc_slice *s)
 		isc_buffer_format(out, ",\"holder\":%u", s->holder);
 	if (s->kind == ISC_SLICE_GC)
 		isc_buffer_format(out, ",\"generation\":%u", s->id);
+	if (s->call.len > 0) {
+		text_value(out, ",\"call\":", &s->call);
+		isc_buffer_format(out, ",\"bytes\":%llu", (unsigned long long)s->bytes);
+	}
+	if (s->error != 0)
+		isc_buffer_format(out, ",\"errno\":%u", s->error);
 	add_task(c, out, s->on, s->task);
 	isc_buffer_add(out, "}}", 2);
 }

@@ -33,6 +33,21 @@ size_t isc_cut_at(const isc_cut *cut, uint64_t ns, size_t from)
 	return from;
 }
 
+size_t isc_cut_find(const isc_cut *cut, uint64_t ns)
+{
+	size_t from = 0, to = cut->count;
+
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (cut->stretch[middle].to_ns < ns)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
 static bool is_named(finding *f, const isc_event *ev)
 {
 	uint64_t *known = isc_hashmap_put(&f->named, isc_hashmap_key(ev->process, ev->id), NULL);

@@ -20,7 +20,9 @@ typedef struct isc_cut {
 isc_status isc_cut_make(isc_cut *cut, isc_trace *trace, const isc_export_options *options, isc_error *err);
 void isc_cut_fini(isc_cut *cut);
 
-/* The stretch that a moment lies in or, between two, the one behind it; count: none is. */
+/* The stretch that a moment lies in or, between two, the one behind it; count: none is.  The first is for who goes
+ * on from one that is not behind it. */
 size_t isc_cut_at(const isc_cut *cut, uint64_t ns, size_t from);
+size_t isc_cut_find(const isc_cut *cut, uint64_t ns);
 
 #endif

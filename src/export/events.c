@@ -79,7 +79,8 @@ static void add_place(isc_buffer *out, const isc_frame_text *file, uint32_t line
 		isc_buffer_text(out, ",\"line\":null");
 }
 
-static void add_flags(isc_buffer *out, const isc_slice *s)
+/* The object ends with it. */
+static void add_metadata(isc_buffer *out, const isc_slice *s)
 {
 	static const struct {
 		uint8_t flag;
@@ -87,22 +88,67 @@ static void add_flags(isc_buffer *out, const isc_slice *s)
 	} words[] = {{ISC_SLICE_RESUMED, "resumed"},	   {ISC_SLICE_THROWN, "thrown"},
 		     {ISC_SLICE_YIELDED, "yielded"},	   {ISC_SLICE_RAISED, "raised"},
 		     {ISC_SLICE_UNFINISHED, "unfinished"}, {ISC_SLICE_CUT, "cut"}};
-	const char *between = "";
+	const char *before = ",\"metadata\":{";
 
-	isc_buffer_text(out, ",\"metadata\":{");
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+	for (size_t i = 0; s->flags != 0 && i < sizeof(words) / sizeof(words[0]); i++) {
 		if (s->flags & words[i].flag) {
-			isc_buffer_format(out, "%s\"%s\":true", between, words[i].word);
-			between = ",";
+			isc_buffer_format(out, "%s\"%s\":true", before, words[i].word);
+			before = ",";
 		}
 	}
+	if (s->kind == ISC_SLICE_C_CALL || s->kind == ISC_SLICE_GC || s->holder != 0) {
+		isc_buffer_text(out, before);
+		before = ",";
+	}
 	if (s->kind == ISC_SLICE_C_CALL)
-		isc_buffer_format(out, "%s\"native\":true", between);
-	isc_buffer_text(out, "}}");
+		isc_buffer_text(out, "\"native\":true");
+	else if (s->kind == ISC_SLICE_GC)
+		isc_buffer_format(out, "\"generation\":%u", s->id);
+	else if (s->holder != 0)
+		isc_buffer_format(out, "\"holder\":%u", s->holder);
+	isc_buffer_text(out, before[1] == 0 ? "}}" : ",\"metadata\":null}");
+}
+
+static const char *kind_of(const isc_frame *frame)
+{
+	return frame->kind == ISC_FRAME_PYTHON ? "\"python\"" : frame->kind == ISC_FRAME_NATIVE ? "\"native\"" : "null";
+}
+
+static void add_frame(isc_buffer *out, const isc_frame *frame, uint32_t line, bool more)
+{
+	isc_buffer_format(out, "{\"kind\":%s", kind_of(frame));
+	add_text(out, ",\"name\":", &frame->name);
+	add_place(out, &frame->file, line);
+	if (frame->first_line != 0)
+		add_count(out, ",\"first_line\":", frame->first_line);
+	else
+		isc_buffer_text(out, ",\"first_line\":null");
+	add_text(out, ",\"module\":", &frame->module);
+	isc_buffer_text(out, more ? "}," : "}");
+}
+
+/* Newest first; how many. */
+static size_t frames_of(const isc_sink *self, uint32_t process, uint32_t id, isc_frame *frames)
+{
+	size_t n = 0;
+
+	while (n < ISC_STACK_FRAMES_MAX && isc_trace_frame(self->trace, process, id, &frames[n]))
+		id = frames[n++].parent;
+	return n;
+}
+
+static void add_stack(isc_buffer *out, const isc_sink *self, uint32_t process, const isc_frame *frames, size_t n)
+{
+	uint64_t searched = 0;
+
+	isc_buffer_text(out, ",\"stack\":[");
+	for (size_t i = n; i > 0; i--)
+		add_frame(out, &frames[i - 1], isc_trace_frame_line(self->trace, process, &frames[i - 1], &searched),
+			  i > 1);
 }
 
 /* gil and the locks have names of their own; what else a thread waits for is a system call. */
-const char *isc_export_wait_type(uint32_t call)
+static const char *type_of_wait(uint32_t call)
 {
 	switch (call) {
 	case ISC_WAIT_GIL:
@@ -119,23 +165,62 @@ const char *isc_export_wait_type(uint32_t call)
 	}
 }
 
+const char *isc_export_type(const isc_slice *s)
+{
+	switch (s->kind) {
+	case ISC_SLICE_GC:
+		return "gc_pause";
+	case ISC_SLICE_WAIT:
+		return type_of_wait(s->id);
+	case ISC_SLICE_SYSCALL:
+		return "cpu_syscall";
+	default:
+		return "cpu_call";
+	}
+}
+
+/* Named as the kernel names it; its place is the newest frame that has a line, for the call itself is native. */
+static void close_syscall(events *e, const isc_slice *s)
+{
+	isc_frame frames[ISC_STACK_FRAMES_MAX];
+	size_t n = frames_of(&e->sink, s->on->process, s->stack, frames);
+	isc_buffer *out = head(e, "cpu_syscall", s->call.len > 0 ? &s->call : &s->name, s->start_ns, s->end_ns, s->on,
+			       s->cpu, s->task);
+	isc_frame_text file = {NULL, 0};
+	uint32_t line = 0;
+
+	for (size_t i = 0; i < n && line == 0; i++) {
+		uint64_t searched = 0;
+
+		line = isc_trace_frame_line(e->sink.trace, s->on->process, &frames[i], &searched);
+		file = frames[i].file;
+	}
+	add_place(out, line != 0 ? &file : &(isc_frame_text){NULL, 0}, line);
+	add_stack(out, &e->sink, s->on->process, frames, n);
+	isc_buffer_text(out, "]");
+	if (s->call.len > 0)
+		add_count(out, ",\"bytes\":", s->bytes);
+	else
+		isc_buffer_text(out, ",\"bytes\":null");
+	if (s->error != 0)
+		add_count(out, ",\"errno\":", s->error);
+	else
+		isc_buffer_text(out, ",\"errno\":null");
+	add_metadata(out, s);
+}
+
 static void close_slice(isc_sink *self, const isc_slice *s)
 {
-	bool call = s->kind == ISC_SLICE_CALL || s->kind == ISC_SLICE_C_CALL;
-	const char *type = call ? "cpu_call" : s->kind == ISC_SLICE_GC ? "gc_pause" : isc_export_wait_type(s->id);
-	isc_buffer *out = head((events *)self, type, &s->name, s->start_ns, s->end_ns, s->on, s->cpu, s->task);
+	const char *type = isc_export_type(s);
+	isc_buffer *out;
 
+	if (strcmp(type, "cpu_syscall") == 0) {
+		close_syscall((events *)self, s);
+		return;
+	}
+	out = head((events *)self, type, &s->name, s->start_ns, s->end_ns, s->on, s->cpu, s->task);
 	add_place(out, &s->file, s->line);
-	if (call && (s->flags != 0 || s->kind == ISC_SLICE_C_CALL))
-		add_flags(out, s);
-	else if (call)
-		isc_buffer_text(out, ",\"metadata\":null}");
-	else if (s->kind == ISC_SLICE_GC)
-		isc_buffer_format(out, ",\"metadata\":{\"generation\":%u}}", s->id);
-	else if (s->holder != 0)
-		isc_buffer_format(out, ",\"metadata\":{\"holder\":%u}}", s->holder);
-	else
-		isc_buffer_text(out, ",\"metadata\":null}");
+	add_metadata(out, s);
 }
 
 static void scope_end(events *e, const isc_mark *m, const char *type, uint64_t ns, bool enter)
@@ -180,40 +265,6 @@ static void mark(isc_sink *self, const isc_mark *m)
 		isc_buffer_text(out, "null");
 	}
 	isc_buffer_text(out, "}");
-}
-
-static const char *kind_of(const isc_frame *frame)
-{
-	return frame->kind == ISC_FRAME_PYTHON ? "\"python\"" : frame->kind == ISC_FRAME_NATIVE ? "\"native\"" : "null";
-}
-
-static void add_frame(isc_buffer *out, const isc_frame *frame, uint32_t line, bool more)
-{
-	isc_buffer_format(out, "{\"kind\":%s", kind_of(frame));
-	add_text(out, ",\"name\":", &frame->name);
-	add_place(out, &frame->file, line);
-	add_text(out, ",\"module\":", &frame->module);
-	isc_buffer_text(out, more ? "}," : "}");
-}
-
-/* Newest first; how many. */
-static size_t frames_of(const isc_sink *self, uint32_t process, uint32_t id, isc_frame *frames)
-{
-	size_t n = 0;
-
-	while (n < ISC_STACK_FRAMES_MAX && isc_trace_frame(self->trace, process, id, &frames[n]))
-		id = frames[n++].parent;
-	return n;
-}
-
-static void add_stack(isc_buffer *out, const isc_sink *self, uint32_t process, const isc_frame *frames, size_t n)
-{
-	uint64_t searched = 0;
-
-	isc_buffer_text(out, ",\"stack\":[");
-	for (size_t i = n; i > 0; i--)
-		add_frame(out, &frames[i - 1], isc_trace_frame_line(self->trace, process, &frames[i - 1], &searched),
-			  i > 1);
 }
 
 static void add_node(isc_buffer *out, uint32_t node)

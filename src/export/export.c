@@ -54,6 +54,11 @@ isc_status isc_export_choose(const char *name, int *format, isc_error *err)
 
 bool isc_export_is_ours(const char *head, size_t len)
 {
+	static const char events[] = ISC_EXPORT_EVENTS_HEAD;
+
+	/* A list of events has no room for a mark; nobody else begins it like this. */
+	if (len >= sizeof(events) - 1 && memcmp(head, events, sizeof(events) - 1) == 0)
+		return true;
 	return memmem(head, len < 256 ? len : 256, "\"" ISC_EXPORT_MARK "\"", sizeof(ISC_EXPORT_MARK) + 1) != NULL;
 }
 
@@ -93,6 +98,11 @@ isc_status isc_export_run(isc_trace *trace, const isc_export_options *options, i
 		if (st != ISC_OK)
 			out.status = st;
 		class->end(sink, result);
+	}
+	/* Then nothing was sent either: what a file without events holds is short. */
+	if (st == ISC_OK && !cut.whole && result->slices + result->marks + result->samples == 0) {
+		st = isc_fail(err, ISC_ERR_INVALID, "there is nothing in the time that was asked for");
+		isc_hint(err, "inferscope analyze says how long the trace is");
 	}
 	if (st == ISC_OK) {
 		isc_export_send(&out, true);

@@ -9,72 +9,14 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "export/frames.h"
-#include "export/gpu_rows.h"
-#include "export/wire.h"
-
-/* Fields, by the messages of perfetto_trace.proto. */
-enum { TRACE_PACKET = 1 };
-enum {
-	PACKET_TIMESTAMP = 8,
-	PACKET_SEQUENCE = 10,
-	PACKET_TRACK_EVENT = 11,
-	PACKET_INTERNED = 12,
-	PACKET_FLAGS = 13,
-	PACKET_TRACK = 60,
-	PACKET_PERF_SAMPLE = 66
-};
-enum { FLAG_CLEARED = 1, FLAG_NEEDS_STATE = 2 };
-enum { TRACK_UUID = 1, TRACK_NAME = 2, TRACK_PROCESS = 3, TRACK_THREAD = 4, TRACK_PARENT = 5, TRACK_COUNTER = 8 };
-enum {
-	EVENT_CATEGORY = 3,
-	EVENT_NOTE = 4,
-	EVENT_TYPE = 9,
-	EVENT_NAME = 10,
-	EVENT_TRACK = 11,
-	EVENT_DOUBLE = 44,
-	EVENT_FLOW = 47
-};
-enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4 };
-enum {
-	INTERNED_CATEGORY = 1,
-	INTERNED_NAME = 2,
-	INTERNED_FUNCTION = 5,
-	INTERNED_FRAME = 6,
-	INTERNED_CALLSTACK = 7,
-	INTERNED_MAPPING_PATH = 17,
-	INTERNED_MAPPING = 19
-};
-enum { NOTE_UINT = 3, NOTE_TEXT = 6, NOTE_JSON = 9, NOTE_NAME = 10 };
+#include "export/perfetto.h"
 
 /* Fields of slices are written anew past this. */
 #define TEXTS_MOST (64u << 20)
 
-typedef struct perfetto {
-	isc_sink sink;
-	isc_frames frames;
-	isc_buffer packet, event, interned, inner, clean;
-	isc_hashmap names;     /* of slices, by frame + 1; of marks by process and id -> iid */
-	isc_hashmap functions; /* frames that were told -> 1 */
-	isc_hashmap stacks;    /* process and stack -> iid */
-	isc_hashmap counters;  /* process and name -> track */
-	isc_hashmap fixed;     /* frame and kind -> offset of its text + 1 */
-	isc_buffer texts;      /* length, then the fields as they are written each time */
-	isc_hashmap threads;   /* process and thread id -> track */
-	isc_hashmap modules;   /* address of its text -> iid */
-	uint64_t next_name, next_stack, next_module;
-	isc_gpu_rows rows;
-	bool begun;
-} perfetto;
-
 static uint64_t process_track(uint32_t pid)
 {
 	return 1ull << 32 | pid;
-}
-
-static uint64_t thread_track(const isc_export_thread *on)
-{
-	return 2ull << 32 | on->thread;
 }
 
 static uint64_t scope_track(const isc_mark *m)
@@ -84,7 +26,7 @@ static uint64_t scope_track(const isc_mark *m)
 
 static isc_sink *begin(isc_trace *trace, isc_export_out *out)
 {
-	perfetto *p = calloc(1, sizeof(*p));
+	isc_perfetto *p = calloc(1, sizeof(*p));
 
 	if (p == NULL)
 		return NULL;
@@ -94,7 +36,7 @@ static isc_sink *begin(isc_trace *trace, isc_export_out *out)
 }
 
 /* The packet that has gathered goes out, with the strings that it needs. */
-static void send(perfetto *p, uint64_t ns, unsigned field, const isc_buffer *body)
+void isc_perfetto_send(isc_perfetto *p, uint64_t ns, unsigned field, const isc_buffer *body)
 {
 	isc_buffer_clear(&p->packet);
 	isc_wire_number(&p->packet, PACKET_TIMESTAMP, ns);
@@ -110,23 +52,23 @@ static void send(perfetto *p, uint64_t ns, unsigned field, const isc_buffer *bod
 	p->sink.failed |= p->packet.failed;
 }
 
-static void add_clean(perfetto *p, isc_buffer *out, unsigned field, const isc_frame_text *text)
+void isc_perfetto_clean(isc_perfetto *p, isc_buffer *out, unsigned field, const isc_frame_text *text)
 {
 	isc_buffer_clear(&p->clean);
 	isc_text_utf8(&p->clean, text->at, text->len);
 	isc_wire_message(out, field, &p->clean);
 }
 
-static void intern(perfetto *p, unsigned field, uint64_t iid, const isc_frame_text *text)
+static void intern(isc_perfetto *p, unsigned field, uint64_t iid, const isc_frame_text *text)
 {
 	isc_buffer_clear(&p->inner);
 	isc_wire_number(&p->inner, 1, iid);
-	add_clean(p, &p->inner, 2, text);
+	isc_perfetto_clean(p, &p->inner, 2, text);
 	isc_wire_message(&p->interned, field, &p->inner);
 }
 
 /* A name of events; key tells it from all others. */
-static uint64_t name_of(perfetto *p, uint64_t key, const isc_frame_text *text)
+uint64_t isc_perfetto_name(isc_perfetto *p, uint64_t key, const isc_frame_text *text)
 {
 	uint64_t *known = isc_hashmap_put(&p->names, key, NULL);
 
@@ -142,9 +84,9 @@ static uint64_t name_of(perfetto *p, uint64_t key, const isc_frame_text *text)
 }
 
 /* Names of categories never change: their iids are these numbers. */
-static uint64_t category_of(perfetto *p, unsigned number)
+uint64_t isc_perfetto_category(isc_perfetto *p, unsigned number)
 {
-	static const char *const names[] = {"python", "c", "wait", "gc", "scope", "mark", "gpu"};
+	static const char *const names[] = {"python", "c", "wait", "gc", "syscall", "scope", "mark", "gpu"};
 	isc_frame_text text = {names[number], (uint32_t)strlen(names[number])};
 	uint64_t *known = isc_hashmap_put(&p->names, 7ull << 60 | number, NULL);
 
@@ -161,7 +103,7 @@ static uint64_t category_of(perfetto *p, unsigned number)
 
 static void process(isc_sink *self, const isc_trace_process *t)
 {
-	perfetto *p = (perfetto *)self;
+	isc_perfetto *p = (isc_perfetto *)self;
 	isc_buffer *out = &p->event;
 	uint32_t at = 0;
 
@@ -172,18 +114,18 @@ static void process(isc_sink *self, const isc_trace_process *t)
 	while (at < t->argv_len) {
 		isc_frame_text word = {t->argv + at, (uint32_t)strnlen(t->argv + at, t->argv_len - at)};
 
-		add_clean(p, &p->inner, 2, &word);
+		isc_perfetto_clean(p, &p->inner, 2, &word);
 		if (at == 0)
-			add_clean(p, &p->inner, 6, &word);
+			isc_perfetto_clean(p, &p->inner, 6, &word);
 		at += word.len + 1;
 	}
 	isc_buffer_clear(out);
 	isc_wire_number(out, TRACK_UUID, process_track(t->pid));
 	isc_wire_message(out, TRACK_PROCESS, &p->inner);
-	send(p, 0, PACKET_TRACK, out);
+	isc_perfetto_send(p, 0, PACKET_TRACK, out);
 }
 
-static void tell_thread(perfetto *p, const isc_export_thread *t, uint64_t track)
+void isc_perfetto_thread(isc_perfetto *p, const isc_export_thread *t, uint64_t track)
 {
 	isc_buffer *out = &p->event;
 
@@ -191,64 +133,64 @@ static void tell_thread(perfetto *p, const isc_export_thread *t, uint64_t track)
 	isc_wire_number(&p->inner, 1, t->pid);
 	isc_wire_number(&p->inner, 2, t->tid);
 	if (t->name.len > 0)
-		add_clean(p, &p->inner, 5, &t->name);
+		isc_perfetto_clean(p, &p->inner, 5, &t->name);
 	isc_buffer_clear(out);
 	isc_wire_number(out, TRACK_UUID, track);
 	isc_wire_number(out, TRACK_PARENT, process_track(t->pid));
 	isc_wire_message(out, TRACK_THREAD, &p->inner);
-	send(p, 0, PACKET_TRACK, out);
+	isc_perfetto_send(p, 0, PACKET_TRACK, out);
 }
 
 static void thread(isc_sink *self, const isc_export_thread *t)
 {
-	perfetto *p = (perfetto *)self;
+	isc_perfetto *p = (isc_perfetto *)self;
 	uint64_t *known = isc_hashmap_put(&p->threads, isc_hashmap_key(t->pid, t->tid), NULL);
 
 	if (known == NULL)
 		self->failed = true;
 	else
-		*known = thread_track(t);
-	tell_thread(p, t, thread_track(t));
+		*known = isc_perfetto_track(t);
+	isc_perfetto_thread(p, t, isc_perfetto_track(t));
 }
 
-static void named_track(perfetto *p, uint64_t uuid, uint32_t pid, const isc_frame_text *name, bool counter)
+static void named_track(isc_perfetto *p, uint64_t uuid, uint32_t pid, const isc_frame_text *name, bool counter)
 {
 	isc_buffer track = {0};
 
 	isc_wire_number(&track, TRACK_UUID, uuid);
 	isc_wire_number(&track, TRACK_PARENT, process_track(pid));
-	add_clean(p, &track, TRACK_NAME, name);
+	isc_perfetto_clean(p, &track, TRACK_NAME, name);
 	if (counter)
 		isc_wire_bytes(&track, TRACK_COUNTER, NULL, 0);
-	send(p, 0, PACKET_TRACK, &track);
+	isc_perfetto_send(p, 0, PACKET_TRACK, &track);
 	p->sink.failed |= track.failed;
 	isc_buffer_fini(&track);
 }
 
 /* ---- events ------------------------------------------------------------------ */
 
-static void add_note(perfetto *p, const char *key, unsigned field, const isc_frame_text *text, uint64_t number)
+void isc_perfetto_note(isc_perfetto *p, const char *key, unsigned field, const isc_frame_text *text, uint64_t number)
 {
 	isc_buffer_clear(&p->inner);
 	isc_wire_text(&p->inner, NOTE_NAME, key);
 	if (text != NULL)
-		add_clean(p, &p->inner, field, text);
+		isc_perfetto_clean(p, &p->inner, field, text);
 	else
 		isc_wire_number(&p->inner, field, number);
 	isc_wire_message(&p->event, EVENT_NOTE, &p->inner);
 }
 
-static void add_task(perfetto *p, const isc_export_thread *on, uint32_t task)
+static void add_task(isc_perfetto *p, const isc_export_thread *on, uint32_t task)
 {
 	isc_frame_text name;
 
 	if (task == 0)
 		return;
 	name.at = isc_trace_name(p->sink.trace, on->process, task, &name.len);
-	add_note(p, "task", NOTE_TEXT, &name, 0);
+	isc_perfetto_note(p, "task", NOTE_TEXT, &name, 0);
 }
 
-static void start_event(perfetto *p, unsigned type, uint64_t track)
+void isc_perfetto_start(isc_perfetto *p, unsigned type, uint64_t track)
 {
 	isc_buffer_clear(&p->event);
 	isc_wire_number(&p->event, EVENT_TYPE, type);
@@ -256,7 +198,7 @@ static void start_event(perfetto *p, unsigned type, uint64_t track)
 }
 
 /* Category, name and place of a slice, which thousands of others have too. */
-static void add_fixed(perfetto *p, const isc_slice *s, size_t frame)
+static void add_fixed(isc_perfetto *p, const isc_slice *s, size_t frame)
 {
 	uint64_t *known = isc_hashmap_put(&p->fixed, (uint64_t)frame << 8 | s->kind, NULL);
 	size_t from = p->event.len;
@@ -271,11 +213,11 @@ static void add_fixed(perfetto *p, const isc_slice *s, size_t frame)
 		isc_buffer_add(&p->event, p->texts.data + *known - 1 + sizeof(len), len);
 		return;
 	}
-	isc_wire_number(&p->event, EVENT_CATEGORY, category_of(p, s->kind));
-	isc_wire_number(&p->event, EVENT_NAME, name_of(p, 1ull << 60 | frame, &s->name));
+	isc_wire_number(&p->event, EVENT_CATEGORY, isc_perfetto_category(p, s->kind));
+	isc_wire_number(&p->event, EVENT_NAME, isc_perfetto_name(p, 1ull << 60 | frame, &s->name));
 	if (s->file.len > 0) {
-		add_note(p, "file", NOTE_TEXT, &s->file, 0);
-		add_note(p, "line", NOTE_UINT, NULL, s->line);
+		isc_perfetto_note(p, "file", NOTE_TEXT, &s->file, 0);
+		isc_perfetto_note(p, "line", NOTE_UINT, NULL, s->line);
 	}
 	len = (uint32_t)(p->event.len - from);
 	if (p->event.failed || p->texts.len + len > TEXTS_MOST)
@@ -288,55 +230,76 @@ static void add_fixed(perfetto *p, const isc_slice *s, size_t frame)
 
 static void open_slice(isc_sink *self, const isc_slice *s)
 {
-	perfetto *p = (perfetto *)self;
+	isc_perfetto *p = (isc_perfetto *)self;
 	size_t frame = isc_frames_of_slice(&p->frames, s);
 
 	if (frame == SIZE_MAX) {
 		self->failed = true;
 		return;
 	}
-	start_event(p, TYPE_BEGIN, thread_track(s->on));
+	isc_perfetto_start(p, TYPE_BEGIN, isc_perfetto_track(s->on));
 	add_fixed(p, s, frame);
 	if (s->holder != 0)
-		add_note(p, "holder", NOTE_UINT, NULL, s->holder);
+		isc_perfetto_note(p, "holder", NOTE_UINT, NULL, s->holder);
+	if (s->kind == ISC_SLICE_GC)
+		isc_perfetto_note(p, "generation", NOTE_UINT, NULL, s->id);
+	if (s->call.len > 0) {
+		isc_perfetto_note(p, "call", NOTE_TEXT, &s->call, 0);
+		isc_perfetto_note(p, "bytes", NOTE_UINT, NULL, s->bytes);
+	}
+	if (s->error != 0)
+		isc_perfetto_note(p, "errno", NOTE_UINT, NULL, s->error);
 	add_task(p, s->on, s->task);
-	send(p, s->start_ns, PACKET_TRACK_EVENT, &p->event);
+	isc_perfetto_send(p, s->start_ns, PACKET_TRACK_EVENT, &p->event);
+}
+
+/* With the end: how it came is not known before. */
+static void add_flags(isc_perfetto *p, uint8_t flags)
+{
+	static const struct {
+		uint8_t flag;
+		const char *word;
+	} words[] = {{ISC_SLICE_RESUMED, "resumed"},	   {ISC_SLICE_THROWN, "thrown"},
+		     {ISC_SLICE_YIELDED, "yielded"},	   {ISC_SLICE_RAISED, "raised"},
+		     {ISC_SLICE_UNFINISHED, "unfinished"}, {ISC_SLICE_CUT, "cut"}};
+
+	for (size_t i = 0; flags != 0 && i < sizeof(words) / sizeof(words[0]); i++)
+		if (flags & words[i].flag)
+			isc_perfetto_note(p, words[i].word, NOTE_BOOL, NULL, 1);
 }
 
 static void close_slice(isc_sink *self, const isc_slice *s)
 {
-	perfetto *p = (perfetto *)self;
+	isc_perfetto *p = (isc_perfetto *)self;
 
-	start_event(p, TYPE_END, thread_track(s->on));
-	if (s->flags & ISC_SLICE_UNFINISHED)
-		add_note(p, "unfinished", NOTE_UINT, NULL, 1);
-	if (s->flags & ISC_SLICE_RAISED)
-		add_note(p, "raised", NOTE_UINT, NULL, 1);
-	send(p, s->end_ns, PACKET_TRACK_EVENT, &p->event);
+	isc_perfetto_start(p, TYPE_END, isc_perfetto_track(s->on));
+	add_flags(p, s->flags);
+	isc_perfetto_send(p, s->end_ns, PACKET_TRACK_EVENT, &p->event);
 }
 
-static uint64_t mark_name(perfetto *p, const isc_mark *m)
+static uint64_t mark_name(isc_perfetto *p, const isc_mark *m)
 {
-	return name_of(p, 2ull << 60 ^ (uint64_t)m->on->process << 32 ^ m->id, &m->name);
+	return isc_perfetto_name(p, 2ull << 60 ^ (uint64_t)m->on->process << 32 ^ m->id, &m->name);
 }
 
-static void scope(perfetto *p, const isc_mark *m)
+static void scope(isc_perfetto *p, const isc_mark *m)
 {
 	named_track(p, scope_track(m), m->on->pid, &m->name, false);
-	start_event(p, TYPE_BEGIN, scope_track(m));
-	isc_wire_number(&p->event, EVENT_CATEGORY, category_of(p, ISC_SLICE_KINDS));
+	isc_perfetto_start(p, TYPE_BEGIN, scope_track(m));
+	isc_wire_number(&p->event, EVENT_CATEGORY, isc_perfetto_category(p, ISC_SLICE_KINDS));
 	isc_wire_number(&p->event, EVENT_NAME, mark_name(p, m));
-	add_note(p, "instance", NOTE_UINT, NULL, m->instance);
+	isc_perfetto_note(p, "instance", NOTE_UINT, NULL, m->instance);
 	if (m->inside != 0)
-		add_note(p, "inside", NOTE_UINT, NULL, m->inside);
-	add_note(p, "thread", NOTE_UINT, NULL, m->on->tid);
+		isc_perfetto_note(p, "inside", NOTE_UINT, NULL, m->inside);
+	isc_perfetto_note(p, "thread", NOTE_UINT, NULL, m->on->tid);
 	add_task(p, m->on, m->task);
-	send(p, m->start_ns, PACKET_TRACK_EVENT, &p->event);
-	start_event(p, TYPE_END, scope_track(m));
-	send(p, m->end_ns, PACKET_TRACK_EVENT, &p->event);
+	isc_perfetto_send(p, m->start_ns, PACKET_TRACK_EVENT, &p->event);
+	isc_perfetto_start(p, TYPE_END, scope_track(m));
+	add_flags(p, m->flags);
+	isc_perfetto_send(p, m->end_ns, PACKET_TRACK_EVENT, &p->event);
 }
 
-static void count(perfetto *p, const isc_mark *m)
+static void count(isc_perfetto *p, const isc_mark *m)
 {
 	uint64_t *known = isc_hashmap_put(&p->counters, isc_hashmap_key(m->on->process, m->id), NULL), track;
 
@@ -348,33 +311,33 @@ static void count(perfetto *p, const isc_mark *m)
 	if (*known == 0)
 		named_track(p, track, m->on->pid, &m->name, true);
 	*known = 1;
-	start_event(p, TYPE_COUNTER, track);
+	isc_perfetto_start(p, TYPE_COUNTER, track);
 	isc_wire_double(&p->event, EVENT_DOUBLE, m->value);
-	send(p, m->start_ns, PACKET_TRACK_EVENT, &p->event);
+	isc_perfetto_send(p, m->start_ns, PACKET_TRACK_EVENT, &p->event);
 }
 
 static void mark(isc_sink *self, const isc_mark *m)
 {
-	perfetto *p = (perfetto *)self;
+	isc_perfetto *p = (isc_perfetto *)self;
 
 	if (m->kind == ISC_MARK_SCOPE) {
 		scope(p, m);
 	} else if (m->kind == ISC_MARK_COUNTER) {
 		count(p, m);
 	} else {
-		start_event(p, TYPE_INSTANT, thread_track(m->on));
-		isc_wire_number(&p->event, EVENT_CATEGORY, category_of(p, ISC_SLICE_KINDS + 1));
+		isc_perfetto_start(p, TYPE_INSTANT, isc_perfetto_track(m->on));
+		isc_wire_number(&p->event, EVENT_CATEGORY, isc_perfetto_category(p, ISC_SLICE_KINDS + 1));
 		isc_wire_number(&p->event, EVENT_NAME, mark_name(p, m));
 		if (m->json.len > 0)
-			add_note(p, "metadata", NOTE_JSON, &m->json, 0);
+			isc_perfetto_note(p, "metadata", NOTE_JSON, &m->json, 0);
 		add_task(p, m->on, m->task);
-		send(p, m->start_ns, PACKET_TRACK_EVENT, &p->event);
+		isc_perfetto_send(p, m->start_ns, PACKET_TRACK_EVENT, &p->event);
 	}
 }
 
 /* ---- samples ------------------------------------------------------------------ */
 
-static uint64_t module_of(perfetto *p, const isc_frame_text *path)
+static uint64_t module_of(isc_perfetto *p, const isc_frame_text *path)
 {
 	uint64_t *known = isc_hashmap_put(&p->modules, (uint64_t)(uintptr_t)path->at, NULL);
 	uint64_t iid;
@@ -395,7 +358,7 @@ static uint64_t module_of(perfetto *p, const isc_frame_text *path)
 }
 
 /* The iids of a function and its frame are the number of the frame, and one. */
-static void tell_frame(perfetto *p, size_t number)
+static void tell_frame(isc_perfetto *p, size_t number)
 {
 	const isc_export_frame *f = &p->frames.frame[number];
 	uint64_t *told = isc_hashmap_put(&p->functions, number, NULL), module = 0;
@@ -416,7 +379,7 @@ static void tell_frame(perfetto *p, size_t number)
 	isc_wire_message(&p->interned, INTERNED_FRAME, &p->inner);
 }
 
-static uint64_t stack_of(perfetto *p, uint32_t process, uint32_t id)
+static uint64_t stack_of(isc_perfetto *p, uint32_t process, uint32_t id)
 {
 	uint64_t *known = isc_hashmap_put(&p->stacks, isc_hashmap_key(process, id), NULL);
 	size_t numbers[ISC_STACK_FRAMES_MAX], n;
@@ -442,7 +405,7 @@ static uint64_t stack_of(perfetto *p, uint32_t process, uint32_t id)
 
 static void sample(isc_sink *self, const isc_export_sample *s)
 {
-	perfetto *p = (perfetto *)self;
+	isc_perfetto *p = (isc_perfetto *)self;
 	uint64_t stack;
 
 	if (s->wait_ns > 0 || s->stack == 0)
@@ -455,90 +418,12 @@ static void sample(isc_sink *self, const isc_export_sample *s)
 	isc_wire_number(&p->event, 3, s->on->tid);
 	isc_wire_number(&p->event, 4, stack);
 	isc_wire_number(&p->event, 6, s->cpu_ns);
-	send(p, s->time_ns, PACKET_PERF_SAMPLE, &p->event);
-}
-
-/* ---- GPUs --------------------------------------------------------------------- */
-
-/* A track for every row of a stream. */
-static uint64_t gpu_track(perfetto *p, const isc_export_gpu *g)
-{
-	const isc_recorded_item *i = g->item;
-	isc_buffer text = {0};
-	isc_buffer body = {0};
-	uint64_t track;
-	uint32_t nth;
-	bool fresh;
-	size_t row = isc_gpu_rows_place(&p->rows, i->device->number, i->stream, g->start_ns, g->end_ns, &nth, &fresh);
-
-	if (row == SIZE_MAX) {
-		p->sink.failed = true;
-		return 0;
-	}
-	track = 5ull << 60 | row;
-	if (!fresh)
-		return track;
-	isc_buffer_format(&text, "GPU %u stream %llu", i->device->number, (unsigned long long)i->stream);
-	if (nth > 0)
-		isc_buffer_format(&text, " (%u)", nth + 1);
-	isc_buffer_text(&text, ": ");
-	isc_buffer_add(&text, i->device->name.at, i->device->name.len);
-	isc_wire_number(&body, TRACK_UUID, track);
-	add_clean(p, &body, TRACK_NAME, &(isc_frame_text){text.data, (uint32_t)text.len});
-	send(p, 0, PACKET_TRACK, &body);
-	p->sink.failed |= text.failed || body.failed;
-	isc_buffer_fini(&text);
-	isc_buffer_fini(&body);
-	return track;
-}
-
-/* Calls are told of by whoever hears of them; their track is that of the thread that made them. */
-static uint64_t caller_track(perfetto *p, const isc_export_gpu *g)
-{
-	isc_export_thread on = *g->on;
-	uint64_t *known;
-
-	if (g->item->tid == 0 || g->item->tid == on.tid)
-		return thread_track(&on);
-	known = isc_hashmap_put(&p->threads, isc_hashmap_key(on.pid, g->item->tid), NULL);
-	if (known == NULL) {
-		p->sink.failed = true;
-		return thread_track(&on);
-	}
-	if (*known == 0) {
-		/* One that the trace does not list. */
-		on.tid = g->item->tid;
-		on.name.len = 0;
-		*known = 6ull << 60 | isc_hashmap_key(on.pid, on.tid);
-		tell_thread(p, &on, *known);
-	}
-	return *known;
-}
-
-static void gpu(isc_sink *self, const isc_export_gpu *g)
-{
-	perfetto *p = (perfetto *)self;
-	const isc_recorded_item *i = g->item;
-	uint64_t track = g->call ? caller_track(p, g) : gpu_track(p, g);
-
-	start_event(p, TYPE_BEGIN, track);
-	isc_wire_number(&p->event, EVENT_CATEGORY, category_of(p, ISC_SLICE_KINDS + 2));
-	isc_wire_number(&p->event, EVENT_NAME,
-			name_of(p, 6ull << 60 ^ (uint64_t)g->on->process << 32 ^ g->id, &g->name));
-	add_note(p, "correlation", NOTE_UINT, NULL, i->correlation);
-	if (i->bytes != 0)
-		add_note(p, "bytes", NOTE_UINT, NULL, i->bytes);
-	/* No end of it: a graph is many works of one call, and the arrow goes on to the next of them. */
-	if (i->correlation != 0 && !(g->call && i->role == ISC_ROLE_OTHER))
-		isc_wire_fixed(&p->event, EVENT_FLOW, i->correlation ^ (uint64_t)g->on->process << 40);
-	send(p, g->start_ns, PACKET_TRACK_EVENT, &p->event);
-	start_event(p, TYPE_END, track);
-	send(p, g->end_ns, PACKET_TRACK_EVENT, &p->event);
+	isc_perfetto_send(p, s->time_ns, PACKET_PERF_SAMPLE, &p->event);
 }
 
 static void end(isc_sink *self, const isc_export_result *result)
 {
-	perfetto *p = (perfetto *)self;
+	isc_perfetto *p = (isc_perfetto *)self;
 
 	(void)result;
 	if (self->failed || p->frames.failed)
@@ -568,5 +453,5 @@ const isc_sink_class isc_sink_perfetto = {.begin = begin,
 					  .close = close_slice,
 					  .mark = mark,
 					  .sample = sample,
-					  .gpu = gpu,
+					  .gpu = isc_perfetto_gpu,
 					  .end = end};

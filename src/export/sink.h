@@ -16,8 +16,16 @@
 #include "trace/frame.h"
 
 #define ISC_EXPORT_MARK "inferscope-export-1"
+#define ISC_EXPORT_EVENTS_HEAD "[\n{\"event_type\":\"" /* of a file of events, which has no mark */
 
-enum isc_slice_kind { ISC_SLICE_CALL, ISC_SLICE_C_CALL, ISC_SLICE_WAIT, ISC_SLICE_GC, ISC_SLICE_KINDS };
+enum isc_slice_kind {
+	ISC_SLICE_CALL,
+	ISC_SLICE_C_CALL,
+	ISC_SLICE_WAIT,
+	ISC_SLICE_GC,
+	ISC_SLICE_SYSCALL,
+	ISC_SLICE_KINDS
+};
 
 enum isc_slice_flag {
 	ISC_SLICE_RESUMED = 1u << 0, /* a generator or coroutine went on */
@@ -47,7 +55,11 @@ typedef struct isc_slice {
 	uint8_t flags;		   /* enum isc_slice_flag */
 	uint8_t stream;		   /* 1: inside a signal handler */
 	isc_frame_text name, file;
-	uint32_t line; /* 0: not known */
+	uint32_t line;	     /* 0: not known */
+	uint32_t stack;	     /* of a wait or a system call; 0: not known */
+	isc_frame_text call; /* the system call that it is; empty: none, or not known */
+	uint64_t bytes;	     /* that it moved */
+	uint32_t error;	     /* errno; 0: none */
 } isc_slice;
 
 enum isc_mark_kind { ISC_MARK_SCOPE, ISC_MARK_INSTANT, ISC_MARK_COUNTER };
@@ -146,8 +158,8 @@ typedef struct isc_sink_class {
 extern const isc_sink_class isc_sink_chrome, isc_sink_perfetto, isc_sink_speedscope, isc_sink_collapsed, isc_sink_pprof,
 	isc_sink_events;
 
-/* event_type of a wait: "gil_wait", "lock_wait" or, of any other call, "cpu_syscall". */
-const char *isc_export_wait_type(uint32_t call);
+/* event_type of a slice in dictionaries: "cpu_call", "gil_wait", ... */
+const char *isc_export_type(const isc_slice *s);
 
 /* Sends what has gathered in out->text when it is much, or anyhow. */
 void isc_export_send(isc_export_out *out, bool all);

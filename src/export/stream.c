@@ -3,251 +3,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
-#include "export/scopes.h"
+#include "export/lane.h"
 #include "timeline/moves.h"
 #include "trace/kinds.h"
 #include "trace/memory.h"
 
-#define DEPTH_MAX 65536u
 #define PROGRESS_EVERY 65536u
 #define MARGIN_NS 1000000 /* of a GPU's clock of which nothing is known */
 
-typedef struct open_slice {
-	isc_slice slice;
-	bool told; /* that it is open */
-} open_slice;
+/* ---- samples ---------------------------------------------------------------- */
 
-typedef struct lane {
-	const isc_export_thread *on;
-	uint64_t last_ns;
-	size_t at; /* the stretch that it is in or comes to */
-	uint32_t task;
-	uint16_t cpu;
-	uint8_t stream;
-	open_slice *open; /* outermost first */
-	size_t depth, room;
-} lane;
-
-typedef struct stream {
-	isc_trace *trace;
-	const isc_cut *cut;
-	const isc_sink_class *sink;
-	isc_sink *self;
-	isc_export_result *result;
-	isc_arena *arena;
-	isc_hashmap by_lane;   /* thread and stream -> rank + 1 */
-	isc_hashmap by_thread; /* thread -> isc_export_thread */
-	lane *lanes;
-	size_t lane_count, lane_room;
-	isc_scopes scopes;
-	isc_recorded *gpus; /* NULL: there are none, or nobody wants them */
-	uint64_t start_ns;
-	double ns_per_tick;
-	bool failed;
-} stream;
-
-static uint64_t since_start(const stream *s, uint64_t ns)
-{
-	return ns > s->start_ns ? ns - s->start_ns : 0;
-}
-
-/* ---- slices ------------------------------------------------------------- */
-
-static void tell_open(stream *s, open_slice *o, uint64_t ns)
-{
-	o->slice.start_ns = since_start(s, ns);
-	o->slice.inner_ns = 0;
-	o->told = true;
-	if (s->sink->open != NULL)
-		s->sink->open(s->self, &o->slice);
-}
-
-static void tell_close(stream *s, lane *l, size_t rank, uint64_t ns, uint8_t flags)
-{
-	open_slice *o = &l->open[rank];
-	isc_slice closed = o->slice;
-
-	if (!o->told)
-		return;
-	closed.end_ns = since_start(s, ns);
-	closed.end_ns = closed.end_ns > closed.start_ns ? closed.end_ns : closed.start_ns;
-	closed.flags |= flags;
-	if (rank > 0)
-		l->open[rank - 1].slice.inner_ns += closed.end_ns - closed.start_ns;
-	o->told = false;
-	s->result->slices++;
-	s->result->unfinished += (closed.flags & ISC_SLICE_UNFINISHED) != 0;
-	if (s->sink->close != NULL)
-		s->sink->close(s->self, &closed);
-}
-
-static void close_all(stream *s, lane *l, uint64_t ns, uint8_t flags)
-{
-	for (size_t i = l->depth; i > 0; i--)
-		tell_close(s, l, i - 1, ns, flags);
-}
-
-static void open_all(stream *s, lane *l, uint64_t ns)
-{
-	for (size_t i = 0; i < l->depth; i++) {
-		l->open[i].slice.flags |= ISC_SLICE_CUT;
-		tell_open(s, &l->open[i], ns);
-	}
-}
-
-/* Goes on to a moment; true: it lies inside what is exported. */
-static bool advance(stream *s, lane *l, uint64_t ns)
-{
-	size_t to;
-
-	if (s->cut->whole)
-		return true;
-	to = isc_cut_at(s->cut, ns, l->at);
-	for (; l->at < to; l->at++) {
-		const isc_stretch *past = &s->cut->stretch[l->at];
-
-		/* Nothing happened since it began. */
-		if (l->depth > 0 && !l->open[0].told && l->last_ns < past->from_ns)
-			open_all(s, l, past->from_ns);
-		close_all(s, l, past->to_ns, ISC_SLICE_CUT);
-	}
-	if (to == s->cut->count || ns < s->cut->stretch[to].from_ns)
-		return false;
-	if (l->depth > 0 && !l->open[0].told)
-		open_all(s, l, s->cut->stretch[to].from_ns);
-	return true;
-}
-
-static void describe(const stream *s, isc_slice *slice)
-{
-	isc_frame code = {0};
-
-	if (slice->kind == ISC_SLICE_CALL) {
-		if (isc_trace_code(s->trace, slice->on->process, slice->id, &code)) {
-			slice->name = code.name;
-			slice->file = code.file;
-			slice->line = code.first_line;
-		} else {
-			slice->name = (isc_frame_text){"?", 1};
-		}
-		return;
-	}
-	slice->name.at = isc_trace_name(s->trace, slice->on->process, slice->id, &slice->name.len);
-}
-
-static void enter(stream *s, lane *l, const isc_event *ev, bool inside)
-{
-	open_slice *o;
-
-	if (l->depth >= DEPTH_MAX)
-		return;
-	o = isc_arena_push(s->arena, &l->open, &l->depth, &l->room, sizeof(*o));
-	if (o == NULL) {
-		s->failed = true;
-		return;
-	}
-	o->told = false;
-	o->slice = (isc_slice){.on = l->on,
-			       .id = ev->id,
-			       .task = l->task,
-			       .cpu = l->cpu,
-			       .stream = l->stream,
-			       .kind = ev->kind == ISC_KIND_C_ENTER ? ISC_SLICE_C_CALL : ISC_SLICE_CALL};
-	if (ev->kind == ISC_KIND_CALL_RESUME)
-		o->slice.flags = (uint8_t)(ISC_SLICE_RESUMED | (ev->arg == ISC_CALL_THROWN ? ISC_SLICE_THROWN : 0));
-	describe(s, &o->slice);
-	if (inside)
-		tell_open(s, o, ev->time_ns);
-}
-
-static void leave(stream *s, lane *l, const isc_event *ev)
-{
-	size_t i = l->depth;
-	uint8_t flags = 0;
-
-	/* Those above it have ended too, unseen; one that is not open began before the trace did. */
-	while (i > 0 && l->open[i - 1].slice.id != ev->id)
-		i--;
-	if (i == 0) {
-		s->result->unmatched++;
-		return;
-	}
-	for (; l->depth > i; l->depth--)
-		tell_close(s, l, l->depth - 1, ev->time_ns, ISC_SLICE_UNFINISHED);
-	flags |= ev->arg == ISC_CALL_YIELDED ? ISC_SLICE_YIELDED : 0;
-	flags |= ev->arg == ISC_CALL_RAISED ? ISC_SLICE_RAISED : 0;
-	tell_close(s, l, i - 1, ev->time_ns, flags);
-	l->depth = i - 1;
-}
-
-/* ---- waits, collections, samples ---------------------------------------- */
-
-/* Both are told of at their end, and say how long they took. */
-static void whole(stream *s, lane *l, const isc_event *ev, isc_slice *slice, uint64_t ticks)
-{
-	double ns = (double)ticks * s->ns_per_tick;
-	uint64_t from = ns < (double)ev->time_ns ? ev->time_ns - (uint64_t)ns : 0;
-
-	if (!s->cut->whole && from < s->cut->stretch[l->at].from_ns) {
-		from = s->cut->stretch[l->at].from_ns;
-		slice->flags |= ISC_SLICE_CUT;
-	}
-	slice->on = l->on;
-	slice->stream = l->stream;
-	slice->task = l->task;
-	slice->cpu = l->cpu;
-	slice->start_ns = since_start(s, from);
-	/* It began inside the call that it ends in. */
-	if (l->depth > 0 && slice->start_ns < l->open[l->depth - 1].slice.start_ns)
-		slice->start_ns = l->open[l->depth - 1].slice.start_ns;
-	slice->end_ns = slice->start_ns;
-	if (s->sink->open != NULL)
-		s->sink->open(s->self, slice);
-	slice->end_ns = since_start(s, ev->time_ns);
-	slice->end_ns = slice->end_ns > slice->start_ns ? slice->end_ns : slice->start_ns;
-	if (l->depth > 0 && slice->kind == ISC_SLICE_WAIT)
-		l->open[l->depth - 1].slice.inner_ns += slice->end_ns - slice->start_ns;
-	s->result->slices++;
-	if (s->sink->close != NULL)
-		s->sink->close(s->self, slice);
-}
-
-static void wait_ended(stream *s, lane *l, const isc_event *ev)
-{
-	const char *name = isc_wait_name(ev->arg);
-	isc_slice slice = {.kind = ISC_SLICE_WAIT, .id = ev->arg};
-	isc_export_sample sample = {.on = l->on, .stack = ev->id, .task = l->task, .cpu = l->cpu};
-	isc_wait body;
-
-	if (ev->extra_len < sizeof(body) || name == NULL)
-		return;
-	memcpy(&body, ev->extra, sizeof(body));
-	slice.holder = body.holder;
-	slice.name = (isc_frame_text){name, (uint32_t)strlen(name)};
-	whole(s, l, ev, &slice, body.ticks);
-	sample.state = name;
-	sample.time_ns = slice.start_ns;
-	sample.wait_ns = slice.end_ns - slice.start_ns;
-	if (sample.stack != 0 && s->sink->sample != NULL)
-		s->sink->sample(s->self, &sample);
-}
-
-static void collected(stream *s, lane *l, const isc_event *ev)
-{
-	isc_slice slice = {.kind = ISC_SLICE_GC, .id = ev->arg, .name = {"garbage collection", 18}};
-	isc_gc body;
-
-	if (ev->extra_len < sizeof(body))
-		return;
-	memcpy(&body, ev->extra, sizeof(body));
-	whole(s, l, ev, &slice, body.ticks);
-}
-
-static void sampled(stream *s, lane *l, const isc_event *ev)
+static void sampled(isc_export_stream *s, isc_export_lane *l, const isc_event *ev)
 {
 	isc_export_sample sample = {.on = l->on,
-				    .time_ns = since_start(s, ev->time_ns),
+				    .time_ns = isc_export_since_start(s, ev->time_ns),
 				    .steps = ev->arg,
 				    .stack = ev->id,
 				    .cpu = l->cpu,
@@ -267,10 +36,10 @@ static void sampled(stream *s, lane *l, const isc_event *ev)
 		s->sink->sample(s->self, &sample);
 }
 
-static void of_memory(stream *s, lane *l, const isc_event *ev)
+static void of_memory(isc_export_stream *s, isc_export_lane *l, const isc_event *ev)
 {
 	isc_export_memory m = {.on = l->on,
-			       .time_ns = since_start(s, ev->time_ns),
+			       .time_ns = isc_export_since_start(s, ev->time_ns),
 			       .stack = ev->id,
 			       .task = l->task,
 			       .cpu = l->cpu,
@@ -292,17 +61,17 @@ static void of_memory(stream *s, lane *l, const isc_event *ev)
 /* ---- GPUs --------------------------------------------------------------- */
 
 /* What of it lies in stretches that are exported, by its own times: work is told of long after it.  False: nothing. */
-static bool cut_by_times(const stream *s, uint64_t *start_ns, uint64_t *end_ns)
+static bool cut_by_times(const isc_export_stream *s, uint64_t *start_ns, uint64_t *end_ns)
 {
 	uint64_t from = UINT64_MAX, to = 0;
 
 	if (s->cut->whole)
 		return true;
-	for (size_t i = 0; i < s->cut->count; i++) {
+	for (size_t i = isc_cut_find(s->cut, *start_ns); i < s->cut->count; i++) {
 		const isc_stretch *part = &s->cut->stretch[i];
 
-		if (*end_ns < part->from_ns || *start_ns > part->to_ns)
-			continue;
+		if (*end_ns < part->from_ns)
+			break;
 		from = part->from_ns < from ? part->from_ns : from;
 		to = part->to_ns > to ? part->to_ns : to;
 	}
@@ -311,7 +80,7 @@ static bool cut_by_times(const stream *s, uint64_t *start_ns, uint64_t *end_ns)
 	return to > 0;
 }
 
-static void of_gpu(stream *s, lane *l, const isc_event *ev)
+static void of_gpu(isc_export_stream *s, isc_export_lane *l, const isc_event *ev)
 {
 	isc_recorded_item item;
 	isc_export_gpu g = {.on = l->on, .item = &item, .id = ev->id, .call = ev->kind == ISC_KIND_GPU_CALL};
@@ -325,8 +94,8 @@ static void of_gpu(stream *s, lane *l, const isc_event *ev)
 	end = item.end_ns;
 	if (!cut_by_times(s, &start, &end))
 		return;
-	g.start_ns = since_start(s, start);
-	g.end_ns = since_start(s, end);
+	g.start_ns = isc_export_since_start(s, start);
+	g.end_ns = isc_export_since_start(s, end);
 	g.cut = start != item.start_ns || end != item.end_ns;
 	g.type = !g.call ? isc_gpu_event_type(item.job) : item.role == ISC_ROLE_SYNC ? "gpu_sync" : "gpu_api";
 	g.name.at = isc_trace_name(s->trace, ev->process, ev->id, &g.name.len);
@@ -336,7 +105,7 @@ static void of_gpu(stream *s, lane *l, const isc_event *ev)
 
 /* ---- marks --------------------------------------------------------------- */
 
-static void tell_mark(stream *s, isc_mark *m)
+static void tell_mark(isc_export_stream *s, isc_mark *m)
 {
 	m->name.at = isc_trace_name(s->trace, m->on->process, m->id, &m->name.len);
 	s->result->marks++;
@@ -348,27 +117,25 @@ static void tell_mark(stream *s, isc_mark *m)
 /* What of it lies inside, stretch by stretch. */
 static void tell_scope(void *self, const isc_mark *whole_scope)
 {
-	stream *s = self;
+	isc_export_stream *s = self;
 
-	for (size_t i = 0; i < s->cut->count; i++) {
+	for (size_t i = isc_cut_find(s->cut, whole_scope->start_ns); i < s->cut->count; i++) {
 		const isc_stretch *part = &s->cut->stretch[i];
 		isc_mark m = *whole_scope;
 
-		if (part->to_ns < m.start_ns)
-			continue;
 		if (part->from_ns > m.end_ns)
 			break;
 		if (part->from_ns > m.start_ns || part->to_ns < m.end_ns)
 			m.flags |= ISC_SLICE_CUT;
-		m.start_ns = since_start(s, part->from_ns > m.start_ns ? part->from_ns : m.start_ns);
-		m.end_ns = since_start(s, part->to_ns < m.end_ns ? part->to_ns : m.end_ns);
+		m.start_ns = isc_export_since_start(s, part->from_ns > m.start_ns ? part->from_ns : m.start_ns);
+		m.end_ns = isc_export_since_start(s, part->to_ns < m.end_ns ? part->to_ns : m.end_ns);
 		tell_mark(s, &m);
 	}
 }
 
-static void marked(stream *s, lane *l, const isc_event *ev)
+static void marked(isc_export_stream *s, isc_export_lane *l, const isc_event *ev)
 {
-	uint64_t now = since_start(s, ev->time_ns);
+	uint64_t now = isc_export_since_start(s, ev->time_ns);
 	isc_mark m = {.on = l->on, .start_ns = now, .end_ns = now, .id = ev->id, .task = l->task, .cpu = l->cpu};
 	uint32_t len;
 
@@ -390,17 +157,17 @@ static void marked(stream *s, lane *l, const isc_event *ev)
 
 /* ---- events --------------------------------------------------------------- */
 
-static const isc_export_thread *thread_of(stream *s, const isc_event *ev)
+static const isc_export_thread *thread_of(isc_export_stream *s, const isc_event *ev)
 {
 	uint64_t *known = isc_hashmap_find(&s->by_thread, ev->thread);
 
 	return known != NULL ? (const isc_export_thread *)(uintptr_t)*known : NULL;
 }
 
-static lane *lane_of(stream *s, const isc_event *ev)
+static isc_export_lane *lane_of(isc_export_stream *s, const isc_event *ev)
 {
 	uint64_t *rank = isc_hashmap_put(&s->by_lane, (uint64_t)ev->thread << 8 | ev->stream, NULL);
-	lane *l;
+	isc_export_lane *l;
 
 	if (rank == NULL)
 		return NULL;
@@ -408,15 +175,15 @@ static lane *lane_of(stream *s, const isc_event *ev)
 		l = isc_arena_push(s->arena, &s->lanes, &s->lane_count, &s->lane_room, sizeof(*l));
 		if (l == NULL)
 			return NULL;
-		*l = (lane){.on = thread_of(s, ev), .cpu = UINT16_MAX, .stream = ev->stream};
+		*l = (isc_export_lane){.on = thread_of(s, ev), .cpu = UINT16_MAX, .stream = ev->stream};
 		*rank = s->lane_count;
 	}
 	return &s->lanes[*rank - 1];
 }
 
-static void feed(stream *s, const isc_event *ev)
+static void feed(isc_export_stream *s, const isc_event *ev)
 {
-	lane *l = lane_of(s, ev);
+	isc_export_lane *l = lane_of(s, ev);
 	bool inside;
 
 	if (l == NULL) {
@@ -425,8 +192,11 @@ static void feed(stream *s, const isc_event *ev)
 	}
 	if (l->on == NULL)
 		return; /* a thread that the trace says nothing of */
-	inside = advance(s, l, ev->time_ns);
 	l->last_ns = ev->time_ns;
+	s->last_ns = ev->time_ns > s->last_ns ? ev->time_ns : s->last_ns;
+	if (isc_lane_pause(s, l, ev))
+		return;
+	inside = isc_lane_advance(s, l, ev->time_ns);
 	switch (ev->kind) {
 	case ISC_KIND_CPU:
 		l->cpu = ev->arg;
@@ -437,11 +207,11 @@ static void feed(stream *s, const isc_event *ev)
 	case ISC_KIND_CALL_ENTER:
 	case ISC_KIND_CALL_RESUME:
 	case ISC_KIND_C_ENTER:
-		enter(s, l, ev, inside);
+		isc_lane_enter(s, l, ev, inside);
 		break;
 	case ISC_KIND_CALL_EXIT:
 	case ISC_KIND_C_EXIT:
-		leave(s, l, ev);
+		isc_lane_leave(s, l, ev);
 		break;
 	case ISC_KIND_SCOPE_ENTER:
 	case ISC_KIND_SCOPE_EXIT:
@@ -459,14 +229,6 @@ static void feed(stream *s, const isc_event *ev)
 		if (inside)
 			sampled(s, l, ev);
 		break;
-	case ISC_KIND_WAIT_EXIT:
-		if (inside)
-			wait_ended(s, l, ev);
-		break;
-	case ISC_KIND_GC:
-		if (inside)
-			collected(s, l, ev);
-		break;
 	case ISC_KIND_MEMORY_ALLOC:
 	case ISC_KIND_MEMORY_FREE:
 		if (inside)
@@ -481,8 +243,7 @@ static void feed(stream *s, const isc_event *ev)
 	}
 }
 
-/* Calls that are open when the trace ends last as long as it knows of their thread. */
-static void tell_moves(stream *s)
+static void tell_moves(isc_export_stream *s)
 {
 	isc_move *move = s->sink->move != NULL ? isc_arena_array(s->arena, ISC_MOVES_MAX, sizeof(*move)) : NULL;
 	const isc_trace_process *p = isc_moves_process(s->trace);
@@ -492,25 +253,45 @@ static void tell_moves(stream *s)
 	for (size_t i = 0; i < count; i++) {
 		uint64_t start = move[i].since_ns, end = move[i].at_ns;
 
-		if (cut_by_times(s, &start, &end))
-			s->sink->move(s->self, &(isc_export_move){p->pid, since_start(s, start), since_start(s, end),
-								  move[i].from, move[i].to, move[i].pages});
+		if (!cut_by_times(s, &start, &end))
+			continue;
+		s->result->marks++;
+		s->sink->move(s->self, &(isc_export_move){p->pid, isc_export_since_start(s, start),
+							  isc_export_since_start(s, end), move[i].from, move[i].to,
+							  move[i].pages});
 	}
 }
 
-static void finish(stream *s)
+/* What is open when the trace ends lasts as long as its thread. */
+static uint64_t end_of_lane(const isc_export_stream *s, const isc_export_lane *l)
+{
+	const isc_trace_thread *t = l->on != NULL ? isc_trace_thread_find(s->trace, l->on->thread) : NULL;
+	const isc_trace_process *p = t != NULL ? isc_trace_process_find(s->trace, t->process) : NULL;
+	const isc_trace_end *end = isc_trace_end_get(s->trace);
+	uint64_t ns = end != NULL ? end->end_ns : s->last_ns;
+
+	if (t != NULL && (t->flags & ISC_THREAD_ENDED) != 0)
+		ns = t->end_ns;
+	else if (p != NULL && (p->flags & ISC_PROCESS_ENDED) != 0)
+		ns = p->end_ns;
+	/* A handler ends sooner, but when is not known. */
+	return l->stream == 0 && ns > l->last_ns ? ns : l->last_ns;
+}
+
+static void finish(isc_export_stream *s)
 {
 	for (size_t i = 0; i < s->lane_count; i++) {
-		lane *l = &s->lanes[i];
+		isc_export_lane *l = &s->lanes[i];
+		uint64_t ns = end_of_lane(s, l);
 
-		advance(s, l, l->last_ns);
-		close_all(s, l, l->last_ns, ISC_SLICE_UNFINISHED);
+		isc_lane_end_pauses(s, l, ns);
+		isc_lane_end(s, l, ns);
 	}
 	isc_scopes_finish(&s->scopes);
 	tell_moves(s);
 }
 
-static isc_status introduce(stream *s, isc_error *err)
+static isc_status introduce(isc_export_stream *s, isc_error *err)
 {
 	const isc_trace_process *p;
 	const isc_trace_thread *t;
@@ -553,13 +334,13 @@ isc_status isc_stream_run(isc_trace *trace, const isc_export_options *options, c
 			  isc_error *err)
 {
 	const isc_file_header *head = isc_trace_header(trace);
-	stream s = {.trace = trace,
-		    .cut = cut,
-		    .sink = sink,
-		    .self = self,
-		    .result = result,
-		    .arena = arena,
-		    .start_ns = head->start_ns};
+	isc_export_stream s = {.trace = trace,
+			       .cut = cut,
+			       .sink = sink,
+			       .self = self,
+			       .result = result,
+			       .arena = arena,
+			       .start_ns = head->start_ns};
 	uint64_t done = 0, total = count_events(trace);
 	isc_status st = ISC_OK;
 	isc_event ev;

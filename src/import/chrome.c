@@ -6,7 +6,6 @@
  * without regard to case: older Kineto writes Kernel, Runtime and Operator where
  * newer writes kernel, cuda_runtime and cpu_op.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -220,7 +219,9 @@ static isc_status add_edge(isc_reader *r, const isc_chrome_parts *e, isc_error *
 {
 	enum isc_gpu_kind kind;
 	enum isc_chrome_what what = what_is(r, e, &kind);
-	isc_open_span span = {.kind = what == ISC_CHROME_SCOPE ? ISC_HOST_SCOPE : ISC_HOST_OP};
+	isc_open_span span = {.kind = what == ISC_CHROME_SCOPE	  ? ISC_HOST_SCOPE
+				      : what == ISC_CHROME_PYTHON ? ISC_HOST_PYTHON
+								  : ISC_HOST_OP};
 	uint64_t pid = 0, tid = 0;
 
 	if (!isc_reader_time(e->ts, US_TO_NS, &span.start_ns) || (e->phase == 'B' && !yyjson_is_str(e->name)))
@@ -228,7 +229,10 @@ static isc_status add_edge(isc_reader *r, const isc_chrome_parts *e, isc_error *
 	isc_reader_id(e->pid, &pid);
 	isc_reader_id(e->tid, &tid);
 	span.thread = isc_reader_thread(r, pid, tid);
+	/* Its end may come without its place. */
 	span.name = isc_reader_name(r, e->name);
+	if (what == ISC_CHROME_PYTHON && e->phase == 'B')
+		span.function = isc_chrome_function(r, e);
 	if (e->phase == 'B')
 		return isc_reader_enter(r, span.thread, &span, err);
 	return isc_reader_leave(r, span.thread, span.name, span.start_ns, err);
@@ -245,17 +249,14 @@ static isc_status add_counter(isc_reader *r, const isc_chrome_parts *e, isc_erro
 	yyjson_obj_foreach(e->args, at, n, key, value)
 	{
 		const char *text = yyjson_is_raw(value) ? yyjson_get_raw(value) : NULL;
-		char name[512];
 		/* The only value of a counter is the counter. */
-		bool only = n == 1 && strcmp(yyjson_get_str(key), "value") == 0;
-		int len = snprintf(name, sizeof(name), "%.200s%s%.200s", yyjson_get_str(e->name), only ? "" : ".",
-				   only ? "" : yyjson_get_str(key));
+		bool only = n == 1 && yyjson_equals_str(key, "value");
 
-		if (text == NULL || st != ISC_OK || len < 0)
+		if (text == NULL || st != ISC_OK)
 			continue;
 		/* The parser has seen to it that this is a number and ends. */
 		st = isc_timeline_counter(r->timeline,
-					  isc_timeline_name(r->timeline, name, strnlen(name, sizeof(name))),
+					  only ? isc_reader_name(r, e->name) : isc_reader_joined(r, e->name, ".", key),
 					  strtod(text, NULL), err);
 	}
 	return st;

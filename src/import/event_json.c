@@ -2,13 +2,14 @@
  * event_json.c - our own event dictionaries, as Python's classes give them: a
  * list of objects with an event_type each.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "import/reader.h"
 
-enum what { WORK, CALL, SPAN, ENTER, EXIT, MARK, COUNTER, SKIPPED };
+#define FRAMES_MOST 512u
+
+enum what { WORK, CALL, SPAN, ENTER, EXIT, MARK, COUNTER, SAMPLE, SKIPPED };
 
 static const struct {
 	const char *type;
@@ -31,6 +32,7 @@ static const struct {
 	{"scope_exit", EXIT, ISC_HOST_SCOPE},
 	{"instant", MARK, 0},
 	{"counter", COUNTER, 0},
+	{"cpu_sample", SAMPLE, 0},
 };
 
 static yyjson_val *get(yyjson_val *event, const char *key)
@@ -66,14 +68,11 @@ static uint32_t name_of(isc_reader *r, yyjson_val *event)
 {
 	yyjson_val *name = get(event, "name"), *file = get(event, "file");
 	uint64_t line;
-	char text[4096];
-	int len;
 
 	if (!yyjson_is_str(file) || !isc_reader_count(get(event, "line"), &line))
 		return isc_reader_name(r, name);
-	len = snprintf(text, sizeof(text), "%.2000s(%llu): %.2000s", yyjson_get_str(file), (unsigned long long)line,
-		       yyjson_get_str(name));
-	return len > 0 ? isc_timeline_name(r->timeline, text, strnlen(text, sizeof(text))) : 0;
+	return isc_reader_placed(r, yyjson_get_str(file), yyjson_get_len(file), line, yyjson_get_str(name),
+				 yyjson_get_len(name));
 }
 
 static void take_sides(yyjson_val *list, uint32_t sides[3])
@@ -134,6 +133,38 @@ static isc_status add_counter(isc_reader *r, yyjson_val *event, isc_error *err)
 				    strtod(yyjson_get_raw(value), NULL), err);
 }
 
+/* A function by where it begins: lines of it are no functions of their own. */
+static uint32_t frame_of(isc_reader *r, yyjson_val *frame)
+{
+	yyjson_val *name = get(frame, "name"), *file = get(frame, "file");
+	uint64_t line = 0;
+
+	if (!yyjson_is_str(name))
+		return isc_timeline_name(r->timeline, "?", 1);
+	if (!yyjson_is_str(file) || yyjson_equals_str(get(frame, "kind"), "native"))
+		return isc_reader_name(r, name);
+	isc_reader_count(get(frame, "first_line"), &line);
+	return isc_reader_placed(r, yyjson_get_str(file), yyjson_get_len(file), line, yyjson_get_str(name),
+				 yyjson_get_len(name));
+}
+
+static isc_status add_sample(isc_reader *r, yyjson_val *event, isc_error *err)
+{
+	yyjson_val *stack = get(event, "stack"), *frame;
+	uint32_t names[FRAMES_MOST];
+	size_t at, n, count = 0;
+	int64_t ns = 0;
+
+	if (!isc_reader_time(get(get(event, "metadata"), "cpu_ns"), 0, &ns))
+		r->file->no_unit = true;
+	yyjson_arr_foreach(stack, at, n, frame)
+	{
+		if (count < FRAMES_MOST)
+			names[count++] = frame_of(r, frame);
+	}
+	return isc_reader_stack(r, names, count, 1, ns, err);
+}
+
 static isc_status add_edge(isc_reader *r, yyjson_val *event, enum what what, int64_t at, isc_error *err)
 {
 	isc_open_span span = {.start_ns = at,
@@ -187,6 +218,8 @@ isc_status isc_event_dictionary(isc_reader *r, yyjson_val *event, isc_error *err
 		return isc_timeline_mark(r->timeline, isc_reader_name(r, get(event, "name")), err);
 	case COUNTER:
 		return add_counter(r, event, err);
+	case SAMPLE:
+		return add_sample(r, event, err);
 	default:
 		span.start_ns = start;
 		span.end_ns = end;

@@ -15,6 +15,7 @@ void isc_reader_fini(isc_reader *r)
 {
 	isc_hashmap_fini(&r->top);
 	isc_hashmap_fini(&r->arrows);
+	isc_buffer_fini(&r->piece);
 	free(r->open);
 	r->open = NULL;
 }
@@ -160,7 +161,7 @@ isc_status isc_reader_leave(isc_reader *r, uint64_t key, uint32_t name, int64_t 
 	span = (isc_host_span){.start_ns = o->start_ns,
 			       .end_ns = end_ns,
 			       .thread = o->thread,
-			       .name = o->name,
+			       .name = o->function != 0 ? o->function : o->name,
 			       .kind = (uint8_t)o->kind};
 	*top = o->below;
 	o->below = r->free;

@@ -17,6 +17,7 @@
 
 #include <yyjson.h>
 
+#include "base/buffer.h"
 #include "base/hashmap.h"
 #include "import/bytes.h"
 #include "import/import.h"
@@ -26,6 +27,7 @@
 typedef struct isc_open_span {
 	int64_t start_ns;
 	uint32_t thread, name;
+	uint32_t function; /* name with its place; 0: the name is all */
 	uint32_t kind;
 	uint32_t below; /* the one entered before it on this thread, + 1; 0: none */
 } isc_open_span;
@@ -44,6 +46,7 @@ typedef struct isc_reader {
 	size_t open_count, open_room;
 	uint32_t free;	    /* open spans that can be used again, + 1 */
 	isc_hashmap arrows; /* id of a flow that has begun -> how often it did */
+	isc_buffer piece;   /* a name that is put together */
 	bool sampled;	    /* there are samples, and they stand for so much time: */
 	int64_t sampled_ns;
 	/* Of a file that goes with a trace of ours: when that began (CLOCK_REALTIME; 0: it is alone), what is
@@ -86,6 +89,8 @@ uint32_t isc_reader_thread(isc_reader *r, uint64_t pid, uint64_t tid);
 uint32_t isc_reader_function(isc_reader *r, const char *name, size_t len);
 uint32_t isc_reader_placed(isc_reader *r, const char *file, size_t file_len, uint64_t line, const char *name,
 			   size_t name_len);
+/* Two texts as one, with something between them. */
+uint32_t isc_reader_joined(isc_reader *r, yyjson_val *first, const char *between, yyjson_val *second);
 /* Samples of one stack, the outermost function first. */
 isc_status isc_reader_stack(isc_reader *r, const uint32_t *names, size_t count, uint64_t samples, int64_t ns,
 			    isc_error *err);

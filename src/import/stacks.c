@@ -2,26 +2,33 @@
  * stacks.c - functions and stacks of other tools, in the words of the timeline: a
  * function with a place is "path/file.py(12): name".
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "import/reader.h"
 
-#define NAME_BYTES 4096u
-#define HALF (NAME_BYTES / 2 - 32)
+/* A name as it is, however long; 0: no memory. */
+static uint32_t take_piece(isc_reader *r)
+{
+	return r->piece.failed ? 0 : isc_timeline_name(r->timeline, r->piece.data, r->piece.len);
+}
 
 uint32_t isc_reader_placed(isc_reader *r, const char *file, size_t file_len, uint64_t line, const char *name,
 			   size_t name_len)
 {
-	char text[NAME_BYTES], number[24];
-	size_t n = file_len < HALF ? file_len : HALF, m = name_len < HALF ? name_len : HALF;
-	int digits = snprintf(number, sizeof(number), "(%llu): ", (unsigned long long)line);
+	isc_buffer_clear(&r->piece);
+	isc_buffer_add(&r->piece, file, file_len);
+	isc_buffer_format(&r->piece, "(%llu): ", (unsigned long long)line);
+	isc_buffer_add(&r->piece, name, name_len);
+	return take_piece(r);
+}
 
-	memcpy(text, file, n);
-	memcpy(text + n, number, (size_t)digits);
-	n += (size_t)digits;
-	memcpy(text + n, name, m);
-	return isc_timeline_name(r->timeline, text, n + m);
+uint32_t isc_reader_joined(isc_reader *r, yyjson_val *first, const char *between, yyjson_val *second)
+{
+	isc_buffer_clear(&r->piece);
+	isc_buffer_add(&r->piece, yyjson_get_str(first), yyjson_get_len(first));
+	isc_buffer_text(&r->piece, between);
+	isc_buffer_add(&r->piece, yyjson_get_str(second), yyjson_get_len(second));
+	return take_piece(r);
 }
 
 /* The line behind the last colon of "name (path/file.py:12)"; NULL: it has none. */

@@ -53,23 +53,10 @@ static int32_t cpu_of(uint16_t cpu)
 	return cpu == UINT16_MAX ? -1 : cpu;
 }
 
-static const char *type_of(const isc_slice *s)
-{
-	switch (s->kind) {
-	case ISC_SLICE_CALL:
-	case ISC_SLICE_C_CALL:
-		return "cpu_call";
-	case ISC_SLICE_GC:
-		return "gc_pause";
-	default:
-		return isc_export_wait_type(s->id);
-	}
-}
-
 static void on_close(isc_sink *self, const isc_slice *s)
 {
 	reading *r = (reading *)self;
-	inferscope_event event = event_of(r, type_of(s), &s->name, s->on, s->start_ns, s->end_ns);
+	inferscope_event event = event_of(r, isc_export_type(s), &s->name, s->on, s->start_ns, s->end_ns);
 
 	event.cpu_id = cpu_of(s->cpu);
 	event.line = s->line;

@@ -37,9 +37,10 @@ static PyObject *make_stack(const isc_event_maker *m, uint32_t process, uint32_t
 
 		if (!isc_trace_frame(m->trace, process, id, &frame))
 			break;
-		one = Py_BuildValue("{sz sN sN sN sN}", "kind", kind_of(&frame), "name", text_or_none(&frame.name),
+		one = Py_BuildValue("{sz sN sN sN sN sN}", "kind", kind_of(&frame), "name", text_or_none(&frame.name),
 				    "file", text_or_none(&frame.file), "line",
-				    line_or_none(isc_trace_frame_line(m->trace, process, &frame, &searched)), "module",
+				    line_or_none(isc_trace_frame_line(m->trace, process, &frame, &searched)),
+				    "first_line", line_or_none(frame.first_line), "module",
 				    text_or_none(&frame.module));
 		if (one == NULL || PyList_Append(frames, one) < 0)
 			Py_CLEAR(frames);

@@ -227,6 +227,12 @@ def nvtx_python() -> str:
     return environment_python("nvtx")
 
 
+@pytest.fixture(scope="session")
+def viewers() -> str:
+    """A Python with PyPI's perfetto and viztracer."""
+    return environment_python("viewers")
+
+
 @pytest.fixture
 def greenlet_python(python: str) -> str:
     """That Python with greenlet, in an environment that later runs find again."""

@@ -1,5 +1,5 @@
 /*
- * fuzz_trace_reader.c - the trace reader on any bytes.
+ * fuzz_trace_reader.c - the trace reader on any bytes, and exports of what it reads.
  *
  * Hashes would keep every damaged byte from the decoders, so an input that is
  * not a whole file is a row of chunks (header, payload) of which this target
@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "export_fuzz.h"
 #include "trace/chunk.h"
 #include "trace/dump.h"
 #include "trace/opened.h"
@@ -76,6 +77,20 @@ static size_t build(const uint8_t *data, size_t size)
 	return at;
 }
 
+/* In one format, whole and a piece, that the end of the input chooses. */
+static void export_some(isc_trace *tr, const uint8_t *data, size_t size)
+{
+	isc_export_options options = {.format = size > 0 ? data[size - 1] % ISC_EXPORT_FORMATS : 0};
+
+	export_check(tr, &options);
+	if (size < 4)
+		return;
+	options.from_us = data[size - 2];
+	options.to_us = options.from_us + 1 + data[size - 3];
+	options.scope = data[size - 4] % 4 == 0 ? "request" : NULL;
+	export_check(tr, &options);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static FILE *sink;
@@ -100,6 +115,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	if (isc_trace_open_fd(fd, "input", &tr, NULL) == ISC_OK) {
 		isc_dump_write(tr, &options, sink, NULL);
+		export_some(tr, data, size);
 		isc_trace_close(tr);
 	}
 	/* A recorder that takes over has to cope with the same file. */

@@ -12,6 +12,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 import demo  # noqa: E402
 import environments  # noqa: E402
 import pythons  # noqa: E402
+import release  # noqa: E402
 
 
 @pytest.fixture
@@ -72,3 +73,16 @@ def test_the_demo_falls_back_and_then_gives_up(
     assert "without MiniLM" in capsys.readouterr().out
     there.clear()
     assert demo.choose(list(demo.MODELS)) is None
+
+
+def test_a_release_is_for_every_python_or_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(pythons, "find", lambda: {"3.9": Path("/usr/bin/python3.9")})
+    own = f"{sys.version_info.major}.{sys.version_info.minor}"
+    with pytest.raises(release.Failed, match=r"not here: .*3\.1"):
+        release.interpreters(some=False)
+    assert set(release.interpreters(some=True)) == {"3.9", own}
+    assert "not for Python 3.1" in capsys.readouterr().err
+    monkeypatch.setattr(pythons, "find", lambda: dict.fromkeys(pythons.SUPPORTED, Path("/usr/bin/python3")))
+    assert set(release.interpreters(some=False)) == set(pythons.SUPPORTED)

@@ -133,7 +133,7 @@ static void what_never_ended_is_said(void **state)
 			      "t1 6ms instant mark\n"
 			      "end 9ms status=0\n",
 	      OPTIONS(.format = ISC_EXPORT_COLLAPSED),
-	      "f (a.py:1);g (a.py:9) 1000\nf (a.py:1) 1000\nh (a.py:20) 1000\n");
+	      "f (a.py:1);g (a.py:9) 1000\nf (a.py:1) 1000\nh (a.py:20) 5000\n");
 	assert_int_equal(result.unmatched, 1);
 	assert_int_equal(result.unfinished, 2);
 	assert_int_equal(result.marks, 1);

@@ -270,6 +270,91 @@ static void functions_keep_their_place(void **state)
 	assert_string_equal(f->counters[1].name.at, "memory.value");
 }
 
+/* Begun with its place and ended without it, or ended with another name's end lost in between. */
+static void functions_entered_and_left_keep_their_place(void **state)
+{
+	/* clang-format off */
+	const isc_timeline_facts *f = facts_of("["
+		EVENT("B", 1, 1, 1, "\"cat\":\"python\",\"name\":\"f\",\"args\":{\"file\":\"a.py\",\"line\":3}") ","
+		EVENT("B", 1, 1, 2, "\"cat\":\"FEE\",\"name\":\"g (b.py:12)\"") ","
+		EVENT("E", 1, 1, 4, "\"cat\":\"FEE\",\"name\":\"g (b.py:12)\"") ","
+		EVENT("E", 1, 1, 9, "\"cat\":\"python\",\"name\":\"f\"") "]");
+	/* clang-format on */
+
+	(void)state;
+	assert_int_equal(import.files[0].unmatched, 0);
+	assert_int_equal(f->function_count, 2);
+	assert_string_equal(f->functions[0].name.at, "a.py(3): f");
+	assert_int_equal(f->functions[0].total_ns, 8000);
+	assert_string_equal(f->functions[1].name.at, "b.py(12): g");
+	assert_int_equal(f->functions[1].total_ns, 2000);
+}
+
+static void samples_of_dictionaries_are_read(void **state)
+{
+	/* clang-format off */
+	const isc_timeline_facts *f = facts_of("["
+		"{\"event_type\":\"cpu_call\",\"name\":\"f\",\"file\":\"a.py\",\"line\":3,\"start_us\":0,\"end_us\":9},"
+		"{\"event_type\":\"cpu_sample\",\"name\":\"native\",\"start_us\":1,\"end_us\":1,\"stack\":["
+		"{\"kind\":\"python\",\"name\":\"f\",\"file\":\"a.py\",\"line\":7,\"first_line\":3,\"module\":null},"
+		"{\"kind\":\"native\",\"name\":\"native\",\"file\":\"a.c\",\"line\":1,\"module\":\"lib.so\"}],"
+		"\"metadata\":{\"steps\":2,\"cpu_ns\":5000}},"
+		"{\"event_type\":\"cpu_sample\",\"name\":\"f\",\"start_us\":2,\"end_us\":2,\"stack\":["
+		"{\"kind\":\"python\",\"name\":\"f\",\"file\":\"a.py\",\"line\":8,\"first_line\":3}],"
+		"\"metadata\":{\"cpu_ns\":1000}},"
+		"{\"event_type\":\"cpu_sample\",\"name\":\"?\",\"start_us\":3,\"stack\":[{\"kind\":null},7],\"metadata\":{}},"
+		"{\"event_type\":\"memory_alloc\",\"name\":\"malloc\",\"start_us\":3,\"bytes\":7}]");
+	/* clang-format on */
+
+	(void)state;
+	check_stacks(f, "a.py(3): f 1 1000\n native 1 5000\n? 0 0\n ? 1 0\n");
+	assert_string_equal(f->functions[0].name.at, "a.py(3): f");
+	assert_int_equal(import.files[0].unused, 1);
+	assert_true(import.files[0].no_unit);
+}
+
+/* Long ones, with a NUL and with letters of two bytes, that differ only in their end. */
+static void names_come_as_they_are(void **state)
+{
+	static const char *const between[] = {
+		"{\"event_type\":\"cpu_call\",\"start_us\":0,\"end_us\":9,\"line\":3,\"file\":\"",
+		"{\"ph\":\"C\",\"pid\":1,\"tid\":1,\"ts\":1,\"args\":{\"one\":1,\"two\":2},\"name\":\"",
+		"{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":2,\"cat\":\"python\",\"args\":{\"file\":\"a.py\","
+		"\"line\":1},"
+		"\"name\":\""};
+	const isc_timeline_facts *f;
+	isc_buffer text = {0}, name = {0};
+
+	(void)state;
+	isc_buffer_text(&name, "a");
+	for (int i = 0; i < 3000; i++)
+		isc_buffer_text(&name, "\xc3\xa9");
+	for (size_t k = 0; k < 3; k++) {
+		isc_buffer_clear(&text);
+		for (int i = 0; i < 2; i++)
+			isc_buffer_format(&text, "%s%s%s\\u0000%d\"%s}", i == 0 ? "[" : ",", between[k], name.data, i,
+					  k == 0 ? ",\"name\":\"f\"" : "");
+		isc_buffer_add(&text, "]", 2);
+		f = facts_of(text.data);
+		assert_int_equal(k == 1 ? f->counter_count : f->function_count, k == 1 ? 4 : 2);
+		for (size_t i = 0; k != 1 && i < 2; i++) {
+			isc_string got = f->functions[i].name;
+			size_t extra = strlen(k == 0 ? "(3): f" : "a.py(1): ");
+
+			assert_int_equal(got.len, name.len + 2 + extra);
+			assert_memory_equal(got.at + (k == 0 ? 0 : extra), name.data, name.len);
+		}
+		if (k == 1)
+			assert_memory_equal(f->counters[0].name.at + name.len,
+					    "\0"
+					    "0.one",
+					    6);
+		end(NULL);
+	}
+	isc_buffer_fini(&name);
+	isc_buffer_fini(&text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -284,6 +369,9 @@ int main(void)
 		cmocka_unit_test_teardown(ids_of_arrows_are_texts, end),
 		cmocka_unit_test_teardown(our_own_gpu_work_is_known, end),
 		cmocka_unit_test_teardown(functions_keep_their_place, end),
+		cmocka_unit_test_teardown(functions_entered_and_left_keep_their_place, end),
+		cmocka_unit_test_teardown(samples_of_dictionaries_are_read, end),
+		cmocka_unit_test_teardown(names_come_as_they_are, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
@@ -156,23 +155,23 @@ def test_calls_lie_inside_the_python_functions_that_made_them(cuda: Cuda, python
     assert len(inside) == 40
 
 
-@pytest.mark.long
+HELPERS = ROOT / "tests" / "e2e" / "export"
+
+
+def decoded(viewers: str, file: Path) -> dict[str, Any]:
+    line = [viewers, str(HELPERS / "decode_perfetto.py"), str(file)]
+    found: dict[str, Any] = json.loads(subprocess.run(line, capture_output=True, text=True, check=True).stdout)
+    return found
+
+
 @pytest.mark.parametrize(("scene", "steps", "devices"), SCENES)
 def test_perfetto_has_the_same_slices_and_arrows(
-    cuda: Cuda, scene: str, steps: int, devices: int, tmp_path: Path
+    cuda: Cuda, scene: str, steps: int, devices: int, viewers: str
 ) -> None:
-    """Decoded with Perfetto's own classes, and opened in its page: no import error."""
-    maker = [sys.executable, str(ROOT / "tools" / "environments.py"), "viewers"]
-    made = subprocess.run(maker, capture_output=True, text=True, timeout=1800, check=False)
-    if made.returncode:
-        pytest.skip(made.stderr.strip().splitlines()[-1])
-    viewers = made.stdout.strip()
+    """Decoded with Perfetto's own classes."""
     run = cuda(scene, str(steps), devices=devices)
-    helpers = ROOT / "tests" / "e2e" / "export"
     events = chrome(cuda)
-    file = exported(cuda, "perfetto")
-    said = subprocess.run([viewers, helpers / "decode_perfetto.py", file], capture_output=True, text=True, check=True)
-    found = json.loads(said.stdout)
+    found = decoded(viewers, exported(cuda, "perfetto"))
     assert (found["open"], found["unknown"]) == (0, 0)
     wanted = Counter((name, start, end) for track in by_track(events).values() for start, end, name in track)
     assert Counter((name, start, end) for name, _, start, end in found["slices"]) == wanted
@@ -181,8 +180,20 @@ def test_perfetto_has_the_same_slices_and_arrows(
     )
     assert Counter((name, tid) for name, tid, _, _ in found["slices"] if tid) >= callers
     assert len(found["flows"]) - len(set(found["flows"])) == len(run.truth)
+    works = {(e["name"], ns(e["ts"])): e["args"] for e in events if e["ph"] == "X" and "device" in e["args"]}
+    about = {(row[0], row[2]): note for row, note in zip(found["slices"], found["notes"]) if "device" in note}
+    assert about == {key: {k: v for k, v in args.items() if k != "process"} for key, args in works.items()}
+    assert any("grid" in note for note in about.values())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("scene", "steps", "devices"), SCENES)
+def test_perfettos_page_opens_them_without_an_import_error(
+    cuda: Cuda, scene: str, steps: int, devices: int, viewers: str, tmp_path: Path
+) -> None:
+    run = cuda(scene, str(steps), devices=devices)
     for to in ("chrome", "perfetto"):
-        line = [viewers, str(helpers / "perfetto_page.py"), str(exported(cuda, to)), str(tmp_path / "page.png")]
+        line = [viewers, str(HELPERS / "perfetto_page.py"), str(exported(cuda, to)), str(tmp_path / "page.png")]
         page = subprocess.run(line, capture_output=True, text=True, timeout=300, check=False)
         assert page.returncode == 0, page.stderr[-3000:]
         opened = json.loads(page.stdout)

@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-#: Known numbers of calls, scopes that end on other threads, marks, counters and enough samples to be read.
+#: Known numbers of calls, calls that yield and raise, a collection, scopes on two threads, marks, counters and
+#: enough samples to be read.
 PROGRAM = """
-import threading, time
+import gc, threading, time
 import inferscope
 
 def spin(n):
@@ -33,7 +34,22 @@ def serve():
     for i in range(50):
         handle(i)
 
+def numbers():
+    yield 1
+    yield 2
+
+def fail():
+    raise KeyError
+
+def oddly():
+    sum(numbers())
+    try:
+        fail()
+    except KeyError:
+        gc.collect()
+
 def main():
+    oddly()
     threads = [threading.Thread(target=serve, name=f"worker-{k}") for k in range(2)]
     for thread in threads:
         thread.start()

