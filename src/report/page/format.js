@@ -77,9 +77,14 @@ function place(o) {
 	return o && o.file ? shortFile(o.file) + (o.line ? ":" + o.line : "") : o && o.module ? shortFile(o.module) : "";
 }
 
-/* "<module>" and "outer.<locals>.inner" mean nothing to people. */
+/* Names of functions inside of a text, without what only Python wants to know: as the other reports have them. */
+function plainNames(text) {
+	return String(text).replace(/\.<locals>/g, "").replace(/<(lambda|listcomp|setcomp|dictcomp|genexpr)>/g, "($1)");
+}
+
+/* "<module>" means nothing to people. */
 function functionName(o) {
 	if (o.name === "<module>" && o.file)
 		return "(module " + o.file.split("/").pop() + ")";
-	return String(o.name).replace(/\.<locals>/g, "");
+	return plainNames(o.name);
 }

@@ -44,7 +44,7 @@ function causeTable(g) {
 	return el("table", { class: "ct" }, el("caption", { class: "vh" }, "Why the GPU was idle"), el("tbody", null, keys.map(function (k) {
 		var c = g.idle_causes[k];
 		return el("tr", null, el("td", { class: "k" }, swatch("var(--" + CAUSES[k][1] + ")")),
-			el("td", null, CAUSES[k][0], el("small", null, c.gaps ? plural(c.gaps, "gap") + (c.where ? ", " : "") : "", c.where ? "most in " : "", c.where ? el("span", { class: "mono" }, c.where) : null,
+			el("td", null, CAUSES[k][0], el("small", null, c.gaps ? plural(c.gaps, "gap") + (c.where ? ", " : "") : "", c.where ? "most in " : "", c.where ? el("span", { class: "mono" }, plainNames(c.where)) : null,
 				c.where ? " (" + dur(c.where_us) + ")" : "")),
 			el("td", { class: "r" }, pct(c.pct)), el("td", { class: "r" }, dur(c.us)));
 	})));

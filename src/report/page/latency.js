@@ -74,7 +74,7 @@ function because(s) {
 	var most = Math.max.apply(null, list.map(function (b) { return Math.abs(b.extra_us); }));
 	return el("div", { class: "fall" }, list.map(function (b) {
 		var key = STATES[b.cause] ? b.cause : "other";
-		return [el("div", null, stateWords(b.cause), b.where ? el("small", { class: "mono" }, b.where) : null),
+		return [el("div", null, stateWords(b.cause), b.where ? el("small", { class: "mono" }, plainNames(b.where)) : null),
 			svg("svg", { "aria-hidden": "true" }, svg("rect", { width: Math.abs(b.extra_us) / most * 100 + "%", height: 18, fill: stateFill(key) })),
 			el("div", { class: "r" }, (b.extra_us >= 0 ? "+" : "-") + dur(Math.abs(b.extra_us)))];
 	}));

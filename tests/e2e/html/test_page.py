@@ -306,7 +306,7 @@ def test_pieces_of_the_timeline_are_the_events_of_the_trace(run: Path) -> None:
     names = {lane["name"] for lane in lanes["lanes"] if lane["kind"] == "thread"}
     counters = [lane["name"] for lane in lanes["lanes"] if lane["kind"] == "counter"]
     kinds = {row[0] for lane in lanes["lanes"] for row in lane["rows"]}
-    assert {"scope", "call"} <= kinds and counters == ["queue"]
+    assert {"scope", "call"} <= kinds and "queue" in counters
     assert len(names) >= 1 and "request" in lanes["names"] and "tokenise" in lanes["names"]
     assert sum(row[2] for lane in lanes["lanes"] for row in lane["rows"]) == lanes["pieces"] <= 64000
 
