@@ -95,7 +95,7 @@ static size_t add_what(isc_buffer *out, struct piece p, const char *colour, stru
 
 		if (share > 0) {
 			add_text(out, (struct piece){p.at + from, i - from});
-			isc_buffer_format(out, "<span class=\"num u-%s\">", colour);
+			isc_buffer_format(out, "<span class=\"lit u-%s\">", colour);
 			add_text(out, (struct piece){p.at + i, share});
 			isc_buffer_text(out, "</span>");
 			underlined = true;

@@ -273,7 +273,7 @@ static void the_headline_is_what_happens_and_the_rest_stands_below(void **state)
 			  "gil_wait_pct"),
 		  &page);
 	has(&page,
-	    "<h1 class=\"long\"><span class=\"num u-gil_wait\">60.0%</span> of each request waits for the GIL, held by "
+	    "<h1 class=\"long\"><span class=\"lit u-gil_wait\">60.0%</span> of each request waits for the GIL, held by "
 	    "<code>work.(listcomp)</code> in thread metrics</h1>");
 	has(&page, "<p class=\"dek\">At most <b>60.0 ms of 100 ms</b> can be saved by running it elsewhere.</p>");
 	has(&page, "<p class=\"at mono\">app/metrics.py:12</p>");
@@ -285,7 +285,7 @@ static void the_headline_is_what_happens_and_the_rest_stands_below(void **state)
 			  "of 1.93 s can be saved by larger batches (2 GB/s).",
 			  "gpu_idle_pct"),
 		  &page);
-	has(&page, "<h1>GPU 0 is idle for <span class=\"num u-gpu\">68.9%</span> of its time</h1>");
+	has(&page, "<h1>GPU 0 is idle for <span class=\"lit u-gpu\">68.9%</span> of its time</h1>");
 	has(&page, "<p class=\"dek\">Most of all before forward (/app/model.py:9). At most <b>1.33 s of 1.93 s</b> can "
 		   "be saved "
 		   "by larger batches (2 GB/s).</p>");

@@ -164,6 +164,7 @@ function makeFlame(source) {
 		choice("Direction", { down: "icicle", up: "flame" }, "down", function (k) { f.up = k === "up"; draw(); scroller.scrollTop = f.up ? scroller.scrollHeight : 0; }),
 		choice("Order", { callers: "callers first", reverse: "reverse" }, "callers", function (k) { f.reverse = k === "reverse"; rebuild(); }),
 		compared ? choice("Colour", { kind: "by kind", diff: compared.mode }, f.diff ? "diff" : "kind", function (k) { f.diff = k === "diff"; draw(); }) : null,
+		hasInterpreter() ? choice("Frames", { program: "program", all: "with the interpreter" }, "program", function (k) { interpreterShown = k === "all"; rebuild(); }) : null,
 		compared && compared.widths ? choice("Width", compared.widths, Object.keys(compared.widths)[0], function (k) { f.width = k; rebuild(); }) : null,
 	]), el("div", { class: "tl flame" }, scroller, details));
 	select(f.root);
@@ -171,21 +172,30 @@ function makeFlame(source) {
 	return { search: box.input, draw: draw };
 }
 
-/* As much of a text as fits.  Widths are remembered: measuring is slow. */
+/* How wide a text is, by font.  Widths are remembered: measuring is slow. */
 var widths = new Map();
+function widthOf(context, text) {
+	var font = widths.get(context.font), w;
+	if (!font || font.size > 20000)
+		widths.set(context.font, (font = new Map()));
+	w = font.get(text);
+	if (w === undefined)
+		font.set(text, (w = context.measureText(text).width));
+	return w;
+}
+
+/* As much of a text as fits. */
 function fit(context, text, room) {
 	text = shown(text);
-	var key = text, w = widths.get(key);
-	if (w === undefined) {
-		w = context.measureText(text).width;
-		if (widths.size > 20000)
-			widths.clear();
-		widths.set(key, w);
-	}
+	var w = widthOf(context, text);
 	if (w <= room)
 		return text;
-	var n = Math.floor(text.length * room / w) - 1;
-	return n < 2 ? "" : text.slice(0, n) + "\u2026";
+	for (var n = Math.floor(text.length * room / w) - 1; n >= 2; n--) {
+		var part = text.slice(0, n) + "\u2026";
+		if (widthOf(context, part) <= room)
+			return part;
+	}
+	return "";
 }
 
 /* The function with the most time of its own, as the sum over all places that it was called from. */

@@ -85,6 +85,6 @@ function plainNames(text) {
 /* "<module>" means nothing to people. */
 function functionName(o) {
 	if (o.name === "<module>" && o.file)
-		return "(module " + o.file.split("/").pop() + ")";
+		return "(module " + o.file.split("/").slice(/\/__init__\.py$/.test(o.file) ? -2 : -1).join("/") + ")";
 	return plainNames(o.name);
 }

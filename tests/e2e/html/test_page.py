@@ -297,6 +297,7 @@ def test_the_timeline_zooms_moves_searches_and_reads_as_a_table(run: Path, brows
     assert "forward" in seen["answers"][12] and "request" in seen["answers"][12]
     # 60 of each scope and the calls; what is put together counts one by one.
     assert int(seen["answers"][15].split()[0].replace(",", "")) >= 100
+    # The 95th percentile is for tools/bench.py: on a busy machine it is that of its neighbours.
     durations = seen["answers"][16]
     assert durations and durations[len(durations) // 2] <= 16
 

@@ -61,7 +61,7 @@ def test_the_headline_is_short_and_the_rest_of_its_sentence_stands_below(
         assert 10 < len(head) <= 125, f"{name}: {head}"
         assert "can be saved" not in head
         assert below.endswith(told.split(" can be saved by ")[1]), name
-        assert '<span class="num u-' in page.split("</h1>")[0], f"{name}: no number stands out"
+        assert '<span class="lit u-' in page.split("</h1>")[0], f"{name}: no number stands out"
         # Nothing of the sentence is lost.
         places = first('<p class="at mono">(.*?)</p>', page)
         everything = f"{head} {below} {places}".lower()
