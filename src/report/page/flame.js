@@ -88,7 +88,7 @@ function makeFlame(source) {
 		canvas.width = w * ratio;
 		canvas.height = h * ratio;
 		context.setTransform(ratio, 0, 0, ratio, 0, 0);
-		context.font = "12px Inter, system-ui, sans-serif";
+		useFont(context, "12px Inter, system-ui, sans-serif");
 		context.clearRect(0, 0, w, h);
 		f.above.forEach(function (node, i) { box1(node, rect(node, i)); });
 		walk(f.zoom, box1);
@@ -170,32 +170,6 @@ function makeFlame(source) {
 	select(f.root);
 	onRepaint(draw);
 	return { search: box.input, draw: draw };
-}
-
-/* How wide a text is, by font.  Widths are remembered: measuring is slow. */
-var widths = new Map();
-function widthOf(context, text) {
-	var font = widths.get(context.font), w;
-	if (!font || font.size > 20000)
-		widths.set(context.font, (font = new Map()));
-	w = font.get(text);
-	if (w === undefined)
-		font.set(text, (w = context.measureText(text).width));
-	return w;
-}
-
-/* As much of a text as fits. */
-function fit(context, text, room) {
-	text = shown(text);
-	var w = widthOf(context, text);
-	if (w <= room)
-		return text;
-	for (var n = Math.floor(text.length * room / w) - 1; n >= 2; n--) {
-		var part = text.slice(0, n) + "\u2026";
-		if (widthOf(context, part) <= room)
-			return part;
-	}
-	return "";
 }
 
 /* The function with the most time of its own, as the sum over all places that it was called from. */

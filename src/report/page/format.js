@@ -65,6 +65,10 @@ function number(value) {
 	return Number.isInteger(value) ? count(Math.abs(value)).replace(/^/, value < 0 ? "-" : "") : String(+value.toPrecision(4));
 }
 
+function sentence(text) {
+	return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 /* The end of a path: what tells one file from another. */
 function shortFile(file) {
 	var at = file.lastIndexOf("site-packages/");

@@ -4,15 +4,13 @@ var HERO = { left: 150, lane: 22, gap: 12, narrow: 620, others: 2, stages: 24 };
 
 /* The recorded one that took nearest to the median; null: those were put together. */
 function medianOne(o, scope) {
-	var best = null;
-	o.lanes.forEach(function (lane) {
-		lane.rows.forEach(function (row) {
-			for (var i = 0; row.kind === "scope" && i < row.n; i++) {
-				var off = Math.abs(row.end[i] - row.start[i] - scope.p50_us);
-				if (row.count[i] === 1 && o.names[row.name[i]] === scope.name && off < scope.p50_us * 0.25 && (!best || off < best.off))
-					best = { off: off, start_us: row.start[i], dur_us: row.end[i] - row.start[i], lane: lane };
-			}
-		});
+	var best = null, least = scope.p50_us * 0.25;
+	recordedOnes(o, scope.name).forEach(function (one) {
+		var off = Math.abs(one.dur_us - scope.p50_us);
+		if (off < least) {
+			best = one;
+			least = off;
+		}
 	});
 	return best;
 }
@@ -46,7 +44,7 @@ function heroChart(o, thread, one, label, w) {
 	var at = function (t) { return left + (t - t0) / (t1 - t0) * (w - left); };
 	var chart = svg("svg", { viewBox: "0 0 " + w + " " + h, width: w, height: h, role: "img", class: "hist", "aria-label": label });
 	var pen = el("canvas").getContext("2d");
-	pen.font = "12px Inter, system-ui, sans-serif";
+	useFont(pen, "600 12px Inter, system-ui, sans-serif");
 	lanes.forEach(function (lane, i) {
 		var y = i * each + head, title = fit(pen, lane.title, narrow ? w / 2 : left - 14);
 		chart.append(svg("rect", { x: left, y: y, width: w - left, height: HERO.lane, fill: "var(--lane)" }));
@@ -71,22 +69,22 @@ function heroChart(o, thread, one, label, w) {
 
 function drawHero() {
 	var o = readLanes(), scope = mainScope() || report.scopes.filter(function (s) { return s.count > 1 && known(s.p50_us); }).sort(function (a, b) { return b.total_us - a.total_us; })[0];
-	var slowest = scope && scope.slowest && scope.slowest[0], node = byId("hero"), middle = o && scope ? medianOne(o, scope) : null;
+	var slowest = scope ? slowestOf(scope)[0] : null, node = byId("hero"), middle = o && scope ? medianOne(o, scope) : null;
 	if (!o || !scope || !(slowest || middle))
 		return;
 	var caption = el("figcaption"), box = el("div", { class: "picture" });
 	function show(which) {
-		var one = which === "median" ? middle : slowest, thread = one.lane || threadLane(o, one.thread_id) || o.order.filter(function (l) { return l.focus; })[0];
+		var one = which === "median" ? middle : slowest, thread = one.lane || o.order.filter(function (l) { return l.focus; })[0];
 		if (!thread || heroLanes(o, thread, one.start_us, one.start_us + one.dur_us).length === 0)
 			return false;
 		var name = which === "median" ? "One median " + scope.name : "The slowest " + scope.name, words = waitWords(o, thread, one.start_us, one.start_us + one.dur_us);
-		caption.replaceChildren(el("b", null, name + ", as recorded: " + dur(one.dur_us) + ". "), words ? words.charAt(0).toUpperCase() + words.slice(1) + "." : "");
+		caption.replaceChildren(el("b", null, name + ", as recorded: " + dur(one.dur_us) + ". "), words ? sentence(words) + "." : "");
 		var parts = [].concat.apply([], heroLanes(o, thread, one.start_us, one.start_us + one.dur_us).map(function (l) { return l.parts; }));
 		box.replaceChildren(partsLegend(parts, 8), fluid(function (w) { return heroChart(o, thread, one, name + ": what its thread, those beside it and the GPU did over " + dur(one.dur_us) + (words ? "; " + words : ""), w); }));
 		return true;
 	}
 	function waits(one) {
-		var thread = one && (one.lane || threadLane(o, one.thread_id));
+		var thread = one && one.lane;
 		return thread ? waitWords(o, thread, one.start_us, one.start_us + one.dur_us) : "";
 	}
 	/* The median one, unless the headline has a cause that only the slow ones show. */

@@ -43,24 +43,30 @@ function bars(s, chart, axis, at) {
 	});
 }
 
+/* Each of a few, where pieces or the report know them all; null: there are more. */
+function everyOne(s) {
+	var o = readLanes(), list = s.slowest && s.slowest.length === s.count ? s.slowest : o && s.count <= HIST.few ? recordedOnes(o, s.name) : [];
+	return list.length === s.count ? list : null;
+}
+
 /* So few that each is known: one stroke for each. */
-function strokes(s, chart, at) {
-	s.slowest.forEach(function (one) {
+function strokes(s, list, chart, at) {
+	list.forEach(function (one) {
 		chart.append(withTip(svg("rect", { class: known(s.p90_us) && one.dur_us > s.p90_us ? "hb slow" : "hb", x: at(one.dur_us) - 3, y: HIST.top + 20, width: 6, height: HIST.h - HIST.bottom - HIST.top - 20 }),
 			dur(one.dur_us), ["at " + dur(one.start_us)]));
 	});
 }
 
 function histogram(s, w) {
-	var bins = s.histogram, each = s.slowest && s.slowest.length === s.count, room = each || bins.length < 4 ? 0.12 : 0;
-	var least = each ? s.slowest[s.slowest.length - 1].dur_us : bins[0].from_us, most = each ? s.slowest[0].dur_us : bins[bins.length - 1].to_us;
+	var bins = s.histogram, each = everyOne(s), room = each || bins.length < 4 ? 0.12 : 0;
+	var least = each ? each[each.length - 1].dur_us : bins[0].from_us, most = each ? each[0].dur_us : bins[bins.length - 1].to_us;
 	var pad = Math.max(most - least, most * 0.05) * room, from = Math.max(0, least - pad), to = Math.max(most + pad, from * 1.001, from + 1e-3);
 	var axis = axisOf(from, to), base = HIST.h - HIST.bottom;
 	var chart = svg("svg", { class: "hist", viewBox: "0 0 " + w + " " + HIST.h, width: w, height: HIST.h, role: "img", "aria-label": "How long " + s.name + " took: half under " + dur(s.p50_us) +
 		", nine tenths under " + dur(s.p90_us) + ", 99 of 100 under " + dur(s.p99_us) + ", at most " + dur(s.max_us) });
 	var at = function (us) { return HIST.left + axis.share(us) * (w - 2 * HIST.left); };
 	if (each)
-		strokes(s, chart, at);
+		strokes(s, each, chart, at);
 	else
 		bars(s, chart, axis, at);
 	chart.append(svg("line", { x1: 0, x2: w, y1: base + 0.5, y2: base + 0.5, stroke: "var(--edge)" }),

@@ -56,9 +56,9 @@ function because(s) {
 
 /* Each on the same scale, as its thread was recorded. */
 function slowestRows(s) {
-	var o = readLanes(), list = s.slowest || [], most = Math.max.apply(null, list.map(function (one) { return one.dur_us; }));
+	var o = readLanes(), list = slowestOf(s), most = Math.max.apply(null, list.map(function (one) { return one.dur_us; }));
 	return el("ul", { class: "rows" }, list.map(function (one, i) {
-		var t0 = one.start_us, t1 = t0 + one.dur_us, lane = o ? threadLane(o, one.thread_id) : null, parts = lane ? threadParts(o, lane, t0, t1, 400) : [], words = lane ? waitWords(o, lane, t0, t1) : "";
+		var t0 = one.start_us, t1 = t0 + one.dur_us, lane = one.lane, parts = lane ? threadParts(o, lane, t0, t1, 400) : [], words = lane ? waitWords(o, lane, t0, t1) : "";
 		return el("li", null, el("button", { type: "button", class: "row", on: { click: function () { goTo(t0, one.dur_us); } },
 			"aria-label": "Slow one " + (i + 1) + ", " + dur(one.dur_us) + (words ? ", " + words : "") + ": show it in the timeline" },
 		el("span", { class: "muted" }, i + 1), el("span", { class: "r" }, dur(one.dur_us)),
@@ -93,7 +93,7 @@ function drawLatency() {
 		return;
 	var section = openSection("latency", "Latency"), body = el("div");
 	function draw(s) {
-		var slow = s.slowest && s.slowest.length > 0;
+		var slow = slowestOf(s).length > 0;
 		body.replaceChildren(lede(["Latency of ", s.name + ", ", count(s.count) + " of them"], latencyFinding(s), scopes.length > 1 ? picker(s) : null),
 			el("div", { class: "lat" }, el("div", { class: "panel" }, el("h3", null, "How long they took"), fluid(function (w) { return histogram(s, w); })),
 				el("div", { class: "panel" }, el("h3", null, "What the slow " + slowShare(s) + " did more of, on average"), because(s))),

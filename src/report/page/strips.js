@@ -9,6 +9,27 @@ function threadLane(o, tid) {
 	return o.lanes.filter(function (l) { return l.kind === "thread" && l.number === tid; })[0] || null;
 }
 
+/* All of a scope that pieces hold one by one, the slowest first: [{start_us, dur_us, lane}]. */
+function recordedOnes(o, name) {
+	var found = [];
+	o.lanes.forEach(function (lane) {
+		lane.rows.forEach(function (row) {
+			for (var i = 0; row.kind === "scope" && i < row.n; i++)
+				if (row.count[i] === 1 && o.names[row.name[i]] === name)
+					found.push({ start_us: row.start[i], dur_us: row.end[i] - row.start[i], lane: lane });
+		});
+	});
+	return found.sort(function (a, b) { return b.dur_us - a.dur_us; });
+}
+
+/* The ten slowest of a scope; traces of other tools have them in their pieces alone. */
+function slowestOf(s) {
+	var o = readLanes();
+	if (s.slowest && s.slowest.length > 0)
+		return s.slowest.map(function (one) { return { start_us: one.start_us, dur_us: one.dur_us, lane: o ? threadLane(o, one.thread_id) : null }; });
+	return o && s.count > 1 ? recordedOnes(o, s.name).slice(0, 10) : [];
+}
+
 /* Parts that are a column wide at least, neighbours of one kind as one: [{a, b, fill, words, kind}]; kind is what the
  * colour stands for. */
 function stripParts(rows, t0, t1, columns, fillOf, wordsOf, kindOf) {

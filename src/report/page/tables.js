@@ -80,17 +80,17 @@ function makeTables() {
 	function chosen() {
 		if (wide || panel.clientWidth >= NARROW || now.columns.length <= NARROW_COLUMNS)
 			return now.columns;
-		var numbers = now.columns.filter(isNumber), first = [now.column].concat(numbers.filter(function (c) { return c.share; }), numbers).filter(function (c, i, list) { return isNumber(c) && list.indexOf(c) === i; }).slice(0, NARROW_COLUMNS - 1);
+		var numbers = now.columns.filter(isNumber), first = [now.column].concat(numbers.filter(function (c) { return c.share || c.kind === "change" || c.kind === "points"; }), numbers).filter(function (c, i, list) { return isNumber(c) && list.indexOf(c) === i; }).slice(0, NARROW_COLUMNS - 1);
 		return now.columns.filter(function (c, i) { return i === 0 || first.indexOf(c) >= 0; });
 	}
 	function below(columns) {
 		var c = now.columns[1];
-		return columns !== now.columns && c && c.kind === "mono" ? c : null;
+		return columns !== now.columns && c && !isNumber(c) ? c : null;
 	}
 	function cell(c, r, most, under) {
 		var v = c.value(r), place = under ? under.value(r) : null;
 		if (!isNumber(c))
-			return el("td", null, v === null || v === undefined || v === "" ? "" : el("span", { class: c.kind === "mono" ? "clip mono" : "clip", title: v }, v), place ? el("small", { class: "clip mono muted", title: place }, place) : null);
+			return el("td", null, v === null || v === undefined || v === "" ? "" : el("span", { class: c.kind === "mono" ? "clip mono" : "clip", title: v }, v), place ? el("small", { class: under.kind === "mono" ? "clip mono muted" : "clip muted", title: place }, place) : null);
 		var td = el("td", { class: c.share ? "num share" : "num" }, SHOW[c.kind](v));
 		if (c.share && most > 0 && known(v))
 			td.style.backgroundSize = v / most * 92 + "% 17px";

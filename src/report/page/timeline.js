@@ -25,7 +25,7 @@ function makeTimeline() {
 
 	function slowScopes() {
 		var list = [], chosen = mainScope();
-		report.scopes.filter(function (scope) { return chosen ? scope.name === chosen.name : scope.count > 1; }).forEach(function (scope) { (scope.slowest || []).forEach(function (one) { list.push({ t0: one.start_us, t1: one.start_us + one.dur_us, name: scope.name, tid: one.thread_id }); }); });
+		report.scopes.filter(function (scope) { return chosen ? scope.name === chosen.name : scope.count > 1; }).forEach(function (scope) { slowestOf(scope).forEach(function (one) { list.push({ t0: one.start_us, t1: one.start_us + one.dur_us, name: scope.name, lane: one.lane }); }); });
 		return list.sort(function (a, b) { return (b.t1 - b.t0) - (a.t1 - a.t0); }).slice(0, 10);
 	}
 	function labelWidth() {
@@ -81,7 +81,8 @@ function makeTimeline() {
 	}
 	function drawOver(f) {
 		var context = f.context, ratio = f.ratio, font = 11 * ratio + "px Inter, system-ui, sans-serif", i;
-		context.font = f.rulerContext.font = font;
+		useFont(context, font);
+		useFont(f.rulerContext, font);
 		f.rulerContext.clearRect(0, 0, ruler.width, ruler.height);
 		f.rulerContext.fillStyle = colour("muted");
 		drawRuler(f);
@@ -107,13 +108,13 @@ function makeTimeline() {
 			var y = lane.y - s.scroll;
 			if (y > f.height / ratio || y + lane.h < 0)
 				return;
-			context.font = "600 " + 12 * ratio + "px Inter, system-ui, sans-serif";
+			useFont(context, "600 " + 12 * ratio + "px Inter, system-ui, sans-serif");
 			context.fillStyle = colour("ink");
 			var fold = lane.kind === "thread" && lane.rows.some(function (r) { return r.kind === "call"; }) ? (lane.open > 1 || (lane.open && !lane.deep) ? "\u25be " : lane.open ? "\u25bf " : "\u25b8 ") : "";
 			if (narrow) {
 				/* No room beside the lanes: over the first of them. */
-				context.font = 10.5 * ratio + "px Inter, system-ui, sans-serif";
-				var words = fit(context, laneTitle(lane), f.width / 2), wide = context.measureText(words).width + 8 * ratio;
+				useFont(context, 10.5 * ratio + "px Inter, system-ui, sans-serif");
+				var words = fit(context, laneTitle(lane), f.width / 2), wide = widthOf(context, words) + 8 * ratio;
 				context.fillStyle = colour("panel");
 				context.fillRect(0, y * ratio, wide, 13 * ratio);
 				context.fillStyle = colour("ink");
@@ -121,7 +122,7 @@ function makeTimeline() {
 				return;
 			}
 			context.fillText(fit(context, fold + laneTitle(lane), f.left - 16 * ratio), 10 * ratio, (y + 12) * ratio);
-			context.font = 11 * ratio + "px Inter, system-ui, sans-serif";
+			useFont(context, 11 * ratio + "px Inter, system-ui, sans-serif");
 			context.fillStyle = colour("muted");
 			context.fillText(fit(context, laneNote(lane), f.left - 16 * ratio), 10 * ratio, (y + 26) * ratio);
 		});
@@ -228,13 +229,13 @@ function makeTimeline() {
 				}
 				return { list: list, colour: lane.kind === "stream" ? "g-gemm" : "s-native", words: laneTitle(lane) + (lane.kind === "stream" ? " busy" : row.kind === "run" ? " on a CPU" : " in calls") };
 			}) };
-		context.font = "10.5px Inter, system-ui, sans-serif";
+		useFont(context, "10.5px Inter, system-ui, sans-serif");
 		s.mapCache.rows.forEach(function (row, i) {
 			context.fillStyle = colour(row.colour);
 			row.list.forEach(function (share, k) { context.fillRect(k * step, 4 + (i + 1) * each - share * (each - 3), step, share * (each - 3)); });
 			context.fillStyle = colour("panel");
 			context.globalAlpha = 0.75;
-			context.fillRect(2, 4 + i * each, context.measureText(row.words).width + 8, 13);
+			context.fillRect(2, 4 + i * each, widthOf(context, row.words) + 8, 13);
 			context.globalAlpha = 1;
 			context.fillStyle = colour("ink");
 			context.fillText(row.words, 6, 14 + i * each);
@@ -321,7 +322,7 @@ function makeTimeline() {
 	function markSlow(one) {
 		var hit = null;
 		shape.bands.forEach(function (band) {
-			var row = band.rows[0], i = row.kind === "scope" && band.lane.number === one.tid ? firstAfter(row, (one.t0 + one.t1) / 2) : row.n;
+			var row = band.rows[0], i = row.kind === "scope" && band.lane === one.lane ? firstAfter(row, (one.t0 + one.t1) / 2) : row.n;
 			if (!hit && i < row.n && o.names[row.name[i]] === one.name && Math.abs(row.start[i] - one.t0) < 1 && Math.abs(row.end[i] - one.t1) < 1)
 				hit = { band: band, row: row, i: i, lane: band.lane };
 		});
@@ -417,7 +418,7 @@ function makeTimeline() {
 	}
 	/* What is to be seen: what stopped the thread, and how busy GPUs were. */
 	function findings(at) {
-		var lane = (at && threadLane(o, at.tid)) || o.order.filter(function (l) { return l.focus; })[0], t0 = at ? at.t0 : s.t0, t1 = at ? at.t1 : s.t1;
+		var lane = (at && at.lane) || o.order.filter(function (l) { return l.focus; })[0], t0 = at ? at.t0 : s.t0, t1 = at ? at.t1 : s.t1;
 		var words = lane ? waitWords(o, lane, t0, t1) : "", gpu = o.order.filter(function (l) { return l.kind === "stream"; })[0];
 		var work = gpu ? gpu.rows.reduce(function (sum, r) { return sum + covered(r, t0, t1); }, 0) : 0;
 		return (words ? "; " + words : "") + (gpu ? "; " + laneTitle(gpu) + " works " + pct(Math.min(100, work / (t1 - t0) * 100)) + " of it" : "");
