@@ -134,15 +134,10 @@ static void add_module(isc_buffer *out, const isc_text *file)
 	isc_buffer_text(out, ")");
 }
 
-void isc_words_function(isc_buffer *out, const isc_analysis_function *f)
+void isc_words_names(isc_buffer *out, const char *at, size_t len)
 {
-	static const char module[] = "<module>";
-	const char *at = f->name.at, *end = f->name.len > 0 ? at + f->name.len : at;
+	const char *end = len > 0 ? at + len : at;
 
-	if (f->name.len == sizeof(module) - 1 && memcmp(at, module, f->name.len) == 0) {
-		add_module(out, &f->file);
-		return;
-	}
 	while (at != end) {
 		size_t i = 0, n = sizeof(parts) / sizeof(parts[0]);
 
@@ -156,6 +151,16 @@ void isc_words_function(isc_buffer *out, const isc_analysis_function *f)
 			isc_buffer_add(out, at++, 1);
 		}
 	}
+}
+
+void isc_words_function(isc_buffer *out, const isc_analysis_function *f)
+{
+	static const char module[] = "<module>";
+
+	if (f->name.len == sizeof(module) - 1 && memcmp(f->name.at, module, f->name.len) == 0)
+		add_module(out, &f->file);
+	else
+		isc_words_names(out, f->name.at, f->name.len);
 }
 
 void isc_words_escaped(isc_buffer *out, const isc_analysis_function *f,

@@ -80,7 +80,9 @@ static void add_clock(isc_buffer *out, yyjson_val *report)
 				  bound >= 0 ? isc_units_time(&u, bound) : "not known");
 		isc_buffer_format(out, "%s work was moved to follow its launch",
 				  fixes > 0 ? isc_units_number(&u, fixes) : "no");
-		if (sync != NULL) {
+		if (sync != NULL && strcmp(sync, "assumed") == 0) {
+			isc_buffer_text(out, "; that the clocks agree is assumed");
+		} else if (sync != NULL) {
 			isc_buffer_text(out, "; by ");
 			isc_text_html(out, sync, strlen(sync), 40);
 		}
@@ -104,9 +106,14 @@ static void add_unseen(isc_buffer *out, yyjson_val *warnings)
 	begin_cell(out, bad == 0, "Not seen");
 	if (all == 0)
 		isc_buffer_text(out, "nothing</b><span>all that was asked for was recorded");
+	else if (bad == 0)
+		isc_buffer_format(out,
+				  "%zu limit%s</b><span>none makes a figure wrong; "
+				  "<a href=\"#not-seen\">each with its remedy</a>",
+				  all, all == 1 ? "" : "s");
 	else
 		isc_buffer_format(out,
-				  "%zu thing%s</b><span>%zu may make figures wrong or miss some; "
+				  "%zu limit%s</b><span>%zu may make figures wrong or miss some; "
 				  "<a href=\"#not-seen\">each with its remedy</a>",
 				  all, all == 1 ? "" : "s", bad);
 	end_cell(out);

@@ -10,9 +10,11 @@
 #include <cmocka.h>
 #include <yyjson.h>
 
+#include "analyze/rule.h"
 #include "base/text.h"
 #include "payloads.h"
 #include "report/html.h"
+#include "report/html_metric.h"
 #include "report/report.h"
 
 /* Every text that can reach the plain part of a page is "@". */
@@ -24,7 +26,8 @@ static const char everything[] =
 	"\"would_change\":[\"@\"],\"withheld\":null},"
 	"\"suggestions\":[{\"title\":\"@\",\"where\":\"@\",\"why\":\"@\",\"check\":\"@\",\"saves_at_most_us\":600000.0}"
 	"],"
-	"\"window\":{\"from_us\":0.0,\"to_us\":1500000.0,\"why\":\"@\"},"
+	"\"window\":{\"from_us\":0.0,\"to_us\":1800000.0,\"why\":\"@\",\"judged_us\":1500000.0,\"scope\":\"@\","
+	"\"scopes\":3},"
 	"\"breakdown\":{\"sources\":{\"@\":\"estimated\"}},\"gpus\":[{}],"
 	"\"functions\":[{\"name\":\"@\"}],\"overhead\":{\"measured_pct\":1.8,\"budget_pct\":5.0,\"events\":1234567,"
 	"\"lost\":0,\"retired\":0,\"governed\":[]},\"clock\":{\"sync\":\"@\",\"error_bound_us\":1.6,\"causality_"
@@ -219,7 +222,8 @@ static void figures_at_the_top_are_those_of_the_report(void **state)
 		"Confidence 0.93 of 1.",
 		"Strong evidence",
 		"<b>41.5</b> over 10",
-		"<b>600 ms <small>of 1.50 s</small></b>",
+		"<b>200 ms <small>of 500 ms</small></b>",
+		"name would take 300 ms or more",
 		"<b>1.8%</b>",
 		"<b>1,234,567, 0 lost</b>",
 		"within 1.60 us",
@@ -235,6 +239,115 @@ static void figures_at_the_top_are_those_of_the_report(void **state)
 			print_message("missing: %s\n", said[i]);
 		assert_non_null(strstr(page.data, said[i]));
 	}
+	isc_buffer_fini(&page);
+}
+
+/* The page of a report whose texts are all given. */
+static void page_from(const char *json, isc_buffer *page)
+{
+	isc_buffer_clear(page);
+	assert_int_equal(isc_html_write_json(json, strlen(json), NULL, page, NULL), ISC_OK);
+}
+
+static void has(const isc_buffer *page, const char *said)
+{
+	if (strstr(page->data, said) == NULL)
+		print_message("missing: %s\n", said);
+	assert_non_null(strstr(page->data, said));
+}
+
+#define VERDICT(cause, headline, metric) \
+	"{\"schema\":\"inferscope-report-1\",\"verdict\":{\"bottleneck\":\"cpu_bound\",\"cause\":\"" cause \
+	"\",\"confidence\":0.9,\"headline\":\"" headline "\",\"evidence\":[{\"rule\":\"" cause \
+	"\",\"metric\":\"" metric "\",\"value\":60.04,\"threshold\":10.0}]}}"
+
+static void the_headline_is_what_happens_and_the_rest_stands_below(void **state)
+{
+	isc_buffer page = {0};
+
+	(void)state;
+	page_from(VERDICT("gil_contention",
+			  "60.0% of each request waits for the GIL, held by work.<locals>.<listcomp> "
+			  "(app/metrics.py:12) in "
+			  "thread metrics; at most 60.0 ms of 100 ms can be saved by running it elsewhere.",
+			  "gil_wait_pct"),
+		  &page);
+	has(&page,
+	    "<h1 class=\"long\"><span class=\"lit u-gil_wait\">60.0%</span> of each request waits for the GIL, held by "
+	    "<code>work.(listcomp)</code> in thread metrics</h1>");
+	has(&page, "<p class=\"dek\">At most <b>60.0 ms of 100 ms</b> can be saved by running it elsewhere.</p>");
+	has(&page, "<p class=\"at mono\">app/metrics.py:12</p>");
+	has(&page, "<td>GIL wait</td>");
+	has(&page, "<b>60.0%</b> over 10%");
+	page_from(VERDICT("gpu_idle",
+			  "GPU 0 is idle for 68.9% of its time, most of all before forward (/app/model.py:9); at most "
+			  "1.33 s "
+			  "of 1.93 s can be saved by larger batches (2 GB/s).",
+			  "gpu_idle_pct"),
+		  &page);
+	has(&page, "<h1>GPU 0 is idle for <span class=\"lit u-gpu\">68.9%</span> of its time</h1>");
+	has(&page, "<p class=\"dek\">Most of all before forward (/app/model.py:9). At most <b>1.33 s of 1.93 s</b> can "
+		   "be saved "
+		   "by larger batches (2 GB/s).</p>");
+	/* Without the parts that it can be cut at, it stays whole. */
+	page_from(VERDICT("mine", "Slow; at most times", "mine"), &page);
+	has(&page, "<h1>Slow; at most times</h1></div>");
+	has(&page, "<b>60.04</b> over 10<");
+	isc_buffer_fini(&page);
+}
+
+static void a_bound_is_of_the_span_of_the_gpu_that_it_is_about(void **state)
+{
+	static const char json[] =
+		"{\"schema\":\"inferscope-report-1\",\"verdict\":{\"cause\":\"gpu_idle\",\"evidence\":["
+		"{\"rule\":\"gpu_idle\",\"device_id\":0},{\"rule\":\"gpu_idle\",\"device_id\":3},{\"rule\":\"gil\","
+		"\"device_id\":null}]},"
+		"\"window\":{\"judged_us\":4000.0,\"scopes\":1},\"gpus\":[{\"device_id\":0,\"span_us\":1000.0},"
+		"{\"device_id\":3,\"span_us\":2000.0}],"
+		"\"suggestions\":[{\"rule\":\"gpu_idle\",\"why\":\"GPU 3 is idle\",\"saves_at_most_us\":500.0},"
+		"{\"rule\":\"gpu_idle\",\"why\":\"GPU 0 is idle\",\"saves_at_most_us\":400.0},"
+		"{\"rule\":\"gil\",\"why\":\"waits\",\"saves_at_most_us\":300.0}]}";
+	isc_buffer page = {0};
+
+	(void)state;
+	page_from(json, &page);
+	has(&page, "<b>500 us <small>of 2.00 ms</small></b>");
+	has(&page, "<b>400 us <small>of 1.00 ms</small></b>");
+	has(&page, "<b>300 us <small>of 4.00 ms</small></b>");
+	isc_buffer_fini(&page);
+}
+
+static void every_metric_has_words_and_a_colour_of_the_page(void **state)
+{
+	isc_buffer page = {0};
+	const isc_metric *metric;
+	char class[64];
+
+	(void)state;
+	page_of("name", 4, &page);
+	for (size_t i = 0; (metric = isc_metric_at(i)) != NULL; i++) {
+		const isc_html_metric *m = isc_html_metric_named(metric->name, strlen(metric->name));
+
+		if (m == NULL)
+			print_message("no words for %s\n", metric->name);
+		assert_non_null(m);
+		snprintf(class, sizeof(class), ".u-%s {", m->colour);
+		has(&page, class);
+	}
+	isc_buffer_fini(&page);
+}
+
+static void a_trace_of_another_tool_is_known_by_its_file(void **state)
+{
+	isc_buffer page = {0};
+
+	(void)state;
+	page_from("{\"schema\":\"inferscope-report-1\",\"program\":{\"argv\":[],\"input\":{\"name\":\"runs/"
+		  "step.json.gz\","
+		  "\"format\":\"Kineto\",\"files\":3}},\"verdict\":{\"bottleneck\":\"gpu_bound\"}}",
+		  &page);
+	has(&page, "<title>step.json.gz: gpu_bound - InferScope</title>");
+	has(&page, "<div class=\"argv mono\">runs/step.json.gz and 2 more, Kineto</div>");
 	isc_buffer_fini(&page);
 }
 
@@ -289,6 +402,10 @@ int main(void)
 		cmocka_unit_test(the_page_holds_the_report_as_it_is),
 		cmocka_unit_test(long_lists_are_cut_and_counted),
 		cmocka_unit_test(figures_at_the_top_are_those_of_the_report),
+		cmocka_unit_test(the_headline_is_what_happens_and_the_rest_stands_below),
+		cmocka_unit_test(a_bound_is_of_the_span_of_the_gpu_that_it_is_about),
+		cmocka_unit_test(every_metric_has_words_and_a_colour_of_the_page),
+		cmocka_unit_test(a_trace_of_another_tool_is_known_by_its_file),
 		cmocka_unit_test(what_is_withheld_is_said_in_the_place_of_a_verdict),
 		cmocka_unit_test(what_is_no_report_is_refused),
 		cmocka_unit_test(a_page_carries_our_mark),

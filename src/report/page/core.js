@@ -101,6 +101,19 @@ function openSection(id, name) {
 	return node;
 }
 
+/* A chart that is drawn for the width that it has, and again when that changes: its letters keep their size. */
+function fluid(draw) {
+	var box = el("div"), width = 0;
+	new ResizeObserver(function () {
+		var now = Math.round(box.clientWidth);
+		if (now > 0 && now !== width) {
+			width = now;
+			box.replaceChildren(draw(now));
+		}
+	}).observe(box);
+	return box;
+}
+
 /* ---- colours, for canvases ---- */
 
 var colourCache = {}, probe = null, repaints = [];

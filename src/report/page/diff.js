@@ -71,12 +71,12 @@ function drawStates() {
 		return barRow({ name: name, whole: whole, parts: partsOf(states, whole), value: dur(whole) }, "ms", most);
 	}
 	section.append(lede("Where the time of one " + scope.name + " went, on average", worst && worst.fresh !== worst.base ?
-		stateWords(worst.key) + " changed most: " + signed(worst.fresh - worst.base) + " of " + signed(scope.mean_us["new"] - scope.mean_us.base) : "Nothing moved"),
+		sentence(stateWords(worst.key)) + " changed most: " + signed(worst.fresh - worst.base) + " of " + signed(scope.mean_us["new"] - scope.mean_us.base) : "Nothing moved"),
 	el("div", { class: "panel" }, el("div", { class: "bars" }, bar("base", "base", scope.mean_us.base), bar("new", "fresh", scope.mean_us["new"])),
 		el("table", { class: "ct after" }, el("caption", { class: "vh" }, "Time in each state"), el("tbody", null, el("tr", { class: "muted" }, ["", "base", "new", "change"].map(function (t, i) {
 			return el("td", { class: i ? "r" : null }, t);
 		})), moved.map(function (s) {
-			return el("tr", null, el("td", null, stateWords(s.key)), el("td", { class: "r" }, dur(s.base)), el("td", { class: "r" }, dur(s.fresh)), el("td", { class: "r" }, signed(s.fresh - s.base)));
+			return el("tr", null, el("td", null, el("span", { class: "key" }, swatch(stateFill(s.key)), stateWords(s.key))), el("td", { class: "r" }, dur(s.base)), el("td", { class: "r" }, dur(s.fresh)), el("td", { class: "r" }, signed(s.fresh - s.base)));
 		})))));
 }
 

@@ -88,7 +88,7 @@ function makeFlame(source) {
 		canvas.width = w * ratio;
 		canvas.height = h * ratio;
 		context.setTransform(ratio, 0, 0, ratio, 0, 0);
-		context.font = "12px Inter, system-ui, sans-serif";
+		useFont(context, "12px Inter, system-ui, sans-serif");
 		context.clearRect(0, 0, w, h);
 		f.above.forEach(function (node, i) { box1(node, rect(node, i)); });
 		walk(f.zoom, box1);
@@ -164,28 +164,12 @@ function makeFlame(source) {
 		choice("Direction", { down: "icicle", up: "flame" }, "down", function (k) { f.up = k === "up"; draw(); scroller.scrollTop = f.up ? scroller.scrollHeight : 0; }),
 		choice("Order", { callers: "callers first", reverse: "reverse" }, "callers", function (k) { f.reverse = k === "reverse"; rebuild(); }),
 		compared ? choice("Colour", { kind: "by kind", diff: compared.mode }, f.diff ? "diff" : "kind", function (k) { f.diff = k === "diff"; draw(); }) : null,
+		hasInterpreter() ? choice("Frames", { program: "program", all: "with the interpreter" }, "program", function (k) { interpreterShown = k === "all"; rebuild(); }) : null,
 		compared && compared.widths ? choice("Width", compared.widths, Object.keys(compared.widths)[0], function (k) { f.width = k; rebuild(); }) : null,
 	]), el("div", { class: "tl flame" }, scroller, details));
 	select(f.root);
 	onRepaint(draw);
 	return { search: box.input, draw: draw };
-}
-
-/* As much of a text as fits.  Widths are remembered: measuring is slow. */
-var widths = new Map();
-function fit(context, text, room) {
-	text = shown(text);
-	var key = text, w = widths.get(key);
-	if (w === undefined) {
-		w = context.measureText(text).width;
-		if (widths.size > 20000)
-			widths.clear();
-		widths.set(key, w);
-	}
-	if (w <= room)
-		return text;
-	var n = Math.floor(text.length * room / w) - 1;
-	return n < 2 ? "" : text.slice(0, n) + "\u2026";
 }
 
 /* The function with the most time of its own, as the sum over all places that it was called from. */

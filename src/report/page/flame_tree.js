@@ -18,7 +18,25 @@ function addTo(node, s) {
 	node.square += s.square || 0;
 }
 
-function addStack(root, frames, s) {
+/* Frames that run Python code rather than being some: of the interpreter, how its threads begin, and the machinery of imports.
+ * They are left out unless they are asked for, and their time is that of who called them. */
+var interpreterShown = false, INTERPRETER = { name: "(interpreter)" };
+var OF_INTERPRETER = /(^|\/)(lib)?python\d[\d.]*[a-z]?(\.so[\d.]*)?$/, BEGINS = /^(_start|__libc_start_\w+|start_thread|thread_start|clone3?|_?Py[A-Z_]\w*)$/;
+function isInterpreter(f) {
+	if (f.machinery === undefined)
+		f.machinery = f.kind === "native" ? OF_INTERPRETER.test(f.module || "") || BEGINS.test(f.name) : /^<frozen (importlib|runpy|zipimport)/.test(f.file || "");
+	return f.machinery;
+}
+
+function hasInterpreter() {
+	var trees = detail.tree ? [detail.tree] : [].concat(detail.base ? detail.base.trees : [], detail["new"] ? detail["new"].trees : []);
+	return trees.some(function (t) { return t.frames.some(isInterpreter); }) || (!trees.length && (report.stacks || []).some(function (s) { return (s.frames || []).some(isInterpreter); }));
+}
+
+function addStack(root, all, s) {
+	var frames = interpreterShown ? all : all.filter(function (f) { return !isInterpreter(f); });
+	if (frames.length === 0 && all.length > 0)
+		frames = [INTERPRETER];
 	var node = root, deepest = Math.min(frames.length, FLAME_DEEPEST);
 	addTo(root, s);
 	for (var i = 0; i < deepest; i++) {

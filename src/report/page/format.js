@@ -65,6 +65,10 @@ function number(value) {
 	return Number.isInteger(value) ? count(Math.abs(value)).replace(/^/, value < 0 ? "-" : "") : String(+value.toPrecision(4));
 }
 
+function sentence(text) {
+	return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 /* The end of a path: what tells one file from another. */
 function shortFile(file) {
 	var at = file.lastIndexOf("site-packages/");
@@ -77,9 +81,14 @@ function place(o) {
 	return o && o.file ? shortFile(o.file) + (o.line ? ":" + o.line : "") : o && o.module ? shortFile(o.module) : "";
 }
 
-/* "<module>" and "outer.<locals>.inner" mean nothing to people. */
+/* Names of functions inside of a text, without what only Python wants to know: as the other reports have them. */
+function plainNames(text) {
+	return String(text).replace(/\.<locals>/g, "").replace(/<(lambda|listcomp|setcomp|dictcomp|genexpr)>/g, "($1)");
+}
+
+/* "<module>" means nothing to people. */
 function functionName(o) {
 	if (o.name === "<module>" && o.file)
-		return "(module " + o.file.split("/").pop() + ")";
-	return String(o.name).replace(/\.<locals>/g, "");
+		return "(module " + o.file.split("/").slice(/\/__init__\.py$/.test(o.file) ? -2 : -1).join("/") + ")";
+	return plainNames(o.name);
 }

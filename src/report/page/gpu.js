@@ -38,13 +38,21 @@ function idleStrip(g) {
 	return chart;
 }
 
+/* What the colours of the strip are. */
+function stripLegend(g) {
+	var causes = Object.keys(CAUSES).filter(function (k) { return g.idle_causes && g.idle_causes[k] && g.idle_causes[k].us > 0; });
+	return el("ul", { class: "legend" }, el("li", null, el("span", { class: "key" }, swatch("var(--g-gemm)"), "busy")), causes.map(function (k) {
+		return el("li", null, el("span", { class: "key" }, swatch("var(--" + CAUSES[k][1] + ")", 0.45), "idle: " + CAUSES[k][0]));
+	}));
+}
+
 function causeTable(g) {
 	var keys = Object.keys(CAUSES).filter(function (k) { return g.idle_causes && g.idle_causes[k] && g.idle_causes[k].us > 0; })
 		.sort(function (a, b) { return g.idle_causes[b].us - g.idle_causes[a].us; });
 	return el("table", { class: "ct" }, el("caption", { class: "vh" }, "Why the GPU was idle"), el("tbody", null, keys.map(function (k) {
 		var c = g.idle_causes[k];
-		return el("tr", null, el("td", { class: "k" }, swatch("var(--" + CAUSES[k][1] + ")")),
-			el("td", null, CAUSES[k][0], el("small", null, c.gaps ? plural(c.gaps, "gap") + (c.where ? ", " : "") : "", c.where ? "most in " : "", c.where ? el("span", { class: "mono" }, c.where) : null,
+		return el("tr", null, el("td", { class: "k" }, swatch("var(--" + CAUSES[k][1] + ")", 0.45)),
+			el("td", null, CAUSES[k][0], el("small", null, c.gaps ? plural(c.gaps, "gap") + (c.where ? ", " : "") : "", c.where ? "most in " : "", c.where ? el("span", { class: "mono" }, plainNames(c.where)) : null,
 				c.where ? " (" + dur(c.where_us) + ")" : "")),
 			el("td", { class: "r" }, pct(c.pct)), el("td", { class: "r" }, dur(c.us)));
 	})));
@@ -68,8 +76,8 @@ function gpuPanel(g) {
 		el("div", { class: "figures" }, figure(pct(g.busy_pct), "busy"), figure(pct(g.idle_pct), "idle"), figure(pct(g.compute_pct), "compute"),
 			figure(pct(g.copy_pct), "copies"), figure(pct(g.comm_pct), "collectives"), figure(bytes(g.h2d_bytes), "to the GPU"), figure(bytes(g.d2h_bytes), "back"),
 			el("span", { class: "muted" }, "of first to last work, unions of intervals")),
-		idleStrip(g),
-		el("div", { class: "axis", "aria-hidden": "true" }, el("span", null, dur(g.first_us) + ": busy, and why not, over time"), el("span", null, dur(g.first_us + g.span_us))),
+		stripLegend(g), idleStrip(g),
+		el("div", { class: "axis", "aria-hidden": "true" }, el("span", null, dur(g.first_us)), el("span", null, dur(g.first_us + g.span_us))),
 		el("div", { class: "two" }, el("div", null, el("h3", null, "Why it was idle"), causeTable(g)),
 			el("div", null, el("h3", null, "What it did when busy"), classTable(g))));
 }

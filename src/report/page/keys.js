@@ -78,7 +78,7 @@ function makeKeys() {
 		e.preventDefault();
 	});
 	byId("nav").append.apply(byId("nav"), sections.concat([{ id: "not-seen", name: "Not seen" }]).map(function (s) { return el("a", { href: "#" + s.id }, s.name); }));
-	document.querySelectorAll(".chk code").forEach(function (code) {
+	document.querySelectorAll(".cmd code").forEach(function (code) {
 		code.after(copyButton("Copy", function () { return code.textContent; }, "copy"));
 	});
 	var waiting = 0;

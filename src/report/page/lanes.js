@@ -65,10 +65,13 @@ function laneOrder(a, b) {
 	return a.rank - b.rank || b.weight - a.weight || a.index - b.index;
 }
 
+/* Once for all that draw from them; null: there are none. */
 function readLanes() {
 	var o = detail.lanes, bytes = detail.pieces;
 	if (!o || !bytes)
 		return null;
+	if (o.order)
+		return o;
 	var next = numbersOf(bytes), unit = o.unit_ns / 1e3, focus = report.breakdown ? report.breakdown.thread_id : null;
 	o.lanes.forEach(function (lane, index) {
 		lane.index = index;
@@ -86,6 +89,7 @@ function readLanes() {
 	o.lanes.filter(function (l) { return l.kind === "stream"; }).sort(function (a, b) { return b.weight - a.weight; }).forEach(function (l, i) { l.rank = i < STREAMS_FIRST ? 0 : 3; });
 	o.lanes.forEach(function (l) { l.rank = l.kind === "stream" ? l.rank : l.focus ? 1 : l.kind === "thread" ? 2 : 4; });
 	o.order = o.lanes.slice().sort(laneOrder);
+	o.labels = [];
 	return o;
 }
 

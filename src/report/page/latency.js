@@ -1,101 +1,81 @@
-/* latency.js - how long a scope took, what the slow ones did, and the ten slowest. */
+/* latency.js - what the slow ones of a scope did, and the ten slowest as they were. */
 
-var HIST = { w: 640, h: 220, left: 4, bottom: 30, bars: 56, few: 24 };
-
-/* A duration as a share of the axis: in equal factors when they differ much, so that most do not fall into one bar. */
 /* A tenth, but for those that stand apart. */
 function slowShare(s) {
 	var part = s.groups && s.groups.slow && s.count > 0 ? s.groups.slow.count / s.count : 0;
 	return part > 0.12 ? pct(part * 100) : "tenth";
 }
 
-function axisOf(from, to) {
-	var log = to > 8 * from && from > 0;
-	return {
-		log: log,
-		share: function (us) { return log ? Math.log(us / from) / Math.log(to / from) : (us - from) / (to - from); },
-		at: function (share) { return log ? from * Math.pow(to / from, share) : from + share * (to - from); },
-	};
-}
-
-/* Bars of equal width, from the finer ones of the report; few are shown as they are. */
-function regroup(bins, axis, n) {
-	var out = [], i;
-	if (bins.length <= HIST.few)
-		return bins.map(function (b) { return { from: b.from_us, to: b.to_us, count: b.count }; });
-	for (i = 0; i < n; i++)
-		out.push({ from: axis.at(i / n), to: axis.at((i + 1) / n), count: 0 });
-	bins.forEach(function (b) {
-		var at = Math.floor(axis.share((b.from_us + b.to_us) / 2) * n);
-		out[Math.max(0, Math.min(n - 1, at))].count += b.count;
+/* Causes with all their places: [{cause, us, places: [{where, us}]}], the longest first. */
+function causesOf(s) {
+	var all = new Map();
+	(s.slow_because || []).forEach(function (b) {
+		var one = all.get(b.cause);
+		if (!one)
+			all.set(b.cause, (one = { cause: b.cause, us: 0, places: [] }));
+		one.us += b.extra_us;
+		one.places.push({ where: b.where ? plainNames(b.where) : null, held: !!b.held_by, us: b.extra_us });
 	});
-	return out;
+	return Array.from(all.values()).sort(function (a, b) { return Math.abs(b.us) - Math.abs(a.us); });
 }
 
-function mark(chart, x, words, anchor, row) {
-	chart.append(svg("line", { x1: x, x2: x, y1: 4 + row * 15, y2: HIST.h - HIST.bottom, stroke: "var(--muted)", "stroke-dasharray": "2 3" }),
-		svg("text", { x: x + (anchor === "end" ? -5 : 5), y: 14 + row * 15, "text-anchor": anchor, class: "mt" }, words));
-}
-
-/* Root scale, so that the few slow ones can be seen beside the many. */
-function histogram(s) {
-	var bins = s.histogram, from = bins[0].from_us, to = Math.max(bins[bins.length - 1].to_us, from * 1.001);
-	var axis = axisOf(from, to), n = Math.min(HIST.bars, Math.max(8, bins.length)), groups = regroup(bins, axis, n);
-	var most = Math.max.apply(null, groups.map(function (g) { return g.count; })), base = HIST.h - HIST.bottom, top = 56;
-	var chart = svg("svg", { class: "hist", viewBox: "0 0 " + HIST.w + " " + HIST.h, role: "img", "aria-label": "How long " + s.name + " took: half under " + dur(s.p50_us) +
-		", nine tenths under " + dur(s.p90_us) + ", 99 of 100 under " + dur(s.p99_us) + ", at most " + dur(s.max_us) });
-	var at = function (us) { return HIST.left + axis.share(us) * (HIST.w - 2 * HIST.left); };
-	groups.forEach(function (g) {
-		var h = g.count > 0 ? Math.max(2, Math.sqrt(g.count / most) * (base - top)) : 0;
-		var slow = known(s.p90_us) && g.from >= s.p90_us;
-		chart.append(svg("rect", { class: slow ? "hb slow" : "hb", x: at(g.from) + 0.5, y: base - h, width: Math.max(1, at(g.to) - at(g.from) - 1), height: h }));
-		chart.append(withTip(svg("rect", { x: at(g.from), y: top, width: Math.max(1, at(g.to) - at(g.from)), height: base - top, fill: "transparent" }),
-			count(g.count) + " of " + count(s.count), [dur(g.from) + " to " + dur(g.to), slow ? "among the slow ones" : null]));
+function placeWords(c) {
+	var known = c.places.filter(function (p) { return p.where; });
+	if (known.length === 0)
+		return c.cause === "gil_wait" || c.cause === "lock_wait" ? ["who held it was not seen"] : [];
+	return c.places.slice(0, 4).map(function (p) {
+		return (p.where ? (p.held ? "held by " : "in ") + p.where : p.held === false && (c.cause === "gil_wait" || c.cause === "lock_wait") ? "holder not seen" : "place not seen") + (c.places.length > 1 ? ": " + dur(Math.abs(p.us)) : "");
 	});
-	chart.append(svg("line", { x1: 0, x2: HIST.w, y1: base + 0.5, y2: base + 0.5, stroke: "var(--edge)" }),
-		svg("text", { x: HIST.left, y: base + 18, class: "mt" }, dur(from)), svg("text", { x: HIST.w - HIST.left, y: base + 18, "text-anchor": "end", class: "mt" }, dur(to)),
-		axis.log ? [0.25, 0.5, 0.75].map(function (share) { return svg("text", { x: at(axis.at(share)), y: base + 18, "text-anchor": "middle", class: "mt" }, dur(axis.at(share))); }) :
-			svg("text", { x: HIST.w / 2, y: base + 18, "text-anchor": "middle", class: "mt" }, dur((from + to) / 2)));
-	[["p50", s.p50_us], ["p90", s.p90_us], ["p99", s.p99_us]].forEach(function (p, row) {
-		if (known(p[1]))
-			mark(chart, at(p[1]), p[0] + " " + dur(p[1]), at(p[1]) > HIST.w * 0.7 ? "end" : "start", row);
-	});
-	return chart;
 }
 
-/* From a middling one to a slow one, cause by cause. */
+/* From a middling one to a slow one, cause by cause, on one scale. */
+function waterfall(s, causes) {
+	var g = s.groups, from = g ? g.median.mean_us : 0, to = g ? g.slow.mean_us : 0, sum = causes.reduce(function (all, c) { return all + c.us; }, 0);
+	var most = Math.max(to, from + sum, from) || 1, at = from, rest = g ? to - from - sum : 0;
+	function line(name, small, a, b, fill, value) {
+		return [el("div", null, name, small.map(function (text) { return el("small", null, text); })),
+			svg("svg", { "aria-hidden": "true" }, svg("rect", { x: Math.max(0, Math.min(a, b)) / most * 100 + "%", width: Math.max(0.4, Math.abs(b - a) / most * 100) + "%", height: 18, fill: fill })),
+			el("div", { class: "r" }, value)];
+	}
+	return el("div", { class: "fall" }, g ? line("A middling " + s.name, ["mean of " + count(g.median.count)], 0, from, "var(--grey)", dur(from)) : null,
+		causes.map(function (c) {
+			at += c.us;
+			return line(stateWords(c.cause), placeWords(c), at - c.us, at, stateFill(STATES[c.cause] ? c.cause : "other"), signed(c.us));
+		}),
+		g && Math.abs(rest) > to * 0.005 ? line("everything else", [], at, at + rest, "var(--edge)", signed(rest)) : null,
+		g ? line("A slow " + s.name, ["mean of " + count(g.slow.count)], 0, to, "var(--ink)", dur(to)) : null);
+}
+
 function because(s) {
-	var list = s.slow_because || [];
-	if (list.length === 0 && !s.groups)
-		return el("p", { class: "muted" }, "This trace does not tell what the slow ones did.");
-	if (list.length === 0)
-		return el("p", { class: "muted" }, s.count < 20 ? "Too few of them to compare slow ones with the others: 20 are needed." :
-			"No cause stands out: the slow ones did the same as the others, for longer.");
-	var most = Math.max.apply(null, list.map(function (b) { return Math.abs(b.extra_us); }));
-	return el("div", { class: "fall" }, list.map(function (b) {
-		var key = STATES[b.cause] ? b.cause : "other";
-		return [el("div", null, stateWords(b.cause), b.where ? el("small", { class: "mono" }, b.where) : null),
-			svg("svg", { "aria-hidden": "true" }, svg("rect", { width: Math.abs(b.extra_us) / most * 100 + "%", height: 18, fill: stateFill(key) })),
-			el("div", { class: "r" }, (b.extra_us >= 0 ? "+" : "-") + dur(Math.abs(b.extra_us)))];
-	}));
+	var causes = causesOf(s);
+	if (causes.length > 0)
+		return waterfall(s, causes);
+	return el("p", { class: "muted" }, !s.groups && s.count >= 20 ? "This trace does not tell what the slow ones did." : s.count < 20 ? "Too few of them to compare slow ones with the others: 20 are needed." :
+		"No cause stands out: the slow ones did the same as the others, for longer.");
 }
 
+/* Each on the same scale, as its thread was recorded. */
 function slowestRows(s) {
-	var list = s.slowest || [], most = Math.max.apply(null, list.map(function (o) { return o.dur_us; }));
-	return el("ul", { class: "rows" }, list.map(function (o, i) {
-		return el("li", null, el("button", { type: "button", class: "row", on: { click: function () { goTo(o.start_us, o.dur_us); } },
-			"aria-label": "Slow one " + (i + 1) + ", " + dur(o.dur_us) + ": show it in the timeline" },
-		el("span", { class: "muted" }, i + 1), el("span", { class: "r" }, dur(o.dur_us)),
-		svg("svg", { "aria-hidden": "true" }, svg("rect", { width: o.dur_us / most * 100 + "%", height: 14, fill: "var(--grey)" }),
-			known(s.p50_us) ? svg("rect", { x: s.p50_us / most * 100 + "%", width: 2, height: 14, fill: "var(--ink)" }) : null),
-		el("span", { class: "r muted" }, "at " + dur(o.start_us))));
+	var o = readLanes(), list = slowestOf(s), most = Math.max.apply(null, list.map(function (one) { return one.dur_us; }));
+	return el("ul", { class: "rows" }, list.map(function (one, i) {
+		var t0 = one.start_us, t1 = t0 + one.dur_us, lane = one.lane, parts = lane ? threadParts(o, lane, t0, t1, 400) : [], words = lane ? waitWords(o, lane, t0, t1) : "";
+		return el("li", null, el("button", { type: "button", class: "row", on: { click: function () { goTo(t0, one.dur_us); } },
+			"aria-label": "Slow one " + (i + 1) + ", " + dur(one.dur_us) + (words ? ", " + words : "") + ": show it in the timeline" },
+		el("span", { class: "muted" }, i + 1), el("span", { class: "r" }, dur(one.dur_us)),
+		svg("svg", { "aria-hidden": "true" }, svg("rect", { class: "bed", width: one.dur_us / most * 100 + "%", height: 18, fill: parts.length ? "var(--lane)" : "var(--grey)" }),
+			parts.map(function (p) { return withTip(svg("rect", { class: "part", x: (p.a - t0) / most * 100 + "%", width: Math.max(0.08, (p.b - p.a) / most * 100) + "%", height: 18, fill: p.fill }), p.words, [dur(p.b - p.a)]); }),
+			known(s.p50_us) ? svg("rect", { x: s.p50_us / most * 100 + "%", width: 2, height: 18, fill: "var(--ink)" }) : null),
+		el("span", { class: "r muted" }, "at " + dur(t0))));
 	}));
 }
 
 function latencyFinding(s) {
-	var extra = (s.slow_because || []).filter(function (b) { return b.extra_us > 0; });
+	var extra = causesOf(s).filter(function (c) { return c.us > 0; }), g = s.groups;
 	if (extra.length > 0)
-		return "The slow " + slowShare(s) + ": " + extra.slice(0, 2).map(function (b) { return "+" + dur(b.extra_us) + " " + stateWords(b.cause) + (b.where && STATES[b.cause] && STATES[b.cause][1] === WORK ? " in " + b.where.split(" ")[0] : ""); }).join(", ");
+		return "The slow " + slowShare(s) + (g ? " takes " + dur(g.slow.mean_us - g.median.mean_us) + " longer: " : ": ") + extra.slice(0, 2).map(function (c) {
+			var where = c.places[0].where, name = where ? where.replace(/ \([^()]*:\d+\)$/, "") : "";
+			return "+" + dur(c.us) + " " + stateWords(c.cause) + (name ? (c.places[0].held ? ", held by " : " in ") + name : "");
+		}).join("; ");
 	if (known(s.p99_us) && s.p99_us > 1.5 * s.p50_us)
 		return "Half take under " + dur(s.p50_us) + "; one in a hundred takes " + dur(s.p99_us) + " or more";
 	return "They take " + dur(s.p50_us) + ", and hardly any takes longer than " + dur(s.p99_us);
@@ -113,11 +93,11 @@ function drawLatency() {
 		return;
 	var section = openSection("latency", "Latency"), body = el("div");
 	function draw(s) {
-		var slow = s.slowest && s.slowest.length > 0;
+		var slow = slowestOf(s).length > 0;
 		body.replaceChildren(lede(["Latency of ", s.name + ", ", count(s.count) + " of them"], latencyFinding(s), scopes.length > 1 ? picker(s) : null),
-			el("div", { class: "lat" }, el("div", { class: "panel" }, el("h3", null, "How long they took"), histogram(s)),
+			el("div", { class: "lat" }, el("div", { class: "panel" }, el("h3", null, "How long they took"), fluid(function (w) { return histogram(s, w); })),
 				el("div", { class: "panel" }, el("h3", null, "What the slow " + slowShare(s) + " did more of, on average"), because(s))),
-			slow ? el("div", { class: "panel after" }, el("h3", null, "The slowest, on one scale; the tick is the median"), slowestRows(s)) : "");
+			slow ? el("div", { class: "panel after" }, el("h3", null, "The slowest as they were recorded, on one scale; the tick is the median"), slowestRows(s)) : "");
 	}
 	function picker(chosen) {
 		return el("label", null, el("span", { class: "vh" }, "Scope"), el("select", { class: "ib", on: { change: function (e) {

@@ -1,27 +1,28 @@
-/* states.js - what a thread can be doing: its words, its colour, and whether it is work, a wait or neither. */
+/* states.js - what a thread can be doing: its words, its colour, and whether it is work, a wait or neither; of what stops
+ * it also one and several of it. */
 
 var WORK = 0, WAIT = 1, NOTHING = 2;
 var STATES = {
 	python: ["Python", WORK],
 	native: ["native code", WORK],
 	spin: ["spins", WORK],
-	gc: ["garbage collection", WORK],
+	gc: ["garbage collection", WORK, "garbage collection", "garbage collections"],
 	syscall: ["system call", WORK],
-	page_fault: ["page fault", WAIT],
-	gil_wait: ["waits for the GIL", WAIT],
-	lock_wait: ["waits for a lock", WAIT],
-	gpu_wait: ["waits for the GPU", WAIT],
-	io_wait: ["waits for I/O", WAIT],
-	run_queue: ["waits for a CPU", WAIT],
+	page_fault: ["page fault", WAIT, "page fault", "page faults"],
+	gil_wait: ["waits for the GIL", WAIT, "wait for the GIL", "waits for the GIL"],
+	lock_wait: ["waits for a lock", WAIT, "wait for a lock", "waits for a lock"],
+	gpu_wait: ["waits for the GPU", WAIT, "wait for the GPU", "waits for the GPU"],
+	io_wait: ["waits for I/O", WAIT, "wait for I/O", "waits for I/O"],
+	run_queue: ["waits for a CPU", WAIT, "wait for a CPU", "waits for a CPU"],
 	throttled: ["throttled", WAIT],
-	sleep: ["sleeps", NOTHING],
+	sleep: ["sleeps", NOTHING, "sleep", "sleeps"],
 	idle: ["no work", NOTHING],
 	other: ["not told apart", NOTHING],
 };
 var STATE_ORDER = Object.keys(STATES);
 
 function stateWords(key) {
-	return STATES[key] ? STATES[key][0] : key;
+	return STATES[key] ? STATES[key][0] : key === "event_loop" ? "waits for the event loop" : key;
 }
 
 /* Hatched fills for SVG, once for the page. */
@@ -42,15 +43,15 @@ function stateFill(key) {
 	return "url(#hatch-" + key + ")";
 }
 
-function swatch(fill) {
-	return svg("svg", { class: "sw", viewBox: "0 0 14 14", "aria-hidden": "true" }, svg("rect", { width: 14, height: 14, fill: fill }));
+function swatch(fill, opacity) {
+	return svg("svg", { class: "sw", viewBox: "0 0 14 14", "aria-hidden": "true" }, svg("rect", { width: 14, height: 14, fill: fill, opacity: opacity }));
 }
 
 /* ---- classes of GPU work ---- */
 
 var CLASS_COLOUR = {
-	attention: "g-attention", gemm: "g-gemm", conv: "g-gemm", moe: "g-gemm", comm: "g-comm", norm: "g-norm", activation: "g-elementwise",
-	rope: "g-attention", quant: "g-norm", kv: "g-attention", sampling: "g-norm", elementwise: "g-elementwise", reduce: "g-elementwise",
+	attention: "g-attention", gemm: "g-gemm", conv: "g-conv", moe: "g-gemm", comm: "g-comm", norm: "g-norm", activation: "g-activation",
+	rope: "g-attention", quant: "g-norm", kv: "g-attention", sampling: "g-norm", elementwise: "g-elementwise", reduce: "g-reduce",
 	copy: "g-copy", memset: "g-other", other: "g-other",
 };
 

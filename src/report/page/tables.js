@@ -1,6 +1,6 @@
 /* tables.js - everything else as rows that sort and filter; also what the canvases show, for those who cannot see them. */
 
-var ROWS_SHOWN = 40;
+var ROWS_SHOWN = 40, NARROW = 560, NARROW_COLUMNS = 3;
 
 /* A column: title, value of a row, how to show it ("time", "count", ...), and whether its share of the largest is drawn. */
 function column(title, value, kind, share) {
@@ -53,7 +53,7 @@ function makeTables() {
 	var TABLES = fullTables();
 	if (TABLES.length === 0)
 		return null;
-	var section = openSection("tables", "Tables"), now = null, query = "", all = false;
+	var section = openSection("tables", "Tables"), now = null, query = "", all = false, wide = false;
 	var box = search("Filter rows", "filter rows", function (text) { query = text.toLowerCase(); all = false; draw(); });
 	var panel = el("div", { class: "tw", tabindex: 0, role: "tabpanel", id: "table-panel" }), more = el("div", { class: "more" });
 	var tabs = el("div", { class: "tabs", role: "tablist", "aria-label": "Tables" }, TABLES.map(function (t, i) {
@@ -76,10 +76,21 @@ function makeTables() {
 			found = found.filter(function (r) { return now.columns.some(function (c) { return String(SHOW[c.kind] ? SHOW[c.kind](c.value(r)) : c.value(r) || "").toLowerCase().indexOf(query) >= 0; }); });
 		return found.slice().sort(compare(now.column, now.down));
 	}
-	function cell(c, r, most) {
-		var v = c.value(r);
+	/* Where there is no room: what it is called, with its place below, and the figures that matter most. */
+	function chosen() {
+		if (wide || panel.clientWidth >= NARROW || now.columns.length <= NARROW_COLUMNS)
+			return now.columns;
+		var numbers = now.columns.filter(isNumber), first = [now.column].concat(numbers.filter(function (c) { return c.share || c.kind === "change" || c.kind === "points"; }), numbers).filter(function (c, i, list) { return isNumber(c) && list.indexOf(c) === i; }).slice(0, NARROW_COLUMNS - 1);
+		return now.columns.filter(function (c, i) { return i === 0 || first.indexOf(c) >= 0; });
+	}
+	function below(columns) {
+		var c = now.columns[1];
+		return columns !== now.columns && c && !isNumber(c) ? c : null;
+	}
+	function cell(c, r, most, under) {
+		var v = c.value(r), place = under ? under.value(r) : null;
 		if (!isNumber(c))
-			return el("td", null, v === null || v === undefined || v === "" ? "" : el("span", { class: c.kind === "mono" ? "clip mono" : "clip", title: v }, v));
+			return el("td", null, v === null || v === undefined || v === "" ? "" : el("span", { class: c.kind === "mono" ? "clip mono" : "clip", title: v }, v), place ? el("small", { class: under.kind === "mono" ? "clip mono muted" : "clip muted", title: place }, place) : null);
 		var td = el("td", { class: c.share ? "num share" : "num" }, SHOW[c.kind](v));
 		if (c.share && most > 0 && known(v))
 			td.style.backgroundSize = v / most * 92 + "% 17px";
@@ -92,16 +103,17 @@ function makeTables() {
 				now.down = sorted ? !now.down : isNumber(c);
 				now.column = c;
 				draw();
-				panel.querySelectorAll("th button")[now.columns.indexOf(c)].focus();
+				panel.querySelectorAll("th button")[chosen().indexOf(c)].focus();
 			}));
 	}
 	function draw() {
 		var list = rows(), cut = all ? list.slice(0, 5000) : list.slice(0, ROWS_SHOWN);
-		var most = now.columns.map(function (c) { return c.share ? Math.max.apply(null, [0].concat(now.rows.slice(0, 20000).map(function (r) { return known(c.value(r)) ? c.value(r) : 0; }))) : 0; });
-		panel.replaceChildren(el("table", { class: "data" }, el("caption", { class: "vh" }, now.name), el("thead", null, el("tr", null, now.columns.map(head))),
-			el("tbody", null, cut.map(function (r) { return el("tr", null, now.columns.map(function (c, i) { return cell(c, r, most[i]); })); }))));
+		var columns = chosen(), under = below(columns), most = columns.map(function (c) { return c.share ? Math.max.apply(null, [0].concat(now.rows.slice(0, 20000).map(function (r) { return known(c.value(r)) ? c.value(r) : 0; }))) : 0; });
+		panel.replaceChildren(el("table", { class: "data" }, el("caption", { class: "vh" }, now.name), el("thead", null, el("tr", null, columns.map(head))),
+			el("tbody", null, cut.map(function (r) { return el("tr", null, columns.map(function (c, i) { return cell(c, r, most[i], i === 0 ? under : null); })); }))));
 		box.found.textContent = query ? count(list.length) + " of " + count(now.rows.length) : "";
 		more.replaceChildren(list.length > cut.length && !all ? button("Show all " + count(list.length) + " rows", { class: "ib" }, function () { all = true; draw(); }) : "",
+			columns !== now.columns || (wide && panel.clientWidth < NARROW) ? button(wide ? "Fewer columns" : "All " + now.columns.length + " columns", { class: "ib" }, function () { wide = !wide; draw(); }) : "",
 			leftOut(now) ? el("p", { class: "cap" }, "This page holds the first " + count(now.rows.length) + " of " + count(now.rows.length + leftOut(now)) + "; all are in the JSON report.") : "");
 	}
 	function choose(t) {
@@ -120,6 +132,7 @@ function makeTables() {
 	}
 	section.append(el("h2", { class: "vh" }, "Tables"), el("div", { class: "lede" }, tabs, el("div", { class: "tools" }, box.node, copyButton("Copy as TSV", asText, "ib"))), panel, more);
 	choose(TABLES[0]);
+	onRepaint(draw);
 	return { search: box.input };
 }
 

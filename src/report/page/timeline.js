@@ -12,7 +12,6 @@ function makeTimeline() {
 	var o = readLanes();
 	if (!o)
 		return null;
-	o.labels = [];
 	var section = openSection("timeline", "Timeline"), heading = el("h2", { id: "timeline-title" });
 	var ruler = el("canvas", { "aria-hidden": "true" }), canvas = el("canvas", { "aria-hidden": "true" }), over = el("canvas", { "aria-hidden": "true" }), map = el("canvas", { "aria-hidden": "true" });
 	var stage = el("div", { class: "stage" }, canvas, over), spacer = el("div", { class: "spacer" }, stage);
@@ -26,7 +25,7 @@ function makeTimeline() {
 
 	function slowScopes() {
 		var list = [], chosen = mainScope();
-		report.scopes.filter(function (scope) { return chosen ? scope.name === chosen.name : scope.count > 1; }).forEach(function (scope) { (scope.slowest || []).forEach(function (one) { list.push({ t0: one.start_us, t1: one.start_us + one.dur_us, name: scope.name }); }); });
+		report.scopes.filter(function (scope) { return chosen ? scope.name === chosen.name : scope.count > 1; }).forEach(function (scope) { slowestOf(scope).forEach(function (one) { list.push({ t0: one.start_us, t1: one.start_us + one.dur_us, name: scope.name, lane: one.lane }); }); });
 		return list.sort(function (a, b) { return (b.t1 - b.t0) - (a.t1 - a.t0); }).slice(0, 10);
 	}
 	function labelWidth() {
@@ -55,7 +54,7 @@ function makeTimeline() {
 		size(over, w, h, ratio);
 		size(ruler, w, BAND.ruler, ratio);
 		var f = { o: o, p: colours, context: canvas.getContext("2d", { alpha: false }), rulerContext: ruler.getContext("2d"), ratio: ratio, width: canvas.width, height: canvas.height, left: Math.round(labelWidth() * ratio),
-			t0: s.t0, t1: s.t1, scroll: s.scroll, matches: s.matches, texts: [] };
+			t0: s.t0, t1: s.t1, scroll: s.scroll, matches: s.matches, texts: [], slow: slowInView() };
 		f.scale = (f.width - f.left) / (s.t1 - s.t0);
 		if (!s.image || s.image.width !== f.width || s.image.height !== f.height) {
 			s.image = f.context.createImageData(f.width, f.height);
@@ -82,7 +81,8 @@ function makeTimeline() {
 	}
 	function drawOver(f) {
 		var context = f.context, ratio = f.ratio, font = 11 * ratio + "px Inter, system-ui, sans-serif", i;
-		context.font = f.rulerContext.font = font;
+		useFont(context, font);
+		useFont(f.rulerContext, font);
 		f.rulerContext.clearRect(0, 0, ruler.width, ruler.height);
 		f.rulerContext.fillStyle = colour("muted");
 		drawRuler(f);
@@ -108,13 +108,13 @@ function makeTimeline() {
 			var y = lane.y - s.scroll;
 			if (y > f.height / ratio || y + lane.h < 0)
 				return;
-			context.font = "600 " + 12 * ratio + "px Inter, system-ui, sans-serif";
+			useFont(context, "600 " + 12 * ratio + "px Inter, system-ui, sans-serif");
 			context.fillStyle = colour("ink");
 			var fold = lane.kind === "thread" && lane.rows.some(function (r) { return r.kind === "call"; }) ? (lane.open > 1 || (lane.open && !lane.deep) ? "\u25be " : lane.open ? "\u25bf " : "\u25b8 ") : "";
 			if (narrow) {
 				/* No room beside the lanes: over the first of them. */
-				context.font = 10.5 * ratio + "px Inter, system-ui, sans-serif";
-				var words = fit(context, laneTitle(lane), f.width / 2), wide = context.measureText(words).width + 8 * ratio;
+				useFont(context, 10.5 * ratio + "px Inter, system-ui, sans-serif");
+				var words = fit(context, laneTitle(lane), f.width / 2), wide = widthOf(context, words) + 8 * ratio;
 				context.fillStyle = colour("panel");
 				context.fillRect(0, y * ratio, wide, 13 * ratio);
 				context.fillStyle = colour("ink");
@@ -122,7 +122,7 @@ function makeTimeline() {
 				return;
 			}
 			context.fillText(fit(context, fold + laneTitle(lane), f.left - 16 * ratio), 10 * ratio, (y + 12) * ratio);
-			context.font = 11 * ratio + "px Inter, system-ui, sans-serif";
+			useFont(context, 11 * ratio + "px Inter, system-ui, sans-serif");
 			context.fillStyle = colour("muted");
 			context.fillText(fit(context, laneNote(lane), f.left - 16 * ratio), 10 * ratio, (y + 26) * ratio);
 		});
@@ -229,13 +229,13 @@ function makeTimeline() {
 				}
 				return { list: list, colour: lane.kind === "stream" ? "g-gemm" : "s-native", words: laneTitle(lane) + (lane.kind === "stream" ? " busy" : row.kind === "run" ? " on a CPU" : " in calls") };
 			}) };
-		context.font = "10.5px Inter, system-ui, sans-serif";
+		useFont(context, "10.5px Inter, system-ui, sans-serif");
 		s.mapCache.rows.forEach(function (row, i) {
 			context.fillStyle = colour(row.colour);
 			row.list.forEach(function (share, k) { context.fillRect(k * step, 4 + (i + 1) * each - share * (each - 3), step, share * (each - 3)); });
 			context.fillStyle = colour("panel");
 			context.globalAlpha = 0.75;
-			context.fillRect(2, 4 + i * each, context.measureText(row.words).width + 8, 13);
+			context.fillRect(2, 4 + i * each, widthOf(context, row.words) + 8, 13);
 			context.globalAlpha = 1;
 			context.fillStyle = colour("ink");
 			context.fillText(row.words, 6, 14 + i * each);
@@ -302,13 +302,35 @@ function makeTimeline() {
 	function show(startUs, durUs) {
 		byId("timeline").scrollIntoView({ block: "start", behavior: still() ? "auto" : "smooth" });
 		view.focus({ preventScroll: true });
+		slow.forEach(function (one, i) {
+			if (one.t0 === startUs) {
+				slowAt = i;
+				markSlow(one);
+			}
+		});
 		glideTo(startUs - durUs * 0.06, startUs + durUs * 1.06);
 	}
 	function goSlow(step) {
 		if (slow.length === 0)
 			return;
 		slowAt = (slowAt + step + slow.length) % slow.length;
-		glideTo(slow[slowAt].t0 - (slow[slowAt].t1 - slow[slowAt].t0) * 0.06, slow[slowAt].t1 + (slow[slowAt].t1 - slow[slowAt].t0) * 0.06);
+		var one = slow[slowAt], room = (one.t1 - one.t0) * 0.06;
+		markSlow(one);
+		glideTo(one.t0 - room, one.t1 + room);
+	}
+	/* The scope itself, selected: where it is among all lanes can be seen. */
+	function markSlow(one) {
+		var hit = null;
+		shape.bands.forEach(function (band) {
+			var row = band.rows[0], i = row.kind === "scope" && band.lane === one.lane ? firstAfter(row, (one.t0 + one.t1) / 2) : row.n;
+			if (!hit && i < row.n && o.names[row.name[i]] === one.name && Math.abs(row.start[i] - one.t0) < 1 && Math.abs(row.end[i] - one.t1) < 1)
+				hit = { band: band, row: row, i: i, lane: band.lane };
+		});
+		if (!hit)
+			return;
+		select(hit);
+		if (hit.band.y < s.scroll || hit.band.y > s.scroll + view.clientHeight - 20)
+			view.scrollTop = hit.lane.y - 10;
 	}
 
 	/* ---- what is there ---- */
@@ -391,12 +413,28 @@ function makeTimeline() {
 			el("thead", null, el("tr", null, ["what", "kind", "lane", "time in it", "pieces"].map(function (h, i) { return el("th", { scope: "col", class: i > 2 ? "num" : null }, button(h, { tabindex: -1 })); }))),
 			el("tbody", null, list.map(function (r) { return el("tr", null, el("td", null, el("span", { class: "clip", title: r.name }, r.name)), el("td", null, KIND_WORDS[r.kind]), el("td", null, r.lane), el("td", { class: "num" }, dur(r.us)), el("td", { class: "num" }, count(r.count))); })))));
 	}
+	function slowInView() {
+		return slow.filter(function (one) { return one.t0 >= s.t0 && one.t1 <= s.t1 && (one.t1 - one.t0) > (s.t1 - s.t0) * 0.5; })[0] || null;
+	}
+	/* What is to be seen: what stopped the thread, and how busy GPUs were. */
+	function findings(at) {
+		var lane = (at && at.lane) || o.order.filter(function (l) { return l.focus; })[0], t0 = at ? at.t0 : s.t0, t1 = at ? at.t1 : s.t1;
+		var words = lane ? waitWords(o, lane, t0, t1) : "", gpu = o.order.filter(function (l) { return l.kind === "stream"; })[0];
+		var work = gpu ? gpu.rows.reduce(function (sum, r) { return sum + covered(r, t0, t1); }, 0) : 0;
+		return (words ? "; " + words : "") + (gpu ? "; " + laneTitle(gpu) + " works " + pct(Math.min(100, work / (t1 - t0) * 100)) + " of it" : "");
+	}
 	/* Where pieces are put together, a finer report of the stretch is one command away. */
 	function say() {
 		var span = s.t1 - s.t0, inside = o.kept.some(function (k) { return k[0] <= s.t0 && k[1] >= s.t1; });
 		var words = span >= (whole.t1 - whole.t0) * 0.999 ? "All of it: " + dur(span) + " of " + plural(o.order.filter(function (l) { return l.kind === "thread"; }).length, "thread") : dur(span) + " from " + dur(s.t0) + " on";
-		var at = slow.filter(function (one) { return one.t0 >= s.t0 && one.t1 <= s.t1 && (one.t1 - one.t0) > span * 0.5; })[0];
-		heading.textContent = shown(at ? "A slow " + at.name + ": " + dur(at.t1 - at.t0) : words);
+		var at = slowInView();
+		if (words !== s.said) {
+			clearTimeout(s.saying);
+			s.said = words;
+			heading.textContent = shown(at ? "A slow " + at.name + ": " + dur(at.t1 - at.t0) : words);
+			/* Sums cost more than a frame has: they are told when it stands still. */
+			s.saying = setTimeout(function () { heading.textContent = shown(heading.textContent.split("; ")[0] + findings(at)); }, 90);
+		}
 		var coarse = o.grain_us > 0 && !inside && span / Math.max(1, view.clientWidth) < o.grain_us / 4;
 		finer.hidden = !coarse;
 		if (coarse)
@@ -581,12 +619,12 @@ function makeTimeline() {
 		look(slow[0].t0 - (slow[0].t1 - slow[0].t0) * 0.06, slow[0].t1 + (slow[0].t1 - slow[0].t0) * 0.06);
 	}
 	draw();
+	if (slow.length > 0)
+		markSlow(slow[0]);
 	onRepaint(function () { colours = null; s.mapCache = null; draw(); });
 	return { lanes: o, search: box.input, show: show, key: key, focused: function () { return document.activeElement === view || inView("timeline"); } };
 }
 
 function drawTimeline() {
 	timeline = makeTimeline();
-	if (timeline)
-		drawHero(timeline.lanes);
 }

@@ -179,20 +179,27 @@ function ticks(t0, t1, most) {
 	return { step: step, list: list };
 }
 
+/* Deep in a trace the moments themselves cannot be read: one stands at the left, and the others are told from it on. */
 function drawRuler(f) {
-	var context = f.context, ratio = f.ratio, marks = ticks(f.t0, f.t1, Math.max(2, (f.width - f.left) / ratio / 110));
-	var anchor = f.t1 - f.t0 < f.t0 / 50, base = anchor ? marks.list[0] || f.t0 : 0;
-	context.fillStyle = colour("muted");
+	var context = f.context, ratio = f.ratio, pen = f.rulerContext, most = Math.max(2, (f.width - f.left) / ratio / 110), span = f.t1 - f.t0;
+	var base = f.slow ? f.slow.t0 : f.t0 > span * 0.05 ? f.t0 : 0, marks = ticks(f.t0 - base, f.t1 - base, most), room = 0;
 	context.strokeStyle = colour("line");
 	context.lineWidth = 1;
+	if (base > 0) {
+		pen.fillStyle = colour("ink");
+		pen.fillText("at " + dur(base), (f.left > 0 ? 10 : 4) * ratio, 15 * ratio);
+		room = f.left > 0 ? f.left : 8 * ratio + widthOf(pen, "at " + dur(base));
+	}
+	pen.fillStyle = colour("muted");
 	marks.list.forEach(function (t) {
-		var x = Math.round(f.left + (t - f.t0) * f.scale) + 0.5;
+		var x = Math.round(f.left + (t + base - f.t0) * f.scale) + 0.5, words = Math.abs(t) < marks.step / 1e3 ? "0" : base > 0 ? signed(t) : dur(t);
 		context.beginPath();
 		context.moveTo(x, 0);
 		context.lineTo(x, f.height);
 		context.globalAlpha = 0.6;
 		context.stroke();
 		context.globalAlpha = 1;
-		f.rulerContext.fillText(anchor && t !== base ? "+" + dur(t - base) : dur(t), x + 4 * ratio, 15 * ratio);
+		if (x >= room && x + 4 * ratio + widthOf(pen, words) <= f.width)
+			pen.fillText(words, x + 4 * ratio, 15 * ratio);
 	});
 }

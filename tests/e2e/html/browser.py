@@ -40,6 +40,8 @@ def step(page: Page, what: str, *arguments: str) -> object:
         page.wait_for_timeout(100)
     elif what == "theme":
         page.emulate_media(color_scheme=arguments[0])
+    elif what == "media":
+        page.emulate_media(media=arguments[0])
     elif what == "picture":
         page.screenshot(path=arguments[0], full_page="whole" in arguments)
     else:

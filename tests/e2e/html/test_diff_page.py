@@ -96,6 +96,7 @@ def test_the_flame_graph_of_two_traces_shows_what_takes_more(inferscope: Command
         ["script", "document.documentElement.scrollWidth - innerWidth"],
         ["size", "390", "800"],
         ["script", "document.documentElement.scrollWidth - innerWidth"],
+        ["script", "[...document.querySelectorAll('#tables th')].map(n => n.textContent)"],
     ]
     seen = browser(out, steps)
     quiet(seen)
@@ -111,6 +112,7 @@ def test_the_flame_graph_of_two_traces_shows_what_takes_more(inferscope: Command
     assert float(seen["answers"][7].rstrip("%")) > 50  # all work is in it
     assert "Gates" in seen["answers"][8] and "Functions" in seen["answers"][8]
     assert seen["answers"][9] <= 0 and seen["answers"][11] <= 0
+    assert len(seen["answers"][12]) == 3 and "change" in seen["answers"][12]  # where there is little room
 
 
 def test_sides_with_other_numbers_of_requests_are_told_per_request(

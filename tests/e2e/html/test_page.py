@@ -301,6 +301,7 @@ def test_the_timeline_zooms_moves_searches_and_reads_as_a_table(run: Path, brows
     assert "forward" in seen["answers"][12] and "request" in seen["answers"][12]
     # 60 of each scope and the calls; what is put together counts one by one.
     assert int(seen["answers"][15].split()[0].replace(",", "")) >= 100
+    # The 95th percentile is for tools/bench.py: on a busy machine it is that of its neighbours.
     durations = seen["answers"][16]
     assert durations and durations[len(durations) // 2] <= 16
 
@@ -310,7 +311,7 @@ def test_pieces_of_the_timeline_are_the_events_of_the_trace(run: Path) -> None:
     names = {lane["name"] for lane in lanes["lanes"] if lane["kind"] == "thread"}
     counters = [lane["name"] for lane in lanes["lanes"] if lane["kind"] == "counter"]
     kinds = {row[0] for lane in lanes["lanes"] for row in lane["rows"]}
-    assert {"scope", "call"} <= kinds and counters == ["queue"]
+    assert {"scope", "call"} <= kinds and "queue" in counters
     assert len(names) >= 1 and "request" in lanes["names"] and "tokenise" in lanes["names"]
     assert sum(row[2] for lane in lanes["lanes"] for row in lane["rows"]) == lanes["pieces"] <= 64000
 
