@@ -347,6 +347,8 @@ static isc_status read_bytes(isc_import *import, isc_bytes *bytes, const char *p
 		st = read_json(import, &r, bytes, err);
 	else
 		st = read_stacks(&r, bytes, format, err);
+	if (st == ISC_OK && r.nameless)
+		st = isc_fail(err, ISC_ERR_NOMEM, "no memory to read %.150s", path);
 	import->done_bytes += isc_bytes_stats_get(bytes)->read_bytes;
 	isc_reader_fini(&r);
 	if (st != ISC_OK) {

@@ -47,6 +47,7 @@ typedef struct isc_reader {
 	uint32_t free;	    /* open spans that can be used again, + 1 */
 	isc_hashmap arrows; /* id of a flow that has begun -> how often it did */
 	isc_buffer piece;   /* a name that is put together */
+	bool nameless;	    /* there was no memory for one */
 	bool sampled;	    /* there are samples, and they stand for so much time: */
 	int64_t sampled_ns;
 	/* Of a file that goes with a trace of ours: when that began (CLOCK_REALTIME; 0: it is alone), what is

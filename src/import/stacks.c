@@ -9,6 +9,7 @@
 /* A name as it is, however long; 0: no memory. */
 static uint32_t take_piece(isc_reader *r)
 {
+	r->nameless |= r->piece.failed;
 	return r->piece.failed ? 0 : isc_timeline_name(r->timeline, r->piece.data, r->piece.len);
 }
 
