@@ -41,7 +41,8 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 		isc_buffer_format(&text, ", %s of that %s", isc_units_percent(&u, (double)idle->ns / out->us / 10),
 				  because[main_cause(g)]);
 		if (out->where.len > 0) {
-			isc_buffer_text(&text, inside(main_cause(g)) ? ", most of all in " : ", most of all before ");
+			isc_buffer_text(&text, inside(main_cause(g)) || idle->during ? ", most of all in "
+										     : ", most of all before ");
 			isc_judge_name(&text, out->where);
 		}
 	}

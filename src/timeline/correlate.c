@@ -146,6 +146,7 @@ isc_status isc_calls_match(isc_timeline *t, isc_error *err)
 			work.thread = call.thread;
 			work.where = call.where != 0 ? call.where : work.where;
 			work.scope = call.scope;
+			work.did = call.did;
 			compare_clocks(t, &call, r);
 			move_behind(t, &call, &work);
 		}

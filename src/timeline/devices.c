@@ -21,6 +21,8 @@
 #define NEXT_KERNEL_NS 30000
 #define STREAMS_MOST 4096u
 #define AT_ONCE_MOST 1024u
+/* Beside the causes: places of host_wait that the host was in, and not in front of. */
+#define DURING ((uint32_t)ISC_IDLE_CAUSES)
 
 struct cover { /* a union of intervals, by their start */
 	int64_t to, total;
@@ -92,17 +94,10 @@ static void fill_bins(const isc_facts_gpu *g, double *bins, int64_t from, int64_
 	}
 }
 
-static void blame(struct device *d, enum isc_idle_cause cause, uint32_t where, int64_t from, int64_t to)
+static void add_place(struct device *d, uint32_t cause, uint32_t where, int64_t ns)
 {
-	uint64_t key = isc_hashmap_key((uint32_t)cause, where), *sum;
-	int64_t ns = to - from;
+	uint64_t key = isc_hashmap_key(cause, where), *sum;
 
-	if (ns <= 0)
-		return;
-	d->gpu->idle[cause].ns += ns;
-	fill_bins(d->gpu, d->gpu->idle_why[cause], from, to);
-	if (where == 0)
-		return;
 	sum = isc_hashmap_find(&d->where_of, key);
 	if (sum == NULL && d->where_of.count >= ISC_ROWS_MOST) {
 		d->t->folded++;
@@ -115,13 +110,30 @@ static void blame(struct device *d, enum isc_idle_cause cause, uint32_t where, i
 		*sum += (uint64_t)ns;
 }
 
+static void blame(struct device *d, enum isc_idle_cause cause, uint32_t where, int64_t from, int64_t to)
+{
+	if (to <= from)
+		return;
+	d->gpu->idle[cause].ns += to - from;
+	fill_bins(d->gpu, d->gpu->idle_why[cause], from, to);
+	if (where != 0)
+		add_place(d, (uint32_t)cause, where, to - from);
+}
+
+/* Time of the host before a call: by what it did then, where that is known, else by where the call was made. */
+static void blame_before(struct device *d, const isc_work_item *w, int64_t from, int64_t to)
+{
+	blame(d, ISC_IDLE_HOST_WAIT, w->did == 0 ? w->where : 0, from, to);
+	if (w->did != 0 && to > from)
+		add_place(d, DURING, w->did, to - from);
+}
+
 /* The part of [*from, to) that this wait covers, when it is one of the thread. */
-static void blame_wait(struct device *d, const isc_wait_item *w, uint32_t thread, uint32_t where, int64_t *from,
-		       int64_t to)
+static void blame_wait(struct device *d, const isc_wait_item *w, const isc_work_item *work, int64_t *from, int64_t to)
 {
 	int64_t start = w->start_ns - d->host_ns, end = w->end_ns - d->host_ns;
 
-	if (w->thread != thread || end <= *from || start >= to)
+	if (w->thread != work->thread || end <= *from || start >= to)
 		return;
 	end = end < to ? end : to;
 	if (w->call == ISC_CALL_SYNC && start < d->gap_ns) {
@@ -130,7 +142,7 @@ static void blame_wait(struct device *d, const isc_wait_item *w, uint32_t thread
 		d->drain_name = w->name;
 	}
 	if (start > *from) {
-		blame(d, ISC_IDLE_HOST_WAIT, where, *from, start);
+		blame_before(d, work, *from, start);
 		*from = start;
 	}
 	blame(d, w->call == ISC_CALL_SYNC ? ISC_IDLE_SYNC : ISC_IDLE_COPY, w->name, *from, end);
@@ -159,18 +171,18 @@ static void blame_host(struct device *d, const isc_work_item *w, int64_t from, i
 	size_t kept = 0;
 
 	for (size_t i = 0; i < d->open_count; i++) {
-		blame_wait(d, &d->open[i], w->thread, w->where, &from, to);
+		blame_wait(d, &d->open[i], w, &from, to);
 		if (d->open[i].end_ns - d->host_ns > to)
 			d->open[kept++] = d->open[i];
 	}
 	d->open_count = kept;
 	while (d->next_wait != NULL && d->next_wait->start_ns - d->host_ns < to) {
-		blame_wait(d, d->next_wait, w->thread, w->where, &from, to);
+		blame_wait(d, d->next_wait, w, &from, to);
 		if (d->next_wait->end_ns - d->host_ns > to && !keep_open(d, d->next_wait))
 			d->failed = true;
 		d->next_wait = isc_spool_next(d->t->waits);
 	}
-	blame(d, ISC_IDLE_HOST_WAIT, w->where, from, to);
+	blame_before(d, w, from, to);
 }
 
 /* Would the device have had its next work in time, had the host not waited? */
@@ -399,7 +411,8 @@ static void take_places(struct device *d)
 	size_t at = 0;
 
 	while (isc_hashmap_next(&d->where_of, &at, &key, &sum)) {
-		isc_facts_idle *idle = &d->gpu->idle[key >> 32];
+		bool during = key >> 32 == DURING;
+		isc_facts_idle *idle = &d->gpu->idle[during ? ISC_IDLE_HOST_WAIT : key >> 32];
 		isc_string where = isc_timeline_text(d->t, (uint32_t)key);
 
 		if ((int64_t)sum < idle->where_ns ||
@@ -407,6 +420,7 @@ static void take_places(struct device *d)
 			continue;
 		idle->where_ns = (int64_t)sum;
 		idle->where = where;
+		idle->during = during;
 	}
 	for (at = 0; isc_hashmap_next(&d->drained, &at, &key, &sum);) {
 		isc_string where = isc_timeline_text(d->t, (uint32_t)key);

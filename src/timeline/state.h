@@ -32,12 +32,12 @@ typedef struct isc_host_item {
 	uint32_t scope;
 } isc_host_item;
 
-/* A call, with where it was made. */
+/* A call, with where it was made, and what took most of the time since the thread's last call; 0: not known. */
 typedef struct isc_call_item {
 	int64_t start_ns, end_ns;
 	int64_t waited_ns; /* when all it asked for was done, by a wait for the device right after it; ISC_NEVER */
 	uint64_t correlation;
-	uint32_t domain, thread, name, where, scope, pad;
+	uint32_t domain, thread, name, where, scope, did;
 } isc_call_item;
 
 /* A call that holds its thread up. */
@@ -53,8 +53,8 @@ typedef struct isc_work_item {
 	int64_t start_ns, end_ns;
 	int64_t call_ns, called_ns; /* the call's begin and end; ISC_NEVER: not known */
 	uint64_t bytes, stream;
-	uint32_t device, name, thread, where, scope;
-	uint8_t kind, class, memory, pad;
+	uint32_t device, name, thread, where, scope, did;
+	uint8_t kind, class, memory, pad[5];
 } isc_work_item;
 
 typedef struct isc_source_entry {

@@ -25,7 +25,7 @@ struct frame {
 };
 
 struct inside {
-	int64_t end_ns;
+	int64_t start_ns, end_ns;
 	uint32_t name;
 };
 
@@ -50,6 +50,9 @@ struct walk {
 	size_t ranks_room;
 	size_t histograms;
 	isc_call_item last; /* of the thread; domain ISC_GPU_UNKNOWN: none */
+	/* Since the thread's last call: when that ended (INT64_MAX: there was none), and what took most of the time. */
+	int64_t since_ns, did_ns;
+	uint32_t did_op, did_frame;
 };
 
 /* ---- places ---- */
@@ -223,6 +226,48 @@ static void count_thread(struct walk *w, uint32_t source, const struct frame *f)
 		th->waited_ns += beside_work(w, source, f);
 }
 
+/* Something is over that the thread did. */
+static void note_done(struct walk *w, int64_t start, int64_t end, uint32_t op, uint32_t frame)
+{
+	int64_t ns = end - (start > w->since_ns ? start : w->since_ns);
+
+	if (w->since_ns == INT64_MAX || ns <= w->did_ns)
+		return;
+	w->did_ns = ns;
+	w->did_op = op;
+	w->did_frame = frame;
+}
+
+/* What the thread did for most of the time up to now; 0: no single thing. */
+static uint32_t did_before(struct walk *w, int64_t now)
+{
+	if (w->since_ns == INT64_MAX || w->did_ns * 2 < now - w->since_ns)
+		return 0;
+	return place_of(w, w->did_op, w->did_frame);
+}
+
+static void begin_anew(struct walk *w, int64_t since)
+{
+	w->since_ns = since;
+	w->did_ns = 0;
+	w->did_op = w->did_frame = 0;
+}
+
+static bool is_step(struct walk *w, uint32_t name)
+{
+	isc_string text = isc_timeline_text(w->t, name);
+
+	return text.len >= 12 && memcmp(text.at, "ProfilerStep", 12) == 0;
+}
+
+static void leave_scope(struct walk *w)
+{
+	const struct inside *s = &w->scopes_in[--w->scope_depth];
+
+	if (!is_step(w, s->name))
+		note_done(w, s->start_ns, s->end_ns, s->name, 0);
+}
+
 static void pop(struct walk *w, uint32_t source)
 {
 	struct frame *top = &w->stack[--w->depth];
@@ -230,7 +275,9 @@ static void pop(struct walk *w, uint32_t source)
 	struct function *f;
 
 	count_thread(w, source, top);
-
+	if (top->kind != ISC_HOST_CALL)
+		note_done(w, top->start_ns, top->end_ns, top->kind == ISC_HOST_PYTHON ? 0 : top->name,
+			  top->kind == ISC_HOST_PYTHON ? top->name : top->stack);
 	if (w->depth > 0)
 		w->stack[w->depth - 1].inner_ns += inside(w, source, top->start_ns, top->end_ns);
 	if (top->function == SIZE_MAX)
@@ -353,9 +400,7 @@ static uint32_t scope_of(struct walk *w, const isc_host_item *item)
 	if (item->scope != 0)
 		return item->scope;
 	for (size_t i = w->scope_depth; i-- > 0;) {
-		isc_string name = isc_timeline_text(w->t, w->scopes_in[i].name);
-
-		if (name.len < 12 || memcmp(name.at, "ProfilerStep", 12) != 0)
+		if (!is_step(w, w->scopes_in[i].name))
 			return w->scopes_in[i].name;
 	}
 	return 0;
@@ -383,7 +428,10 @@ static isc_status add_call(struct walk *w, const isc_host_item *item, isc_error 
 					  .thread = item->thread,
 					  .name = item->name,
 					  .where = where_is(w, item->stack),
-					  .scope = scope_of(w, item)};
+					  .scope = scope_of(w, item),
+					  .did = did_before(w, item->start_ns)};
+	if (item->correlation != 0 || wait.call == ISC_CALL_SYNC || wait.call == ISC_CALL_COPY)
+		begin_anew(w, item->end_ns);
 	if (st == ISC_OK && (wait.call == ISC_CALL_SYNC || wait.call == ISC_CALL_COPY))
 		st = isc_spool_add(w->t->waits, &wait, err);
 	return st;
@@ -401,6 +449,7 @@ static isc_status walk(struct walk *w, isc_error *err)
 			while (w->depth > 0)
 				pop(w, source);
 			w->scope_depth = 0;
+			begin_anew(w, INT64_MAX);
 			thread = w->thread = item->thread;
 			process = isc_thread_at(w->t, thread)->process;
 			source = isc_process_at(w->t, process)->source;
@@ -408,11 +457,12 @@ static isc_status walk(struct walk *w, isc_error *err)
 		while (w->depth > 0 && w->stack[w->depth - 1].end_ns <= item->start_ns)
 			pop(w, source);
 		while (w->scope_depth > 0 && w->scopes_in[w->scope_depth - 1].end_ns <= item->start_ns)
-			w->scope_depth--;
+			leave_scope(w);
 		if (item->kind == ISC_HOST_SCOPE) {
 			tell(w, item, item->end_ns, (unsigned)w->scope_depth);
 			if (w->scope_depth < SCOPES_IN_MOST)
-				w->scopes_in[w->scope_depth++] = (struct inside){item->end_ns, item->name};
+				w->scopes_in[w->scope_depth++] =
+					(struct inside){item->start_ns, item->end_ns, item->name};
 			if (!add_scope(w, item, source))
 				st = isc_timeline_no_memory(err);
 			continue;
@@ -512,7 +562,10 @@ static bool take(struct walk *w)
 
 isc_status isc_threads_walk(isc_timeline *t, const char *scope, isc_error *err)
 {
-	struct walk w = {.t = t, .stack = calloc(DEPTH_MOST, sizeof(struct frame)), .last.domain = ISC_GPU_UNKNOWN};
+	struct walk w = {.t = t,
+			 .stack = calloc(DEPTH_MOST, sizeof(struct frame)),
+			 .last.domain = ISC_GPU_UNKNOWN,
+			 .since_ns = INT64_MAX};
 	isc_status st = w.stack != NULL ? ISC_OK : isc_timeline_no_memory(err);
 
 	if (st == ISC_OK && scope != NULL)

@@ -128,6 +128,7 @@ typedef struct isc_facts_idle {
 	uint64_t gaps;
 	isc_string where; /* that most of it is about; empty: not known */
 	int64_t where_ns;
+	bool during; /* of host_wait: the host was in it, and not just before it */
 } isc_facts_idle;
 
 /* One stream of a device: idle time between its own pieces of work, each gap as a whole. */

@@ -80,6 +80,44 @@ static void a_gap_is_split_by_what_the_launching_thread_did(void **state)
 	assert_int_equal(g->delay_max_ns, 15);
 }
 
+static void what_the_host_did_meanwhile_is_named(void **state)
+{
+	/* Up to 300 the thread loads, and is done with it before it asks; aten::copy_ is only where it asks. */
+	const isc_facts_gpu *g = facts_of("gpu 0 s1 100..200 kernel a c1\n"
+					  "gpu 0 s1 325..400 kernel b c2\n"
+					  "call t1 90..95 cudaLaunchKernel c1\n"
+					  "op t1 96..110 aten::relu\n"
+					  "scope t1 0..290 ProfilerStep#1\n"
+					  "py t1 115..290 data.py(7): next_batch\n"
+					  "py t1 120..280 gzip.py(3): read\n"
+					  "op t1 292..320 aten::copy_\n"
+					  "call t1 300..310 cudaMemcpyAsync c2\n",
+					  NULL)
+					 ->gpus;
+
+	(void)state;
+	assert_int_equal(g->idle[ISC_IDLE_HOST_WAIT].ns, 100 + 10);
+	assert_string_equal(g->idle[ISC_IDLE_HOST_WAIT].where.at, "next_batch (data.py:7)");
+	assert_true(g->idle[ISC_IDLE_HOST_WAIT].during);
+}
+
+static void many_small_things_are_no_single_one(void **state)
+{
+	const isc_facts_gpu *g = facts_of("gpu 0 s1 100..200 kernel a c1\n"
+					  "gpu 0 s1 325..400 kernel b c2\n"
+					  "call t1 90..95 cudaLaunchKernel c1\n"
+					  "op t1 100..160 aten::view\n"
+					  "op t1 170..230 aten::size\n"
+					  "op t1 295..320 aten::mm\n"
+					  "call t1 300..310 cudaLaunchKernel c2\n",
+					  NULL)
+					 ->gpus;
+
+	(void)state;
+	assert_string_equal(g->idle[ISC_IDLE_HOST_WAIT].where.at, "aten::mm");
+	assert_false(g->idle[ISC_IDLE_HOST_WAIT].during);
+}
+
 static void work_that_was_asked_for_waits_for_itself(void **state)
 {
 	const isc_facts_gpu *g = facts_of("gpu 0 s1 100..200 kernel a c1\n"
