@@ -9,6 +9,8 @@
 
 #include "analyze/build.h"
 
+#define COUNT_MOST 9e15 /* whole numbers up to here are exact */
+
 /* Far above what a command line and labels take; past it a trace is made to mislead. */
 #define FACTS_MAX_BYTES (8u << 20)
 /* A recorder has a handful of things to say. */
@@ -29,7 +31,8 @@ static double number_of(yyjson_val *root, const char *key)
 	yyjson_val *value = yyjson_obj_get(root, key);
 	double number = yyjson_is_num(value) ? yyjson_get_num(value) : -1;
 
-	return isfinite(number) && number >= 0 ? number : -1;
+	/* What is larger than all that can be counted would be no number any more where it is turned into one. */
+	return isfinite(number) && number >= 0 ? fmin(number, COUNT_MOST) : -1;
 }
 
 static uint64_t count_of(yyjson_val *root, const char *key)

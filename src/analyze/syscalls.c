@@ -9,7 +9,8 @@
 #include "base/syscall.h"
 #include "trace/kinds.h"
 
-#define SITES_MAX 20u /* places of a call: what is behind them is little */
+#define COUNT_MOST 9e15 /* whole numbers up to here are exact */
+#define SITES_MAX 20u	/* places of a call: what is behind them is little */
 
 /* A call while it is summed up. */
 struct sum {
@@ -160,7 +161,7 @@ static void share_out(struct sum *s)
 		double part = s->like_count > 0 ? site->fast_count / s->like_count : 0;
 
 		site->fast_us = us * (s->like_us > 0 ? site->fast_us / s->like_us : part);
-		site->fast_count = count * part;
+		site->fast_count = fmin(count * part, COUNT_MOST);
 	}
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/build.h"
+#include "analyze/growth.h"
 #include "base/units.h"
 
 /* A program that waits for work for longer says nothing of how it works. */
@@ -436,7 +437,7 @@ isc_status isc_verdict_reach(const isc_judge *j, const isc_rules *rules, isc_ana
 	why = too_little(j, a);
 	if (why != NULL) {
 		withhold(a, why);
-		return j->arena->failed ? isc_build_no_memory(err) : ISC_OK;
+		return isc_growth_suggest(j, a) && !j->arena->failed ? ISC_OK : isc_build_no_memory(err);
 	}
 	if (!measure_all(&r, rules))
 		return isc_build_no_memory(err);
@@ -445,5 +446,5 @@ isc_status isc_verdict_reach(const isc_judge *j, const isc_rules *rules, isc_ana
 	if (!judge_gpus(&r) || !tell_evidence(&r) || !tell_changes(&r))
 		return isc_build_no_memory(err);
 	conclude(&r);
-	return j->arena->failed ? isc_build_no_memory(err) : ISC_OK;
+	return isc_growth_suggest(j, a) && !j->arena->failed ? ISC_OK : isc_build_no_memory(err);
 }

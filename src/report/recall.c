@@ -4,6 +4,8 @@
 
 #include "report/recall_read.h"
 
+#define COUNT_MOST 9e15 /* whole numbers up to here are exact */
+
 /* Rows of who called whom are indented; deeper ones would be nothing but blanks. */
 #define DEPTH_MAX 500u
 
@@ -81,7 +83,7 @@ static void recall_program(yyjson_val *o, isc_analysis *a)
 	a->python = text_in(a->arena, o, "python");
 	a->python_path = text_in(a->arena, o, "python_path");
 	a->host = text_in(a->arena, o, "host");
-	a->kernel_calls = real_in(o, "kernel_calls");
+	a->kernel_calls = fmin(real_in(o, "kernel_calls"), COUNT_MOST);
 	recall_labels(yyjson_obj_get(o, "labels"), a);
 	recall_processes(yyjson_obj_get(o, "processes"), a);
 }

@@ -29,7 +29,9 @@ static void write_suggestions(const isc_analysis *a, isc_buffer *out)
 
 		isc_buffer_format(out, "%zu. **", i + 1);
 		add_prose(out, s->title);
-		isc_buffer_format(out, "**: saves at most %s", isc_units_time(&u, s->saves_at_most_us));
+		isc_buffer_text(out, "**");
+		if (s->saves_at_most_us >= 0)
+			isc_buffer_format(out, ": saves at most %s", isc_units_time(&u, s->saves_at_most_us));
 		if (s->where.len > 0) {
 			isc_buffer_text(out, ", in ");
 			isc_text_markdown(out, s->where.at, s->where.len, NAME_MAX_LEN);
@@ -88,7 +90,9 @@ void isc_verdict_markdown(const isc_analysis *a, isc_buffer *out)
 		isc_buffer_text(out, "No verdict: ");
 		isc_text_prose(out, v->withheld != NULL ? v->withheld : "nothing was judged",
 			       strlen(v->withheld != NULL ? v->withheld : "nothing was judged"));
-		isc_buffer_text(out, ".\n\n");
+		isc_buffer_text(out, ".\n");
+		write_suggestions(a, out);
+		isc_buffer_text(out, a->suggestion_count > 0 ? "\n## What ran\n\n" : "\n");
 		return;
 	}
 	isc_buffer_text(out, "**");

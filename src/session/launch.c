@@ -24,6 +24,7 @@ struct isc_launch {
 	pid_t child;
 	char *name; /* argv[0], for messages */
 	int status;
+	struct rusage use;	/* of it and of the children that it waited for */
 	bool gone, ended, init; /* init: we are PID 1 and reap for all */
 	int go_fd, error_fd;	/* to and from the waiting child; -1 */
 	int poll_fd, timer_fd;
@@ -185,7 +186,12 @@ int isc_launch_status(const isc_launch *l)
 	return l->status;
 }
 
-static void end(isc_launch *l, int status)
+const struct rusage *isc_launch_use(const isc_launch *l)
+{
+	return &l->use;
+}
+
+static void end(isc_launch *l, int status, const struct rusage *use)
 {
 	const struct itimerspec now = {.it_value.tv_nsec = 1};
 
@@ -193,6 +199,7 @@ static void end(isc_launch *l, int status)
 	 * seen this, and nothing else will come. */
 	timerfd_settime(l->timer_fd, 0, &now, NULL);
 	l->status = status;
+	l->use = *use;
 	l->ended = true;
 	isc_group_stop(&l->group);
 }
@@ -211,14 +218,15 @@ static void stop_too(isc_launch *l, int signo)
 
 static void reap(isc_launch *l)
 {
+	struct rusage use;
 	int status;
 	pid_t pid;
 
-	while (!l->ended && (pid = waitpid(l->init ? -1 : l->child, &status, WNOHANG | WUNTRACED)) > 0) {
+	while (!l->ended && (pid = wait4(l->init ? -1 : l->child, &status, WNOHANG | WUNTRACED, &use)) > 0) {
 		if (pid == l->child && WIFSTOPPED(status))
 			stop_too(l, WSTOPSIG(status));
 		else if (pid == l->child)
-			end(l, status);
+			end(l, status, &use);
 		else if (pid == l->group.pid && !WIFSTOPPED(status))
 			l->group.pid = 0; /* its pipe says so too */
 	}

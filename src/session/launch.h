@@ -14,6 +14,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "base/status.h"
@@ -52,6 +53,7 @@ bool isc_launch_dispatch(isc_launch *l);
 
 /* As waitpid gives it; valid once dispatch has said false. */
 int isc_launch_status(const isc_launch *l);
+const struct rusage *isc_launch_use(const isc_launch *l);
 
 /* Waits until the program has ended, passing signals on; for after --duration. */
 int isc_launch_wait(isc_launch *l);

@@ -66,7 +66,7 @@ struct isc_recorder {
 	isc_usage usage;
 	isc_numa numa;
 	uint32_t moves_told;
-	struct rusage children; /* of us, before the program was let go */
+	struct rusage use; /* of the program, when it had ended */
 	isc_sink sink;
 	isc_namer *namer;
 	isc_drain_cycle cycle;
@@ -277,7 +277,6 @@ static void open_counters(isc_recorder *r, pid_t root)
 	pretended = getenv(NUMA_VARIABLE);
 	isc_numa_open(&r->numa, numa_folder(), pretended != NULL ? pretended : proc);
 	r->numa.pretended = pretended != NULL;
-	getrusage(RUSAGE_CHILDREN, &r->children);
 }
 
 static void set_phase(isc_recorder *r, uint32_t phase)
@@ -437,9 +436,10 @@ bool isc_recorder_turn(isc_recorder *r, int fd)
 	return fd >= 0 && (failed || fds[0].revents != 0);
 }
 
-void isc_recorder_ended(isc_recorder *r, int wait_status)
+void isc_recorder_ended(isc_recorder *r, int wait_status, const struct rusage *use)
 {
 	r->ended_ns = isc_clock_mono_ns();
+	r->use = *use;
 	r->end.wait_status = wait_status;
 	r->end.known = 1;
 	isc_follow_root_status(r->follow, wait_status, r->ended_ns);
@@ -455,7 +455,6 @@ static void last_facts(isc_recorder *r)
 	isc_facts_end facts = {.wall_ns = (r->ended_ns ? r->ended_ns : isc_clock_mono_ns()) - r->begin_ns};
 	isc_follow_stats follow;
 	isc_buffer text = {0};
-	struct rusage now;
 
 	isc_follow_stats_get(r->follow, &follow);
 	facts.roster_lost = follow.roster_lost;
@@ -471,12 +470,12 @@ static void last_facts(isc_recorder *r)
 	facts.kernel_calls = r->settings->kernel_calls ? &r->calls : NULL;
 	facts.kernel_calls_unknown = &r->calls_unknown;
 	/* Of a program that is our child, and of its own that it waited for. */
-	if (r->end.known && getrusage(RUSAGE_CHILDREN, &now) == 0) {
+	if (r->end.known) {
 		facts.faults_known = true;
-		facts.minor_faults = (uint64_t)(now.ru_minflt - r->children.ru_minflt);
-		facts.user_us = micros(&now.ru_utime) - micros(&r->children.ru_utime);
-		facts.system_us = micros(&now.ru_stime) - micros(&r->children.ru_stime);
-		facts.major_faults = (uint64_t)(now.ru_majflt - r->children.ru_majflt);
+		facts.minor_faults = (uint64_t)r->use.ru_minflt;
+		facts.user_us = micros(&r->use.ru_utime);
+		facts.system_us = micros(&r->use.ru_stime);
+		facts.major_faults = (uint64_t)r->use.ru_majflt;
 	}
 	isc_writer_stats_get(r->writer, &facts.writer);
 	if (r->switches != NULL)

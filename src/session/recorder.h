@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "base/status.h"
@@ -52,8 +53,8 @@ bool isc_recorder_over(const isc_recorder *r);
 /* Processes of the tree that still run. */
 unsigned isc_recorder_alive(const isc_recorder *r);
 
-/* The root ended so. */
-void isc_recorder_ended(isc_recorder *r, int wait_status);
+/* The root ended so, and it and the children that it waited for used so much. */
+void isc_recorder_ended(isc_recorder *r, int wait_status, const struct rusage *use);
 
 /* Reads the rest, writes accounts, facts and end, closes the trace and removes
  * the folder.  r is gone. */

@@ -95,7 +95,7 @@ static bool record(isc_recorder *r, isc_launch *launch)
 {
 	for (;;) {
 		if (isc_recorder_turn(r, isc_launch_fd(launch)) && !isc_launch_dispatch(launch)) {
-			isc_recorder_ended(r, isc_launch_status(launch));
+			isc_recorder_ended(r, isc_launch_status(launch), isc_launch_use(launch));
 			return true;
 		}
 		if (isc_recorder_over(r))

@@ -43,11 +43,15 @@ def test_the_verdict_names_the_cause_its_size_and_its_place(judged: Callable[[st
 def test_fast_calls_are_found_where_they_are_made(judged: Callable[[str], truth.Outcome]) -> None:
     """Not where the CPU was found most often: samples of the calls themselves say so."""
     outcome = judged("chatty")
-    assert outcome.cause_right and outcome.size_right, outcome.row()
     name, line = outcome.truth["places"][0]
-    assert f"most of them in {name} (programs/chatty.py:{line})" in outcome.verdict["headline"]
     read = next(call for call in outcome.report["syscalls"] if call["name"] == "read")
     assert f"chatty.py:{line}" in read["where"]
+    site = next(site for site in read["sites"] if site["line"] == line)
+    assert site["samples"] >= 10
+    assert site["fast_count"] > read["count"] * 0.8
+    # Whichever cause is the largest on a machine with other work to do.
+    (told,) = [s for s in outcome.report["suggestions"] if s["rule"] == "chatty_syscalls"]
+    assert f"most of them in {name} (programs/chatty.py:{line})" in told["why"]
 
 
 @pytest.mark.parametrize("name", FIXED)

@@ -455,6 +455,22 @@ static void what_the_recorder_warned_of_is_passed_on(void **state)
 	isc_analysis_free(a);
 }
 
+/* They are turned into whole numbers, which has no meaning for what is none. */
+static void counts_beyond_all_measure_are_cut(void **state)
+{
+	isc_analysis *a =
+		analysis_of("meta {\"perf\": \"ok\", \"waits\": true, \"kernel_calls\": 1e300, \"minor_faults\": "
+			    "1e300}\n" ONE_THREAD "t1 1ms syscalls read 1ms 18446744073709551615 1\nt1 1ms "
+						  "syscall_sample read 1us 1 1024 \"f m.py 1 2\"\n"
+			    "t1 2ms out\nend 10ms status=0\n");
+
+	(void)state;
+	assert_true(a->kernel_calls == 9e15 && a->minor_faults == 9e15);
+	assert_int_equal(a->syscall_count, 1);
+	assert_true(a->syscalls[0].sites[0].fast_count == 9e15);
+	isc_analysis_free(a);
+}
+
 static void parts_that_were_not_recorded_are_each_warned_of(void **state)
 {
 	isc_analysis *a = analysis_of(META ONE_THREAD "t1 1ms out\nend 10ms status=0\n");
@@ -536,6 +552,7 @@ int main(void)
 		cmocka_unit_test(an_empty_trace_gives_an_empty_report),
 		cmocka_unit_test(facts_of_the_wrong_kind_are_as_good_as_none),
 		cmocka_unit_test(what_the_recorder_warned_of_is_passed_on),
+		cmocka_unit_test(counts_beyond_all_measure_are_cut),
 		cmocka_unit_test(parts_that_were_not_recorded_are_each_warned_of),
 		cmocka_unit_test(names_of_one_hash_stay_apart),
 	};

@@ -309,6 +309,19 @@ static void an_allocator_that_goes_past_us_is_told(void **state)
 	isc_analysis_free(a);
 }
 
+static void what_grows_is_a_suggestion_without_a_verdict(void **state)
+{
+	isc_analysis *a = steps(always, never);
+
+	(void)state;
+	assert_null(a->verdict.cause);
+	assert_int_equal(a->suggestion_count, 1);
+	assert_string_equal(a->suggestions[0].rule, "memory_growth");
+	assert_true(text_is(&a->suggestions[0].where, "keep (m.py:2)"));
+	assert_true(a->suggestions[0].saves_at_most_us < 0);
+	isc_analysis_free(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -324,6 +337,7 @@ int main(void)
 		cmocka_unit_test(memory_is_of_the_scope_that_runs),
 		cmocka_unit_test(what_python_alone_told_is_said),
 		cmocka_unit_test(an_allocator_that_goes_past_us_is_told),
+		cmocka_unit_test(what_grows_is_a_suggestion_without_a_verdict),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

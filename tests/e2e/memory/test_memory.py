@@ -114,6 +114,8 @@ def test_a_leak_is_found_as_the_budget_is(inferscope: Command, target: Callable[
     leak = sites(run, "memory_known.py")[f"leak:{line}"]
     assert abs(leak.bytes - 16e6) <= leak.error_bytes * 1.5
     assert leak.error_bytes < 10e6
+    (told,) = [s for s in run.report.suggestions if s.rule == "memory_growth"]
+    assert f"memory_known.py:{line}" in told.where
 
 
 def test_a_burst_is_looked_at_as_the_budget_is(inferscope: Command, target: Callable[[str], str], python: str) -> None:
@@ -223,11 +225,12 @@ def test_a_leak_of_arrays_is_found_and_sized(
 ) -> None:
     script = target("memory_known.py")
     how = ["--native", "off", "--python", request.getfixturevalue(f"{library}_python")]
-    run = inferscope("run", *OFTEN, "16", *how, script, f"{library}_leaks", timeout=240)
+    # More often, and what importing torch holds fills the table of addresses.
+    run = inferscope("run", *OFTEN, "64", *how, script, f"{library}_leaks", timeout=240)
     assert run.returncode == 0, run.stderr
     grown = [g for g in run.report.memory.growing if (g.file or "").endswith("memory_known.py")]
-    assert [g.line for g in grown] == [line_of(script, f"held.append({library}.")]
-    assert near(grown[0].bytes, 400 * 40_000)
+    assert [g.line for g in grown] == [line_of(script, f"held.append({library}.ones(")]
+    assert near(grown[0].bytes, 400 * 200_000)
 
 
 @pytest.mark.parametrize("program", ["cached", "loaded", "pooled", "strings", "later"])

@@ -39,6 +39,18 @@ def test_peak_and_faults_are_those_of_getrusage(inferscope: Any, tmp_path: Path,
     assert "## Memory in use" in (tmp_path / "report.md").read_text()
 
 
+def test_faults_are_counted_to_the_last_one(inferscope: Any, target: Any) -> None:
+    """Of a program that ends as soon as it has looked; what our own end in it takes is the rest."""
+    run = inferscope("run", "--no-agent", "--", target("fault_counts.c"), "20000")
+    told = json.loads(run.stdout)
+    assert told["minor"] > 20_000
+    assert 0 <= run.report["memory"]["minor_faults"] - told["minor"] <= 3
+    assert run.report["memory"]["major_faults"] == told["major"]
+    run = inferscope("run", "--", target("fault_counts.c"), "20000")
+    told = json.loads(run.stdout)
+    assert 0 <= run.report["memory"]["minor_faults"] - told["minor"] <= 10
+
+
 def test_two_nodes(inferscope: Any, tmp_path: Path, python: str) -> None:
     """The second has no CPU that is here, so all of its pages are far away."""
     pretended = tmp_path / "numa"
