@@ -41,7 +41,9 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 		return false;
 	isc_judge_at_least(j, path_us(j), out);
 	if (waited > out->share) {
-		out->value = out->share = waited;
+		/* That the loop's thread waits for a CPU is not the loop's fault. */
+		out->share = waited;
+		out->value = fmax(out->value, waited / fmax(j->stretch, 1));
 		isc_judge_each(j, out->share, &text);
 		isc_buffer_text(&text, " waits for the event loop, which is busy with synchronous code");
 	} else {
@@ -54,7 +56,7 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 	return true;
 }
 
-const isc_metric isc_metric_loop = {
-	"loop_blocked_pct", "%",
-	"an event loop of asyncio in one step for 20 ms or more, or what scopes wait for their loop, if that is more",
-	false, measure};
+const isc_metric isc_metric_loop = {"loop_blocked_pct", "%",
+				    "an event loop of asyncio in one step for 20 ms or more, or what scopes wait for "
+				    "their loop while that works, if it is more",
+				    false, measure};
