@@ -12,7 +12,7 @@ import sys
 
 from inferscope import counter, scope
 
-CLIENTS, EACH = 8, 12
+CLIENTS, EACH = 8, 40
 TEXT = b"what is it waiting for? " * 4096
 
 

@@ -14,7 +14,7 @@ import zlib
 
 from inferscope import scope
 
-WORKERS, REQUESTS = 2, 120
+WORKERS, REQUESTS = 2, 600
 TEXT = b"prefill and decode and prefill and " * 200
 
 
@@ -23,10 +23,8 @@ def tokenise(text: bytes) -> list[int]:
 
 
 def forward(tokens: list[int]) -> int:
-    total = 0
-    for _ in range(4):
-        total = zlib.adler32(bytes(token % 251 for token in tokens), total)
-    return total
+    """Stands for a forward pass: native code that lets go of the interpreter lock."""
+    return len(zlib.compress(bytes(token % 251 for token in tokens) * 40))
 
 
 def work(requests: queue.Queue[bytes | None], done: list[int]) -> None:

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyze/names.h"
 #include "analyze/whatif.h"
 #include "base/units.h"
 
@@ -131,7 +132,18 @@ void isc_judge_device(const isc_judge *j, size_t gpu, isc_buffer *out)
 		isc_buffer_format(out, " of file %u", g->source + 1);
 }
 
-void isc_judge_share(const isc_judge *j, double pct, isc_buffer *out)
+/* Tasks that take turns on the thread: a scope is longer than its part of the thread's time. */
+#define BESIDE 1.5
+
+double isc_judge_whole(const isc_judge *j)
+{
+	double part = j->scopes > 1 ? j->window_us / (double)j->scopes : j->window_us;
+	double mean = j->scopes > 1 ? isc_whatif_mean(j->a, &j->scope) : -1;
+
+	return mean > part * BESIDE ? mean : part;
+}
+
+void isc_judge_each(const isc_judge *j, double pct, isc_buffer *out)
 {
 	isc_units u;
 
@@ -142,6 +154,18 @@ void isc_judge_share(const isc_judge *j, double pct, isc_buffer *out)
 	} else {
 		isc_buffer_text(out, "the time");
 	}
+}
+
+void isc_judge_share(const isc_judge *j, double pct, isc_buffer *out)
+{
+	isc_units u;
+
+	if (j->scopes <= 1 || isc_judge_whole(j) <= j->window_us / (double)j->scopes * BESIDE) {
+		isc_judge_each(j, pct, out);
+		return;
+	}
+	isc_buffer_format(out, "%s of the thread's time in ", isc_units_percent(&u, pct));
+	isc_judge_name(out, j->scope);
 }
 
 void isc_judge_holder(const isc_judge *j, enum isc_state state, isc_buffer *text, isc_finding *out)
@@ -194,6 +218,14 @@ isc_text isc_judge_where(const isc_judge *j, const isc_place *place)
 			isc_buffer_format(&out, ":%u", place->line);
 		isc_buffer_text(&out, ")");
 	}
+	return isc_judge_keep(j, &out);
+}
+
+isc_text isc_judge_kernel(const isc_judge *j, isc_string name)
+{
+	isc_buffer out = {0};
+
+	isc_names_kernel(&out, name.at, name.len);
 	return isc_judge_keep(j, &out);
 }
 

@@ -93,7 +93,14 @@ bool isc_judge_gpu(const isc_judge *j, size_t gpu, int64_t ns, isc_finding *out)
 /* "GPU 0", or with the rank or file that it is of where there are several. */
 void isc_judge_device(const isc_judge *j, size_t gpu, isc_buffer *out);
 
-/* "41.2% of each request" or "41.2% of the time". */
+/* How long one scope takes, or all that is judged where there are not several. */
+double isc_judge_whole(const isc_judge *j);
+
+/* "41.2% of each request" or "41.2% of the time": of how long it takes. */
+void isc_judge_each(const isc_judge *j, double pct, isc_buffer *out);
+
+/* The same of a share of the window.  Where scopes lie beside each other on the thread that is less than what they
+ * take: "41.2% of the thread's time in request". */
 void isc_judge_share(const isc_judge *j, double pct, isc_buffer *out);
 
 /* A name in a sentence: a long one is cut. */
@@ -107,6 +114,9 @@ void isc_judge_in(const isc_finding *f, isc_buffer *out);
 
 /* "name (folder/file.py:12)"; empty when nothing is known. */
 isc_text isc_judge_where(const isc_judge *j, const isc_place *place);
+
+/* A kernel's name as people know it. */
+isc_text isc_judge_kernel(const isc_judge *j, isc_string name);
 
 /* What was put together, kept in the arena; the buffer is freed. */
 isc_text isc_judge_keep(const isc_judge *j, isc_buffer *text);

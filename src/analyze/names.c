@@ -59,3 +59,26 @@ int isc_names_compare(const isc_text *x, const isc_text *y)
 
 	return order != 0 ? order : (x->len > y->len) - (x->len < y->len);
 }
+
+void isc_names_kernel(isc_buffer *out, const char *at, size_t len)
+{
+	static const char anonymous[] = "(anonymous namespace)";
+	const size_t skip = sizeof(anonymous) - 1, before = out->len;
+	size_t i = len > 5 && memcmp(at, "void ", 5) == 0 ? 5 : 0, depth = 0;
+
+	for (; i < len; i++) {
+		if (len - i >= skip && memcmp(at + i, anonymous, skip) == 0) {
+			i += skip + 1; /* and the colons behind it */
+			continue;
+		}
+		/* Behind a space it is a place in the program: forward (model.py:9). */
+		if (at[i] == '(' && depth == 0 && out->len > before && out->data[out->len - 1] != ' ')
+			break;
+		depth += at[i] == '<';
+		if (depth == 0)
+			isc_buffer_add(out, at + i, 1);
+		depth -= depth > 0 && at[i] == '>';
+	}
+	if (out->len == before)
+		isc_buffer_add(out, at, len);
+}

@@ -10,6 +10,7 @@
 
 #include "analyze/analysis.h"
 #include "base/arena.h"
+#include "base/buffer.h"
 #include "base/hashmap.h"
 
 typedef struct isc_names {
@@ -25,6 +26,9 @@ void isc_names_fini(isc_names *n);
 
 /* The number of a text, the next one when it is new; SIZE_MAX: no memory. */
 size_t isc_names_put(isc_names *n, isc_arena *arena, const char *at, size_t len);
+
+/* A kernel for people: without its return type, template arguments and parameters. */
+void isc_names_kernel(isc_buffer *out, const char *at, size_t len);
 
 /* By bytes, then by length: an order that does not depend on the trace's. */
 int isc_names_compare(const isc_text *x, const isc_text *y);

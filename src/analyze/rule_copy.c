@@ -40,6 +40,8 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 		isc_buffer_format(&text, ", of %s bytes each", isc_units_count(&w, bytes / count));
 	if (pageable > count / 2)
 		isc_buffer_text(&text, ", most of them from pageable memory");
+	if (g->idle[ISC_IDLE_COPY].ns > 0)
+		isc_buffer_text(&text, ", or to waiting for them");
 	out->what = isc_judge_keep(j, &text);
 	return true;
 }

@@ -67,7 +67,7 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 	/* How much less than a fifth the host does says no more of the device: a host that only waits is not a
 	 * better reason than what the device's time goes to. */
 	out->value = busy / (host > busy / RATIO_MOST ? host : busy / RATIO_MOST);
-	out->where = (isc_text){kernel.at, kernel.len};
+	out->where = isc_judge_kernel(j, kernel);
 	isc_judge_device(j, gpu, &text);
 	isc_buffer_format(&text, " works for %s of its time, while the thread that feeds it works %s",
 			  isc_units_percent(&u, out->share), isc_units_time(&v, host));

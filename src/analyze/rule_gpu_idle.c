@@ -34,7 +34,8 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 
 	if (!isc_judge_gpu(j, gpu, g->last_ns - g->first_ns - g->busy_ns, out))
 		return false;
-	out->where = (isc_text){idle->where.at, idle->where.len};
+	out->where =
+		inside(main_cause(g)) ? (isc_text){idle->where.at, idle->where.len} : isc_judge_kernel(j, idle->where);
 	isc_judge_device(j, gpu, &text);
 	isc_buffer_format(&text, " is idle for %s of its time", isc_units_percent(&u, out->share));
 	if (idle->ns > 0) {

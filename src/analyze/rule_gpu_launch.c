@@ -23,7 +23,7 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 	/* Work that was asked for just before the device had nothing left starts late too. */
 	if (!isc_judge_gpu(j, gpu, is ? idle->ns + g->idle[ISC_IDLE_KERNEL_WAIT].ns : 0, out))
 		return false;
-	out->where = (isc_text){idle->where.at, idle->where.len};
+	out->where = isc_judge_kernel(j, idle->where);
 	isc_judge_device(j, gpu, &text);
 	isc_buffer_format(&text, " is idle for %s of its time between %s kernels of %s each",
 			  isc_units_percent(&u, out->share), isc_units_count(&v, g->kernels),

@@ -22,21 +22,41 @@ static double path_us(const isc_judge *j)
 	return others + fmin(own, j->loop.us / (double)j->scopes);
 }
 
+/* Percent of a scope that it is ready to go on and others have its loop; 0: none, or not known. */
+static double waited_pct(const isc_judge *j)
+{
+	double us = isc_whatif_loop(j->a, &j->scope), mean = isc_whatif_mean(j->a, &j->scope);
+
+	return us > 0 && mean > 0 && j->scopes > 1 && j->loop.name.len > 0 ? us / mean * 100 : 0;
+}
+
+/* Steps may be short and many: what counts then is what they make a scope wait. */
 static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 {
+	double waited = waited_pct(j);
 	isc_buffer text = {0};
 
 	(void)gpu;
 	if (!isc_judge_place(j, &j->loop, out))
 		return false;
 	isc_judge_at_least(j, path_us(j), out);
-	isc_buffer_text(&text, "the event loop is blocked for ");
-	isc_judge_share(j, out->share, &text);
-	isc_buffer_text(&text, " by synchronous code");
+	if (waited > out->share) {
+		/* That the loop's thread waits for a CPU is not the loop's fault. */
+		out->share = waited;
+		out->value = fmax(out->value, waited / fmax(j->stretch, 1));
+		isc_judge_each(j, out->share, &text);
+		isc_buffer_text(&text, " waits for the event loop, which is busy with synchronous code");
+	} else {
+		isc_buffer_text(&text, "the event loop is blocked for ");
+		isc_judge_share(j, out->share, &text);
+		isc_buffer_text(&text, " by synchronous code");
+	}
 	isc_judge_in(out, &text);
 	out->what = isc_judge_keep(j, &text);
 	return true;
 }
 
-const isc_metric isc_metric_loop = {"loop_blocked_pct", "%", "an event loop of asyncio in one step for 20 ms or more",
+const isc_metric isc_metric_loop = {"loop_blocked_pct", "%",
+				    "an event loop of asyncio in one step for 20 ms or more, or what scopes wait for "
+				    "their loop while that works, if it is more",
 				    false, measure};

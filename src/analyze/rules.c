@@ -20,7 +20,7 @@ static const isc_metric *const metrics[] = {
 	&isc_metric_stage,     &isc_metric_logging,  &isc_metric_loop,	     &isc_metric_pool,
 	&isc_metric_gpu_idle,  &isc_metric_gpu_sync, &isc_metric_gpu_launch, &isc_metric_gpu_ratio,
 	&isc_metric_copy,      &isc_metric_pcie,     &isc_metric_pressure,   &isc_metric_remote,
-	&isc_metric_swap,
+	&isc_metric_swap,      &isc_metric_limit,
 };
 
 const isc_metric *isc_metric_at(size_t i)
@@ -97,6 +97,10 @@ static const isc_rule built_in[] = {
 	 "Give the program more memory, or let it use less",
 	 "a higher memory limit of the container, smaller batches, or fewer workers",
 	 "compare memory.pressure of the group before and after", false},
+	{"memory_near_limit", &isc_metric_limit, 90, 1, ISC_BOUND_MEMORY,
+	 "Raise the memory limit, or let the program use less",
+	 "a higher memory limit of the container, smaller batches, or fewer workers",
+	 "run with a limit that is a quarter higher: memory.events and the latency tell whether it mattered", false},
 	{"gpu_idle", &isc_metric_gpu_idle, 10, 1, ISC_BOUND_CPU, "Give the GPU work sooner",
 	 "work that is asked for early enough (larger batches, preparing the next batch meanwhile, CUDA graphs)",
 	 "run the same with inputs that are prepared beforehand: the GPU must be busy", false},

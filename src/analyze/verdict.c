@@ -135,9 +135,11 @@ static isc_text text_of(const char *text)
 	return (isc_text){text, text != NULL ? strlen(text) : 0};
 }
 
-static void add(isc_buffer *out, isc_text text)
+static void add_sentence(isc_buffer *out, isc_text text)
 {
 	isc_buffer_add(out, text.at, text.len);
+	if (out->len > 0 && out->data[0] >= 'a' && out->data[0] <= 'z')
+		out->data[0] = (char)(out->data[0] - 'a' + 'A');
 }
 
 /* What it is of: one scope, the window, or a device's span. */
@@ -147,7 +149,7 @@ static double whole_us(const struct reaching *r, const struct fired *f)
 
 	if (f->f.device_id >= 0)
 		return (double)(r->a->timeline->gpus[f->gpu].last_ns - r->a->timeline->gpus[f->gpu].first_ns) / 1e3;
-	return j->scopes > 1 ? j->window_us / (double)j->scopes : j->window_us;
+	return isc_judge_whole(j);
 }
 
 static isc_text headline_of(const struct reaching *r, const struct fired *f)
@@ -156,11 +158,9 @@ static isc_text headline_of(const struct reaching *r, const struct fired *f)
 	isc_buffer out = {0};
 	isc_units u, v;
 
-	if (f->f.device_id < 0 && r->j->scopes > 1)
-		part /= (double)r->j->scopes;
-	add(&out, f->f.what);
-	if (out.len > 0 && out.data[0] >= 'a' && out.data[0] <= 'z')
-		out.data[0] = (char)(out.data[0] - 'a' + 'A');
+	if (f->f.device_id < 0 && r->j->window_us > 0)
+		part *= whole / r->j->window_us;
+	add_sentence(&out, f->f.what);
 	if (f->rule->fix != NULL && f->rule->fix[0] != 0 && part > 0 && whole > 0) {
 		isc_buffer_format(&out, "; at most %s of %s can be saved by ", isc_units_time(&u, part),
 				  isc_units_time(&v, whole));
@@ -191,6 +191,25 @@ static bool add_change(struct reaching *r, size_t *room, isc_buffer *text)
 	return place != NULL;
 }
 
+/* The next cause; the same one of another GPU is none.  NULL: there is no other. */
+static const struct fired *rival_of(const struct reaching *r)
+{
+	for (size_t i = 1; i < r->count; i++) {
+		if (r->fired[i].rule != r->fired[0].rule)
+			return &r->fired[i];
+	}
+	return NULL;
+}
+
+static bool fires_again(const struct reaching *r)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->count; i++)
+		n += r->fired[i].rule == r->fired[0].rule;
+	return n > 1;
+}
+
 /* What value, or loss, would make it another verdict. */
 static bool tell_changes(struct reaching *r)
 {
@@ -201,19 +220,20 @@ static bool tell_changes(struct reaching *r)
 	isc_units u;
 
 	if (r->count > 0) {
-		const struct fired *top = &r->fired[0];
-		double floor = top->rule->threshold, next = r->count > 1 ? r->fired[1].excess : 0;
+		const struct fired *top = &r->fired[0], *rival = rival_of(r);
+		double floor = top->rule->threshold, next = rival != NULL ? rival->excess : 0;
 		double scale = top->rule->threshold > 0 ? top->rule->threshold : 1;
 
 		/* Down to where the next one wins. */
 		if (next > 0 && top->rule->weight > 0)
 			floor += next / top->rule->weight * scale;
-		isc_buffer_format(&text, "%s at or below ", top->rule->metric->name);
+		isc_buffer_format(&text, "%s%s at or below ", top->rule->metric->name,
+				  fires_again(r) ? " of every GPU" : "");
 		say_value(&text, top->rule->metric, floor);
 		isc_buffer_text(&text, " (it is ");
 		say_value(&text, top->rule->metric, top->f.value);
-		if (r->count > 1)
-			isc_buffer_format(&text, "): then it would be %s", r->fired[1].rule->id);
+		if (rival != NULL)
+			isc_buffer_format(&text, "): then it would be %s", rival->rule->id);
 		else
 			isc_buffer_text(&text, "): then it would be balanced");
 		good = add_change(r, &room, &text);
@@ -254,7 +274,7 @@ static bool tell_evidence(struct reaching *r)
 
 		v->evidence[v->evidence_count++] = (isc_analysis_evidence){
 			f->rule->id, f->rule->metric->name, f->f.value, f->rule->threshold, f->f.device_id};
-		add(&why, f->f.what);
+		add_sentence(&why, f->f.what);
 		isc_buffer_text(&why, ".");
 		a->suggestions[a->suggestion_count++] = (isc_analysis_suggestion){.rule = f->rule->id,
 										  .title = text_of(f->rule->title),

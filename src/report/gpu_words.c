@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "analyze/names.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "import/import.h"
@@ -18,32 +19,14 @@ static void add_name(isc_buffer *out, isc_string s)
 	isc_text_markdown(out, s.at, s.len, NAME_MAX_LEN);
 }
 
-/* A kernel for people: without its return type, template arguments and parameters, which the JSON
- * report has. */
+/* As the verdict names them: the JSON report has the whole of it. */
 static void add_kernel(isc_buffer *out, isc_string s)
 {
-	static const char anonymous[] = "(anonymous namespace)";
-	const size_t skip = sizeof(anonymous) - 1;
-	size_t at = s.len > 5 && memcmp(s.at, "void ", 5) == 0 ? 5 : 0, depth = 0;
 	isc_buffer name = {0};
 
-	for (; at < s.len; at++) {
-		if (s.len - at >= skip && memcmp(s.at + at, anonymous, skip) == 0) {
-			at += skip + 1; /* and the colons behind it */
-			continue;
-		}
-		if (s.at[at] == '(' && depth == 0 && name.len > 0)
-			break;
-		depth += s.at[at] == '<';
-		if (depth == 0)
-			isc_buffer_add(&name, s.at + at, 1);
-		depth -= depth > 0 && s.at[at] == '>';
-	}
+	isc_names_kernel(&name, s.at, s.len);
 	out->failed |= name.failed;
-	if (name.len > 0)
-		isc_text_markdown(out, name.data, name.len, NAME_MAX_LEN);
-	else
-		add_name(out, s);
+	isc_text_markdown(out, name.data, name.len, NAME_MAX_LEN);
 	isc_buffer_fini(&name);
 }
 

@@ -29,14 +29,14 @@ static void write_suggestions(const isc_analysis *a, isc_buffer *out)
 
 		isc_buffer_format(out, "%zu. **", i + 1);
 		add_prose(out, s->title);
-		isc_buffer_text(out, "**");
-		if (s->saves_at_most_us >= 0)
-			isc_buffer_format(out, ": saves at most %s", isc_units_time(&u, s->saves_at_most_us));
+		isc_buffer_text(out, "**: ");
+		if (s->saves_at_most_us > 0)
+			isc_buffer_format(out, "saves at most %s", isc_units_time(&u, s->saves_at_most_us));
 		if (s->where.len > 0) {
-			isc_buffer_text(out, ", in ");
+			isc_buffer_text(out, s->saves_at_most_us > 0 ? ", in " : "in ");
 			isc_text_markdown(out, s->where.at, s->where.len, NAME_MAX_LEN);
 		}
-		isc_buffer_text(out, ". ");
+		isc_buffer_text(out, s->saves_at_most_us > 0 || s->where.len > 0 ? ". " : "");
 		add_prose(out, s->why);
 		if (s->check.len > 0) {
 			isc_buffer_text(out, " To check: ");

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import html
 import json
+import re
 import subprocess
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,6 +90,16 @@ def test_the_verdict_says_the_same_everywhere(inferscope: Command, trace: Path, 
     assert any(report.verdict.headline in line and number in line for line in text.ours)
     assert f"confidence {number}" in text.stdout
     assert len(text.ours) <= 12
+    # The page is made of the JSON report, and shows the same first.
+    assert inferscope("analyze", trace, "--output", "page.html").returncode == 0
+    page = (tmp_path / "page.html").read_text()
+    (held,) = re.findall(r'<script type="text/plain" id="report">([A-Za-z0-9+/=]*)</script>', page)
+    assert json.loads(zlib.decompress(base64.b64decode(held)))["verdict"] == report.verdict
+    # Figures and words, however they are laid out.
+    shown = html.unescape(re.sub(r"<[^>]*>", "", page.partition("<main")[2].partition("<script")[0]))
+    for figure in re.findall(r"\d[\d.,]*(?:%| [mun]?s)", report.verdict.headline):
+        assert figure in shown, (figure, shown)
+    assert number in shown
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,13 @@ import pytest
 
 TRUTH = Path(__file__).resolve().parents[1] / "truth"
 if TYPE_CHECKING:
-    from tests.truth import truth
+    from tests.truth import tails, truth
 else:
     sys.path.insert(0, str(TRUTH))
+    import tails
     import truth
 
-QUICK = ["loading", "hot_function", "remote", "pressed", "ones"]
+QUICK = ["loading", "hot_function", "remote", "pressed", "near_limit", "ones", "blocked_loop_short"]
 FIXED = ["sleeping", "blocked_loop"]
 GPU = ["gpu_starved", "syncs", "copy_small"]
 HEALTHY = ["healthy_native", "healthy_asyncio", "healthy_nodes"]
@@ -81,6 +82,39 @@ def test_nothing_is_made_up_about_a_healthy_program(judged: Callable[[str], trut
 def test_a_server_without_load_gets_no_verdict(judged: Callable[[str], truth.Outcome]) -> None:
     outcome = judged("no_load")
     assert outcome.cause_right, outcome.row()
+
+
+def outcome(name: str, cause: str | None = "sleeping", share: float = 50.0, line: int = 7) -> truth.Outcome:
+    """A program that sleeps for half of its time at line 7, and what was said of it."""
+    said = {"cause": "sleeping", "share": 50.0, "places": [["nap", 7]], "one": None}
+    verdict = {"cause": cause, "share": share, "confidence": 0.9, "device_id": None, "headline": "", "withheld": None}
+    rows = [{"rule": "sleeping", "where": f"nap (app/x.py:{line})", "saves_at_most_us": 1.0}]
+    return truth.Outcome(name, None, said, {"verdict": verdict, "suggestions": rows, "gpus": []})
+
+
+def test_the_marks_fail_on_causes_sizes_and_places() -> None:
+    good = [outcome("sleeping") for _ in range(24)]
+    wrong = [outcome("sleeping", cause="io_wait"), outcome("sleeping", share=30.0), outcome("sleeping", line=8)]
+    assert truth.describe(good)[1]
+    for bad in wrong:
+        assert truth.describe([*good[2:], bad, bad])[1]
+        assert not truth.describe([*good[3:], bad, bad, bad])[1]
+        # Of half as many, half as many.
+        assert not truth.describe([*good[14:], bad, bad])[1]
+    # What stands for the machine is ours to choose: it counts by itself, and has to be right.
+    _, met = truth.describe([*good, outcome("pressed", share=30.0)])
+    assert not met
+
+
+def test_the_marks_fail_on_tails() -> None:
+    reason = {"cause": "sleep", "function": "backoff", "extra_us": 60e3}
+    groups = {"slow": {"count": 6}}
+    report = {"scopes": [{"name": "request", "slow_because": [reason], "groups": groups}]}
+    right, off = tails.Tail("sleep", 60e3, 6, report), tails.Tail("sleep", 30e3, 6, report)
+    other = tails.Tail("lock", 60e3, 6, report)
+    assert tails.describe([right] * 9 + [off])[1] and tails.describe([right] * 9 + [other])[1]
+    assert not tails.describe([right] * 8 + [off] * 2)[1]
+    assert not tails.describe([right] * 8 + [other] * 2)[1]
 
 
 @pytest.mark.long

@@ -189,6 +189,29 @@ static void check_text(const isc_buffer *text)
 	}
 }
 
+static size_t count_of(const isc_buffer *text, const char *what)
+{
+	size_t n = 0, len = strlen(what);
+	const char *at = text->data, *end = text->data + text->len;
+
+	while ((at = memmem(at, (size_t)(end - at), what, len)) != NULL) {
+		at += len;
+		n++;
+	}
+	return n;
+}
+
+/* Whatever names there are, the page has the scripts that it always has, and nothing behind its end. */
+static void check_page(const isc_buffer *text)
+{
+	static size_t scripts;
+
+	require(isc_report_is_ours(text->data, text->len), "a page without its mark", text);
+	scripts = scripts == 0 ? count_of(text, "<script") : scripts;
+	require(count_of(text, "<script") == scripts && count_of(text, "</script>") == scripts, "another script", text);
+	require(count_of(text, "</html>") == 1 && count_of(text, "<!--") == 1, "another end, or a comment", text);
+}
+
 static void check_reports(const isc_analysis *a)
 {
 	isc_buffer text = {0};
@@ -204,7 +227,7 @@ static void check_reports(const isc_analysis *a)
 	check_text(&text);
 	isc_buffer_clear(&text);
 	require(isc_report_write(a, ISC_REPORT_HTML, &text, NULL) == ISC_OK, "no page", &text);
-	require(isc_report_is_ours(text.data, text.len), "a page without its mark", &text);
+	check_page(&text);
 	isc_buffer_clear(&text);
 	require(isc_report_summary(a, "r", "t", &text, NULL) == ISC_OK, "no summary", &text);
 	check_text(&text);
@@ -237,6 +260,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			look(path, &(isc_analysis_options){.from_us = (double)(size % 100)});
 		if (size % 4 == 1)
 			look(path, &(isc_analysis_options){.scope = "?"});
+		if (size % 4 == 2)
+			look(path, &(isc_analysis_options){.lanes = true});
 	}
 	close(kept);
 	return 0;

@@ -138,8 +138,8 @@ def test_markdown_and_json_have_the_same_figures(case: str) -> None:
         assert float(row["value"].replace(",", "")) == pytest.approx(entry["value"], rel=1e-3), case
         assert float(row["threshold"].replace(",", "")) == pytest.approx(entry["threshold"], rel=1e-3), case
     for entry in report["suggestions"]:
-        saves = entry["saves_at_most_us"]
-        assert f"{entry['title']}**{f': saves at most {time(saves)}' if saves is not None else ', in '}" in text
+        bound = entry["saves_at_most_us"] or 0
+        assert f"{entry['title']}**: " + (f"saves at most {time(bound)}" if bound > 0 else "") in text
     assert compared > 0
 
 
@@ -153,3 +153,44 @@ def test_the_summary_says_the_verdict_of_the_report(case: str) -> None:
     if verdict["cause"] is not None:
         said = re.search(rf"\({verdict['bottleneck']}, {verdict['cause']}, confidence ([0-9.]+)\)", summary)
         assert said is not None and float(said[1]) == pytest.approx(verdict["confidence"], abs=0.0056), case
+
+
+#: Lines of the summary, and how each figure of them is written from the report.
+def busiest(report: dict[str, Any], name: str, tid: str) -> list[str]:
+    t = next(t for t in report["threads"] if str(t["thread_id"]) == tid)
+    assert t["name"] == name
+    wall = t["wall_us"]
+    return [percent(t[key] / wall * 100) for key in ("on_cpu_us", "run_queue_us", "waiting_us")] + [time(wall)]
+
+
+def slowest(report: dict[str, Any], name: str) -> list[str]:
+    s = next(s for s in report["scopes"] if s["name"] == name)
+    return [count(s["count"]), *(time(s[key]) for key in ("p50_us", "p90_us", "p99_us", "max_us"))]
+
+
+def test_the_summary_has_the_figures_of_the_report() -> None:
+    compared = dict.fromkeys(("took", "busiest", "slowest", "events", "slowed", "sampled"), 0)
+    for case in CASES:
+        report = json.loads((GOLDEN / f"{case}.report.json").read_text())
+        text = plain((GOLDEN / f"{case}.summary").read_text())
+        for took in re.findall(r" took ([^ ]+ [mnu]?s) and ", text):
+            assert took == time(report["program"]["wall_us"]), case
+            compared["took"] += 1
+        line = r"busiest thread: (\S+) \((\d+)\): (\S+) on CPU, (\S+) ready but not running, (\S+) waiting, of (.*)"
+        for name, tid, *figures in re.findall(line, text):
+            assert figures == busiest(report, name, tid), case
+            compared["busiest"] += 1
+        line = r"slowest scope: (\S+): (\S+) times, p50 (.*?), p90 (.*?), p99 (.*?), max (.*?)(?:;.*)?$"
+        for name, *figures in re.findall(line, text, re.M):
+            assert figures == slowest(report, name), case
+            compared["slowest"] += 1
+        for events, lost in re.findall(r"^inferscope: (\S+) events?, (\S+) lost", text, re.M):
+            assert [events, lost] == [count(report["overhead"][key]) for key in ("events", "lost")], case
+            compared["events"] += 1
+        for slowed in re.findall(r"tracing slowed the program by ([^;\s]+%)", text):
+            assert slowed == percent(report["overhead"]["measured_pct"]), case
+            compared["slowed"] += 1
+        for samples in re.findall(r"by (\S+) samples", text):
+            assert samples == count(report["samples"]["count"]), case
+            compared["sampled"] += 1
+    assert all(n >= 5 for n in compared.values()), compared

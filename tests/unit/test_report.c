@@ -229,6 +229,45 @@ static void payloads_leave_the_shape_of_markdown_alone(void **state)
 	isc_buffer_fini(&text);
 }
 
+/* The report as a writer without escaping would make it: each "Qzq" becomes that. */
+static void without_escaping(const isc_buffer *text, const char *with, isc_buffer *out)
+{
+	isc_buffer_clear(out);
+	for (size_t i = 0; i < text->len; i++) {
+		bool name = text->len - i >= 3 && memcmp(text->data + i, "Qzq", 3) == 0;
+
+		isc_buffer_add(out, name ? with : text->data + i, name ? strlen(with) : 1);
+		i += name ? 2 : 0;
+	}
+}
+
+static void the_checks_see_names_that_are_not_escaped(void **state)
+{
+	static const char *const active[] = {"<b>", "`|`", "`\n# y`", "`[x](y)`"};
+	isc_buffer plain = {0}, odd = {0}, text = {0}, raw = {0};
+	struct model m;
+
+	(void)state;
+	fill(&m, "Qzq", 3);
+	write_report(&m.a, ISC_REPORT_MARKDOWN, &text);
+	skeleton(&text, &plain);
+	without_escaping(&text, "name", &raw);
+	skeleton(&raw, &odd);
+	assert_string_equal(plain.data, odd.data);
+	for (size_t i = 0; i < sizeof(active) / sizeof(active[0]); i++) {
+		without_escaping(&text, active[i], &raw);
+		skeleton(&raw, &odd);
+		assert_string_not_equal(plain.data, odd.data);
+	}
+	write_report(&m.a, ISC_REPORT_JSON, &text);
+	without_escaping(&text, "x\", \"y\": \"\n", &raw);
+	assert_null(yyjson_read(raw.data, raw.len, 0));
+	isc_buffer_fini(&plain);
+	isc_buffer_fini(&odd);
+	isc_buffer_fini(&text);
+	isc_buffer_fini(&raw);
+}
+
 static void payloads_reach_json_readers_as_data(void **state)
 {
 	isc_buffer text = {0}, name = {0};
@@ -460,6 +499,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(payloads_leave_the_shape_of_markdown_alone),
+		cmocka_unit_test(the_checks_see_names_that_are_not_escaped),
 		cmocka_unit_test(payloads_reach_json_readers_as_data),
 		cmocka_unit_test(payloads_never_steer_the_terminal_through_the_summary),
 		cmocka_unit_test(a_megabyte_of_name_stays_out_of_people_s_way),

@@ -174,6 +174,22 @@ def test_x1_names_of_an_import_are_data_to_a_browser(inferscope: Command, browse
         ), tag
 
 
+def test_x1_the_watch_sees_a_page_whose_names_are_not_escaped(inferscope: Command, browser: Open) -> None:
+    whole = page_of(inferscope, ["a name"] * 3, "plain").read_text()
+    before, mark, data = whole.partition('<script type="text/plain"')
+    assert "a name" in before
+    signatures = {}
+    names = {"plain": "a name", "tag": "<b onmouseover=alert(1)>", "script": "<script>alert(1)</script>"}
+    for kind, name in names.items():
+        page = inferscope.folder / f"{kind}-raw.html"
+        page.write_text(before.replace("a name", name) + mark + data)
+        seen = browser(page, [["signature"]])
+        signatures[kind] = seen["answers"][0]
+        assert not seen["dialogs"]  # the policy lets neither run
+    assert set(signatures["tag"]) != set(signatures["plain"])
+    assert signatures["script"] != signatures["plain"]
+
+
 def test_x1_names_of_a_program_are_data_to_a_browser(inferscope: Command, stage: Path, browser: Open) -> None:
     script = inferscope.folder / "odd.py"
     script.write_text(PROGRAM)

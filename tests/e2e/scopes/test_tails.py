@@ -68,17 +68,26 @@ def test_the_reason_is_named_and_measured(slow: Callable[..., Any], python: str,
     run = slow(program, python)
     truth = json.loads(run.stdout)
     scope = request_of(run)
-    first = first_of(scope)
-    # The interpreter's own functions, which add numbers and step through a range, are native code.
-    named = first.cause if case != "function" else first.cause.replace("native", "python")
-    assert (named, str(first.function).split(".")[-1]) == (cause, function), scope.slow_because
+
+    def fits(reason: Any) -> bool:
+        # The interpreter's own functions, which add numbers and step through a range, are native code.
+        named = reason.cause if case != "function" else reason.cause.replace("native", "python")
+        return (named, str(reason.function).split(".")[-1]) == (cause, function)
+
+    # On a machine that has no time for it, what the program does in every request may be slower by more than that.
+    first = first_of(scope) if is_calm(run) else next(filter(fits, scope.slow_because), None)
+    assert first is not None and fits(first), scope.slow_because
     if is_calm(run):
         # Those that the program made slow, and others only as far as it saw them take longer itself; they have no part
         # of the reason.
         slow_ones = scope.groups.slow.count
         assert truth["made"] == 6 <= slow_ones <= 6 + truth["odd"], (truth, scope)
         mean_us = truth["spent"] * 6 / slow_ones
-        assert first.extra_us == pytest.approx(mean_us, rel=WITHIN, abs=SLACK_US), scope.slow_because
+        # What of a slow one the report does not know, while tracing pauses, it has to call that.
+        unknown_us = sum(r.extra_us for r in scope.slow_because if r.cause in ("run_queue", "other"))
+        within_us = max(mean_us * WITHIN, SLACK_US)
+        assert mean_us - within_us - unknown_us <= first.extra_us <= mean_us + within_us, scope.slow_because
+        assert unknown_us <= mean_us / 4, scope.slow_because
     assert f"{function} (" in first.where and "program.py:" in first.where
     # Six were made slow; a busy machine makes others slow as well.
     assert 1 <= scope.groups.slow.count <= scope.count // 3 and scope.groups.median.count >= 4
