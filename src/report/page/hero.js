@@ -68,8 +68,8 @@ function heroChart(o, thread, one, label, w) {
 }
 
 function drawHero() {
-	var o = readLanes(), scope = mainScope() || report.scopes.filter(function (s) { return s.count > 1 && known(s.p50_us); }).sort(function (a, b) { return b.total_us - a.total_us; })[0];
-	var slowest = scope ? slowestOf(scope)[0] : null, node = byId("hero"), middle = o && scope ? medianOne(o, scope) : null;
+	var o = readLanes(), scope = mainScope() || report.scopes.filter(function (s) { return known(s.p50_us); }).sort(function (a, b) { return b.total_us - a.total_us; })[0];
+	var slowest = o && scope ? slowestOf(scope)[0] || recordedOnes(o, scope.name)[0] : null, node = byId("hero"), middle = o && scope && scope.count > 2 ? medianOne(o, scope) : null;
 	if (!o || !scope || !(slowest || middle))
 		return;
 	var caption = el("figcaption"), box = el("div", { class: "picture" });
@@ -77,7 +77,7 @@ function drawHero() {
 		var one = which === "median" ? middle : slowest, thread = one.lane || o.order.filter(function (l) { return l.focus; })[0];
 		if (!thread || heroLanes(o, thread, one.start_us, one.start_us + one.dur_us).length === 0)
 			return false;
-		var name = which === "median" ? "One median " + scope.name : "The slowest " + scope.name, words = waitWords(o, thread, one.start_us, one.start_us + one.dur_us);
+		var name = (which === "median" ? "One median " : scope.count > 1 ? "The slowest " : "") + scope.name, words = waitWords(o, thread, one.start_us, one.start_us + one.dur_us);
 		caption.replaceChildren(el("b", null, name + ", as recorded: " + dur(one.dur_us) + ". "), words ? sentence(words) + "." : "");
 		var parts = [].concat.apply([], heroLanes(o, thread, one.start_us, one.start_us + one.dur_us).map(function (l) { return l.parts; }));
 		box.replaceChildren(partsLegend(parts, 8), fluid(function (w) { return heroChart(o, thread, one, name + ": what its thread, those beside it and the GPU did over " + dur(one.dur_us) + (words ? "; " + words : ""), w); }));

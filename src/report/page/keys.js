@@ -33,6 +33,23 @@ function switchTheme() {
 	repaint();
 }
 
+/* Canvases are pixels: for paper they are drawn again, in the light. */
+function lightOnPaper() {
+	var root = document.documentElement, was = null;
+	addEventListener("beforeprint", function () {
+		was = root.getAttribute("data-theme") || "";
+		root.setAttribute("data-theme", "light");
+		repaint();
+	});
+	addEventListener("afterprint", function () {
+		if (was)
+			root.setAttribute("data-theme", was);
+		else
+			root.removeAttribute("data-theme");
+		repaint();
+	});
+}
+
 function inView(id) {
 	var box = byId(id).getBoundingClientRect();
 	return !byId(id).hidden && box.top < innerHeight * 0.8 && box.bottom > innerHeight * 0.2;
@@ -59,6 +76,7 @@ function makeKeys() {
 	var help = makeHelp(), theme = byId("theme");
 	theme.hidden = false;
 	theme.addEventListener("click", switchTheme);
+	lightOnPaper();
 	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
 	document.addEventListener("keydown", function (e) {
 		var typing = /^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName);

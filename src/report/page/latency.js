@@ -1,5 +1,7 @@
 /* latency.js - what the slow ones of a scope did, and the ten slowest as they were. */
 
+var FEW_SCOPES = 20; /* below, slow ones are not told from the others */
+
 /* A tenth, but for those that stand apart. */
 function slowShare(s) {
 	var part = s.groups && s.groups.slow && s.count > 0 ? s.groups.slow.count / s.count : 0;
@@ -50,7 +52,7 @@ function because(s) {
 	var causes = causesOf(s);
 	if (causes.length > 0)
 		return waterfall(s, causes);
-	return el("p", { class: "muted" }, !s.groups && s.count >= 20 ? "This trace does not tell what the slow ones did." : s.count < 20 ? "Too few of them to compare slow ones with the others: 20 are needed." :
+	return el("p", { class: "cap" }, !s.groups && s.count >= FEW_SCOPES ? "This trace does not tell what the slow ones did." : s.count < FEW_SCOPES ? "Too few of them to compare slow ones with the others: 20 are needed." :
 		"No cause stands out: the slow ones did the same as the others, for longer.");
 }
 
@@ -76,6 +78,8 @@ function latencyFinding(s) {
 			var where = c.places[0].where, name = where ? where.replace(/ \([^()]*:\d+\)$/, "") : "";
 			return "+" + dur(c.us) + " " + stateWords(c.cause) + (name ? (c.places[0].held ? ", held by " : " in ") + name : "");
 		}).join("; ");
+	if (s.count < FEW_SCOPES)
+		return s.count === 2 || s.max_us > 1.5 * s.p50_us ? "Half take " + dur(s.p50_us) + " or less, the longest " + dur(s.max_us) : "They take " + dur(s.p50_us) + ", the longest " + dur(s.max_us);
 	if (known(s.p99_us) && s.p99_us > 1.5 * s.p50_us)
 		return "Half take under " + dur(s.p50_us) + "; one in a hundred takes " + dur(s.p99_us) + " or more";
 	return "They take " + dur(s.p50_us) + ", and hardly any takes longer than " + dur(s.p99_us);
@@ -83,7 +87,7 @@ function latencyFinding(s) {
 
 /* The one to look at: enough of them to tell slow ones, and most time in them. */
 function mainScope() {
-	return report.scopes.filter(function (s) { return s.count >= 20 && s.histogram && s.histogram.length > 0 && known(s.p50_us); })
+	return report.scopes.filter(function (s) { return s.count >= FEW_SCOPES && s.histogram && s.histogram.length > 0 && known(s.p50_us); })
 		.sort(function (a, b) { return ((b.slow_because || []).length > 0) - ((a.slow_because || []).length > 0) || b.total_us - a.total_us; })[0] || null;
 }
 
@@ -93,10 +97,10 @@ function drawLatency() {
 		return;
 	var section = openSection("latency", "Latency"), body = el("div");
 	function draw(s) {
-		var slow = slowestOf(s).length > 0;
+		var slow = slowestOf(s).length > 0, told = causesOf(s).length > 0;
 		body.replaceChildren(lede(["Latency of ", s.name + ", ", count(s.count) + " of them"], latencyFinding(s), scopes.length > 1 ? picker(s) : null),
-			el("div", { class: "lat" }, el("div", { class: "panel" }, el("h3", null, "How long they took"), fluid(function (w) { return histogram(s, w); })),
-				el("div", { class: "panel" }, el("h3", null, "What the slow " + slowShare(s) + " did more of, on average"), because(s))),
+			el("div", { class: told ? "lat" : "lat one" }, el("div", { class: "panel" }, el("h3", null, "How long they took"), fluid(function (w) { return histogram(s, w); }), told ? null : because(s)),
+				told ? el("div", { class: "panel" }, el("h3", null, "What the slow " + slowShare(s) + " did more of, on average"), because(s)) : null),
 			slow ? el("div", { class: "panel after" }, el("h3", null, "The slowest as they were recorded, on one scale; the tick is the median"), slowestRows(s)) : "");
 	}
 	function picker(chosen) {

@@ -1,5 +1,7 @@
 /* strips.js - what a thread did over a stretch of time: in parts that can be seen, and in words. */
 
+var WORK_MOST = 20000;
+
 /* What the scheduler did with it, and over that what it waited for. */
 function stateRows(lane) {
 	return lane.rows.filter(function (r) { return r.kind === "run"; }).concat(lane.rows.filter(function (r) { return r.kind === "wait"; }));
@@ -75,6 +77,24 @@ function partsLegend(parts, most) {
 	return el("ul", { class: "legend" }, Array.from(seen.keys()).sort(function (a, b) { return seen.get(b).us - seen.get(a).us; }).slice(0, most).map(function (kind) {
 		return el("li", null, el("span", { class: "key" }, swatch(seen.get(kind).fill), kind));
 	}));
+}
+
+/* How long a GPU worked, whichever of its streams did; -1: too many pieces to say so at once. */
+function workIn(o, device, t0, t1) {
+	var pieces = [], us = 0, end = t0;
+	o.lanes.forEach(function (lane) {
+		lane.rows.forEach(function (row) {
+			for (var i = lane.kind === "stream" && lane.device === device ? firstAfter(row, t0) : row.n; i < row.n && row.start[i] < t1 && pieces.length <= WORK_MOST; i++)
+				pieces.push([Math.max(t0, row.start[i]), Math.min(t1, row.end[i]), Math.min(1, (row.sum[i + 1] - row.sum[i]) / Math.max(1e-9, row.end[i] - row.start[i]))]);
+		});
+	});
+	if (pieces.length > WORK_MOST)
+		return -1;
+	pieces.sort(function (a, b) { return a[0] - b[0]; }).forEach(function (p) {
+		us += Math.max(0, p[1] - Math.max(p[0], end)) * p[2];
+		end = Math.max(end, p[1]);
+	});
+	return us;
 }
 
 /* What it waited for and was stopped by, longest first: [{key, us, n}].  Waits lie over what the scheduler tells. */

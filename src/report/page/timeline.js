@@ -419,9 +419,9 @@ function makeTimeline() {
 	/* What is to be seen: what stopped the thread, and how busy GPUs were. */
 	function findings(at) {
 		var lane = (at && at.lane) || o.order.filter(function (l) { return l.focus; })[0], t0 = at ? at.t0 : s.t0, t1 = at ? at.t1 : s.t1;
-		var words = lane ? waitWords(o, lane, t0, t1) : "", gpu = o.order.filter(function (l) { return l.kind === "stream"; })[0];
-		var work = gpu ? gpu.rows.reduce(function (sum, r) { return sum + covered(r, t0, t1); }, 0) : 0;
-		return (words ? "; " + words : "") + (gpu ? "; " + laneTitle(gpu) + " works " + pct(Math.min(100, work / (t1 - t0) * 100)) + " of it" : "");
+		var words = lane ? waitWords(o, lane, t0, t1) : "", gpus = o.order.filter(function (l) { return l.kind === "stream"; });
+		var gpu = gpus.filter(function (l) { return l.device === report.verdict.device_id; })[0] || gpus[0], work = gpu ? workIn(o, gpu.device, t0, t1) : -1;
+		return (words ? "; " + words : "") + (work >= 0 ? "; " + laneTitle(gpu) + " works " + pct(work / (t1 - t0) * 100) + " of it" : "");
 	}
 	/* Where pieces are put together, a finer report of the stretch is one command away. */
 	function say() {

@@ -144,6 +144,22 @@ def test_a_median_one_and_the_slowest_can_be_seen_at_the_top(sleeper: Path, brow
     assert min(seen["answers"][4], seen["answers"][9]) >= 6  # pixels between the words and the first lane
 
 
+def test_charts_are_drawn_in_the_light_for_paper_and_dark_again_after(sleeper: Path, browser: Open) -> None:
+    brightness = """(() => { const c = document.querySelector('#timeline .stage canvas');
+        const pen = new OffscreenCanvas(1, 1).getContext('2d');
+        pen.drawImage(c, 3 - c.width, 3 - c.height);
+        const d = pen.getImageData(0, 0, 1, 1).data;
+        return d[0] + d[1] + d[2]; })()"""
+    steps = [["theme", "dark"], SETTLED, ["script", brightness]]
+    for event in ("beforeprint", "afterprint"):
+        steps += [["script", f"void dispatchEvent(new Event('{event}'))"], ["script", brightness]]
+    seen = browser(sleeper, [*steps, ["script", "document.documentElement.getAttribute('data-theme')"]])
+    quiet(seen)
+    screen, paper, after = (seen["answers"][i] for i in (2, 4, 6))
+    assert screen < 200 and paper > 700 and after == screen
+    assert seen["answers"][7] is None
+
+
 def test_on_a_phone_letters_keep_their_size_and_tables_their_room(sleeper: Path, browser: Open) -> None:
     letters = """[...document.querySelectorAll('#hero text, #latency text')].map(t => {
         const svg = t.ownerSVGElement;
@@ -219,6 +235,8 @@ def test_few_scopes_of_another_tool_are_shown_one_by_one(inferscope: Command, br
         events.append(span("cpu_op", "aten::linear", (1, 1), (at + 10, length // 2)))
         events.append(span("cuda_runtime", "cudaLaunchKernel", (1, 1), (at + 20, 5), correlation=i + 1))
         events.append(span("kernel", "gemm", (0, 7), (at + 40, 300), device=0, stream=7, correlation=i + 1))
+        # Beside it on another stream: together they work 460 us.
+        events.append(span("kernel", "gemm", (0, 8), (at + 200, 300), device=0, stream=8, correlation=i + 1))
         at += length + 50
     trace = inferscope.folder / "steps.json"
     trace.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
@@ -235,13 +253,15 @@ def test_few_scopes_of_another_tool_are_shown_one_by_one(inferscope: Command, br
             ["script", "document.querySelector('#hero figcaption').textContent"],
             ["script", "[...document.querySelectorAll('#gpu .legend li')].map(l => l.textContent)"],
             ["script", "[document.title, document.querySelector('.argv').textContent]"],
+            ["script", "document.querySelector('#latency h2').textContent"],
         ],
     )
     quiet(seen)
-    _, strokes, slowest, drawn, heading, caption, legend, names = seen["answers"]
+    _, strokes, slowest, drawn, heading, caption, legend, names, title = seen["answers"]
     assert strokes == len(lengths) and drawn is True
+    assert title == "They take 1.00 ms, the longest 1.30 ms"
     assert slowest == ["1.30 ms", "1.01 ms", "1.00 ms", "1.00 ms", "990 us", "900 us"]
-    assert re.fullmatch(r"A slow step: 1\.30 ms; GPU 0 works 23\.1% of it", heading)
+    assert re.fullmatch(r"A slow step: 1\.30 ms; GPU 0 works 35\.4% of it", heading)
     assert caption.startswith("One median step, as recorded: 1.00 ms")
     assert legend[0] == "busy" and any(word.startswith("idle: ") for word in legend[1:])
     assert names[0].startswith("steps.json: ") and names[1].startswith("steps.json, ")
