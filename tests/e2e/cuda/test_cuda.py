@@ -299,11 +299,15 @@ def test_delay_and_duration(cuda: Cuda) -> None:
     assert "unsubscribe" in cuda.log()
 
 
-def test_a_million_kernels_a_minute(cuda: Cuda) -> None:
-    """40,000 as fast as the double can, which is more than that: none is lost."""
-    run = cuda("storm", "20", devices=2, launch_us=0)
+@pytest.mark.parametrize("steps", [20, pytest.param(500, marks=pytest.mark.long)])
+def test_a_million_kernels_a_minute(cuda: Cuda, steps: int) -> None:
+    """40,000, and at length a million, as fast as the double can, which is more than that: none is lost."""
+    run = cuda("storm", str(steps), options=("--trace-size-mb", "0"), devices=2, launch_us=0)
+    assert run.returncode == 0
+    assert counted(run.truth)[("kernel", 0)] == counted(run.truth)[("kernel", 1)] == 1000 * steps
     assert reported(run) == counted(run.truth)
     assert run.report.overhead.lost == 0
+    assert warned(run) == []
     first = min(w.start_ns for w in run.truth)
     seconds = (max(w.end_ns for w in run.truth) - first) / 1e9
     assert len(run.truth) / seconds > 1e6 / 60
