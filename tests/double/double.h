@@ -85,7 +85,7 @@ typedef struct work {
 	int page; /* ISC_CUPTI_PAGEABLE... */
 	int device, peer, stream;
 	uint32_t correlation, graph;
-	uint64_t start, end, bytes;
+	uint64_t called, start, end, bytes; /* called: when it was asked for */
 	uint32_t grid[3], block[3];
 	uint32_t sync_type;
 	const char *name;
@@ -100,6 +100,7 @@ typedef struct call {
 	uint32_t domain, number, correlation;
 	const char *name;
 	const void *parameters;
+	uint64_t began; /* of the host */
 	uint64_t own;
 	bool told;
 } call;

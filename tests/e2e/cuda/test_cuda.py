@@ -266,10 +266,18 @@ def test_times_are_off_by_no_more_than_is_said(cuda: Cuda, clock: dict[str, Any]
             continue  # the step fell into it: it has no times that could be right
         off = abs(start - w.start_ns)
         assert off <= bound
+        assert start >= w.called_ns  # nothing begins before it was asked for
         worst = max(worst, off / 1000)
         if "step_us" not in clock:
             assert abs((end - start) - (w.end_ns - w.start_ns)) <= 0.01 * (w.end_ns - w.start_ns)
     assert worst <= run.report.clock.error_bound_us
+    assert "early_work" not in warned(run)
+    # What a clock that is behind put before its call was mended, all of it, and counted.
+    if set(clock) <= {"offset_us", "devices", "generation", "fail"}:
+        off_ns = 1000 * clock.get("offset_us", 0)
+        early = sum(w.start_ns + off_ns < w.called_ns for w in true.values())
+        assert (early > 0) == (off_ns < 0)
+        assert early <= run.report.clock.causality_fixes <= (len(told) if early else 0)
     if "step_us" not in clock:
         assert run.report.clock.error_bound_us < 1000
         assert {g.kernel_count for g in run.report.gpus} == {120}
