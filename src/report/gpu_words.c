@@ -183,7 +183,7 @@ static void write_gpus(const isc_timeline_facts *f, isc_buffer *out)
 	isc_buffer_text(out,
 			"\n## GPUs\n\n"
 			"Span is from the first to the last work; shares are of it, and of time in which at least one "
-			"piece of work ran. Queue is the delay from the call to the start of what it asked for.\n\n");
+			"piece of work ran. Queue is the time from the end of a call to the start of its work.\n\n");
 	for (size_t i = 0; i < f->gpu_count && shown < ROWS_MAX; i++) {
 		const isc_facts_gpu *g = &f->gpus[i];
 
