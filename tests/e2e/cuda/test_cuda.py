@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -381,6 +382,13 @@ def test_the_real_cupti_without_a_driver(inferscope: Any, target: Any) -> None:
     assert run.report.threads and run.report.gpus == []
 
 
+DRIVER = (
+    *("cuInit", "cuDeviceGetCount", "cuDeviceGet", "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuModuleLoadData"),
+    *("cuModuleGetFunction", "cuMemAlloc_v2", "cuMemcpyHtoD_v2", "cuLaunchKernel", "cuCtxSynchronize"),
+    *("cuMemcpyDtoH_v2", "cuMemFree_v2"),
+)
+
+
 @pytest.mark.plain
 def test_selftest(cuda: Cuda) -> None:
     good = cuda.command("doctor", "--gpu-selftest", env=cuda.environment(devices=2), plain=True)
@@ -398,6 +406,8 @@ def test_selftest(cuda: Cuda) -> None:
         ({"fail": "cuptiActivityEnable"}, "cuptiActivityEnable"),
         ({"held": 1}, "held by another profiler"),
         ({"devices": 0}, "cuInit failed (100)"),
+        *(({"fail": call, "fail_code": 700}, f"{call.removesuffix('_v2')} failed (700)") for call in DRIVER),
+        ({"fail": "cuLaunchKernel", "fail_after": 50}, "cuLaunchKernel failed (999); nvidia-smi may say why"),
     ],
 )
 def test_selftest_says_what_is_wrong(cuda: Cuda, script: dict[str, Any], words: str) -> None:
@@ -410,7 +420,24 @@ def test_selftest_says_what_is_wrong(cuda: Cuda, script: dict[str, Any], words: 
 def test_selftest_without_a_driver(inferscope: Any) -> None:
     bad = inferscope("doctor", "--gpu-selftest", plain=True)
     assert bad.returncode == 4
-    assert "libcuda.so.1 failed" in bad.stderr
+    assert "cannot load libcuda.so.1: no NVIDIA driver; install it" in bad.stderr
+
+
+def test_the_kernel_of_the_selftest_is_one_that_nvidias_compiler_takes(inferscope: Any, tmp_path: Path) -> None:
+    """As it stands in the command; devices get it from their driver in the same way."""
+    ptxas = shutil.which("ptxas")
+    if ptxas is None:
+        pytest.skip("ptxas is not installed: the kernel is not compiled")
+    command = inferscope.path.read_bytes()
+    text = command[command.index(b".version 6.0\n") :].split(b"\0")[0]
+    assert b".entry" in text
+    source = tmp_path / "kernel.ptx"
+    source.write_bytes(text)
+    done = subprocess.run(
+        [ptxas, "-arch=sm_75", source, "-o", tmp_path / "kernel.cubin"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "kernel.cubin").stat().st_size > 500
 
 
 def test_waiting_for_a_device_is_gpu_wait(cuda: Cuda) -> None:
