@@ -32,7 +32,7 @@ API uint32_t cuInit(unsigned flags)
 API uint32_t cuDriverGetVersion(int *version)
 {
 	MAY_FAIL;
-	machine_start();
+	/* Does not start anything: it may be asked before cuInit(), and from inside of it. */
 	*version = scripted.version >= ISC_CUPTI_13_0 ? 13000 : scripted.version > ISC_CUPTI_11_8 ? 12050 : 11000;
 	return OK;
 }

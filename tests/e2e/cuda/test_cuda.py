@@ -223,6 +223,34 @@ def test_the_cupti_of_the_programs_own_cuda_is_taken(cuda: Cuda, tmp_path: Path)
     assert any("gpu_source" in line and "started code 23" in line for line in run.dump())
 
 
+TRAP = """
+#include <fcntl.h>
+__attribute__((constructor)) static void loaded(void) { creat("%s", 0600); }
+"""
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize(("generation", "newer"), [("12", False), ("13", True)])
+def test_a_cupti_that_is_newer_than_the_driver_is_passed_over(
+    cuda: Cuda, tmp_path: Path, generation: str, newer: bool
+) -> None:
+    """The program's runtime has no version in its name, as one that is linked into it has none."""
+    folder, marker = tmp_path / "both", tmp_path / "loaded"
+    folder.mkdir()
+    copy_of_double(folder, "libcudart.so")
+    for name in ("libcuda.so.1", "libcupti.so.12"):
+        (folder / name).symlink_to("libcudart.so")
+    (tmp_path / "trap.c").write_text(TRAP % marker)
+    subprocess.run(["cc", "-shared", "-fPIC", tmp_path / "trap.c", "-o", folder / "libcupti.so.13"], check=True)
+    env = {**cuda.environment(generation=generation), "LD_LIBRARY_PATH": str(folder)}
+    run = cuda.command("run", "--", cuda.program, "gpu", "8", env=env)
+    assert (run.returncode, run.stdout) == (0, "done gpu 8 on 1\n")
+    # With a driver of 13 the newer one is tried, and this one is none.
+    assert marker.exists() == newer
+    assert warned(run) == (["gpu_absent"] if newer else [])
+    assert sum(k.count for k in run.report.kernels) == (0 if newer else 8)
+
+
 @pytest.mark.plain
 def test_a_cupti_of_another_major_is_refused(cuda: Cuda, tmp_path: Path) -> None:
     folder = tmp_path / "mixed"
