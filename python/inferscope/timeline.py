@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable
 from typing import Any, Protocol, Union
 
 from inferscope import _offline
+
+MARGIN = "INFERSCOPE_SYNC_ERROR_MARGIN_US"
+MARGIN_US, MARGIN_MOST_US = 1000.0, 10**9
 
 
 class Readable(Protocol):
@@ -23,12 +27,18 @@ def _list(events: Events) -> list[dict[str, Any]]:
     return list(read() if callable(read) else events)  # type: ignore[arg-type]
 
 
+def _margin_of_environment() -> float:
+    """What is no count there is taken for nothing, as by every part of us inside a program."""
+    text = os.environ.get(MARGIN, "")
+    return float(text) if text.isascii() and text.isdigit() and int(text) <= MARGIN_MOST_US else MARGIN_US
+
+
 class TimelineMerger:
     """Puts events of the CPU and of GPUs, each from a buffer or a list, on the clock of the CPU and in order.
 
     ``readings`` are ``(before_ns, device_ns, after_ns)``: the device's clock, read between two readings of
     the CPU's. Without them calls and the work they asked for bound the clock; without those the times are
-    taken as they are, and ``margin_us`` is the bound.
+    taken as they are, and ``margin_us`` is the bound (None: that of ``INFERSCOPE_SYNC_ERROR_MARGIN_US``, or 1000).
 
     >>> from inferscope import TimelineMerger
     >>> launch = {"event_type": "gpu_api", "name": "launch", "start_ns": 1000, "end_ns": 1500, "correlation": 1}
@@ -46,8 +56,10 @@ class TimelineMerger:
         gpu: Events = (),
         *,
         readings: Iterable[tuple[int, int, int]] = (),
-        margin_us: float = 1000.0,
+        margin_us: float | None = None,
     ) -> None:
+        if margin_us is None:
+            margin_us = _margin_of_environment()
         if not (margin_us >= 0 and math.isfinite(margin_us)):
             raise ValueError(f"margin_us is a time from 0 on, not {margin_us}")
         self._cpu, self._gpu = cpu, gpu

@@ -200,6 +200,8 @@ static isc_status add_work(struct reading *r, const isc_event *ev, const isc_rec
 		record.start_ns = since_start(r, item->start_ns);
 		record.end_ns = since_start(r, item->end_ns);
 	}
+	if (item->mended && (!r->b->cut || (item->start_ns < r->b->to_ns && item->end_ns > r->b->from_ns)))
+		r->b->a->causality_fixes++;
 	return isc_timeline_add(r->t, &record, err);
 }
 

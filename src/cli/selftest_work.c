@@ -62,6 +62,12 @@ typedef struct driver {
 #undef POINTER
 } driver;
 
+static int refuse(const char *why)
+{
+	isc_log_write(&isc_cli_log, ISC_LOG_ERROR, "the GPU self-test cannot go on: %s", why);
+	return ISC_EXIT_FAILED;
+}
+
 static int fail(const char *call, int code)
 {
 	isc_log_write(&isc_cli_log, ISC_LOG_ERROR,
@@ -69,16 +75,21 @@ static int fail(const char *call, int code)
 	return ISC_EXIT_FAILED;
 }
 
+#define NO_DRIVER \
+	"cannot load libcuda.so.1: no NVIDIA driver; install it, or give the container its GPU (docker run --gpus " \
+	"all)"
+
+/* NULL, or why not. */
 static const char *open_driver(driver *d)
 {
 	void *handle = dlopen("libcuda.so.1", RTLD_NOW);
 
 	if (handle == NULL)
-		return "libcuda.so.1";
+		return NO_DRIVER;
 #define FIND(name, parameters) \
 	d->name = (__typeof__(d->name))dlsym(handle, #name); \
 	if (d->name == NULL) \
-		return #name;
+		return "libcuda.so.1 has no " #name "; install the driver of this GPU anew";
 	DRIVER_FUNCTIONS(FIND)
 #undef FIND
 	return NULL;
@@ -121,9 +132,13 @@ int isc_selftest_work(void)
 	int code = 0, count = 0;
 
 	if (host == NULL)
-		return fail("malloc", 0);
+		return refuse("no memory");
 	wrong = open_driver(&d);
-	if (wrong == NULL && (code = d.cuInit(0)) != 0)
+	if (wrong != NULL) {
+		free(host);
+		return refuse(wrong);
+	}
+	if ((code = d.cuInit(0)) != 0)
 		wrong = "cuInit";
 	if (wrong == NULL && (code = d.cuDeviceGetCount(&count)) != 0)
 		wrong = "cuDeviceGetCount";

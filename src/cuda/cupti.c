@@ -76,7 +76,24 @@ static void *open_beside(const char *runtime, long major)
 	return handle;
 }
 
-static void *open_by_name(long major)
+/* The newest CUDA that the driver in this process is for; 0: not known.  A CUPTI of a newer one cannot work with
+ * it, and with a runtime that is linked into the program nothing else tells which it is. */
+static long major_of_driver(void)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+	int (*get_version)(int *version);
+	int version = 0;
+
+	if (driver == NULL)
+		return 0;
+	get_version = (__typeof__(get_version))dlsym(driver, "cuDriverGetVersion");
+	if (get_version == NULL || get_version(&version) != 0)
+		version = 0;
+	dlclose(driver); /* the program's own handle keeps it */
+	return version / 1000;
+}
+
+static void *open_by_name(long major, long most)
 {
 	static const char *const names[] = {"libcupti.so.13",	"libcupti.so.12",   "libcupti.so.11.8",
 					    "libcupti.so.11.7", "libcupti.so.11.6", "libcupti.so.11.5",
@@ -86,7 +103,8 @@ static void *open_by_name(long major)
 
 	/* Of another major than the program's it would not work, or worse. */
 	for (size_t i = 0; handle == NULL && i < sizeof(names) / sizeof(names[0]); i++)
-		if (major == 0 || major_of(names[i]) == 0 || major_of(names[i]) == major)
+		if (major_of(names[i]) == 0 ||
+		    (major == 0 ? most == 0 || major_of(names[i]) <= most : major_of(names[i]) == major))
 			handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
 	return handle;
 }
@@ -102,11 +120,12 @@ const char *isc_cupti_open(isc_cupti *out)
 {
 	const char *told = secure_getenv(ISC_CUPTI_VARIABLE);
 	loaded found = {.cupti = "", .runtime = ""};
-	long major;
+	long major, most;
 
 	memset(out, 0, sizeof(*out));
 	dl_iterate_phdr(look, &found);
 	major = major_of(found.runtime);
+	most = major == 0 ? major_of_driver() : 0;
 	if (told != NULL && told[0] != '\0') {
 		out->handle = told[0] == '/' ? dlopen(told, RTLD_NOW | RTLD_LOCAL) : NULL;
 		if (out->handle == NULL)
@@ -117,7 +136,7 @@ const char *isc_cupti_open(isc_cupti *out)
 	if (out->handle == NULL)
 		out->handle = open_beside(found.runtime, major);
 	if (out->handle == NULL)
-		out->handle = open_by_name(major);
+		out->handle = open_by_name(major, most);
 	if (out->handle == NULL)
 		return "libcupti cannot be loaded";
 #define FIND(name, needed, parameters) \
@@ -130,5 +149,7 @@ const char *isc_cupti_open(isc_cupti *out)
 		return "cuptiGetVersion";
 	if (major != 0 && major_of_version(out->version) != major)
 		return "a CUPTI of another CUDA";
+	if (most != 0 && major_of_version(out->version) > most)
+		return "a CUPTI that is newer than the driver";
 	return NULL;
 }

@@ -146,10 +146,19 @@ void isc_gpu_words_summary(const isc_analysis *a, const char *prefix, isc_buffer
 
 /* ---- sections ---- */
 
+static void add_delay(isc_grid *t, const isc_facts_gpu *g, int64_t ns)
+{
+	if (g->delays > 0)
+		add_time(t, ns);
+	else
+		isc_grid_cell(t, "?");
+}
+
 static void write_gpus(const isc_timeline_facts *f, isc_buffer *out)
 {
-	static const char *const titles[] = {">GPU",  "name",  ">span",	   ">busy",   ">idle",	    ">compute",
-					     ">comm", ">copy", ">kernels", ">copies", ">h2d bytes", NULL};
+	static const char *const titles[] = {">GPU",	   "name",	 ">span",      ">busy",	     ">idle",
+					     ">compute",   ">comm",	 ">copy",      ">kernels",   ">copies",
+					     ">h2d bytes", ">d2h bytes", ">queue p50", ">queue p99", NULL};
 	isc_grid t;
 	size_t shown = 0;
 
@@ -157,7 +166,7 @@ static void write_gpus(const isc_timeline_facts *f, isc_buffer *out)
 	isc_buffer_text(out,
 			"\n## GPUs\n\n"
 			"Span is from the first to the last work; shares are of it, and of time in which at least one "
-			"piece of work ran.\n\n");
+			"piece of work ran. Queue is the time from the end of a call to the start of its work.\n\n");
 	for (size_t i = 0; i < f->gpu_count && shown < ROWS_MAX; i++) {
 		const isc_facts_gpu *g = &f->gpus[i];
 
@@ -176,6 +185,9 @@ static void write_gpus(const isc_timeline_facts *f, isc_buffer *out)
 		add_count(&t, g->kernels);
 		add_count(&t, g->copies);
 		add_count(&t, g->h2d_bytes);
+		add_count(&t, g->d2h_bytes);
+		add_delay(&t, g, g->delay_p50_ns);
+		add_delay(&t, g, g->delay_p99_ns);
 	}
 	end_table(&t, out, shown, count_seen(f));
 }

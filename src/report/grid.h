@@ -9,7 +9,7 @@
 
 #include "base/buffer.h"
 
-#define ISC_GRID_COLUMNS 12u
+#define ISC_GRID_COLUMNS 16u
 
 typedef struct isc_grid {
 	const char *title[ISC_GRID_COLUMNS]; /* one that begins with '>' is of numbers */

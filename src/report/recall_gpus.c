@@ -35,6 +35,16 @@ static void recall_idle(isc_arena *arena, yyjson_val *causes, isc_facts_gpu *g)
 	}
 }
 
+static void recall_delay(yyjson_val *o, isc_facts_gpu *g)
+{
+	g->delays = count_in(o, "count");
+	g->delay_mean_ns = ns_in(o, "mean_us");
+	g->delay_p50_ns = ns_in(o, "p50_us");
+	g->delay_p90_ns = ns_in(o, "p90_us");
+	g->delay_p99_ns = ns_in(o, "p99_us");
+	g->delay_max_ns = ns_in(o, "max_us");
+}
+
 static void recall_gpu(isc_arena *arena, yyjson_val *o, isc_facts_gpu *g)
 {
 	g->source = source_in(o);
@@ -55,6 +65,7 @@ static void recall_gpu(isc_arena *arena, yyjson_val *o, isc_facts_gpu *g)
 	g->syncs = count_in(o, "sync_count");
 	g->h2d_bytes = count_in(o, "h2d_bytes");
 	g->d2h_bytes = count_in(o, "d2h_bytes");
+	recall_delay(yyjson_obj_get(o, "queue_delay"), g);
 	recall_idle(arena, yyjson_obj_get(o, "idle_causes"), g);
 	for (int i = 0; i < ISC_CLASSES; i++) {
 		yyjson_val *class = yyjson_obj_get(yyjson_obj_get(o, "kernels_by_class"),

@@ -200,14 +200,40 @@ static struct knot best_of(const isc_clock_sync *s, size_t from, size_t to)
 	return knot_of(best);
 }
 
-/* How far each knot lies from the line of its neighbours: what the clock bends, with the noise of the
- * readings.  A bound takes the largest of those around. */
+/* A piece between two knots is judged by the bends of so many knots before and behind it. */
+#define BENDS_BEFORE 2u
+#define BENDS_BEHIND 2u
+
+/* The longest of the pieces that the bend of this knot is to bound. */
+static double longest_piece(const struct knot *k, size_t n, size_t knot)
+{
+	size_t from = knot > BENDS_BEHIND + 1 ? knot - BENDS_BEHIND - 1 : 0;
+	double longest = 0;
+
+	for (size_t i = from; i + 1 < n && i <= knot + BENDS_BEFORE; i++)
+		longest = fmax(longest, k[i + 1].x - k[i].x);
+	return longest;
+}
+
+/*
+ * How far each knot lies from the line of two others: what the clock bends, with the
+ * noise of the readings.  A bound takes the largest of those around.  Over a piece of
+ * length L a clock that bends evenly leaves the line by a quarter of what it does at a
+ * knot with L to both sides, so the two others are half a piece away at least: next to
+ * a knot nothing bends, and a longer piece beside it does.
+ */
 static void measure_bends(struct knot *k, size_t n)
 {
 	for (size_t i = 1; i + 1 < n; i++) {
-		double share = (k[i].x - k[i - 1].x) / (k[i + 1].x - k[i - 1].x);
+		double away = longest_piece(k, n, i) / 2, share;
+		size_t low = i - 1, high = i + 1;
 
-		k[i].bend = fabs(k[i].y - (k[i - 1].y + share * (k[i + 1].y - k[i - 1].y)));
+		while (low > 0 && k[i].x - k[low].x < away)
+			low--;
+		while (high + 1 < n && k[high].x - k[i].x < away)
+			high++;
+		share = (k[i].x - k[low].x) / (k[high].x - k[low].x);
+		k[i].bend = fabs(k[i].y - (k[low].y + share * (k[high].y - k[low].y)));
 	}
 	if (n > 2) {
 		k[0].bend = k[1].bend;
@@ -352,7 +378,7 @@ static double largest_bend(const struct knot *k, size_t n, size_t piece)
 {
 	double bend = 0;
 
-	for (size_t i = piece > 1 ? piece - 2 : 0; i < n && i <= piece + 3; i++)
+	for (size_t i = piece > BENDS_BEFORE ? piece - BENDS_BEFORE : 0; i < n && i <= piece + 1 + BENDS_BEHIND; i++)
 		bend = fmax(bend, k[i].bend);
 	return bend;
 }

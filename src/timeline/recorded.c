@@ -456,11 +456,15 @@ static const isc_recorded_device *known_device(const isc_recorded *r, uint32_t p
 
 static void turn_told(const isc_recorded *r, const isc_event *ev, isc_recorded_item *out)
 {
-	int64_t start = bound_ns(out->start_ns), dur = bound_ns(out->end_ns - out->start_ns), called;
+	int64_t start = bound_ns(out->start_ns), dur = bound_ns(out->end_ns - out->start_ns), called, placed;
 
 	if (!isc_told_called(r->told, ev->process, out->correlation, &called))
 		called = start;
-	out->start_ns = to_unsigned(isc_causality_place(out->device->told, called, start, &out->error_ns));
+	placed = isc_causality_place(out->device->told, called, start, &out->error_ns);
+	/* As far as the clock may be off, it began behind its call, for everybody who asks. */
+	out->mended = (start < called || placed < called) && placed >= called - out->error_ns;
+	placed = placed < called && placed >= called - out->error_ns ? called : placed;
+	out->start_ns = to_unsigned(placed);
 	out->end_ns = out->start_ns + (uint64_t)dur;
 }
 

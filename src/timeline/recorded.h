@@ -44,6 +44,7 @@ typedef struct isc_recorded_item {
 	uint8_t role; /* enum isc_gpu_role, of calls */
 	uint8_t page; /* enum isc_gpu_page */
 	bool holds;   /* the call returned when all was done */
+	bool mended;  /* as it was told the work began before its call, and here it does not */
 } isc_recorded_item;
 
 typedef struct isc_recorded isc_recorded;

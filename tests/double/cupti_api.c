@@ -48,17 +48,9 @@ static void note(const char *format, ...)
 	fclose(f);
 }
 
-/* Is this call to fail now?  Every function asks first. */
-bool cupti_fails(const char *name)
-{
-	if (strcmp(scripted.fail, name) != 0)
-		return false;
-	return scripted.fail_after-- <= 0;
-}
-
 #define MAY_FAIL(name) \
 	do { \
-		if (cupti_fails(name)) \
+		if (script_fails(name)) \
 			return scripted.fail_code; \
 	} while (0)
 

@@ -142,9 +142,9 @@ void truth_tell(const work *w)
 			   : w->copy == ISC_CUPTI_P2P	 ? "p2p"
 							 : copies[w->copy];
 
-	truth_note("%s %d %d %u %llu %llu %llu %s\n", kind, w->device, w->stream, w->correlation,
-		   (unsigned long long)w->start, (unsigned long long)w->end, (unsigned long long)w->bytes,
-		   w->name != NULL ? w->name : "-");
+	truth_note("%s %d %d %u %llu %llu %llu %llu %s\n", kind, w->device, w->stream, w->correlation,
+		   (unsigned long long)w->called, (unsigned long long)w->start, (unsigned long long)w->end,
+		   (unsigned long long)w->bytes, w->name != NULL ? w->name : "-");
 }
 
 static void finish(void)
@@ -204,6 +204,7 @@ void call_begin(call *c, uint32_t domain, uint32_t number, const char *name, con
 	machine_start();
 	*c = (call){.domain = domain, .number = number, .name = name, .parameters = parameters};
 	c->correlation = atomic_fetch_add(&correlations, 1) + 1;
+	c->began = host_ns();
 	cupti_call(domain, number, ISC_CUPTI_ENTER, c, NULL);
 	if (scripted.call_us > 0) {
 		uint64_t until = host_ns() + (uint64_t)(scripted.call_us * NS_PER_US);
@@ -226,6 +227,7 @@ void call_work(const call *c, work *w)
 		w->kind == ISC_CUPTI_KERNEL ? kernel_ns_of(w->name) : (double)w->bytes / scripted.gbps + 2 * NS_PER_US;
 
 	w->correlation = c->correlation;
+	w->called = c->began;
 	device_queue(w->device, w->stream, (uint64_t)ns, &w->start, &w->end);
 	truth_tell(w);
 	cupti_work(w);
@@ -241,6 +243,7 @@ void call_sync_until(const call *c, uint32_t type, int stream, uint64_t until)
 	work w = {.kind = ISC_CUPTI_SYNC, .device = device_now, .stream = stream, .sync_type = type};
 
 	w.correlation = c->correlation;
+	w.called = c->began;
 	w.start = host_ns();
 	device_wait(until);
 	w.end = host_ns();

@@ -46,7 +46,7 @@ typedef struct script {
 	bool held;   /* somebody has subscribed before us */
 	bool nested; /* calls of the runtime call the driver, with a correlation of its own */
 	int graph_kernels;
-	char fail[64]; /* a function of CUPTI that fails */
+	char fail[64]; /* a function of CUPTI or the driver that fails */
 	uint32_t fail_code;
 	int fail_after;	 /* times that it works first */
 	char truth[512]; /* a file */
@@ -54,6 +54,8 @@ typedef struct script {
 } script;
 
 extern script scripted;
+
+bool script_fails(const char *name); /* is this function to fail now?  Those that may ask first. */
 
 /* ---- device.c ---- */
 
@@ -85,7 +87,7 @@ typedef struct work {
 	int page; /* ISC_CUPTI_PAGEABLE... */
 	int device, peer, stream;
 	uint32_t correlation, graph;
-	uint64_t start, end, bytes;
+	uint64_t called, start, end, bytes; /* called: when it was asked for */
 	uint32_t grid[3], block[3];
 	uint32_t sync_type;
 	const char *name;
@@ -100,6 +102,7 @@ typedef struct call {
 	uint32_t domain, number, correlation;
 	const char *name;
 	const void *parameters;
+	uint64_t began; /* of the host */
 	uint64_t own;
 	bool told;
 } call;
@@ -134,7 +137,6 @@ void cupti_work(const work *w);
 void cupti_call(uint32_t domain, uint32_t number, uint32_t site, call *c, const uint32_t *result);
 bool cupti_has_clock(void);
 bool cupti_is_on(uint32_t kind);
-bool cupti_fails(const char *name); /* is this function to fail now? */
 void cupti_put(const void *record, size_t bytes);
 void cupti_forget(void); /* what has not been given back: the device is reset */
 

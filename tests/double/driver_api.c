@@ -11,12 +11,19 @@
 
 enum { OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_DEVICE = 101, NOT_FOUND = 500 };
 
+#define MAY_FAIL \
+	do { \
+		if (script_fails(__func__)) \
+			return scripted.fail_code; \
+	} while (0)
+
 typedef struct module {
 	char *text; /* PTX */
 } module;
 
 API uint32_t cuInit(unsigned flags)
 {
+	MAY_FAIL;
 	(void)flags;
 	machine_start();
 	return scripted.devices > 0 ? OK : NO_DEVICE;
@@ -24,13 +31,15 @@ API uint32_t cuInit(unsigned flags)
 
 API uint32_t cuDriverGetVersion(int *version)
 {
-	machine_start();
+	MAY_FAIL;
+	/* Does not start anything: it may be asked before cuInit(), and from inside of it. */
 	*version = scripted.version >= ISC_CUPTI_13_0 ? 13000 : scripted.version > ISC_CUPTI_11_8 ? 12050 : 11000;
 	return OK;
 }
 
 API uint32_t cuDeviceGetCount(int *count)
 {
+	MAY_FAIL;
 	machine_start();
 	*count = scripted.devices;
 	return OK;
@@ -38,6 +47,7 @@ API uint32_t cuDeviceGetCount(int *count)
 
 API uint32_t cuDeviceGet(int *device, int ordinal)
 {
+	MAY_FAIL;
 	if (ordinal < 0 || ordinal >= scripted.devices)
 		return INVALID_DEVICE;
 	*device = ordinal;
@@ -60,6 +70,7 @@ API uint32_t cuCtxCreate_v2(void **context, unsigned flags, int device)
 
 API uint32_t cuDevicePrimaryCtxRetain(void **context, int device)
 {
+	MAY_FAIL;
 	*context = (void *)(uintptr_t)(device + 1);
 	return OK;
 }
@@ -72,6 +83,7 @@ API uint32_t cuDevicePrimaryCtxRelease_v2(int device)
 
 API uint32_t cuCtxSetCurrent(void *context)
 {
+	MAY_FAIL;
 	device_now = context != NULL ? (int)(uintptr_t)context - 1 : 0;
 	return OK;
 }
@@ -87,6 +99,7 @@ API uint32_t cuModuleLoadData(void **out, const void *image)
 	module *m = calloc(1, sizeof(*m));
 	call c;
 
+	MAY_FAIL;
 	call_begin(&c, DRIVER, 19, "cuModuleLoadData", NULL);
 	/* Kernels are known from their text; a binary has none. */
 	if (m == NULL || strstr(image, ".version") == NULL || strstr(image, ".target") == NULL) {
@@ -109,6 +122,7 @@ API uint32_t cuModuleGetFunction(void **function, void *m, const char *name)
 {
 	char entry[300];
 
+	MAY_FAIL;
 	snprintf(entry, sizeof(entry), ".entry %s(", name);
 	if (strstr(((module *)m)->text, entry) == NULL)
 		return NOT_FOUND;
@@ -122,6 +136,7 @@ API uint32_t cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned g
 	work w = {.kind = ISC_CUPTI_KERNEL, .device = device_now, .name = function};
 	call c;
 
+	MAY_FAIL;
 	(void)shared;
 	(void)args;
 	(void)extra;
@@ -137,6 +152,7 @@ API uint32_t cuMemAlloc_v2(uint64_t *at, size_t bytes)
 {
 	call c;
 
+	MAY_FAIL;
 	call_begin(&c, DRIVER, 243, "cuMemAlloc_v2", NULL);
 	*at = (uint64_t)(uintptr_t)calloc(1, bytes);
 	return call_end(&c, *at != 0 ? OK : OUT_OF_MEMORY);
@@ -146,6 +162,7 @@ API uint32_t cuMemFree_v2(uint64_t at)
 {
 	call c;
 
+	MAY_FAIL;
 	call_begin(&c, DRIVER, 245, "cuMemFree_v2", NULL);
 	free((void *)(uintptr_t)at);
 	return call_end(&c, OK);
@@ -166,11 +183,13 @@ static uint32_t copy(void *to, const void *from, size_t bytes, int direction, ui
 
 API uint32_t cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes)
 {
+	MAY_FAIL;
 	return copy((void *)(uintptr_t)to, from, bytes, ISC_CUPTI_H2D, 276, "cuMemcpyHtoD_v2");
 }
 
 API uint32_t cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes)
 {
+	MAY_FAIL;
 	return copy(to, (void *)(uintptr_t)from, bytes, ISC_CUPTI_D2H, 278, "cuMemcpyDtoH_v2");
 }
 
@@ -178,6 +197,7 @@ API uint32_t cuCtxSynchronize(void)
 {
 	call c;
 
+	MAY_FAIL;
 	call_begin(&c, DRIVER, 17, "cuCtxSynchronize", NULL);
 	call_sync(&c, ISC_CUPTI_SYNC_CONTEXT, -1);
 	return call_end(&c, OK);

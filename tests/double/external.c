@@ -20,12 +20,12 @@ static __thread struct {
 /* With a name that is in no header; before 12.5 there is no such function. */
 static bool lacks(const char *name)
 {
-	return scripted.version < ISC_CUPTI_12_5 || cupti_fails(name);
+	return scripted.version < ISC_CUPTI_12_5 || script_fails(name);
 }
 
 API isc_cupti_result cuptiActivityPushExternalCorrelationId(uint32_t whose, uint64_t number)
 {
-	if (cupti_fails("cuptiActivityPushExternalCorrelationId"))
+	if (script_fails("cuptiActivityPushExternalCorrelationId"))
 		return scripted.fail_code;
 	if (whose == 0 || whose >= WHOSE_MOST || pushed[whose].depth == DEPTH)
 		return ISC_CUPTI_INVALID_PARAMETER;
@@ -35,7 +35,7 @@ API isc_cupti_result cuptiActivityPushExternalCorrelationId(uint32_t whose, uint
 
 API isc_cupti_result cuptiActivityPopExternalCorrelationId(uint32_t whose, uint64_t *number)
 {
-	if (cupti_fails("cuptiActivityPopExternalCorrelationId"))
+	if (script_fails("cuptiActivityPopExternalCorrelationId"))
 		return scripted.fail_code;
 	if (whose == 0 || whose >= WHOSE_MOST)
 		return ISC_CUPTI_INVALID_PARAMETER;

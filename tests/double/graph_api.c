@@ -211,12 +211,14 @@ API uint32_t cudaGraphLaunch(void *handle, cuda_stream s)
 	call_begin(&c, RUNTIME, 311, "cudaGraphLaunch", NULL);
 	all.graph = g != NULL ? g->id : (uint32_t)(uintptr_t)handle;
 	all.correlation = c.correlation;
+	all.called = c.began;
 	for (size_t i = 0; i < count; i++) {
 		node n = g != NULL ? g->nodes[i] : scripted_node((int)i);
 
 		n.w.stream = all.stream;
 		n.w.graph = all.graph;
 		n.w.correlation = all.correlation;
+		n.w.called = all.called;
 		run(&n, whole);
 		all.start = i == 0 ? n.w.start : all.start;
 		all.end = n.w.end;

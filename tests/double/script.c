@@ -85,6 +85,13 @@ static void set(const char *key, const char *value)
 	abort();
 }
 
+bool script_fails(const char *name)
+{
+	if (strcmp(scripted.fail, name) != 0)
+		return false;
+	return scripted.fail_after-- <= 0;
+}
+
 /* Before anything else of us: the injection calls back into the functions that ask. */
 __attribute__((constructor)) static void read_script(void)
 {

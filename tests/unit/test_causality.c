@@ -176,6 +176,30 @@ static void an_hour_of_drift_stays_inside_the_bound(void **state)
 	}
 }
 
+/* All at once.  A jump is one of many that the waits of an hour must not see where there is none. */
+static void an_hour_of_drift_wander_and_a_step(void **state)
+{
+	static const device devices[] = {
+		{.drift_ppm = 500, .wander_ns = 30e3, .wander_s = 20, .step_ns = 5e6, .step_at_s = 1800.0031},
+		{.drift_ppm = -500, .wander_ns = 100e3, .wander_s = 60, .step_ns = -5e6, .step_at_s = 777.7},
+		{.drift_ppm = -500, .wander_ns = 30e3, .wander_s = 20, .step_ns = 1e9, .step_at_s = 3000.01},
+		{.drift_ppm = 500, .wander_ns = 100e3, .wander_s = 60, .step_ns = -1e9, .step_at_s = 12.34},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
+		isc_causality_stats stats;
+		outcome o =
+		try
+			(&devices[i], 3600 * S, 20 * MS, &stats);
+
+		assert_true(stats.bounded && stats.off);
+		assert_int_equal(o.outside, 0);
+		assert_in_range(stats.jumps, 1, 3);
+		assert_true(o.worst_ns <= (double)stats.error_ns);
+	}
+}
+
 static void a_jump_is_seen_and_nothing_is_carried_over_it(void **state)
 {
 	static const double steps[] = {5e6, -5e6, 1e9, -1e9, 4e6, -4e6};
@@ -245,6 +269,7 @@ int main(void)
 		cmocka_unit_test(a_clock_that_is_right_stays_as_it_is),
 		cmocka_unit_test(an_offset_is_found),
 		cmocka_unit_test(an_hour_of_drift_stays_inside_the_bound),
+		cmocka_unit_test(an_hour_of_drift_wander_and_a_step),
 		cmocka_unit_test(a_jump_is_seen_and_nothing_is_carried_over_it),
 		cmocka_unit_test(a_record_that_is_off_by_a_day_says_nothing),
 		cmocka_unit_test(without_a_wait_nothing_is_bounded),

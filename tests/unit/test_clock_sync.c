@@ -151,6 +151,40 @@ static void a_step_begins_a_new_line(void **unused)
 	}
 }
 
+/* Everything at once, for an hour: inside the bound always, and to 5 us away from the jumps (TRUST D3). */
+static void an_hour_of_drift_wander_and_steps(void **unused)
+{
+	static const double drifts[] = {500, -500};
+	const int64_t length = 3600 * SECOND, when[2] = {1000 * SECOND + 12345, 2500 * SECOND + 777};
+
+	(void)unused;
+	for (uint64_t i = 0; i < 4; i++) {
+		struct clock c = {.offset = 5e8,
+				  .ppm = drifts[i % 2],
+				  .wander = 30e3,
+				  .step_at = {when[0], when[1]},
+				  .step = {i < 2 ? 5e6 : -2e9, i < 2 ? -3e6 : 1e9}};
+		isc_clock_sync *s = synced(&c, length, 8, i + 1);
+		double most = 0;
+
+		assert_int_equal(isc_clock_sync_stats(s)->segments, 3);
+		worst(s, &c, length);
+		for (int k = 0; k < 100000; k++) {
+			double host = (double)length * k / 100000;
+			int64_t error, mapped = isc_clock_sync_map(s, device_at(&c, host), around(host, 1e6), &error);
+			double off = fabs((double)mapped - host);
+
+			assert_true(off <= (double)error + 1);
+			/* Between the readings around a jump it is not known where it was. */
+			if (fabs(host - (double)when[0]) > SECOND && fabs(host - (double)when[1]) > SECOND)
+				most = fmax(most, off);
+		}
+		if (most > 5000)
+			fail_msg("off by %.1f ns, allowed are 5000", most);
+		isc_clock_sync_free(s);
+	}
+}
+
 static void a_time_that_may_be_two_is_bounded_by_both(void **unused)
 {
 	struct clock c = {.offset = 0, .step_at = {30 * SECOND}, .step = {-10.0 * SECOND}};
@@ -294,6 +328,7 @@ int main(void)
 		cmocka_unit_test(an_offset_and_a_drift_leave_under_a_microsecond),
 		cmocka_unit_test(a_wander_is_followed),
 		cmocka_unit_test(a_step_begins_a_new_line),
+		cmocka_unit_test(an_hour_of_drift_wander_and_steps),
 		cmocka_unit_test(a_time_that_may_be_two_is_bounded_by_both),
 		cmocka_unit_test(few_readings_have_a_wide_bound),
 		cmocka_unit_test(causality_alone_bounds_the_clock),

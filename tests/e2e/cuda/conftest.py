@@ -26,6 +26,7 @@ class Work:
     device: int
     stream: int
     correlation: int
+    called_ns: int
     start_ns: int
     end_ns: int
     bytes: int
@@ -59,10 +60,10 @@ class Cuda:
         works = []
         for file in self.folder.glob("truth.*"):
             for line in file.read_text().splitlines():
-                kind, *rest = line.split(None, 7)
+                kind, *rest = line.split(None, 8)
                 if kind != "note":
-                    device, stream, correlation, start, end, size = map(int, rest[:6])
-                    works.append(Work(kind, device, stream, correlation, start, end, size, rest[6]))
+                    device, stream, correlation, called, start, end, size = map(int, rest[:7])
+                    works.append(Work(kind, device, stream, correlation, called, start, end, size, rest[7]))
         return works
 
     def log(self) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -222,6 +223,34 @@ def test_the_cupti_of_the_programs_own_cuda_is_taken(cuda: Cuda, tmp_path: Path)
     assert any("gpu_source" in line and "started code 23" in line for line in run.dump())
 
 
+TRAP = """
+#include <fcntl.h>
+__attribute__((constructor)) static void loaded(void) { creat("%s", 0600); }
+"""
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize(("generation", "newer"), [("12", False), ("13", True)])
+def test_a_cupti_that_is_newer_than_the_driver_is_passed_over(
+    cuda: Cuda, tmp_path: Path, generation: str, newer: bool
+) -> None:
+    """The program's runtime has no version in its name, as one that is linked into it has none."""
+    folder, marker = tmp_path / "both", tmp_path / "loaded"
+    folder.mkdir()
+    copy_of_double(folder, "libcudart.so")
+    for name in ("libcuda.so.1", "libcupti.so.12"):
+        (folder / name).symlink_to("libcudart.so")
+    (tmp_path / "trap.c").write_text(TRAP % marker)
+    subprocess.run(["cc", "-shared", "-fPIC", tmp_path / "trap.c", "-o", folder / "libcupti.so.13"], check=True)
+    env = {**cuda.environment(generation=generation), "LD_LIBRARY_PATH": str(folder)}
+    run = cuda.command("run", "--", cuda.program, "gpu", "8", env=env)
+    assert (run.returncode, run.stdout) == (0, "done gpu 8 on 1\n")
+    # With a driver of 13 the newer one is tried, and this one is none.
+    assert marker.exists() == newer
+    assert warned(run) == (["gpu_absent"] if newer else [])
+    assert sum(k.count for k in run.report.kernels) == (0 if newer else 8)
+
+
 @pytest.mark.plain
 def test_a_cupti_of_another_major_is_refused(cuda: Cuda, tmp_path: Path) -> None:
     folder = tmp_path / "mixed"
@@ -266,10 +295,18 @@ def test_times_are_off_by_no_more_than_is_said(cuda: Cuda, clock: dict[str, Any]
             continue  # the step fell into it: it has no times that could be right
         off = abs(start - w.start_ns)
         assert off <= bound
+        assert start >= w.called_ns  # nothing begins before it was asked for
         worst = max(worst, off / 1000)
         if "step_us" not in clock:
             assert abs((end - start) - (w.end_ns - w.start_ns)) <= 0.01 * (w.end_ns - w.start_ns)
     assert worst <= run.report.clock.error_bound_us
+    assert "early_work" not in warned(run)
+    # What a clock that is behind put before its call was mended, all of it, and counted.
+    if set(clock) <= {"offset_us", "devices", "generation", "fail"}:
+        off_ns = 1000 * clock.get("offset_us", 0)
+        early = sum(w.start_ns + off_ns < w.called_ns for w in true.values())
+        assert (early > 0) == (off_ns < 0)
+        assert early <= run.report.clock.causality_fixes <= (len(told) if early else 0)
     if "step_us" not in clock:
         assert run.report.clock.error_bound_us < 1000
         assert {g.kernel_count for g in run.report.gpus} == {120}
@@ -299,11 +336,15 @@ def test_delay_and_duration(cuda: Cuda) -> None:
     assert "unsubscribe" in cuda.log()
 
 
-def test_a_million_kernels_a_minute(cuda: Cuda) -> None:
-    """40,000 as fast as the double can, which is more than that: none is lost."""
-    run = cuda("storm", "20", devices=2, launch_us=0)
+@pytest.mark.parametrize("steps", [20, pytest.param(500, marks=pytest.mark.long)])
+def test_a_million_kernels_a_minute(cuda: Cuda, steps: int) -> None:
+    """40,000, and at length a million, as fast as the double can, which is more than that: none is lost."""
+    run = cuda("storm", str(steps), options=("--trace-size-mb", "0"), devices=2, launch_us=0)
+    assert run.returncode == 0
+    assert counted(run.truth)[("kernel", 0)] == counted(run.truth)[("kernel", 1)] == 1000 * steps
     assert reported(run) == counted(run.truth)
     assert run.report.overhead.lost == 0
+    assert warned(run) == []
     first = min(w.start_ns for w in run.truth)
     seconds = (max(w.end_ns for w in run.truth) - first) / 1e9
     assert len(run.truth) / seconds > 1e6 / 60
@@ -369,6 +410,13 @@ def test_the_real_cupti_without_a_driver(inferscope: Any, target: Any) -> None:
     assert run.report.threads and run.report.gpus == []
 
 
+DRIVER = (
+    *("cuInit", "cuDeviceGetCount", "cuDeviceGet", "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuModuleLoadData"),
+    *("cuModuleGetFunction", "cuMemAlloc_v2", "cuMemcpyHtoD_v2", "cuLaunchKernel", "cuCtxSynchronize"),
+    *("cuMemcpyDtoH_v2", "cuMemFree_v2"),
+)
+
+
 @pytest.mark.plain
 def test_selftest(cuda: Cuda) -> None:
     good = cuda.command("doctor", "--gpu-selftest", env=cuda.environment(devices=2), plain=True)
@@ -386,6 +434,8 @@ def test_selftest(cuda: Cuda) -> None:
         ({"fail": "cuptiActivityEnable"}, "cuptiActivityEnable"),
         ({"held": 1}, "held by another profiler"),
         ({"devices": 0}, "cuInit failed (100)"),
+        *(({"fail": call, "fail_code": 700}, f"{call.removesuffix('_v2')} failed (700)") for call in DRIVER),
+        ({"fail": "cuLaunchKernel", "fail_after": 50}, "cuLaunchKernel failed (999); nvidia-smi may say why"),
     ],
 )
 def test_selftest_says_what_is_wrong(cuda: Cuda, script: dict[str, Any], words: str) -> None:
@@ -398,7 +448,24 @@ def test_selftest_says_what_is_wrong(cuda: Cuda, script: dict[str, Any], words: 
 def test_selftest_without_a_driver(inferscope: Any) -> None:
     bad = inferscope("doctor", "--gpu-selftest", plain=True)
     assert bad.returncode == 4
-    assert "libcuda.so.1 failed" in bad.stderr
+    assert "cannot load libcuda.so.1: no NVIDIA driver; install it" in bad.stderr
+
+
+def test_the_kernel_of_the_selftest_is_one_that_nvidias_compiler_takes(inferscope: Any, tmp_path: Path) -> None:
+    """As it stands in the command; devices get it from their driver in the same way."""
+    ptxas = shutil.which("ptxas")
+    if ptxas is None:
+        pytest.skip("ptxas is not installed: the kernel is not compiled")
+    command = inferscope.path.read_bytes()
+    text = command[command.index(b".version 6.0\n") :].split(b"\0")[0]
+    assert b".entry" in text
+    source = tmp_path / "kernel.ptx"
+    source.write_bytes(text)
+    done = subprocess.run(
+        [ptxas, "-arch=sm_75", source, "-o", tmp_path / "kernel.cubin"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "kernel.cubin").stat().st_size > 500
 
 
 def test_waiting_for_a_device_is_gpu_wait(cuda: Cuda) -> None:

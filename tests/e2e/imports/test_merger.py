@@ -87,3 +87,17 @@ def test_clocks_are_put_on_one(inferscope: Command, stage: Path) -> None:
     assert causality["error_bound_us"] < 40
     assert said["assumed"]["method"] == "assumed" and said["assumed"]["error_bound_us"] == 5
     assert said["wrong"] == ["ValueError", "TypeError"]
+
+
+@pytest.mark.parametrize(("given", "bound"), [(None, 1000), ("250", 250), ("0", 0), ("-1", 1000), ("soon", 1000)])
+def test_the_margin_is_that_of_the_environment(
+    inferscope: Command, stage: Path, given: str | None, bound: float
+) -> None:
+    """Unless it is given to the merger itself."""
+    code = "import inferscope as i; print([i.TimelineMerger([], [], **m).synchronize_clocks()['error_bound_us']"
+    code += " for m in ({}, {'margin_us': 7})])"
+    env = {**inferscope.environment, "PYTHONPATH": str(next(stage.glob("lib/python*/site-packages")))}
+    if given is not None:
+        env["INFERSCOPE_SYNC_ERROR_MARGIN_US"] = given
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=60, check=True)
+    assert json.loads(done.stdout) == [bound, 7]

@@ -64,7 +64,7 @@ class Cuda:
         for line in Path(f"{self.told}.{os.getpid()}").read_text().splitlines():
             words = line.split()
             if words[0] in kinds:
-                pieces.append((int(words[4]), int(words[5]), words[0]))
+                pieces.append((int(words[5]), int(words[6]), words[0]))
         span = max(end for _, end, _ in pieces) - min(start for start, _, _ in pieces)
         copies = [(start, end) for start, end, kind in pieces if kind in ("h2d", "d2h")]
         busy = union([(start, end) for start, end, _ in pieces])
