@@ -14,6 +14,7 @@
 #include "cli/moment.h"
 #include "cli/progress.h"
 #include "export/export.h"
+#include "import/import.h"
 
 struct arguments {
 	const char *trace;
@@ -108,7 +109,37 @@ static void tell(const struct arguments *args, const char *path, const isc_expor
 			      (unsigned long long)r->unfinished);
 }
 
-static isc_status write_export(struct arguments *args, isc_trace *trace, const char *path, isc_export_result *result,
+/* Of ours, or of another tool: then there is no trace, but files to be read. */
+struct input {
+	isc_trace *trace;
+	isc_import import;
+	char *path;
+	bool asked, read; /* to read it, and it could be */
+};
+
+static isc_status fill(void *self, isc_timeline *timeline, isc_error *err)
+{
+	struct input *in = self;
+	isc_status st;
+
+	in->asked = true;
+	st = isc_import_read(&in->import, &in->path, 1, timeline, err);
+
+	in->read = st == ISC_OK;
+	return st;
+}
+
+static isc_status export_input(struct arguments *args, struct input *in, isc_export_write_fn write, void *self,
+			       isc_export_result *result, isc_error *err)
+{
+	if (in->trace != NULL)
+		return isc_export_run(in->trace, &args->options, write, self, result, err);
+	in->import.progress = args->options.progress;
+	in->import.progress_self = args->options.progress_self;
+	return isc_export_imported(fill, in, &args->options, write, self, result, err);
+}
+
+static isc_status write_export(struct arguments *args, struct input *in, const char *path, isc_export_result *result,
 			       isc_error *err)
 {
 	isc_output *file = NULL;
@@ -116,7 +147,7 @@ static isc_status write_export(struct arguments *args, isc_trace *trace, const c
 	isc_bar bar;
 
 	if (strcmp(path, "-") == 0)
-		return isc_export_run(trace, &args->options, to_stdout, NULL, result, err);
+		return export_input(args, in, to_stdout, NULL, result, err);
 	if (isc_path_same(path, args->trace)) {
 		st = isc_fail(err, ISC_ERR_INVALID, "the export and the trace are both to be %.150s", path);
 		isc_hint(err, "choose another --output");
@@ -128,7 +159,7 @@ static isc_status write_export(struct arguments *args, isc_trace *trace, const c
 	isc_bar_start(&bar, STDERR_FILENO, !args->quiet, "exporting");
 	args->options.progress = step_bar;
 	args->options.progress_self = &bar;
-	st = isc_export_run(trace, &args->options, to_file, file, result, err);
+	st = export_input(args, in, to_file, file, result, err);
 	isc_bar_end(&bar);
 	if (st == ISC_OK)
 		st = isc_output_commit(file, err);
@@ -138,11 +169,31 @@ static isc_status write_export(struct arguments *args, isc_trace *trace, const c
 	return st;
 }
 
+/* What a file is, is found from its first bytes; what nobody knows is a trace of ours that cannot be read. */
+static isc_status open_input(struct arguments *args, struct input *in, isc_error *err)
+{
+	enum isc_import_format format = ISC_IMPORT_UNKNOWN;
+
+	in->path = (char *)(uintptr_t)args->trace;
+	if (isc_import_sniff(args->trace, &format, NULL) == ISC_OK && format != ISC_IMPORT_UNKNOWN &&
+	    format != ISC_IMPORT_ISC)
+		return ISC_OK;
+	return isc_trace_open(args->trace, &in->trace, err);
+}
+
+static void close_input(struct input *in, isc_export_result *result)
+{
+	for (size_t i = 0; i < in->import.file_count; i++)
+		result->damaged |= in->import.files[i].damaged;
+	isc_import_fini(&in->import);
+	isc_trace_close(in->trace);
+}
+
 static int export(struct arguments *args)
 {
 	isc_export_result result = {0};
 	isc_buffer path = {0};
-	isc_trace *trace = NULL;
+	struct input in = {0};
 	isc_error err = {0};
 	isc_status st;
 
@@ -151,19 +202,21 @@ static int export(struct arguments *args)
 		isc_buffer_text(&path, args->output);
 	else
 		default_path(args, &path);
-	st = isc_trace_open(args->trace, &trace, &err);
+	st = open_input(args, &in, &err);
 	if (st != ISC_OK) {
 		isc_buffer_fini(&path);
 		return isc_cli_fail(&err, st == ISC_ERR_NOMEM ? ISC_EXIT_FAILED : ISC_EXIT_INPUT);
 	}
-	st = write_export(args, trace, path.data, &result, &err);
-	isc_trace_close(trace);
+	st = write_export(args, &in, path.data, &result, &err);
+	close_input(&in, &result);
 	isc_buffer_fini(&path);
 	if (st == ISC_OK)
 		return result.damaged ? ISC_EXIT_INPUT : ISC_EXIT_OK;
 	/* Whoever closed the pipe has seen enough. */
 	if (err.sys == EPIPE)
 		return ISC_EXIT_OK;
+	if (in.asked && !in.read && st != ISC_ERR_NOMEM)
+		return isc_cli_fail(&err, ISC_EXIT_INPUT);
 	return isc_cli_fail(&err, st == ISC_ERR_INVALID ? ISC_EXIT_USAGE : ISC_EXIT_FAILED);
 }
 
@@ -178,15 +231,16 @@ int cmd_export(int argc, char **argv)
 		{"force", NULL, "replace a file that is not an export of ours", 0, false},
 		{"quiet", NULL, "say nothing when all went well", 0, false},
 	};
-	const isc_options options = {.command = "export",
-				     .arguments = "TRACE",
-				     .about = "Turn a trace, or a piece of it, into a file that another tool opens."
-					      "\v  inferscope export inferscope.isc --to perfetto\n"
-					      "  inferscope export inferscope.isc --to speedscope --scope request\n",
-				     .table = table,
-				     .count = sizeof(table) / sizeof(table[0]),
-				     .option = take_option,
-				     .argument = take_argument};
+	const isc_options options = {
+		.command = "export",
+		.arguments = "TRACE",
+		.about = "Turn a trace, ours or another tool's, or a piece of it, into a file that another tool opens."
+			 "\v  inferscope export inferscope.isc --to perfetto\n"
+			 "  inferscope export inferscope.isc --to speedscope --scope request\n",
+		.table = table,
+		.count = sizeof(table) / sizeof(table[0]),
+		.option = take_option,
+		.argument = take_argument};
 	struct arguments args = {0};
 	bool helped = false;
 	isc_error err;

@@ -61,12 +61,12 @@ static isc_sink *begin(isc_trace *trace, isc_export_out *out)
 		return NULL;
 	c->sink = (isc_sink){.trace = trace, .out = out};
 	c->first = true;
-	isc_buffer_format(&out->text,
-			  "{\"otherData\":{\"made_by\":\"" ISC_EXPORT_MARK
-			  "\",\"start_unix_ns\":\"%llu\",\"start_ns\":\"%llu\"},\n"
-			  "\"displayTimeUnit\":\"ns\",\"traceEvents\":[",
-			  (unsigned long long)isc_trace_header(trace)->start_unix_ns,
-			  (unsigned long long)isc_trace_header(trace)->start_ns);
+	isc_buffer_text(&out->text, "{\"otherData\":{\"made_by\":\"" ISC_EXPORT_MARK "\"");
+	if (trace != NULL)
+		isc_buffer_format(&out->text, ",\"start_unix_ns\":\"%llu\",\"start_ns\":\"%llu\"",
+				  (unsigned long long)isc_trace_header(trace)->start_unix_ns,
+				  (unsigned long long)isc_trace_header(trace)->start_ns);
+	isc_buffer_text(&out->text, "},\n\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
 	return &c->sink;
 }
 
@@ -385,7 +385,14 @@ static void gpu_arrows(chrome *c, const isc_export_gpu *g, uint32_t pid, uint32_
 	uint64_t id = key & ((1ull << ARROW_ID_BITS) - 1);
 	struct recent *last;
 
-	if (g->item->correlation == 0 || (g->call && g->item->role == ISC_ROLE_OTHER))
+	if (g->asked != NULL) {
+		/* It knows both ends of its arrow. */
+		id = 1ull << ARROW_ID_BITS | c->arrows++;
+		gpu_arrow(c, from, g->asked->pid, g->asked->tid, g->asked_ns, id);
+		gpu_arrow(c, to, pid, tid, g->start_ns, id);
+		return;
+	}
+	if (g->item->correlation == 0 || g->alone || (g->call && g->item->role == ISC_ROLE_OTHER))
 		return;
 	if (g->call) {
 		gpu_arrow(c, from, pid, tid, g->start_ns, id);

@@ -19,7 +19,8 @@ static isc_sink *begin(isc_trace *trace, isc_export_out *out)
 
 	if (e == NULL)
 		return NULL;
-	e->sink = (isc_sink){.trace = trace, .out = out, .start_ns = isc_trace_header(trace)->start_ns};
+	e->sink = (isc_sink){
+		.trace = trace, .out = out, .start_ns = trace != NULL ? isc_trace_header(trace)->start_ns : 0};
 	e->first = true;
 	isc_buffer_text(&out->text, "[");
 	return &e->sink;

@@ -62,6 +62,11 @@ bool isc_export_is_ours(const char *head, size_t len)
 	return memmem(head, len < 256 ? len : 256, "\"" ISC_EXPORT_MARK "\"", sizeof(ISC_EXPORT_MARK) + 1) != NULL;
 }
 
+const isc_sink_class *isc_export_sink(int format)
+{
+	return formats[format].sink;
+}
+
 void isc_export_send(isc_export_out *out, bool all)
 {
 	if (out->status != ISC_OK || (!all && out->text.len < SEND_AT))

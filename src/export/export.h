@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "timeline/timeline.h"
 #include "trace/reader.h"
 
 enum isc_export_format {
@@ -55,6 +56,14 @@ typedef isc_status (*isc_export_write_fn)(void *self, const void *data, size_t l
 /* ISC_ERR_INVALID: no such scope, or nothing in that time. */
 isc_status isc_export_run(isc_trace *trace, const isc_export_options *options, isc_export_write_fn write, void *self,
 			  isc_export_result *result, isc_error *err);
+
+/* Adds files of other tools to a timeline. */
+typedef isc_status (*isc_export_fill_fn)(void *self, isc_timeline *timeline, isc_error *err);
+
+/* The same of what other tools recorded: spans of threads, scopes, and work of GPUs with the calls that asked for
+ * it.  Marks, counters and stacks have no moments in a timeline. */
+isc_status isc_export_imported(isc_export_fill_fn fill, void *fill_self, const isc_export_options *options,
+			       isc_export_write_fn write, void *self, isc_export_result *result, isc_error *err);
 
 /* Does a file that begins like this come from here? */
 bool isc_export_is_ours(const char *head, size_t len);

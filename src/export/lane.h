@@ -46,6 +46,7 @@ typedef struct isc_export_stream {
 	isc_arena *arena;
 	isc_hashmap by_lane;   /* thread and stream -> rank + 1 */
 	isc_hashmap by_thread; /* thread -> isc_export_thread */
+	isc_hashmap ends;      /* of a piece, process and correlation -> 1 the call is in it, 2 work is */
 	isc_export_lane *lanes;
 	size_t lane_count, lane_room;
 	isc_scopes scopes;

@@ -186,6 +186,8 @@ static void add_mappings(pprof *p)
 	uint16_t type;
 	const char *data;
 
+	if (p->sink.trace == NULL)
+		return;
 	for (size_t i = 0; (data = isc_trace_define_at(p->sink.trace, i, &process, &id, &type, &len)) != NULL; i++) {
 		isc_def_module module;
 		uint64_t path, *known;
@@ -294,7 +296,8 @@ static void write_profile(pprof *p)
 	add_mappings(p);
 	for (size_t i = 0; i < p->paths.frames.count; i++, zip_some(p))
 		add_location(p, i);
-	isc_wire_number(&p->profile, TIME_NANOS, isc_trace_header(p->sink.trace)->start_unix_ns);
+	if (p->sink.trace != NULL)
+		isc_wire_number(&p->profile, TIME_NANOS, isc_trace_header(p->sink.trace)->start_unix_ns);
 	isc_wire_number(&p->profile, DURATION_NANOS, p->last_ns);
 	isc_wire_number(&p->profile, COMMENT, words(p, ISC_EXPORT_MARK));
 	/* Of several a reader takes the last, and that would be memory. */

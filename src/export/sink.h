@@ -95,7 +95,11 @@ typedef struct isc_export_gpu {
 	const isc_export_thread *on; /* that made the call, or told of the work */
 	uint64_t start_ns, end_ns;   /* of the session */
 	const isc_recorded_item *item;
-	uint32_t id; /* definition of the name */
+	uint32_t id;			/* definition of the name */
+	const isc_export_thread *asked; /* of work: the thread whose call, at asked_ns, asked for it; NULL: its
+					   correlation tells */
+	uint64_t asked_ns;
+	bool alone; /* the other end of its arrow is not exported, or brings the arrow */
 	bool call;
 	bool cut;	  /* it began before what is exported, or ended after it */
 	const char *type; /* event_type of dictionaries; NULL: none */
@@ -140,7 +144,8 @@ typedef struct isc_sink {
 	bool failed;	   /* no memory; whoever writes looks at the end */
 } isc_sink;
 
-/* Any of them but begin and end may be NULL.  begin makes *self, end also frees it. */
+/* Any of them but begin and end may be NULL.  begin makes *self, end also frees it.  trace NULL: it is a timeline of
+ * other tools, without tasks, samples and memory. */
 typedef struct isc_sink_class {
 	isc_sink *(*begin)(isc_trace *trace, isc_export_out *out); /* NULL: no memory */
 	void (*process)(isc_sink *self, const isc_trace_process *p);
@@ -160,6 +165,9 @@ extern const isc_sink_class isc_sink_chrome, isc_sink_perfetto, isc_sink_speedsc
 
 /* event_type of a slice in dictionaries: "cpu_call", "gil_wait", ... */
 const char *isc_export_type(const isc_slice *s);
+
+/* That of enum isc_export_format. */
+const isc_sink_class *isc_export_sink(int format);
 
 /* Sends what has gathered in out->text when it is much, or anyhow. */
 void isc_export_send(isc_export_out *out, bool all);

@@ -80,20 +80,57 @@ static bool cut_by_times(const isc_export_stream *s, uint64_t *start_ns, uint64_
 	return to > 0;
 }
 
+/* A call or work that is exported, if only a part of it. */
+static bool gpu_of(const isc_export_stream *s, const isc_event *ev, isc_recorded_item *item, uint64_t *start_ns,
+		   uint64_t *end_ns)
+{
+	bool call = ev->kind == ISC_KIND_GPU_CALL;
+
+	if (s->gpus == NULL || !(call ? isc_recorded_call(s->gpus, ev, item) : isc_recorded_work(s->gpus, ev, item)) ||
+	    item->end_ns == 0)
+		return false;
+	*start_ns = item->start_ns;
+	*end_ns = item->end_ns;
+	return cut_by_times(s, start_ns, end_ns);
+}
+
+static uint64_t link_of(const isc_event *ev, const isc_recorded_item *item)
+{
+	return (uint64_t)ev->process << 40 ^ item->correlation;
+}
+
+/* Of a piece: which ends of arrows are in it. */
+static void find_ends(isc_export_stream *s)
+{
+	isc_recorded_item item;
+	uint64_t start, end, *known;
+	isc_event ev;
+
+	isc_trace_rewind(s->trace);
+	while (!s->failed && isc_trace_next(s->trace, &ev)) {
+		if ((ev.kind != ISC_KIND_GPU_CALL && ev.kind != ISC_KIND_GPU_WORK) ||
+		    !gpu_of(s, &ev, &item, &start, &end) || item.correlation == 0)
+			continue;
+		known = isc_hashmap_put(&s->ends, link_of(&ev, &item), NULL);
+		if (known != NULL)
+			*known |= ev.kind == ISC_KIND_GPU_CALL ? 1u : 2u;
+		s->failed |= known == NULL;
+	}
+}
+
 static void of_gpu(isc_export_stream *s, isc_export_lane *l, const isc_event *ev)
 {
 	isc_recorded_item item;
 	isc_export_gpu g = {.on = l->on, .item = &item, .id = ev->id, .call = ev->kind == ISC_KIND_GPU_CALL};
 	uint64_t start, end;
 
-	if (s->gpus == NULL ||
-	    !(g.call ? isc_recorded_call(s->gpus, ev, &item) : isc_recorded_work(s->gpus, ev, &item)) ||
-	    item.end_ns == 0)
+	if (!gpu_of(s, ev, &item, &start, &end))
 		return;
-	start = item.start_ns;
-	end = item.end_ns;
-	if (!cut_by_times(s, &start, &end))
-		return;
+	if (!s->cut->whole && item.correlation != 0) {
+		const uint64_t *known = isc_hashmap_find(&s->ends, link_of(ev, &item));
+
+		g.alone = known == NULL || *known != 3;
+	}
 	g.start_ns = isc_export_since_start(s, start);
 	g.end_ns = isc_export_since_start(s, end);
 	g.cut = start != item.start_ns || end != item.end_ns;
@@ -351,6 +388,8 @@ isc_status isc_stream_run(isc_trace *trace, const isc_export_options *options, c
 	st = introduce(&s, err);
 	if (st == ISC_OK && sink->gpu != NULL)
 		st = isc_recorded_new(trace, MARGIN_NS, &s.gpus, err);
+	if (st == ISC_OK && s.gpus != NULL && !cut->whole)
+		find_ends(&s);
 	isc_trace_rewind(trace);
 	while (st == ISC_OK && !s.failed && !self->failed && isc_trace_next(trace, &ev)) {
 		feed(&s, &ev);
@@ -364,6 +403,7 @@ isc_status isc_stream_run(isc_trace *trace, const isc_export_options *options, c
 	isc_recorded_free(s.gpus);
 	isc_scopes_fini(&s.scopes);
 	isc_hashmap_fini(&s.by_lane);
+	isc_hashmap_fini(&s.ends);
 	isc_hashmap_fini(&s.by_thread);
 	if (st == ISC_OK && (s.failed || self->failed))
 		st = isc_fail(err, ISC_ERR_NOMEM, "no memory for the export");

@@ -344,7 +344,10 @@ static void tell(const struct device *d, const isc_work_item *w)
 				  .name = w->name,
 				  .device = w->device,
 				  .number = d->gpu->number,
+				  .device_name = d->gpu->name,
 				  .stream = w->stream,
+				  .bytes = w->bytes,
+				  .memory = w->memory,
 				  .kind = w->kind,
 				  .class = w->class};
 

@@ -53,9 +53,11 @@ typedef struct isc_timeline_seen {
 	uint64_t pid, tid; /* of the thread; of work: its tid alone, 0: not known */
 	isc_string thread_name;
 	uint32_t device, number; /* of work: the device, and its own number */
-	uint64_t stream;
-	uint8_t kind;  /* of a span: enum isc_host_kind, or ISC_HOST_CALL; of work: enum isc_gpu_kind */
-	uint8_t class; /* of a kernel: enum isc_gpu_class */
+	isc_string device_name;
+	uint64_t stream, bytes;
+	uint8_t memory; /* of a copy: enum isc_gpu_memory */
+	uint8_t kind;	/* of a span: enum isc_host_kind, or ISC_HOST_CALL; of work: enum isc_gpu_kind */
+	uint8_t class;	/* of a kernel: enum isc_gpu_class */
 } isc_timeline_seen;
 
 typedef struct isc_timeline_watch {

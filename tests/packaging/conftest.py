@@ -68,7 +68,7 @@ def pythons() -> list[str]:
 def released(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """released("wheel"), released("tarball"): the file, built if it is not there yet."""
     named = os.environ.get("INFERSCOPE_DIST")
-    folder = Path(named) if named else tmp_path_factory.mktemp("dist")
+    folder = Path(named).resolve() if named else tmp_path_factory.mktemp("dist")
     patterns = {"wheel": "inferscope-*.whl", "tarball": "inferscope-*.tar.gz"}
 
     def file(what: str) -> Path:

@@ -217,6 +217,42 @@ static void work_that_overlaps_has_rows_of_its_own(void **state)
 	isc_gpu_rows_fini(&rows);
 }
 
+static size_t times(const char *text, const char *what)
+{
+	size_t n = 0;
+
+	for (; (text = strstr(text, what)) != NULL; text++)
+		n++;
+	return n;
+}
+
+static void an_arrow_of_a_piece_has_both_ends(void **state)
+{
+	const char *text = META "p1 pid=100 root traced end=90ms status=0 argv serve\n"
+				"t1 p1 tid=100 main name=main end=90ms\n"
+				"t1 12ms gpu_call launch clEnqueueNDRangeKernel 10ms 10.1ms 7\n"
+				"t1 14ms gpu_call copy clEnqueueWriteBuffer 13ms 13.1ms 8\n"
+				"t1 40ms gpu_work kernel gemm 0 20ms 23ms 7 stream=0\n"
+				"t1 41ms gpu_work h2d write 0 25ms 26ms 8 stream=5 bytes=64\n"
+				"end 90ms status=0\n";
+	static const struct {
+		double from_us, to_us;
+		size_t slices, arrows;
+	} cases[] = {{0, 0, 4, 2}, {9000, 21000, 3, 1}, {19000, 30000, 2, 0}, {9000, 15000, 2, 0}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *got = exported(text, &(isc_export_options){.format = ISC_EXPORT_CHROME,
+								 .from_us = cases[i].from_us,
+								 .to_us = cases[i].to_us});
+
+		assert_int_equal(times(got, "\"ph\":\"X\""), cases[i].slices);
+		assert_int_equal(times(got, "\"ph\":\"s\""), cases[i].arrows);
+		assert_int_equal(times(got, "\"ph\":\"f\""), cases[i].arrows);
+		free(got);
+	}
+}
+
 /* X3: any name comes out as text that a strict parser takes. */
 static void names_are_escaped(void **state)
 {
@@ -281,6 +317,7 @@ int main(void)
 		cmocka_unit_test(samples_win_over_calls_in_stacks),
 		cmocka_unit_test(scopes_are_told_once),
 		cmocka_unit_test(work_that_overlaps_has_rows_of_its_own),
+		cmocka_unit_test(an_arrow_of_a_piece_has_both_ends),
 		cmocka_unit_test(names_are_escaped),
 		cmocka_unit_test(a_full_disk_is_told),
 		cmocka_unit_test(formats_have_names),

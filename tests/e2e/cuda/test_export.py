@@ -133,6 +133,7 @@ def test_a_piece_is_cut_at_its_edges_and_nests(cuda: Cuda) -> None:
     slices = [s for track in by_track(piece).values() for s in track]
     assert slices and all(from_us * 1000 <= start <= end <= to_us * 1000 for start, end, _ in slices)
     assert not [crossing for track in by_track(piece).values() for crossing in crossings(track)]
+    check_slices_and_arrows(piece)
     kernels = [e for e in piece if e.get("cat") == "gpu_kernel"]
     assert kernels[-1]["args"]["cut"] and not kernels[1]["args"].get("cut")
 

@@ -1,0 +1,317 @@
+/*
+ * imported.c - what other tools recorded, from the timeline that their files were read into.
+ *
+ * A timeline tells of spans thread by thread and of work device by device, each in the order of
+ * time, while it is finished: they go to the sink as they come.
+ */
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/hashmap.h"
+#include "export/sink.h"
+#include "trace/gpu.h"
+
+#define NOBODY UINT32_MAX
+/* Numbers for processes and threads whose own are names, or too large: below those of GPUs in chrome.c. */
+#define MADE_UP (1u << 23)
+
+typedef struct imported {
+	isc_timeline *timeline;
+	const isc_sink_class *class;
+	isc_sink *sink;
+	isc_export_result *result;
+	isc_arena *arena;
+	isc_hashmap threads; /* of the timeline -> isc_export_thread */
+	isc_hashmap numbers; /* a pid or tid that does not fit -> one that does */
+	isc_hashmap devices; /* of the timeline -> isc_recorded_device */
+	const isc_export_thread *on;
+	isc_slice *open; /* of that thread, outermost first; end_ns is known already */
+	size_t depth, room;
+	uint64_t scopes;
+	bool failed;
+} imported;
+
+static uint32_t number_of(imported *i, uint64_t number)
+{
+	uint64_t *known;
+
+	if (number > 0 && number < MADE_UP)
+		return (uint32_t)number;
+	known = isc_hashmap_put(&i->numbers, number, NULL);
+	if (known == NULL) {
+		i->failed = true;
+		return MADE_UP;
+	}
+	if (*known == 0)
+		*known = MADE_UP + i->numbers.count;
+	return (uint32_t)*known;
+}
+
+static const isc_export_thread *thread_of(imported *i, const isc_timeline_seen *s)
+{
+	uint64_t *known = isc_hashmap_put(&i->threads, s->thread, NULL);
+	isc_export_thread *made;
+
+	if (known != NULL && *known != 0)
+		return (const isc_export_thread *)(uintptr_t)*known;
+	made = known != NULL ? isc_arena_alloc(i->arena, sizeof(*made)) : NULL;
+	if (made == NULL) {
+		i->failed = true;
+		return NULL;
+	}
+	*made = (isc_export_thread){.thread = s->thread,
+				    .process = number_of(i, s->pid),
+				    .tid = number_of(i, s->tid),
+				    .pid = number_of(i, s->pid),
+				    .name = {s->thread_name.at, (uint32_t)s->thread_name.len}};
+	*known = (uint64_t)(uintptr_t)made;
+	if (i->class->thread != NULL)
+		i->class->thread(i->sink, made);
+	return made;
+}
+
+/* The same for a call and the work that it asked for. */
+static uint64_t link_of(uint32_t thread, int64_t call_ns)
+{
+	return (uint64_t)call_ns << 16 | (thread + 1) % 65536u;
+}
+
+static uint64_t from_zero(int64_t ns)
+{
+	return ns > 0 ? (uint64_t)ns : 0;
+}
+
+/* ---- spans --------------------------------------------------------------- */
+
+static void close_last(imported *i)
+{
+	isc_slice *s = &i->open[--i->depth];
+
+	if (i->depth > 0)
+		i->open[i->depth - 1].inner_ns += s->end_ns - s->start_ns;
+	i->result->slices++;
+	if (i->class->close != NULL)
+		i->class->close(i->sink, s);
+}
+
+static void close_before(imported *i, uint64_t ns)
+{
+	while (i->depth > 0 && i->open[i->depth - 1].end_ns <= ns)
+		close_last(i);
+}
+
+/* "path/file.py(12): name", as the timeline has functions of Python. */
+static void take_place(isc_slice *s)
+{
+	const char *close = memmem(s->name.at, s->name.len, "): ", 3);
+	const char *open = close != NULL ? memrchr(s->name.at, '(', (size_t)(close - s->name.at)) : NULL;
+	uint32_t line = 0;
+
+	if (open == NULL || open == s->name.at || close == open + 1 || close - open > 9)
+		return;
+	for (const char *at = open + 1; at < close; at++) {
+		if (*at < '0' || *at > '9')
+			return;
+		line = line * 10 + (uint32_t)(*at - '0');
+	}
+	s->file = (isc_frame_text){s->name.at, (uint32_t)(open - s->name.at)};
+	s->line = line;
+	s->name = (isc_frame_text){close + 3, s->name.len - (uint32_t)(close + 3 - s->name.at)};
+}
+
+static void add_slice(imported *i, const isc_timeline_seen *s, isc_frame_text name)
+{
+	isc_slice *slice = isc_arena_push(i->arena, &i->open, &i->depth, &i->room, sizeof(*slice));
+
+	if (slice == NULL) {
+		i->failed = true;
+		return;
+	}
+	*slice = (isc_slice){.on = i->on,
+			     .start_ns = from_zero(s->start_ns),
+			     .end_ns = from_zero(s->end_ns),
+			     .id = s->name,
+			     .cpu = UINT16_MAX,
+			     .kind = s->kind == ISC_HOST_PYTHON ? ISC_SLICE_CALL : ISC_SLICE_C_CALL,
+			     .name = name};
+	if (i->depth > 1 && slice->end_ns > slice[-1].end_ns)
+		slice->end_ns = slice[-1].end_ns;
+	if (s->kind == ISC_HOST_PYTHON)
+		take_place(slice);
+	if (i->class->open != NULL)
+		i->class->open(i->sink, slice);
+}
+
+static void add_scope(imported *i, const isc_timeline_seen *s, isc_frame_text name)
+{
+	isc_mark m = {.on = i->on,
+		      .start_ns = from_zero(s->start_ns),
+		      .end_ns = from_zero(s->end_ns),
+		      .instance = ++i->scopes,
+		      .id = s->name,
+		      .cpu = UINT16_MAX,
+		      .kind = ISC_MARK_SCOPE,
+		      .name = name};
+
+	i->result->marks++;
+	if (i->class->mark != NULL)
+		i->class->mark(i->sink, &m);
+}
+
+static void add_call(imported *i, const isc_timeline_seen *s, isc_frame_text name)
+{
+	static const uint8_t roles[] = {[ISC_CALL_OTHER] = ISC_ROLE_OTHER,
+					[ISC_CALL_SYNC] = ISC_ROLE_SYNC,
+					[ISC_CALL_COPY] = ISC_ROLE_COPY,
+					[ISC_CALL_LAUNCH] = ISC_ROLE_LAUNCH};
+	isc_recorded_item item = {.correlation = link_of(s->thread, s->start_ns),
+				  .tid = i->on->tid,
+				  .role = roles[isc_gpu_call_of(name.at, name.len)]};
+	isc_export_gpu g = {.on = i->on,
+			    .start_ns = from_zero(s->start_ns),
+			    .end_ns = from_zero(s->end_ns),
+			    .item = &item,
+			    .id = s->name,
+			    .alone = true,
+			    .call = true,
+			    .type = item.role == ISC_ROLE_SYNC ? "gpu_sync" : "gpu_api",
+			    .name = name};
+
+	i->result->slices++;
+	i->class->gpu(i->sink, &g);
+}
+
+static void take_span(void *self, const isc_timeline_seen *s)
+{
+	imported *i = self;
+	isc_string text = isc_timeline_text(i->timeline, s->name);
+	isc_frame_text name = {text.at, (uint32_t)text.len};
+	const isc_export_thread *on = thread_of(i, s);
+
+	if (on == NULL || i->failed)
+		return;
+	if (on != i->on)
+		close_before(i, UINT64_MAX);
+	i->on = on;
+	close_before(i, from_zero(s->start_ns));
+	if (s->kind == ISC_HOST_SCOPE)
+		add_scope(i, s, name);
+	else if (s->kind == ISC_HOST_CALL && i->class->gpu != NULL)
+		add_call(i, s, name);
+	else
+		add_slice(i, s, name);
+	isc_export_send(i->sink->out, false);
+}
+
+/* ---- GPUs ---------------------------------------------------------------- */
+
+static const isc_recorded_device *device_of(imported *i, const isc_timeline_seen *s)
+{
+	uint64_t *known = isc_hashmap_put(&i->devices, s->device, NULL);
+	isc_recorded_device *made;
+
+	if (known != NULL && *known != 0)
+		return (const isc_recorded_device *)(uintptr_t)*known;
+	made = known != NULL ? isc_arena_alloc(i->arena, sizeof(*made)) : NULL;
+	if (made == NULL) {
+		i->failed = true;
+		return NULL;
+	}
+	*made = (isc_recorded_device){.number = s->number, .name = {s->device_name.at, (uint32_t)s->device_name.len}};
+	*known = (uint64_t)(uintptr_t)made;
+	return made;
+}
+
+static void take_work(void *self, const isc_timeline_seen *s)
+{
+	static const isc_export_thread nobody = {.thread = NOBODY, .tid = NOBODY, .pid = NOBODY};
+	imported *i = self;
+	isc_string text = isc_timeline_text(i->timeline, s->name);
+	uint64_t *caller = isc_hashmap_find(&i->threads, s->thread);
+	isc_recorded_item item = {
+		.bytes = s->bytes, .stream = s->stream, .device = device_of(i, s), .job = s->kind, .page = s->memory};
+	isc_export_gpu g = {.on = &nobody,
+			    .start_ns = from_zero(s->start_ns),
+			    .end_ns = from_zero(s->end_ns),
+			    .item = &item,
+			    .id = s->name,
+			    .alone = true,
+			    .type = isc_gpu_event_type(s->kind),
+			    .name = {text.at, (uint32_t)text.len}};
+
+	if (i->failed || i->class->gpu == NULL)
+		return;
+	if (caller != NULL)
+		g.on = (const isc_export_thread *)(uintptr_t)*caller;
+	/* A call before what is exported is no end of an arrow. */
+	if (caller != NULL && s->call_ns >= 0) {
+		item.correlation = link_of(s->thread, s->call_ns);
+		g.asked = g.on;
+		g.asked_ns = (uint64_t)s->call_ns;
+	}
+	i->result->slices++;
+	i->class->gpu(i->sink, &g);
+	isc_export_send(i->sink->out, false);
+}
+
+/* ---- all of it ------------------------------------------------------------ */
+
+static isc_status read_all(imported *i, isc_export_fill_fn fill, void *fill_self, const isc_export_options *options,
+			   isc_error *err)
+{
+	isc_timeline_watch watch = {.span = take_span, .work = take_work, .self = i};
+	isc_timeline_options how = {.watch = &watch};
+	/* Centuries are as good as the end, and fit. */
+	isc_timeline_window window = {.from_ns = (int64_t)((options->from_us < 1e15 ? options->from_us : 1e15) * 1e3),
+				      .to_ns = (int64_t)((options->to_us < 1e15 ? options->to_us : 1e15) * 1e3),
+				      .scope = options->scope};
+	const isc_timeline_facts *facts;
+	isc_status st = isc_timeline_new(&how, &i->timeline, err);
+
+	if (st == ISC_OK)
+		st = fill(fill_self, i->timeline, err);
+	if (st == ISC_OK)
+		st = isc_timeline_finish(i->timeline, &window, &facts, err);
+	if (st == ISC_OK && (i->failed || i->sink->failed))
+		st = isc_fail(err, ISC_ERR_NOMEM, "no memory for the export");
+	if (st == ISC_OK)
+		close_before(i, UINT64_MAX);
+	if (st == ISC_OK && i->result->slices + i->result->marks == 0) {
+		st = isc_fail(err, ISC_ERR_INVALID, "the files have no spans and no GPU work to export");
+		isc_hint(err, "stacks without moments are shown by inferscope analyze");
+	}
+	return st;
+}
+
+isc_status isc_export_imported(isc_export_fill_fn fill, void *fill_self, const isc_export_options *options,
+			       isc_export_write_fn write, void *self, isc_export_result *result, isc_error *err)
+{
+	isc_export_out out = {.write = write, .self = self, .err = err};
+	imported i = {.class = isc_export_sink(options->format), .result = result, .arena = isc_arena_new()};
+	isc_status st;
+
+	*result = (isc_export_result){0};
+	i.sink = i.arena != NULL ? i.class->begin(NULL, &out) : NULL;
+	if (i.sink == NULL) {
+		st = isc_fail(err, ISC_ERR_NOMEM, "no memory");
+	} else {
+		st = read_all(&i, fill, fill_self, options, err);
+		/* It frees itself; what it still writes of a failed export goes nowhere. */
+		st = st == ISC_OK ? out.status : st;
+		if (st != ISC_OK)
+			out.status = st;
+		i.class->end(i.sink, result);
+	}
+	if (st == ISC_OK) {
+		isc_export_send(&out, true);
+		st = out.status;
+	}
+	result->bytes = out.bytes;
+	isc_timeline_free(i.timeline);
+	isc_hashmap_fini(&i.threads);
+	isc_hashmap_fini(&i.numbers);
+	isc_hashmap_fini(&i.devices);
+	isc_buffer_fini(&out.text);
+	isc_arena_free(i.arena);
+	return st;
+}
