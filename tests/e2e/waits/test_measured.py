@@ -117,6 +117,28 @@ def waiter():
 threads(holder, waiter)
 """
 
+FILE_LOCK = """
+import fcntl
+path, ready = sys.argv[0] + ".lock", threading.Event()
+def holder():
+    with open(path, "w") as file:
+        for _ in range(6):
+            fcntl.flock(file, fcntl.LOCK_EX)
+            ready.set()
+            time.sleep(0.06)
+            fcntl.flock(file, fcntl.LOCK_UN)
+            time.sleep(0.01)
+def waiter():
+    ready.wait()
+    named("waiter")
+    with open(path, "w") as file:
+        for _ in range(6):
+            timed("lock_wait", fcntl.flock, file, fcntl.LOCK_EX)
+            fcntl.flock(file, fcntl.LOCK_UN)
+            timed("sleep", time.sleep, 0.005)
+threads(holder, waiter)
+"""
+
 # What a job waits for is the job's, whatever runs it.
 HOLDING = """
 lock, ready = threading.Lock(), threading.Event()
@@ -239,6 +261,7 @@ def traced(inferscope: Any, python: str, tmp_path: Path, code: str, *options: st
         (CHILD, ["idle"]),
         (RLOCK, ["lock_wait", "sleep"]),
         (SEMAPHORE, ["lock_wait", "sleep"]),
+        (FILE_LOCK, ["lock_wait", "sleep"]),
         (IN_A_POOL, ["lock_wait", "io_wait", "sleep"]),
         (IN_A_PROCESS, ["lock_wait", "io_wait", "sleep"]),
         (IN_A_PROCESS_POOL, ["lock_wait", "io_wait", "sleep"]),
@@ -251,6 +274,7 @@ def traced(inferscope: Any, python: str, tmp_path: Path, code: str, *options: st
         "child",
         "rlock",
         "semaphore",
+        "file lock",
         "in a pool",
         "in a process",
         "in a process pool",
