@@ -356,6 +356,10 @@ def test_the_holder_of_a_lock_is_named_with_its_stack(inferscope: Any, python: s
     ]
     assert len(waits) >= 2, run.dump()[-100:]
     assert any('"inside_the_lock"' in line.partition(" holder ")[2] for line in waits), waits
+    # The report has them with their time; between two tries the holder gets the lock again.
+    told = [wait for wait in run.report.waits if wait.state == "lock_wait" and "waiter (" in (wait.where or "")]
+    held = [wait for wait in told if "busy (" in (wait.held_by or "")]
+    assert sum(wait.us for wait in held) > 0.5 * sum(wait.us for wait in told) > 100_000, run.report.waits
 
 
 # ---- idle -------------------------------------------------------------------------
