@@ -35,7 +35,7 @@ SOCKET = """
 one, other = socket.socketpair()
 def reader():
     named("waiter")
-    for _ in range(10): timed("io_wait", one.recv, 100)
+    for _ in range(10): timed("io_wait", one.recv, 1)
 def writer():
     for _ in range(10):
         time.sleep(0.04)
@@ -48,7 +48,7 @@ one, other = socket.socketpair()
 one.settimeout(10)
 def reader():
     named("waiter")
-    for _ in range(10): timed("io_wait", one.recv, 100)
+    for _ in range(10): timed("io_wait", one.recv, 1)
 def writer():
     for _ in range(10):
         time.sleep(0.04)
@@ -160,7 +160,7 @@ def writer():
         time.sleep(0.06)
         other.send(b"x")
 def asking():
-    for _ in range(6): timed("io_wait", one.recv, 100)
+    for _ in range(6): timed("io_wait", one.recv, 1)
 def begin():
     threading.Thread(target=holder).start()
     ready.wait()
@@ -320,8 +320,9 @@ def test_waiting_for_a_disk_is_what_the_program_measured(inferscope: Any, python
     thread, mine = thread_of(run, told["waiter"]), told[str(told["waiter"])]["io_wait"]
     if mine < 50_000:
         pytest.skip("this disk makes nobody wait")
-    # Some of it is the kernel at work for the thread, on a CPU.
-    assert thread.io_wait + (thread.syscall or 0) == pytest.approx(mine, rel=WITHIN, abs=SLACK_US), thread
+    # Some of it is the kernel at work for the thread, on a CPU; when others have them, some is waiting for one.
+    found, slack = thread.io_wait + (thread.syscall or 0), max(WITHIN * mine, SLACK_US)
+    assert mine - slack - (thread.run_queue or 0) < found < mine + slack, (thread, mine)
 
 
 HELD = """
