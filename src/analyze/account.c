@@ -57,13 +57,14 @@ static void settle_told(struct settling *s, const isc_account *a)
 	static const int waits[] = {BLOCKED, UNWATCHED, ON_CPU, QUEUE, PARTS};
 	static const int queues[] = {QUEUE, UNWATCHED, BLOCKED, PARTS};
 	static const int blocks[] = {BLOCKED, UNWATCHED, PARTS}, runs[] = {ON_CPU, UNWATCHED, PARTS};
-	/* In the order in which they count; null: nobody tells of them yet. */
+	/* In the order in which they count; null: nobody tells of them yet.  Faults are what switches saw of a wait, and
+	 * the time in a read or write is more than it was blocked: it would take theirs. */
 	static const struct {
 		enum isc_state state;
 		const int *from;
-	} order[] = {{ISC_STATE_GC, computes},	   {ISC_STATE_GPU_WAIT, waits},	  {ISC_STATE_GIL_WAIT, waits},
-		     {ISC_STATE_LOCK_WAIT, waits}, {ISC_STATE_SLEEP, waits},	  {ISC_STATE_IDLE, waits},
-		     {ISC_STATE_IO_WAIT, waits},   {ISC_STATE_PAGE_FAULT, waits}, {ISC_STATE_SYSCALL, computes},
+	} order[] = {{ISC_STATE_GC, computes},	    {ISC_STATE_GPU_WAIT, waits}, {ISC_STATE_GIL_WAIT, waits},
+		     {ISC_STATE_LOCK_WAIT, waits},  {ISC_STATE_SLEEP, waits},	 {ISC_STATE_IDLE, waits},
+		     {ISC_STATE_PAGE_FAULT, waits}, {ISC_STATE_IO_WAIT, waits},	 {ISC_STATE_SYSCALL, computes},
 		     {ISC_STATE_THROTTLED, queues}};
 	double fit = fitting(a), at_once = 0;
 

@@ -100,6 +100,8 @@ static isc_status build(isc_build *b, isc_error *err)
 	if (st == ISC_OK)
 		st = isc_build_marks(b, err);
 	if (st == ISC_OK)
+		st = isc_build_contention(b, err);
+	if (st == ISC_OK)
 		st = isc_build_syscalls(b, err);
 	if (st == ISC_OK)
 		isc_build_numa(b);

@@ -289,6 +289,15 @@ typedef struct isc_analysis_samples {
 	double other_lines_us; /* of lines that are not listed */
 } isc_analysis_samples;
 
+/* Waits of one place for a lock, or for Python's own, while one other had it. */
+typedef struct isc_analysis_wait {
+	int state;		    /* enum isc_state: ISC_STATE_LOCK_WAIT or ISC_STATE_GIL_WAIT */
+	isc_analysis_frame where;   /* name empty: not known */
+	isc_analysis_frame held_by; /* the same */
+	uint64_t count;
+	double us;
+} isc_analysis_wait;
+
 /* Calls from one place: slow ones as far as they were told by themselves, and of the others what samples say. */
 typedef struct isc_analysis_syscall_site {
 	isc_analysis_frame where; /* name empty: not known */
@@ -449,6 +458,8 @@ typedef struct isc_analysis {
 	size_t tree_frame_count;
 
 	isc_analysis_memory memory;
+	isc_analysis_wait *waits; /* for locks and the interpreter, most time first */
+	size_t wait_count;
 	isc_analysis_syscall *syscalls; /* most time first */
 	size_t syscall_count;
 

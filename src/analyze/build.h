@@ -90,6 +90,7 @@ isc_status isc_build_functions(isc_build *b, isc_error *err);
 isc_status isc_build_samples(isc_build *b, isc_error *err); /* after the functions */
 void isc_build_sort_functions(isc_build *b);
 isc_status isc_build_marks(isc_build *b, isc_error *err);
+isc_status isc_build_contention(isc_build *b, isc_error *err);
 isc_status isc_build_syscalls(isc_build *b, isc_error *err);
 void isc_build_numa(isc_build *b); /* after the threads */
 isc_status isc_build_gpu(isc_build *b, isc_error *err);

@@ -53,7 +53,8 @@
 	CALL(mremap) \
 	CALL(clone) \
 	CALL(execve) \
-	CALL(execveat)
+	CALL(execveat) \
+	CALL(flock)
 
 #define ISC_SYSCALL_ID_(name) ISC_SYSCALL_##name,
 enum isc_syscall { ISC_SYSCALL_NONE, ISC_SYSCALLS(ISC_SYSCALL_ID_) ISC_SYSCALL_COUNT };

@@ -1,5 +1,5 @@
 /*
- * transfer.c - hooks on opening, reading, writing and syncing.
+ * transfer.c - hooks on opening, reading, writing, syncing and locking files.
  *
  * The names with _chk and _2 are what a program built with FORTIFY calls; they
  * are forwarded under the same name, so their checks stay.  On 64-bit Linux a
@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <sys/file.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -208,4 +209,12 @@ ISC_HOOK int fsync(int fd)
 ISC_HOOK int fdatasync(int fd)
 {
 	ISC_SYSCALL(fdatasync, ISC_WAIT_SYNC, int, ISC_REAL(fdatasync)(fd), ISC_OF_FD(fd));
+}
+
+/* Shared or not, held by whoever has the file open: a lock as any other. */
+ISC_HOOK int flock(int fd, int operation)
+{
+	enum isc_wait_call wait = (operation & (LOCK_NB | LOCK_UN)) == 0 ? ISC_WAIT_RWLOCK : ISC_SYSCALL_NO_WAIT;
+
+	ISC_SYSCALL(flock, wait, int, ISC_REAL(flock)(fd, operation), ISC_OF_FD(fd));
 }

@@ -11,6 +11,7 @@
 #include "report/json_tree.h"
 #include "report/memory_json.h"
 #include "report/scope_json.h"
+#include "report/scope_words.h"
 #include "report/syscall_words.h"
 #include "report/usage_words.h"
 #include "report/verdict_json.h"
@@ -353,6 +354,32 @@ static void put_threads(struct json *j, val *root, const isc_analysis *a)
 	}
 }
 
+static void put_where(struct json *j, val *o, const char *key, const isc_analysis_frame *at)
+{
+	isc_buffer raw = {0};
+
+	isc_scope_words_place(&raw, at);
+	j->failed |= raw.failed;
+	put_text(j, o, key, &(isc_text){raw.data, raw.failed ? 0 : raw.len});
+	isc_buffer_fini(&raw);
+}
+
+static void put_waits(struct json *j, val *root, const isc_analysis *a)
+{
+	val *list = list_in(j, root, "waits");
+
+	for (size_t i = 0; i < a->wait_count; i++) {
+		const isc_analysis_wait *w = &a->waits[i];
+		val *o = add(j, list, yyjson_mut_obj(j->doc));
+
+		put_words(j, o, "state", isc_state_name((enum isc_state)w->state));
+		put_where(j, o, "where", &w->where);
+		put_where(j, o, "held_by", &w->held_by);
+		put_count(j, o, "count", w->count);
+		put_us(j, o, "us", w->us);
+	}
+}
+
 static void put_overhead(struct json *j, val *root, const isc_analysis *a)
 {
 	val *o = object_in(j, root, "overhead");
@@ -410,6 +437,7 @@ static void write_all(struct json *j, const isc_analysis *a)
 	put_memory(j, root, a);
 	isc_numa_json(j, root, a);
 	put_threads(j, root, a);
+	put_waits(j, root, a);
 	put_overhead(j, root, a);
 	put_warnings(j, root, a);
 }

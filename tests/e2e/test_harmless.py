@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "targets"))
 
+LONG = os.environ.get("INFERSCOPE_LONG") == "1"
 TARGETS = Path(__file__).resolve().parents[1] / "targets"
 PYTHON_PROGRAMS = re.findall(r"^def ([a-z]\w*)\(\):", (TARGETS / "harmless.py").read_text(), re.MULTILINE)
 C_PROGRAMS = re.findall(r'\{"(\w+)", ', (TARGETS / "harmless.c").read_text())
@@ -73,6 +75,25 @@ def test_h1_a_python_program_behaves_as_without_us_with_every_frame_traced(
     compare(inferscope, options, [script, name], [python, script, name], GIVEN.get(name, ""))
 
 
+EVERYTHING = ["--rate", "1000", "--native", "on", "--budget", "off", "--all-frames", "--c-calls", "--syscall-args"]
+
+
+@pytest.mark.skipif(not LONG, reason="for make full")
+# One that lists its descriptors sees perf's among them at this rate (docs/samples.md).
+@pytest.mark.parametrize("name", [*(name for name in PYTHON_PROGRAMS if name != "descriptors"), *C_PROGRAMS])
+def test_h1_a_program_behaves_as_without_us_at_1_khz_with_everything_on(
+    inferscope, target, python: str, name: str
+) -> None:
+    """H1."""
+    if name in C_PROGRAMS:
+        command = [target("harmless.c"), name]
+        compare(inferscope, [*EVERYTHING, "--follow", "all"], ["--", *command], command)
+    else:
+        script = target("harmless.py")
+        options = [*EVERYTHING, "--python", python]
+        compare(inferscope, options, [script, name], [python, script, name], GIVEN.get(name, ""))
+
+
 @pytest.mark.parametrize("name", C_PROGRAMS)
 def test_h1_a_c_program_behaves_as_without_us(inferscope, target, name: str) -> None:
     """H1."""
@@ -115,6 +136,16 @@ def test_h2_python_families_end_and_every_child_is_listed(inferscope, target, co
         assert run.returncode == (9 if name == "exec_image" else 0)
         listed = run.report.processes if "processes" in run.report else run.report.program.processes
         assert len(listed) >= LEAST[name], [p.argv for p in listed]
+
+
+@pytest.mark.skipif(not LONG, reason="for make full")
+@pytest.mark.parametrize("name", FAMILIES)
+def test_h2_families_end_and_every_child_is_listed_at_1_khz_with_everything_on(inferscope, target, name: str) -> None:
+    """H2."""
+    for _ in range(5):
+        run = inferscope("run", *EVERYTHING, "--python", sys.executable, target("harmless.py"), name, timeout=120)
+        assert run.returncode == (9 if name == "exec_image" else 0)
+        assert len(run.report.program.processes) >= LEAST[name], [p.argv for p in run.report.program.processes]
 
 
 LEAST = {

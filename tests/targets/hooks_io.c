@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/file.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/sendfile.h>
@@ -206,6 +207,9 @@ static void c_sync(void)
 	TRY(fdatasync(file));
 	TRY(fsync(ends[0]));
 	TRY(fdatasync(-1));
+	TRY(flock(file, LOCK_EX));
+	TRY(flock(file, LOCK_UN));
+	TRY(flock(-1, LOCK_SH));
 	tear_down();
 }
 
@@ -325,25 +329,34 @@ static void c_epoll(void)
 int main(int argc, char **argv)
 {
 	static const hook_case cases[] = {
-		{"open", c_open, NULL},		  {"open64", c_open64, NULL},	    {"openat", c_openat, NULL},
-		{"openat64", c_openat64, NULL},	  {"__open_2", c_open_2, NULL},	    {"__open64_2", c_open_2, NULL},
-		{"__openat_2", c_open_2, NULL},	  {"__openat64_2", c_open_2, NULL}, {"close", c_close, NULL},
-		{"read", c_read, NULL},		  {"readv", c_read, NULL},	    {"__read_chk", c_read, NULL},
-		{"pread", c_pread, NULL},	  {"pread64", c_pread, NULL},	    {"__pread_chk", c_pread, NULL},
-		{"__pread64_chk", c_pread, NULL}, {"preadv", c_pread, NULL},	    {"preadv64", c_pread, NULL},
-		{"preadv2", c_pread, NULL},	  {"preadv64v2", c_pread, NULL},    {"write", c_write, NULL},
-		{"writev", c_write, NULL},	  {"pwrite", c_pwrite, NULL},	    {"pwrite64", c_pwrite, NULL},
-		{"pwritev", c_pwrite, NULL},	  {"pwritev64", c_pwrite, NULL},    {"pwritev2", c_pwrite, NULL},
-		{"pwritev64v2", c_pwrite, NULL},  {"sendfile", c_copy, NULL},	    {"sendfile64", c_copy, NULL},
-		{"splice", c_copy, NULL},	  {"fsync", c_sync, NULL},	    {"fdatasync", c_sync, NULL},
-		{"recv", c_socket, NULL},	  {"recvfrom", c_socket, NULL},	    {"recvmsg", c_socket, NULL},
-		{"recvmmsg", c_socket, NULL},	  {"__recv_chk", c_socket, NULL},   {"__recvfrom_chk", c_socket, NULL},
-		{"send", c_socket, NULL},	  {"sendto", c_socket, NULL},	    {"sendmsg", c_socket, NULL},
-		{"sendmmsg", c_socket, NULL},	  {"accept", c_accept, NULL},	    {"accept4", c_accept, NULL},
-		{"connect", c_accept, NULL},	  {"poll", c_poll, NULL},	    {"ppoll", c_poll, NULL},
-		{"__poll_chk", c_poll, NULL},	  {"__ppoll_chk", c_poll, NULL},    {"select", c_select, NULL},
-		{"pselect", c_select, NULL},	  {"epoll_wait", c_epoll, NULL},    {"epoll_pwait", c_epoll, NULL},
-		{"epoll_pwait2", c_epoll, NULL},
+		{"open", c_open, NULL},		{"open64", c_open64, NULL},
+		{"openat", c_openat, NULL},	{"openat64", c_openat64, NULL},
+		{"__open_2", c_open_2, NULL},	{"__open64_2", c_open_2, NULL},
+		{"__openat_2", c_open_2, NULL}, {"__openat64_2", c_open_2, NULL},
+		{"close", c_close, NULL},	{"read", c_read, NULL},
+		{"readv", c_read, NULL},	{"__read_chk", c_read, NULL},
+		{"pread", c_pread, NULL},	{"pread64", c_pread, NULL},
+		{"__pread_chk", c_pread, NULL}, {"__pread64_chk", c_pread, NULL},
+		{"preadv", c_pread, NULL},	{"preadv64", c_pread, NULL},
+		{"preadv2", c_pread, NULL},	{"preadv64v2", c_pread, NULL},
+		{"write", c_write, NULL},	{"writev", c_write, NULL},
+		{"pwrite", c_pwrite, NULL},	{"pwrite64", c_pwrite, NULL},
+		{"pwritev", c_pwrite, NULL},	{"pwritev64", c_pwrite, NULL},
+		{"pwritev2", c_pwrite, NULL},	{"pwritev64v2", c_pwrite, NULL},
+		{"sendfile", c_copy, NULL},	{"sendfile64", c_copy, NULL},
+		{"splice", c_copy, NULL},	{"fsync", c_sync, NULL},
+		{"fdatasync", c_sync, NULL},	{"flock", c_sync, NULL},
+		{"recv", c_socket, NULL},	{"recvfrom", c_socket, NULL},
+		{"recvmsg", c_socket, NULL},	{"recvmmsg", c_socket, NULL},
+		{"__recv_chk", c_socket, NULL}, {"__recvfrom_chk", c_socket, NULL},
+		{"send", c_socket, NULL},	{"sendto", c_socket, NULL},
+		{"sendmsg", c_socket, NULL},	{"sendmmsg", c_socket, NULL},
+		{"accept", c_accept, NULL},	{"accept4", c_accept, NULL},
+		{"connect", c_accept, NULL},	{"poll", c_poll, NULL},
+		{"ppoll", c_poll, NULL},	{"__poll_chk", c_poll, NULL},
+		{"__ppoll_chk", c_poll, NULL},	{"select", c_select, NULL},
+		{"pselect", c_select, NULL},	{"epoll_wait", c_epoll, NULL},
+		{"epoll_pwait", c_epoll, NULL}, {"epoll_pwait2", c_epoll, NULL},
 	};
 
 	return hook_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));

@@ -224,6 +224,20 @@ static void the_wait_before_a_fault_was_for_memory(void **state)
 	check_us(thread_of(a, 100)->state_us[ISC_STATE_OTHER], 95e3);
 	assert_int_equal(thread_of(a, 100)->source[ISC_STATE_PAGE_FAULT], ISC_SOURCE_SWITCHES);
 	isc_analysis_free(a);
+	/* A read that was blocked for a part of its time leaves the fault its own. */
+	snprintf(text, sizeof(text), "%s%s", watched,
+		 ONE_THREAD "t1 1ms in\n"
+			    "t1 20ms out\n"
+			    "t1 25ms in\n"
+			    "t1 50ms wait_exit read 40ms\n"
+			    "t1 60ms out\n"
+			    "t1 80ms in\n"
+			    "t1 81ms fault\n"
+			    "end 100ms status=0\n");
+	a = analysis_of(text);
+	check_us(thread_of(a, 100)->state_us[ISC_STATE_PAGE_FAULT], 20e3);
+	assert_true(thread_of(a, 100)->state_us[ISC_STATE_IO_WAIT] < 7e3);
+	isc_analysis_free(a);
 	/* Nobody watched. */
 	a = analysis_of(META ONE_THREAD "t1 10ms out\nt1 20ms in\nend 100ms status=0\n");
 	assert_true(thread_of(a, 100)->state_us[ISC_STATE_PAGE_FAULT] < 0);

@@ -1,4 +1,4 @@
-/* Settings, options and outputs when the n-th allocation fails (H8): a clean status each time. */
+/* Settings, options, outputs and profiles when the n-th allocation fails (H8): a clean status each time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +13,8 @@
 
 #include "base/output.h"
 #include "cli/options.h"
+#include "profile_tree.h"
+#include "profiler/write.h"
 #include "session/settings.h"
 
 /* glibc lets a program bring its own malloc, and libyaml and strdup take it when they can see it. */
@@ -108,6 +110,28 @@ static isc_status write_output(isc_error *err)
 	return st;
 }
 
+static isc_profile *profile;
+
+static isc_status write_profile(isc_error *err)
+{
+	void (*const write[])(isc_buffer *out, const isc_profile_model *m) = {isc_profile_json, isc_profile_summary};
+	isc_profile_model m;
+	isc_status st = isc_profile_model_init(&m, profile, err);
+
+	for (size_t i = 0; i < 2 && st == ISC_OK; i++) {
+		isc_buffer out = {0};
+
+		write[i](&out, &m);
+		if (out.failed)
+			st = isc_fail(err, ISC_ERR_NOMEM, "no memory for the text");
+		else
+			assert_non_null(strstr(out.data, "leaf"));
+		isc_buffer_fini(&out);
+	}
+	isc_profile_model_fini(&m);
+	return st;
+}
+
 /* Every allocation fails once; the first run tells how many there are. */
 static unsigned long fail_each(isc_status (*work)(isc_error *err))
 {
@@ -157,6 +181,20 @@ static void outputs_survive_every_failed_allocation(void **state)
 	assert_true(fail_each(write_output) >= 3);
 }
 
+static void profiles_survive_every_failed_allocation(void **state)
+{
+	char stack[64];
+
+	(void)state;
+	profile = profile_new();
+	for (unsigned i = 0; i < 500; i++) {
+		snprintf(stack, sizeof(stack), "main;work%u;leaf%u", i % 50, i);
+		profile_count(profile, stack, 7, i + 1);
+	}
+	assert_true(fail_each(write_profile) > 8);
+	free(profile);
+}
+
 static int make_folder(void **state)
 {
 	(void)state;
@@ -179,6 +217,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(settings_survive_every_failed_allocation, make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(options_survive_every_failed_allocation, make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(outputs_survive_every_failed_allocation, make_folder, remove_folder),
+		cmocka_unit_test(profiles_survive_every_failed_allocation),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

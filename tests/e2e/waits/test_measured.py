@@ -35,7 +35,7 @@ SOCKET = """
 one, other = socket.socketpair()
 def reader():
     named("waiter")
-    for _ in range(10): timed("io_wait", one.recv, 100)
+    for _ in range(10): timed("io_wait", one.recv, 1)
 def writer():
     for _ in range(10):
         time.sleep(0.04)
@@ -48,7 +48,7 @@ one, other = socket.socketpair()
 one.settimeout(10)
 def reader():
     named("waiter")
-    for _ in range(10): timed("io_wait", one.recv, 100)
+    for _ in range(10): timed("io_wait", one.recv, 1)
 def writer():
     for _ in range(10):
         time.sleep(0.04)
@@ -117,6 +117,28 @@ def waiter():
 threads(holder, waiter)
 """
 
+FILE_LOCK = """
+import fcntl
+path, ready = sys.argv[0] + ".lock", threading.Event()
+def holder():
+    with open(path, "w") as file:
+        for _ in range(6):
+            fcntl.flock(file, fcntl.LOCK_EX)
+            ready.set()
+            time.sleep(0.06)
+            fcntl.flock(file, fcntl.LOCK_UN)
+            time.sleep(0.01)
+def waiter():
+    ready.wait()
+    named("waiter")
+    with open(path, "w") as file:
+        for _ in range(6):
+            timed("lock_wait", fcntl.flock, file, fcntl.LOCK_EX)
+            fcntl.flock(file, fcntl.LOCK_UN)
+            timed("sleep", time.sleep, 0.005)
+threads(holder, waiter)
+"""
+
 # What a job waits for is the job's, whatever runs it.
 HOLDING = """
 lock, ready = threading.Lock(), threading.Event()
@@ -138,7 +160,7 @@ def writer():
         time.sleep(0.06)
         other.send(b"x")
 def asking():
-    for _ in range(6): timed("io_wait", one.recv, 100)
+    for _ in range(6): timed("io_wait", one.recv, 1)
 def begin():
     threading.Thread(target=holder).start()
     ready.wait()
@@ -239,6 +261,7 @@ def traced(inferscope: Any, python: str, tmp_path: Path, code: str, *options: st
         (CHILD, ["idle"]),
         (RLOCK, ["lock_wait", "sleep"]),
         (SEMAPHORE, ["lock_wait", "sleep"]),
+        (FILE_LOCK, ["lock_wait", "sleep"]),
         (IN_A_POOL, ["lock_wait", "io_wait", "sleep"]),
         (IN_A_PROCESS, ["lock_wait", "io_wait", "sleep"]),
         (IN_A_PROCESS_POOL, ["lock_wait", "io_wait", "sleep"]),
@@ -251,6 +274,7 @@ def traced(inferscope: Any, python: str, tmp_path: Path, code: str, *options: st
         "child",
         "rlock",
         "semaphore",
+        "file lock",
         "in a pool",
         "in a process",
         "in a process pool",
@@ -296,8 +320,9 @@ def test_waiting_for_a_disk_is_what_the_program_measured(inferscope: Any, python
     thread, mine = thread_of(run, told["waiter"]), told[str(told["waiter"])]["io_wait"]
     if mine < 50_000:
         pytest.skip("this disk makes nobody wait")
-    # Some of it is the kernel at work for the thread, on a CPU.
-    assert thread.io_wait + (thread.syscall or 0) == pytest.approx(mine, rel=WITHIN, abs=SLACK_US), thread
+    # Some of it is the kernel at work for the thread, on a CPU; when others have them, some is waiting for one.
+    found, slack = thread.io_wait + (thread.syscall or 0), max(WITHIN * mine, SLACK_US)
+    assert mine - slack - (thread.run_queue or 0) < found < mine + slack, (thread, mine)
 
 
 HELD = """
@@ -332,6 +357,10 @@ def test_the_holder_of_a_lock_is_named_with_its_stack(inferscope: Any, python: s
     ]
     assert len(waits) >= 2, run.dump()[-100:]
     assert any('"inside_the_lock"' in line.partition(" holder ")[2] for line in waits), waits
+    # The report has them with their time; between two tries the holder gets the lock again.
+    told = [wait for wait in run.report.waits if wait.state == "lock_wait" and "waiter (" in (wait.where or "")]
+    held = [wait for wait in told if "busy (" in (wait.held_by or "")]
+    assert sum(wait.us for wait in held) > 0.5 * sum(wait.us for wait in told) > 100_000, run.report.waits
 
 
 # ---- idle -------------------------------------------------------------------------

@@ -143,7 +143,8 @@ def test_threads_that_fight_for_the_gil_are_told_so(inferscope: Any, python: str
     holders = [line for line in run.dump() if re.search(r"wait_exit gil ticks \d+ holder \d+", line)]
     version = re.search(r"3\.(\d+)", run.report.program.python)
     assert version is not None
-    assert holders or int(version.group(1)) < 11  # older ones do not tell a thread's number
+    # Older ones do not tell a thread's number.
+    assert int(version.group(1)) < 11 or any('"spin"' in line.partition(" holder ")[2] for line in holders), holders[:9]
 
 
 IDLE = """
