@@ -152,9 +152,11 @@ void isc_thread_named(const isc_code *entry, PyObject *const *arguments)
 /* A new reference; NULL: Python does not know this thread, or the program knows no threading. */
 static PyObject *find_self(void)
 {
-	PyObject *module = PyDict_GetItemString(PyImport_GetModuleDict(), "threading"), *all = NULL, *thread = NULL;
+	PyObject *modules = PySys_GetObject("modules"), *all = NULL, *thread = NULL;
+	PyObject *module = modules != NULL && PyDict_Check(modules) ? PyDict_GetItemString(modules, "threading") : NULL;
 	PyObject *ident = PyLong_FromUnsignedLong(PyThread_get_thread_ident());
 
+	/* At the very end there are no modules any more, and calls still. */
 	if (module != NULL && PyModule_Check(module))
 		all = PyDict_GetItemString(PyModule_GetDict(module), "_active");
 	if (all != NULL && PyDict_CheckExact(all) && ident != NULL)

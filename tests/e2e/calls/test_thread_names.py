@@ -143,3 +143,25 @@ def test_a_thousand_short_threads_are_named(inferscope: Any, tmp_path: Path, pyt
     assert run.returncode == 0, run.stderr
     missing = {f"request {i}" for i in range(1000)} - set(names(run.report))
     assert len(missing) <= 10, missing
+
+
+LAST = """
+import gc
+class Late:
+    def __init__(self):
+        self.me = self
+    def __del__(self, steps=range(3000), step=lambda: None):
+        for _ in steps:
+            step()
+gc.disable()
+import builtins, sys
+builtins.late, sys.late = Late(), Late()
+print("end")
+"""
+
+
+def test_calls_when_no_modules_are_left_harm_nothing(inferscope: Any, tmp_path: Path, python: str) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(LAST)
+    run = inferscope("run", "--python", python, program)
+    assert run.returncode == 0 and run.stdout == "end\n", run.stderr
