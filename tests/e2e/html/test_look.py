@@ -91,6 +91,19 @@ def test_the_timeline_opens_on_the_slowest_and_says_what_stopped_it(sleeper: Pat
     assert seen["answers"][2] == "request"  # it is selected
 
 
+def test_lanes_stay_where_they_are_while_the_heading_changes(sleeper: Path, browser: Open) -> None:
+    top = "document.querySelector('#timeline .tl').offsetTop"
+    look = ["script", "document.getElementById('timeline').scrollIntoView()"]
+    words = "document.getElementById('timeline-title').textContent"
+    steps = [PHONE, look, SETTLED, ["script", top], ["script", words], ["press", "s"], ["script", top], SETTLED]
+    seen = browser(
+        sleeper, [*steps, ["script", top], ["press", "w", "w", "w", "w"], ["script", top], ["script", words]]
+    )
+    quiet(seen)
+    assert seen["answers"][3] == seen["answers"][6] == seen["answers"][8] == seen["answers"][10]
+    assert seen["answers"][4] != seen["answers"][11]
+
+
 def test_the_latency_heading_sums_a_cause_up_and_names_its_place(sleeper: Path, browser: Open) -> None:
     seen = browser(
         sleeper,
