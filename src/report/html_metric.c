@@ -23,6 +23,7 @@ static const isc_html_metric metrics[] = {
 	{"pool_wait_pct", "Waiting for a pool of threads", "lock_wait"},
 	{"page_churn_pct", "Fresh pages", "page_fault"},
 	{"memory_stalled_pct", "Stalled on memory", "page_fault"},
+	{"memory_limit_pct", "Memory, of the limit", "page_fault"},
 	{"remote_memory_pct", "Memory on another node", "page_fault"},
 	{"swap_wait_pct", "Waiting for swap", "page_fault"},
 	{"gpu_idle_pct", "GPU idle", "gpu"},
