@@ -179,6 +179,15 @@ static void take_counts(const isc_build *b, const isc_track *track, isc_analysis
 	t->unwatched_us = fmax(t->wall_us - seen_us, 0);
 }
 
+/* A thread whose tid another has had since, which nobody told of, has no more time than it lived. */
+static double part_of(double *left_us, uint64_t ns)
+{
+	double us = fmin((double)ns / 1e3, *left_us);
+
+	*left_us -= us;
+	return us;
+}
+
 static void take_times(isc_build *b, struct tracks *s, size_t rank)
 {
 	isc_analysis_thread *t = &b->a->threads[rank];
@@ -190,10 +199,12 @@ static void take_times(isc_build *b, struct tracks *s, size_t rank)
 	t->switches = track->switches;
 	t->on_cpu_us = t->run_queue_us = t->waiting_us = t->unwatched_us = -1;
 	if (track->state != ISC_TRACK_UNSEEN) {
-		t->on_cpu_us = (double)track->in_ns[ISC_TRACK_RUNNING] / 1e3;
-		t->run_queue_us = (double)track->in_ns[ISC_TRACK_QUEUED] / 1e3;
-		t->waiting_us = (double)track->in_ns[ISC_TRACK_WAITING] / 1e3;
-		t->unwatched_us = (double)track->in_ns[ISC_TRACK_UNWATCHED] / 1e3;
+		double left = t->wall_us;
+
+		t->on_cpu_us = part_of(&left, track->in_ns[ISC_TRACK_RUNNING]);
+		t->run_queue_us = part_of(&left, track->in_ns[ISC_TRACK_QUEUED]);
+		t->waiting_us = part_of(&left, track->in_ns[ISC_TRACK_WAITING]);
+		t->unwatched_us = part_of(&left, track->in_ns[ISC_TRACK_UNWATCHED]);
 	} else if (ran_without_pause(b, s, t)) {
 		t->on_cpu_us = t->wall_us;
 		t->run_queue_us = t->waiting_us = t->unwatched_us = 0;
