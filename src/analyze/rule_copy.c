@@ -34,14 +34,14 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 	/* Without them the host has no copy to wait for, and asks for the next work sooner. */
 	out->us += (double)(g->last_ns - g->first_ns - g->busy_ns - g->idle[ISC_IDLE_COPY].ns) / 1e3;
 	isc_judge_device(j, gpu, &text);
-	isc_buffer_format(&text, " is copy-bound: %s of its time goes to %s copies from and to the host",
+	isc_buffer_format(&text, " is copy-bound: %s of its time goes to %s host-device copies",
 			  isc_units_percent(&u, out->share), isc_units_count(&v, count));
+	if (g->idle[ISC_IDLE_COPY].ns > 0)
+		isc_buffer_text(&text, " or to waiting for them");
 	if (count > 0 && bytes / count < SMALL_BYTES)
 		isc_buffer_format(&text, ", of %s bytes each", isc_units_count(&w, bytes / count));
 	if (pageable > count / 2)
-		isc_buffer_text(&text, ", most of them from pageable memory");
-	if (g->idle[ISC_IDLE_COPY].ns > 0)
-		isc_buffer_text(&text, ", or to waiting for them");
+		isc_buffer_text(&text, ", most from pageable memory");
 	out->what = isc_judge_keep(j, &text);
 	return true;
 }

@@ -22,6 +22,11 @@ static bool inside(enum isc_idle_cause cause)
 	return cause == ISC_IDLE_SYNC || cause == ISC_IDLE_COPY;
 }
 
+static bool is_kernel(enum isc_idle_cause cause)
+{
+	return cause == ISC_IDLE_KERNEL_WAIT || cause == ISC_IDLE_UNKNOWN;
+}
+
 static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 {
 	static const char *const because[ISC_IDLE_CAUSES] = {"waiting for the host", "although it was asked",
@@ -34,8 +39,8 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 
 	if (!isc_judge_gpu(j, gpu, g->last_ns - g->first_ns - g->busy_ns, out))
 		return false;
-	out->where =
-		inside(main_cause(g)) ? (isc_text){idle->where.at, idle->where.len} : isc_judge_kernel(j, idle->where);
+	out->where = is_kernel(main_cause(g)) ? isc_judge_kernel(j, idle->where)
+					      : (isc_text){idle->where.at, idle->where.len};
 	isc_judge_device(j, gpu, &text);
 	isc_buffer_format(&text, " is idle for %s of its time", isc_units_percent(&u, out->share));
 	if (idle->ns > 0) {

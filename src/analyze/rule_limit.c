@@ -14,16 +14,20 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 {
 	const isc_analysis_usage *u = &j->a->usage;
 	isc_buffer text = {0};
-	isc_units n, m;
+	isc_units n, m, p;
 
 	(void)gpu;
 	if (!j->known || !u->known || u->limit_bytes <= 0 || u->peak_rss_bytes < 0)
 		return false;
 	/* What it costs is told by the other rules about memory. */
-	*out = (isc_finding){
-		.value = u->peak_rss_bytes / u->limit_bytes * 100, .share = -1, .solid = 0.7, .device_id = -1};
-	isc_buffer_format(&text, "the program has %s MiB in memory at once, of a limit of %s MiB",
-			  isc_units_number(&n, u->peak_rss_bytes / MIB), isc_units_number(&m, u->limit_bytes / MIB));
+	*out = (isc_finding){.value = u->peak_rss_bytes / u->limit_bytes * 100,
+			     .share = -1,
+			     .us = -1,
+			     .solid = 0.7,
+			     .device_id = -1};
+	isc_buffer_format(&text, "the program has %s of its memory limit in use at once: %s of %s MiB",
+			  isc_units_percent(&p, out->value), isc_units_number(&n, u->peak_rss_bytes / MIB),
+			  isc_units_number(&m, u->limit_bytes / MIB));
 	if (u->refused > 0)
 		isc_buffer_format(&text, ", which it met %s times", isc_units_number(&n, u->refused));
 	out->what = isc_judge_keep(j, &text);

@@ -112,7 +112,7 @@ cuda.cudaLaunchKernel.argtypes = [ctypes.c_void_p, Dim, Dim, ctypes.c_void_p, ct
 def launch():
     cuda.cudaLaunchKernel(1, Dim(1, 1, 1), Dim(32, 1, 1), None, 0, None)
 cuda.cudaDeviceSynchronize()
-for step in range(400):
+for step in range(2000):
     with scope("request"):
         with scope("forward"):
             launch()
@@ -126,4 +126,4 @@ def test_scopes_of_python(cuda: Cuda, python: str, site: str, tmp_path: Path) ->
     run = cuda.command("run", "--python", python, str(script), env={**cuda.environment(**MUTE), "PYTHONPATH": site})
     assert run.returncode == 0
     assert set(links(run).values()) == {"forward"}
-    assert [(k.count, k.scope) for k in run.report.kernels] == [(400, "forward")]
+    assert [(k.count, k.scope) for k in run.report.kernels] == [(2000, "forward")]

@@ -16,7 +16,7 @@ KNOWN = {
     "h100-vit-nsfw": ("cpu_bound", "launch_bound", "modeling_vit.py"),
     "h100-timesformer": ("gpu_bound", "gpu_bound", "SoftMax"),
     "v100-ns-resolution": ("gpu_bound", "gpu_bound", ""),
-    "v100-resnet50-nw0": ("cpu_bound", "gpu_idle", "resnet50_profiler_api.py:44"),
+    "v100-resnet50-nw0": ("cpu_bound", "gpu_idle", "enumerate(DataLoader)"),
     "a100-nccl": ("cpu_bound", "gpu_idle", ""),
     "resnet-param": ("cpu_bound", "gpu_idle", ""),
 }
