@@ -275,10 +275,11 @@ static void spend(isc_memory_thread *m, uint64_t begin)
 
 	ticks = ticks < COST_MOST ? ticks : COST_MOST;
 	isc_memory_rate_spent(&region->rate, &limits, now, ticks, is_full());
-	ticks += (counted - m->paid) * HOT_TICKS;
+	isc_sample_cost_add(ticks + (counted - m->paid) * HOT_TICKS);
+	/* Samples have a share and a debt of their own: a burst of them while a program loads must not leave its calls
+	 * unseen.  What every allocation costs is for all. */
+	isc_budget_take((int64_t)((counted - m->paid) * HOT_TICKS));
 	m->paid = counted;
-	isc_budget_take((int64_t)ticks);
-	isc_sample_cost_add(ticks);
 	told = atomic_load_explicit(&region->told, memory_order_relaxed);
 	if (now - told > TELL_TICKS && atomic_compare_exchange_strong(&region->told, &told, now))
 		isc_memory_tell(ISC_MEMORY_NOW);
