@@ -35,9 +35,11 @@ async def serve() -> None:
 
 
 asyncio.run(serve())
+# Nobody outside knows when the sleep was to end: others compute in that time too.
+slept = 0.004 * len(took)
 truth(
     "event_loop_blocked",
-    wanted.spent / sum(took) * 100,
+    [wanted.spent / sum(took) * 100, (wanted.spent + slept) / sum(took) * 100],
     at(encode, "while"),
     at(encode, "+="),
     one=sum(took) / len(took),
