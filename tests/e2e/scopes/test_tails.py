@@ -86,10 +86,10 @@ def test_the_reason_is_named_and_measured(slow: Callable[..., Any], python: str,
         # What of a slow one the report does not know, while tracing pauses, it has to call that.
         unknown_us = sum(r.extra_us for r in scope.slow_because if r.cause in ("run_queue", "other"))
         within_us = max(mean_us * WITHIN, SLACK_US)
-        # Of one of them the place may be unknown: then it is told apart.
-        told_us = sum(r.extra_us for r in scope.slow_because if r.cause == first.cause)
+        # While tracing pauses it may not be seen which task runs: then it is told of the same place as another state.
+        told_us = sum(r.extra_us for r in scope.slow_because if r.function == first.function)
         assert mean_us - within_us - unknown_us <= told_us, scope.slow_because
-        assert 0.75 * (mean_us - within_us) <= first.extra_us <= mean_us + within_us, scope.slow_because
+        assert 0.5 * (mean_us - within_us) <= first.extra_us <= mean_us + within_us, scope.slow_because
         assert unknown_us <= mean_us / 4, scope.slow_because
     assert f"{function} (" in first.where and "program.py:" in first.where
     # Six were made slow; a busy machine makes others slow as well.
