@@ -9,7 +9,7 @@ this package carries them into Python.
 ...     inferscope.counter("queue length", 3)
 >>> with inferscope.Profiler() as profiler:
 ...     _ = sorted(range(10), key=lambda x: -x)
->>> profiler.get_stats()["events"]
+>>> [event["event_type"] for event in profiler.get_unified_timeline()].count("cpu_call")
 10
 """
 

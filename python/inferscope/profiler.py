@@ -18,7 +18,7 @@ class Profiler:
     ...     return sum(range(1000))
     >>> with inferscope.Profiler() as profiler:
     ...     _ = work()
-    >>> [event["name"] for event in profiler.get_unified_timeline()]
+    >>> [event["name"] for event in profiler.get_unified_timeline() if event["event_type"] == "cpu_call"]
     ['work']
 
     ``size_mb`` bounds what is kept; ``all_frames``, ``c_calls`` and ``budget`` mean what they mean to

@@ -23,6 +23,7 @@
 #include <string.h>
 
 #pragma weak isc_rt_memory_leaving
+#pragma weak isc_rt_started
 
 static bool fits(void)
 {

@@ -103,7 +103,8 @@ def test_grandchildren_and_pools_are_seen_into(inferscope: Command, python: str,
         f"    os.system(sys.executable + ' {script}')\n"
         "    with multiprocessing.get_context('spawn').Pool(2) as pool: print(sum(pool.map(work, range(10))))\n"
     )
-    run = inferscope("run", "--", "sh", "-c", f"{python} {parent}; true")
+    # A worker's imports are dear enough for the budget to let the rest go unseen.
+    run = inferscope("run", "--budget", "off", "--", "sh", "-c", f"{python} {parent}; true")
     assert (run.returncode, run.stdout, run.theirs) == (0, "45\n", "")
     assert works(run) == 5 * 7 + 10
 
@@ -188,7 +189,8 @@ def test_h1_an_old_python_runs_as_without_us(inferscope: Command, old: Path, tmp
     write_view(tmp_path, customised)
     env = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": "theirs", "PYTHONHASHSEED": "0"}
     run = alike(inferscope, ["sh", "-c", f"env -i PYTHONPATH=theirs PYTHONHASHSEED=0 {old} -B view.py; true"], env)
-    assert not [f for f in run.report.functions if "python" in f.file]
+    # Samples of its C code come when they come; of its Python code nothing is known.
+    assert not [f for f in run.report.functions if not f.native]
 
 
 def test_a_broken_installation_is_not_noticed(
