@@ -421,6 +421,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(busy_time_is_a_union_and_never_a_sum, end),
 		cmocka_unit_test_teardown(a_gap_is_split_by_what_the_launching_thread_did, end),
+		cmocka_unit_test_teardown(what_the_host_did_meanwhile_is_named, end),
+		cmocka_unit_test_teardown(many_small_things_are_no_single_one, end),
 		cmocka_unit_test_teardown(work_that_was_asked_for_waits_for_itself, end),
 		cmocka_unit_test_teardown(time_in_a_copy_is_the_copys, end),
 		cmocka_unit_test_teardown(kernels_of_a_graph_share_one_call, end),
