@@ -26,17 +26,21 @@ static void turn(uint64_t n)
 		turns += i;
 }
 
-/* How many turns are about a quarter of a second. */
+/* How many turns are about a quarter of a second; 60 ms to find out, of which samples are taken. */
 static uint64_t quarter(void)
 {
 	struct timespec a, b;
-	int64_t ns;
+	int64_t ns = 0;
+	uint64_t n = 0;
 
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
-	turn(20000000);
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
-	ns = (b.tv_sec - a.tv_sec) * 1000000000 + b.tv_nsec - a.tv_nsec;
-	return (uint64_t)(20000000 * (250e6 / (double)ns));
+	while (ns < 60000000) {
+		turn(1000000);
+		n += 1000000;
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
+		ns = (b.tv_sec - a.tv_sec) * 1000000000 + b.tv_nsec - a.tv_nsec;
+	}
+	return (uint64_t)((double)n * (250e6 / (double)ns));
 }
 
 #define KILLED(call) \

@@ -26,7 +26,7 @@ def say(**facts):
 def spin(ns):
     end = time.thread_time_ns() + ns
     while time.thread_time_ns() < end:
-        for _ in range(20): pass
+        for _ in range(500): pass
 
 def seventy(): spin(7_000_000)
 def thirty(): spin(3_000_000)

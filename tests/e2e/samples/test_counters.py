@@ -10,12 +10,16 @@ from typing import Any
 
 import pytest
 
+# A signal by perf is for a thread outside the kernel: loops of this file ask for the time, which is a system call, now
+# and then only.
 BUSY = """
 import time
 def one(end):
-    while time.thread_time() < end: pass
+    while time.thread_time() < end:
+        for _ in range(1000): pass
 def two(end):
-    while time.thread_time() < end: pass
+    while time.thread_time() < end:
+        for _ in range(1000): pass
 begun = time.thread_time()
 one(begun + 0.4)
 two(begun + 0.8)
@@ -46,10 +50,12 @@ REQUESTS = """
 import time, inferscope
 def answer():
     end = time.thread_time() + 0.004
-    while time.thread_time() < end: pass
+    while time.thread_time() < end:
+        for _ in range(1000): pass
 def retry():
     end = time.thread_time() + 0.03
-    while time.thread_time() < end: pass
+    while time.thread_time() < end:
+        for _ in range(1000): pass
 for n in range(60):
     with inferscope.scope("request"):
         answer()

@@ -129,7 +129,10 @@ def test_D4_shares_in_python_and_c_and_both(
     assert function(report, "work").cpu_total_us == pytest.approx(truth, rel=0.03)
     for tid, ns in told.items():
         thread = next(t for t in report.threads if t.thread_id == int(tid))
-        assert (thread.python + thread.native) * 1000 == pytest.approx(ns, rel=0.05), thread
+        # To compress takes new pages each time; what their faults take of the CPU depends on the machine.
+        on_cpu = thread.python + thread.native + thread.page_fault
+        assert on_cpu * 1000 == pytest.approx(ns, rel=0.05), thread
+        assert thread.page_fault < 0.4 * on_cpu, thread  # the part of in_c
 
 
 # The same with functions so small and so many that tracing gives them up.

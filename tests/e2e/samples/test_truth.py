@@ -80,13 +80,14 @@ def test_D4_every_step_is_accounted_for(inferscope: Any, python: str, tmp_path: 
         assert found == pytest.approx(truth, rel=0.01, abs=2 * 1e9 / int(rate))
 
 
-# Work in pieces of all lengths, with waits between them, in threads of which some live for one piece only.
+# Work in pieces of all lengths, with waits between them, in threads of which some live for one piece only.  Mostly
+# outside the kernel: there a signal by perf would come later, with the weight of those before it.
 PIECES = """
 import sys, threading, time
 def piece(ms):
     end = time.thread_time_ns() + int(ms * 1_000_000)
     while time.thread_time_ns() < end:
-        for _ in range(20): pass
+        for _ in range(1000): pass
 def work(pieces):
     for n in range(pieces):
         piece(1 + n * 7 % 13 / 2)
