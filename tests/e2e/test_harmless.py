@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -12,7 +11,6 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "targets"))
 
-LONG = os.environ.get("INFERSCOPE_LONG") == "1"
 TARGETS = Path(__file__).resolve().parents[1] / "targets"
 PYTHON_PROGRAMS = re.findall(r"^def ([a-z]\w*)\(\):", (TARGETS / "harmless.py").read_text(), re.MULTILINE)
 C_PROGRAMS = re.findall(r'\{"(\w+)", ', (TARGETS / "harmless.c").read_text())
@@ -78,7 +76,7 @@ def test_h1_a_python_program_behaves_as_without_us_with_every_frame_traced(
 EVERYTHING = ["--rate", "1000", "--native", "on", "--budget", "off", "--all-frames", "--c-calls", "--syscall-args"]
 
 
-@pytest.mark.skipif(not LONG, reason="for make full")
+@pytest.mark.long
 # One that lists its descriptors sees perf's among them at this rate (docs/samples.md).
 @pytest.mark.parametrize("name", [*(name for name in PYTHON_PROGRAMS if name != "descriptors"), *C_PROGRAMS])
 def test_h1_a_program_behaves_as_without_us_at_1_khz_with_everything_on(
@@ -138,7 +136,7 @@ def test_h2_python_families_end_and_every_child_is_listed(inferscope, target, co
         assert len(listed) >= LEAST[name], [p.argv for p in listed]
 
 
-@pytest.mark.skipif(not LONG, reason="for make full")
+@pytest.mark.long
 @pytest.mark.parametrize("name", FAMILIES)
 def test_h2_families_end_and_every_child_is_listed_at_1_khz_with_everything_on(inferscope, target, name: str) -> None:
     """H2."""
