@@ -5,9 +5,10 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterator
 
-from kit import Failed, Kit
+from kit import Kit
 from sample import Interval, added, in_turn
 from table import Row
+from turns import Failed
 
 NAMES = ("libcudart.so", "libcuda.so.1", "libcupti.so.13")
 KERNELS = 40_000

@@ -16,10 +16,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench_import import TRACES
-from kit import Failed, Kit
+from kit import Kit
 from sample import Interval, median
 from table import Row
 from trace_repeat import repeat
+from turns import Failed
 
 HERE = Path(__file__).resolve().parent
 PYTHON = os.environ.get("INFERSCOPE_HTA", "")

@@ -1,23 +1,19 @@
 """Programs that take much memory, under memray, Scalene and ours, all in one run.
 
-In every round each tool runs each program once, in another order each time, with a bare run before and behind.  What a
-tool adds is the CPU time of the work under it less the mean of those two, which other programs on the machine
-disturb least; ours is held against a quarter of memray's.
+The program under a tool and the program alone take turns (turns.py).  What a tool adds is the CPU time of the work
+under it above that of the other; ours is held against a quarter of memray's.
 """
 
 from __future__ import annotations
 
-import json
-import random
-import statistics
-import time
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from kit import Failed, Kit
-from sample import median
+import turns
+from kit import Kit
+from sample import Interval
 from table import Row
+from turns import Failed
 
 ROOT = Path(__file__).resolve().parent.parent
 WORK = Path(__file__).with_name("memory_work.py")
@@ -30,12 +26,11 @@ PROGRAMS = {
 }
 OURS, ALONE, MEMRAY = "InferScope, all of it", "InferScope, memory alone", "memray"
 ABSENT = "memray and Scalene are not here; `tools/environments.py memory` brings them"
-LEAST_ROUNDS = 3
 SHARE = 0.25  # of what memray adds
 
 
 def lines(kit: Kit, python: str, program: str) -> dict[str, list[str]]:
-    argv = [str(WORK), program]
+    argv = [str(WORK), program, turns.WORD]
     run = [str(kit.command), "run", "--quiet", "--trace", str(kit.trace), "--report", str(kit.scratch / "report.json")]
     out = str(kit.scratch / "memory-peer")
     return {
@@ -45,14 +40,6 @@ def lines(kit: Kit, python: str, program: str) -> dict[str, list[str]]:
         "memray --native": [python, "-m", "memray", "run", "-q", "-f", "--native", "-o", out, *argv],
         "Scalene": [python, "-m", "scalene", "run", "-o", out + ".json", *argv],
     }
-
-
-def work_cpu_ms(kit: Kit, argv: list[str]) -> float:
-    """What the program says of itself, among whatever else was printed."""
-    said = [part for part in kit.run(argv).out.decode(errors="replace").splitlines() if part.startswith('{"work_ms"')]
-    if not said:
-        raise Failed(f"{' '.join(argv[:4])} left nothing of what the program printed")
-    return float(json.loads(said[-1])["work_cpu_ms"])
 
 
 def rows(kit: Kit) -> Iterator[Row]:
@@ -65,31 +52,25 @@ def rows(kit: Kit) -> Iterator[Row]:
 
 
 def compare(kit: Kit, python: str, name: str, about: str) -> Iterator[Row]:
-    tools, notes = lines(kit, python, name), {}
-    ratios: dict[str, list[float]] = defaultdict(list)
-    added: dict[str, list[float]] = defaultdict(list)
-    end = time.monotonic() + 4 * kit.seconds
-    for number in range(1000):
-        order = [tool for tool in tools if tool not in notes]
-        random.Random(number).shuffle(order)
-        bare = work_cpu_ms(kit, [python, str(WORK), name])
-        for tool in order:
-            try:
-                took = work_cpu_ms(kit, tools[tool])
-            except Failed as why:
-                notes[tool] = f"does not run here: {str(why)[-120:]}"
-                continue
-            behind = work_cpu_ms(kit, [python, str(WORK), name])
-            before = statistics.mean((bare, behind))
-            ratios[tool].append(took / before)
-            added[tool].append(took - before)
-            bare = behind
-        if number + 1 >= LEAST_ROUNDS and time.monotonic() >= end:
-            break
-    for tool in tools:
+    bare = kit.player([python, str(WORK), name, turns.WORD])
+    found: dict[str, Interval] = {}
+    for tool, line in lines(kit, python, name).items():
         what = f"{about}: {tool}" if tool == OURS else f"    {tool}"
-        yield Row(what, median(ratios[tool]) if ratios[tool] else None, "times", digits=2, note=notes.get(tool, ""))
-    if added[MEMRAY] and statistics.median(added[MEMRAY]) > 0:
-        theirs = statistics.median(added[MEMRAY])
-        shares = median([one / theirs for one in added[OURS]])
-        yield Row("    InferScope's added time by memray's", shares, "times", limit=SHARE, digits=2)
+        try:
+            _, found[tool] = turns.play(bare, kit.player(line), kit.seconds)
+        except Failed as why:
+            yield Row(what, None, "times", note=f"does not run here: {str(why)[-120:]}")
+        else:
+            yield Row(what, found[tool], "times", digits=2)
+    if MEMRAY in found and found[MEMRAY].value > 1:
+        yield Row("    InferScope's added time by memray's", share(found[OURS], found[MEMRAY]), "times", SHARE, 2)
+
+
+def share(ours: Interval, theirs: Interval) -> Interval:
+    """What one adds by what the other adds.
+
+    >>> share(Interval(1.25, 1.0, 1.5, 9), Interval(2.0, 1.75, 2.5, 9))
+    Interval(value=0.25, low=0.0, high=0.5, n=9)
+    """
+    added = theirs.value - 1
+    return Interval((ours.value - 1) / added, (ours.low - 1) / added, (ours.high - 1) / added, ours.n)

@@ -1,8 +1,7 @@
-"""Programs of the kinds that are profiled, for bench_budget.py: budget_work.py NAME [PACKAGE [SECONDS|loaded]].
+"""Programs of the kinds that are profiled, for bench_budget.py: budget_work.py NAME [PACKAGE] [loaded] [turns].
 
-Each sets itself up, works for about half a second and prints how long that took, as one line of JSON.  With SECONDS
-it works that long in short pieces, under `run --no-python`: tracing of calls is switched on for every other one, and
-what is printed is how much more CPU time they took, pair by pair.  Nothing but tracing differs within a pair.
+Each sets itself up, works for about half a second and prints how long that took, as one line of JSON.  With `turns`
+it works a short while whenever it reads a line (turns.py).
 """
 
 from __future__ import annotations
@@ -20,14 +19,13 @@ import re
 import site
 import sys
 import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import worker
+from worker import Work
+
 Array = Any  # of numpy, which may not be here
-Work = Callable[[int], object]  # does so much
-PIECE_SHARE = 12
 
 for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
@@ -193,11 +191,11 @@ def squares(n: int) -> int:
 
 def workers() -> Work:
     """Two processes that get small jobs and send results back."""
+    pool = concurrent.futures.ProcessPoolExecutor(2, multiprocessing.get_context("fork"))
 
     def work(n: int) -> None:
-        with concurrent.futures.ProcessPoolExecutor(2, multiprocessing.get_context("fork")) as pool:
-            for _ in pool.map(squares, [2500] * n, chunksize=4):
-                pass
+        for _ in pool.map(squares, [2500] * n, chunksize=4):
+            pass
 
     return work
 
@@ -240,38 +238,6 @@ KINDS = {"calls": (calls, 240), "decoder": (decoder, 600), "arrays": (arrays, 50
 KINDS |= {"minilm": (minilm, 80), "requests": (requests, 4500), "workers": (workers, 4000), "text": (text, 600)}
 
 
-def once(work: Work, size: int) -> dict[str, float]:
-    begin, cpu = time.monotonic_ns(), time.process_time_ns()
-    work(size)
-    took, cpu = time.monotonic_ns() - begin, time.process_time_ns() - cpu
-    return {"work_ms": took / 1e6, "work_cpu_ms": cpu / 1e6}
-
-
-def in_pieces(work: Work, size: int, seconds: float) -> dict[str, list[float]]:
-    from inferscope import _core
-
-    session = _core.session()
-    assert session is not None
-
-    def piece(traced: bool) -> float:
-        if traced:
-            reason = _core.start(False, False, session[2])
-            assert reason is None, reason
-        took = once(work, size)["work_cpu_ms"]
-        if traced:
-            _core.stop()
-        return took
-
-    found: list[float] = []
-    end = time.process_time() + seconds
-    piece(True), piece(False)  # both warm
-    while time.process_time() < end:
-        first = len(found) % 2 == 0
-        one, other = piece(first), piece(not first)
-        found.append(one / other if first else other / one)
-    return {"ratios": found}
-
-
 def load(folder: str) -> None:
     """All of us that a program has in it when nothing records: the start file, the package, a profiler that stopped."""
     site.addsitedir(folder)
@@ -283,16 +249,13 @@ def load(folder: str) -> None:
 
 
 def main() -> None:
-    make, size = KINDS[sys.argv[1]]
-    sys.path += sys.argv[2:3]
-    if sys.argv[3:] == ["loaded"]:
-        load(sys.argv.pop(2))
-        sys.argv.pop()
-    work = make()
-    if len(sys.argv) > 3:
-        print(json.dumps(in_pieces(work, size // PIECE_SHARE, float(sys.argv[3]))))
-    else:
-        print(json.dumps(once(work, size)))
+    name, *others = sys.argv[1:]
+    make, size = KINDS[name]
+    folder = next((word for word in others if word not in ("turns", "loaded")), "")
+    sys.path.append(folder)
+    if "loaded" in others:
+        load(folder)
+    worker.work_on(make(), size, "turns" in others)
 
 
 if __name__ == "__main__":

@@ -7,9 +7,12 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from turns import Failed, Player
 
 TICKS = 1_000_000  # nanoseconds in a millisecond
 
@@ -31,10 +34,6 @@ class Done:
     def said(self) -> dict[str, Any]:
         """The line of JSON that our programs print."""
         return json.loads(self.out)  # type: ignore[no-any-return]
-
-
-class Failed(Exception):
-    """A program did not do what it was started for: nothing was measured."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +59,7 @@ class Kit:
         ours = ("INFERSCOPE_", "LD_", "PYTHON")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
         kept.pop("VIRTUAL_ENV", None)
+        kept["PYTHONHASHSEED"] = "0"  # two processes that are compared lay out their tables alike
         return {**kept, "XDG_CONFIG_HOME": str(self.scratch / "no-config")}
 
     def run(self, argv: list[str], env: dict[str, str] | None = None, code: int = 0) -> Done:
@@ -86,9 +86,15 @@ class Kit:
 
     def traced(self, argv: list[str], *options: str, command: bool = True) -> Done:
         """The same under `run`; the trace is scratch/trace.isc, the report (if any) scratch/report.json."""
+        return self.run(self.recorded(argv, *options, command=command))
+
+    def recorded(self, argv: list[str], *options: str, command: bool = True) -> list[str]:
         files = ["--trace", str(self.trace), "--report", str(self.scratch / "report.json")]
-        line = [str(self.command), "run", "--quiet", *files, *options, *(["--"] if command else []), *argv]
-        return self.run(line)
+        return [str(self.command), "run", "--quiet", *files, *options, *(["--"] if command else []), *argv]
+
+    def player(self, argv: list[str], env: dict[str, str] | None = None) -> Callable[[], Player]:
+        """Starts a program that works in turn with another."""
+        return lambda: Player(argv, {**self.environment, **(env or {})}, self.scratch / f"err-{id(argv)}")
 
     @property
     def trace(self) -> Path:

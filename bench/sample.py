@@ -46,6 +46,22 @@ def median(values: Sequence[float]) -> Interval:
     return Interval(middle, middles[int(0.025 * RESAMPLES)], middles[int(0.975 * RESAMPLES)], len(values))
 
 
+def clustered(groups: Sequence[Sequence[float]]) -> Interval:
+    """The median of all numbers; they came in groups, and what is resampled is the groups.
+
+    >>> clustered([[1.0, 1.0], [1.0, 3.0], [1.0, 3.0]])
+    Interval(value=1.0, low=1.0, high=2.0, n=6)
+    """
+    everything = [value for group in groups for value in group]
+    draw = random.Random(1)
+    middles = sorted(
+        statistics.median(value for group in draw.choices(groups, k=len(groups)) for value in group)
+        for _ in range(RESAMPLES)
+    )
+    low, high = middles[int(0.025 * RESAMPLES)], middles[int(0.975 * RESAMPLES)]
+    return Interval(statistics.median(everything), low, high, len(everything))
+
+
 def in_turn(
     bare: Callable[[], tuple[float, ...]],
     with_us: Callable[[], tuple[float, ...]],

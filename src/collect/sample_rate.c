@@ -1,9 +1,10 @@
 /*
  * sample_rate.c - how long a step is, inside the budget.
  *
- * Samples take what they cost from the bucket of the process.  When it is empty
- * and they are a good part of the reason, steps become longer, up to ten samples a
- * second; when it has filled again, shorter, down to what was asked for.
+ * Samples take what they cost from the bucket of the process.  When they take more
+ * than their part, or it is empty and they are a good part of the reason, steps become
+ * longer, up to ten samples a second; when it has filled again, shorter, down to what
+ * was asked for.
  */
 #include <stddef.h>
 #include <time.h>
@@ -19,6 +20,10 @@
  * a little is left of the budget. */
 #define TIMER_NS 15e3
 #define PERF_NS 60e3
+/* A handler takes as long as it does because it finds its memory cold, and the program finds its own so afterwards. */
+#define COLD_AFTER 2
+#define USUAL_NS 5000000u     /* steps of this length or longer keep to a part of the budget ... */
+#define USUAL_PART 0.6	      /* ... that is theirs, whatever else is spent */
 #define CHANGE_NS 100000000.0 /* between two changes of the step */
 #define BUCKET_NS 70e6	      /* as in tracing of calls */
 #define LOST_NS 50e3	      /* longer ones are looked at: was it a handler without a CPU? */
@@ -101,15 +106,33 @@ static uint64_t without_waits(uint64_t ticks, uint64_t begin_ns, double per_ns)
 	return used < (double)ticks ? (uint64_t)used : ticks;
 }
 
+/* Is it worth to go down?  Shorter steps than the usual were asked for: while there is enough for all, they may take it;
+ * a debt that shrinks is being paid as it is. */
+static bool too_dear(double cost, double period_ticks, int64_t left, int64_t then)
+{
+	if (asked_ns >= USUAL_NS)
+		return cost > period_ticks * share * USUAL_PART;
+	return left < 0 && left <= then && cost > period_ticks * share / 2;
+}
+
+/* Half the step must still fit. */
+static bool cheap(double cost, double period_ticks, int64_t left, double most)
+{
+	if (asked_ns >= USUAL_NS)
+		return cost < period_ticks * share * USUAL_PART / 2.5;
+	return left > (int64_t)(most / 2) && cost < period_ticks * share / 3;
+}
+
 void isc_sample_spent(const isc_sampled *t, uint64_t now, uint64_t ticks, uint64_t begin_ns, uint64_t ran_ns)
 {
 	uint64_t changed = atomic_load_explicit(&changed_ticks, memory_order_relaxed), cost;
 	uint32_t period = isc_sample_period_ns();
-	double per_ns, most;
+	double per_ns, period_ticks, most;
 	int64_t left, then;
 
 	per_ns = ticks_per_ns(now);
-	ticks = without_waits(ticks, begin_ns, per_ns) + (uint64_t)((t->perf >= 0 ? PERF_NS : TIMER_NS) * per_ns);
+	ticks = COLD_AFTER * without_waits(ticks, begin_ns, per_ns) +
+		(uint64_t)((t->perf >= 0 ? PERF_NS : TIMER_NS) * per_ns);
 	isc_sample_cost_add(ticks);
 	cost = atomic_load_explicit(&cost_ticks, memory_order_relaxed);
 	cost = cost == 0 ? ticks : cost - cost / 8 + ticks / 8;
@@ -127,10 +150,9 @@ void isc_sample_spent(const isc_sampled *t, uint64_t now, uint64_t ticks, uint64
 	    !atomic_compare_exchange_strong(&changed_ticks, &changed, now))
 		return;
 	then = atomic_exchange_explicit(&left_then, left, memory_order_relaxed);
-	/* More than half of the budget goes here: it is worth going down.  A debt that shrinks is being paid as it is. */
-	if (left < 0 && left <= then && period < PERIOD_MOST_NS && (double)cost > (double)period * per_ns * share / 2)
+	period_ticks = (double)period * per_ns;
+	if (period < PERIOD_MOST_NS && too_dear((double)cost, period_ticks, left, then))
 		change(period, period * 2 < PERIOD_MOST_NS ? period * 2 : PERIOD_MOST_NS, now);
-	/* Half the step must still fit. */
-	else if (left > (int64_t)(most / 2) && period > asked_ns && (double)cost < (double)period * per_ns * share / 3)
+	else if (period > asked_ns && cheap((double)cost, period_ticks, left, most))
 		change(period, period / 2 > asked_ns ? period / 2 : asked_ns, now);
 }

@@ -16,7 +16,7 @@
 #define RECORD_NS 3.0
 /* What the interpreter does to call us before and after a collection. */
 #define COLLECTION_NS 800.0
-/* What a call after other work costs above one in a loop of calls, as bench/ measures it in pieces of one process. */
+/* What a call after other work costs above one in a loop of calls, as bench/ measures it on a decoder. */
 #define COLD_NS 200.0
 /* Of system calls that are counted and of memory that is taken or given back, and of that which is looked at:
  * bench/ measures them one by one. */

@@ -19,7 +19,7 @@
 #define LOADED_MAX (256u << 20) /* bytes of symbols at once */
 #define FOUND_MAX (4u << 20)	/* bytes of names that nobody wrote yet */
 #define LAST_WAIT_NS 1000000000u
-#define NICE 10 /* a tenth of what a thread of the program gets on the same CPU */
+#define NICE 19 /* one or two in a hundred of what a thread of the program gets on the same CPU */
 
 struct place {
 	uint32_t process, id;

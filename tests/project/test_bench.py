@@ -14,6 +14,7 @@ sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "bench")]
 import kit  # noqa: E402
 import sample  # noqa: E402
 import table  # noqa: E402
+import turns  # noqa: E402
 
 import bench  # noqa: E402
 
@@ -62,3 +63,37 @@ def test_a_missed_budget_is_a_failure(
     assert bench.main() == code
     assert ("over budget: x" in capsys.readouterr().out) == bool(code)
     assert page.read_text().count("| x | ") == len(bench.AREAS) - len(bench.ASKED_FOR)
+
+
+SAYS = """
+import sys
+for n, _ in enumerate(sys.stdin):
+    if n == {most}: sys.exit("enough")
+    print("other words")
+    print('{{"work_ms": {ms}, "work_cpu_ms": 1.0, "turn_ms": 20.0}}', flush=True)
+"""
+
+
+def says(ms: float, folder: Path, most: int = 1_000_000) -> turns.Player:
+    return turns.Player([sys.executable, "-c", SAYS.format(ms=ms, most=most)], {}, folder / f"err-{ms}")
+
+
+def test_two_programs_that_take_turns_are_compared_turn_by_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns, "ROUND_S", 0.02)
+    ended: list[turns.Player] = []
+    wall, cpu = turns.play(lambda: says(10, tmp_path), lambda: says(12, tmp_path), 0.1, ended.append)
+    assert (wall.value, wall.low, wall.high, cpu.value) == (1.2, 1.2, 1.2, 1.0)
+    assert wall.n >= len(ended) >= turns.LEAST_ROUNDS
+    assert all(player.process.returncode == 0 and player.worked_ms % 20 == 0 for player in ended)
+
+
+def test_a_program_that_ends_before_its_turn_is_no_measurement(tmp_path: Path) -> None:
+    with pytest.raises(turns.Failed, match="enough"):
+        turns.play(lambda: says(10, tmp_path), lambda: says(12, tmp_path, most=3), 0.1)
+
+
+def test_processes_that_differ_widen_the_interval() -> None:
+    found = sample.clustered([[1.0] * 40, [1.1] * 40, [1.2] * 40])
+    assert (found.low, found.value, found.high) == (1.0, 1.1, 1.2)

@@ -53,7 +53,7 @@ static void a_program_that_takes_much_stays_inside_its_share(void **state)
 
 		run(&p, bytes_per_s[i], 20e6, cost_us[i]);
 		/* 1.5 % / 5 of 20 s, what may be taken at once, and what is known too late where all are dear. */
-		assert_true(p.spent < 20e6 * 0.003 + 3000 * 2);
+		assert_true(p.spent < 20e6 * 0.003 + 6000 * 2);
 		assert_true(p.spent > 20e6 * 0.003 / 2);
 	}
 }
@@ -65,7 +65,7 @@ static void a_burst_is_forgotten_when_time_has_passed(void **state)
 	(void)state;
 	run(&p, 100e9, 100e3, 10);
 	assert_true(isc_memory_rate_mean(&p.rate, &limits) >= 16 * ASKED);
-	for (int i = 0; i < 120; i++) {
+	for (int i = 0; i < 220; i++) {
 		p.now += 10.1e3;
 		isc_memory_rate_passed(&p.rate, &limits, (uint64_t)(p.now * PER_US), false);
 	}
