@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 
 #define SHARE 5		     /* of the budget: what samples of memory may take */
-#define SPAN_US 2000000.0    /* in so much time it may be taken at once: a program that is loading takes the most */
+#define SPAN_US 1500000.0    /* in so much time it may be taken at once: a program that is loading takes the most */
 #define MEAN_MOST (1u << 25) /* bytes: enough for any program that does something with its memory */
 #define COST_US 5u	     /* of the first sample, until it is known better */
 #define LOOKS 16u	     /* between two times that the mean doubles */

@@ -93,7 +93,6 @@ static isc_sampled *take(uint32_t tid)
 		t->timer = t->perf = t->counter = -1;
 		t->adopted = t->busy = t->lent = t->holds = t->held = t->paused = false;
 		t->child = 0;
-		t->known = 0;
 		atomic_store_explicit(&t->last_stack, 0, memory_order_relaxed);
 		t->stack_low = t->stack_high = 0;
 		t->looks = 0;

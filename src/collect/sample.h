@@ -69,11 +69,7 @@ typedef struct isc_sampled {
 	void *(*start)(void *);
 	void *arg;
 	isc_fault fault;
-	/* The last stack, root first. */
-	int known;
-	uint64_t known_key[ISC_STACK_FRAMES_MAX];
-	uint32_t known_offset[ISC_STACK_FRAMES_MAX];
-	uint32_t known_id[ISC_STACK_FRAMES_MAX];
+	uint64_t path[ISC_STACK_FRAMES_MAX]; /* the stack, root first: what leads to each frame */
 	isc_python_frame frames[ISC_STACK_FRAMES_MAX];
 	uint64_t key[ISC_STACK_FRAMES_MAX];
 	isc_activations activations;

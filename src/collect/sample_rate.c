@@ -21,7 +21,7 @@
 #define TIMER_NS 15e3
 #define PERF_NS 60e3
 /* A handler takes as long as it does because it finds its memory cold, and the program finds its own so afterwards. */
-#define COLD_AFTER 2
+#define COLD_AFTER 1.5
 #define USUAL_NS 5000000u     /* steps of this length or longer keep to a part of the budget ... */
 #define USUAL_PART 0.6	      /* ... that is theirs, whatever else is spent */
 #define CHANGE_NS 100000000.0 /* between two changes of the step */
@@ -131,8 +131,8 @@ void isc_sample_spent(const isc_sampled *t, uint64_t now, uint64_t ticks, uint64
 	int64_t left, then;
 
 	per_ns = ticks_per_ns(now);
-	ticks = COLD_AFTER * without_waits(ticks, begin_ns, per_ns) +
-		(uint64_t)((t->perf >= 0 ? PERF_NS : TIMER_NS) * per_ns);
+	ticks = (uint64_t)(COLD_AFTER * (double)without_waits(ticks, begin_ns, per_ns) +
+			   (t->perf >= 0 ? PERF_NS : TIMER_NS) * per_ns);
 	isc_sample_cost_add(ticks);
 	cost = atomic_load_explicit(&cost_ticks, memory_order_relaxed);
 	cost = cost == 0 ? ticks : cost - cost / 8 + ticks / 8;

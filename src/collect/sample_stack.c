@@ -2,8 +2,9 @@
  * sample_stack.c - stacks and code objects, each defined once.
  *
  * A stack is a frame and its parent, so that all stacks form a tree whose nodes
- * are definitions.  One table finds a node by its parent and frame, another the
- * definitions of a code object.  Handlers of many threads enter into them
+ * are definitions.  One table finds a node by the hash of all frames from the root
+ * to it, which are asked for from the leaf on: memory is cold here, and of a stack
+ * that was seen before one look is enough.  Another finds the definitions of a code object.  Handlers of many threads enter into them
  * without waiting: two that meet may define the same thing twice, which costs
  * some bytes and nothing else.  A fork child goes on with both, as ids from
  * before the fork stay true.
@@ -27,7 +28,7 @@ typedef struct entry {
 	_Atomic uint64_t value;
 } entry;
 
-static entry nodes[NODES]; /* parent:32 | frame:32 to offset:32 | id:32 */
+static entry nodes[NODES]; /* a path from the root, hashed, to its id */
 static entry codes[CODES]; /* isc_pywalk_key() to code:32 | lines:32 */
 static _Atomic uint32_t node_count;
 
@@ -106,70 +107,75 @@ static uint64_t code_of(isc_sampled *t, const isc_python_layout *l, int at, bool
 
 /* ---- stacks ------------------------------------------------------------ */
 
-static uint32_t node_of(uint32_t parent, uint64_t ids, uint32_t offset)
+static uint32_t offset_of(const isc_merged *frame)
 {
-	uint32_t lines = (uint32_t)ids, code = (uint32_t)(ids >> 32);
-	/* The lines name their code, and places in one file are never the same. */
-	uint64_t key = (uint64_t)parent << 32 | (lines != 0 ? lines : code);
-	uint32_t home = (uint32_t)(hash(key, offset) & (NODES - 1)), id;
-	isc_def_stack def = {parent, code, offset, lines};
-	uint64_t was;
+	return frame->module == -1 ? frame->offset : 0;
+}
 
+/* The path to a frame, from the one that leads to its caller.  Of 50,000 paths two are the same once in 10^10 runs. */
+static uint64_t path_to(uint64_t caller, const isc_merged *frame)
+{
+	uint64_t h = hash(caller ^ frame->key * 0xc2b2ae3d27d4eb4full, (uint64_t)offset_of(frame) + 1);
+
+	h = (h ^ h >> 32) * 0x9fb21c651e98df25ull;
+	h ^= h >> 28;
+	return h != 0 ? h : 1;
+}
+
+/* Its id; 0: it is not known yet. */
+static uint32_t find_node(uint64_t path)
+{
 	for (uint32_t k = 0; k < PROBES; k++) {
-		entry *e = &nodes[(home + k) & (NODES - 1)];
+		entry *e = &nodes[(path + k) & (NODES - 1)];
+		uint64_t was = atomic_load_explicit(&e->key, memory_order_acquire);
 
-		was = atomic_load_explicit(&e->key, memory_order_acquire);
-		if (was == key) {
-			uint64_t value = atomic_load_explicit(&e->value, memory_order_acquire);
-
-			if (value >> 32 == offset && (uint32_t)value != 0)
-				return (uint32_t)value;
-			continue;
-		}
-		if (was != 0)
-			continue;
-		if (atomic_load_explicit(&node_count, memory_order_relaxed) >= NODES_MOST || !isc_defs_roomy())
+		if (was == path)
+			return (uint32_t)atomic_load_explicit(&e->value, memory_order_acquire);
+		if (was == 0)
 			return 0;
-		/* Defined first: an entry that is claimed and never filled would be a place lost. */
-		id = isc_rt_define(ISC_DEF_STACK, &def, sizeof(def));
-		if (id == 0)
-			return 0;
-		for (; k < PROBES; k++) {
-			e = &nodes[(home + k) & (NODES - 1)];
-			was = 0;
-			if (atomic_compare_exchange_strong(&e->key, &was, key)) {
-				atomic_store_explicit(&e->value, (uint64_t)offset << 32 | id, memory_order_release);
-				atomic_fetch_add_explicit(&node_count, 1, memory_order_relaxed);
-				break;
-			}
-		}
-		return id;
 	}
 	return 0;
 }
 
+/* Defined first: an entry that is claimed and never filled would be a place lost. */
+static uint32_t add_node(uint64_t path, const isc_def_stack *def)
+{
+	uint32_t id;
+
+	if (atomic_load_explicit(&node_count, memory_order_relaxed) >= NODES_MOST || !isc_defs_roomy())
+		return 0;
+	id = isc_rt_define(ISC_DEF_STACK, def, sizeof(*def));
+	for (uint32_t k = 0; k < PROBES && id != 0; k++) {
+		entry *e = &nodes[(path + k) & (NODES - 1)];
+		uint64_t was = 0;
+
+		if (atomic_compare_exchange_strong(&e->key, &was, path)) {
+			atomic_store_explicit(&e->value, id, memory_order_release);
+			atomic_fetch_add_explicit(&node_count, 1, memory_order_relaxed);
+			break;
+		}
+	}
+	return id;
+}
+
 uint32_t isc_sample_stack(isc_sampled *t, const isc_python_layout *l, int n, bool careful)
 {
+	uint64_t path = 0;
 	uint32_t id = 0;
-	int i = 0;
+	int known = n;
 
-	/* Most of a stack is that of the sample before. */
-	while (i < n && i < t->known && t->known_key[i] == t->merged[n - 1 - i].key &&
-	       t->known_offset[i] == t->merged[n - 1 - i].offset)
-		id = t->known_id[i++];
-	t->known = i;
-	for (; i < n; i++) {
-		const isc_merged *frame = &t->merged[n - 1 - i];
+	for (int i = 0; i < n; i++)
+		t->path[i] = path = path_to(path, &t->merged[n - 1 - i]);
+	while (known > 0 && (id = find_node(t->path[known - 1])) == 0)
+		known--;
+	for (int i = known; i < n; i++) {
 		uint64_t ids = code_of(t, l, n - 1 - i, careful);
+		const isc_def_stack def = {id, (uint32_t)(ids >> 32), offset_of(&t->merged[n - 1 - i]), (uint32_t)ids};
 
 		/* No room, now: a frame without a name would stay without one for as long as it lives. */
-		id = ids != 0 ? node_of(id, ids, frame->module == -1 ? frame->offset : 0) : 0;
+		id = ids != 0 ? add_node(t->path[i], &def) : 0;
 		if (id == 0)
 			return 0;
-		t->known_key[i] = frame->key;
-		t->known_offset[i] = frame->offset;
-		t->known_id[i] = id;
-		t->known = i + 1;
 	}
 	return id;
 }

@@ -22,7 +22,7 @@
 /* Before 3.12 the interpreter gives up its quick calls where it meets a hook, and takes a while to come back to them
  * when the hook is gone: by so much an event costs more than while it is there (bench/, call-dense Python in turns). */
 #if PY_VERSION_HEX < 0x030c0000
-#define AFTER 1.7
+#define AFTER 2.5
 #else
 #define AFTER 1.0
 #endif

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define ANCESTORS_MAX 64u
+#define GROW_LEAST 4096u
 
 static const char *defs_name(const isc_drain_pool *p, char *to)
 {
@@ -196,7 +197,9 @@ void isc_drain_defs_grow(isc_drain *d, isc_drain_pool *p)
 	if (tail < defs->backed / 2 || defs->backed >= defs->size)
 		return;
 	want = defs->backed * 4 < defs->size ? defs->backed * 4 : defs->size;
-	if (!isc_drain_room(d, want - defs->backed))
+	while (want > defs->backed && !isc_drain_room(d, want - defs->backed))
+		want = (defs->backed + (want - defs->backed) / 2) & ~(uint64_t)(GROW_LEAST - 1);
+	if (want <= defs->backed)
 		return;
 	fd = open_file(d, p, &sb);
 	if (fd < 0 || posix_fallocate(fd, 0, (off_t)want) != 0) {

@@ -163,6 +163,12 @@ static uint32_t blocks_wanted(const isc_drain_pool *p)
 	return want > p->nblocks ? (uint32_t)want : p->nblocks;
 }
 
+/* A quarter is left for definitions: events that nobody can name are worth nothing. */
+static bool has_room(const isc_drain *d, uint32_t blocks)
+{
+	return isc_drain_room(d, (uint64_t)blocks * ISC_BLOCK_SIZE + d->options.limit_bytes / 4);
+}
+
 void isc_drain_pool_grow(isc_drain *d, isc_drain_pool *p)
 {
 	uint32_t want = blocks_wanted(p);
@@ -175,7 +181,7 @@ void isc_drain_pool_grow(isc_drain *d, isc_drain_pool *p)
 	}
 	if (want - p->nblocks > GROW_STEP_BYTES / ISC_BLOCK_SIZE)
 		want = p->nblocks + GROW_STEP_BYTES / ISC_BLOCK_SIZE;
-	while (want > p->nblocks && !isc_drain_room(d, (uint64_t)(want - p->nblocks) * ISC_BLOCK_SIZE))
+	while (want > p->nblocks && !has_room(d, want - p->nblocks))
 		want = p->nblocks + (want - p->nblocks) / 2;
 	if (want == p->nblocks)
 		return;

@@ -170,9 +170,10 @@ static void pools_do_not_grow_past_the_limit(void **state)
 	isc_drain *d;
 
 	(void)state;
-	/* Room for two blocks more; the pool, all of it full, would want eight. */
+	/* Room for two blocks more and a quarter for definitions; the pool, all of it full, would want eight. */
 	atomic_store(&f.pool->nblocks, 4);
 	options.limit_bytes = isc_pool_backed_bytes(BLOCKS, SLOTS, 4) + f.defs_size + 2 * ISC_BLOCK_SIZE;
+	options.limit_bytes = (options.limit_bytes + 2) / 3 * 4;
 	for (uint32_t i = 0; i < 4; i++)
 		fill_block(&f, i, 10 + i, i * 10ull, 10);
 	assert_int_equal(isc_drain_new(&options, &face, &d, NULL), ISC_OK);
@@ -180,6 +181,29 @@ static void pools_do_not_grow_past_the_limit(void **state)
 	isc_drain_stats_get(d, &stats);
 	assert_int_equal(cycle.events, 40);
 	assert_in_range(atomic_load(&f.pool->nblocks), 5, 6);
+	assert_true(stats.bytes <= options.limit_bytes * 3 / 4);
+	isc_drain_free(d);
+	forget(&f);
+}
+
+/* What they would like to have is more than there is. */
+static void definitions_grow_by_as_much_as_there_is_room_for(void **state)
+{
+	isc_drain_options options = {.folder = session.folder};
+	isc_drain_sink face = transport_sink_face(sink);
+	forged f = forge((uint32_t)getpid());
+	isc_drain_cycle cycle;
+	isc_drain_stats stats;
+	isc_drain *d;
+
+	(void)state;
+	atomic_store(&f.defs->backed, 16384);
+	atomic_store(&f.defs->tail, 12000);
+	options.limit_bytes = isc_pool_backed_bytes(BLOCKS, SLOTS, BLOCKS) + 16384 + 20480;
+	assert_int_equal(isc_drain_new(&options, &face, &d, NULL), ISC_OK);
+	assert_int_equal(isc_drain_run(d, &cycle, NULL), ISC_OK);
+	isc_drain_stats_get(d, &stats);
+	assert_in_range(atomic_load(&f.defs->backed), 16384 + 8192, 16384 + 20480);
 	assert_true(stats.bytes <= options.limit_bytes);
 	isc_drain_free(d);
 	forget(&f);
@@ -420,6 +444,7 @@ int main(void)
 		JOINED(a_gap_in_the_numbers_is_what_was_lost),
 		JOINED(an_unfinished_definition_stops_nobody),
 		JOINED(pools_do_not_grow_past_the_limit),
+		JOINED(definitions_grow_by_as_much_as_there_is_room_for),
 		JOINED(a_pid_that_does_not_map_the_pool_says_nothing_about_its_threads),
 		JOINED(a_header_that_does_not_fit_its_file_is_refused),
 		JOINED(a_pool_that_is_no_file_of_ours_is_not_opened),
