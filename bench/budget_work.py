@@ -18,7 +18,6 @@ import os
 import re
 import site
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -152,12 +151,11 @@ def threads() -> Work:
         for _ in range(n):
             tokenize(text)
 
+    crowd = concurrent.futures.ThreadPoolExecutor(4)
+
     def work(n: int) -> None:
-        crowd = [threading.Thread(target=serve, args=(n,)) for _ in range(4)]
-        for one in crowd:
-            one.start()
-        for one in crowd:
-            one.join()
+        for _ in crowd.map(serve, [n] * 4):
+            pass
 
     return work
 
