@@ -430,15 +430,16 @@ static size_t path_of(const isc_module *m, char *buffer, char *to)
 	size_t n = 0;
 	long got;
 
+	if (name != NULL && name[0] != '\0' && name[0] != '/')
+		n = mapped_path(m->start, buffer, to);
+	if (n != 0)
+		return n;
 	while (n < PATH_ROOM && name != NULL && name[n] != '\0') {
 		to[n] = name[n];
 		n++;
 	}
-	if (n != 0) {
-		size_t mapped = to[0] != '/' ? mapped_path(m->start, buffer, to) : 0;
-
-		return mapped != 0 ? mapped : n;
-	}
+	if (n != 0)
+		return n;
 	got = syscall(SYS_readlink, "/proc/self/exe", to, (size_t)PATH_ROOM);
 	return got > 0 ? (size_t)got : 0;
 }

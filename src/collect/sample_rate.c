@@ -23,7 +23,8 @@
 /* A handler takes as long as it does because it finds its memory cold, and the program finds its own so afterwards. */
 #define COLD_AFTER 1.5
 #define USUAL_NS 5000000u     /* steps of this length or longer keep to a part of the budget ... */
-#define USUAL_PART 0.6	      /* ... that is theirs, whatever else is spent */
+#define USUAL_PART 0.8	      /* ... that is theirs, whatever else is spent */
+#define USUAL_COST_NS 30e3    /* of a sample, until it is known better */
 #define CHANGE_NS 100000000.0 /* between two changes of the step */
 #define BUCKET_NS 70e6	      /* as in tracing of calls */
 #define LOST_NS 50e3	      /* longer ones are looked at: was it a handler without a CPU? */
@@ -106,6 +107,19 @@ static uint64_t without_waits(uint64_t ticks, uint64_t begin_ns, double per_ns)
 	return used < (double)ticks ? (uint64_t)used : ticks;
 }
 
+/* What a sample costs lately.  None counts for more than twice the usual: the first ones of a program, and those that
+ * meet a part of it for the first time, define stacks that are known from then on. */
+static uint64_t smooth(uint64_t ticks, double per_ns)
+{
+	uint64_t usual = atomic_load_explicit(&cost_ticks, memory_order_relaxed);
+
+	usual = usual != 0 ? usual : (uint64_t)(USUAL_COST_NS * per_ns);
+	ticks = ticks < 2 * usual ? ticks : 2 * usual;
+	usual = usual - usual / 16 + ticks / 16;
+	atomic_store_explicit(&cost_ticks, usual, memory_order_relaxed);
+	return usual;
+}
+
 /* Is it worth to go down?  Shorter steps than the usual were asked for: while there is enough for all, they may take it;
  * a debt that shrinks is being paid as it is. */
 static bool too_dear(double cost, double period_ticks, int64_t left, int64_t then)
@@ -134,9 +148,7 @@ void isc_sample_spent(const isc_sampled *t, uint64_t now, uint64_t ticks, uint64
 	ticks = (uint64_t)(COLD_AFTER * (double)without_waits(ticks, begin_ns, per_ns) +
 			   (t->perf >= 0 ? PERF_NS : TIMER_NS) * per_ns);
 	isc_sample_cost_add(ticks);
-	cost = atomic_load_explicit(&cost_ticks, memory_order_relaxed);
-	cost = cost == 0 ? ticks : cost - cost / 8 + ticks / 8;
-	atomic_store_explicit(&cost_ticks, cost, memory_order_relaxed);
+	cost = smooth(ticks, per_ns);
 	if (share < 0)
 		return;
 	most = BUCKET_NS * per_ns * share;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from collections.abc import Callable
@@ -205,3 +206,21 @@ def interpreted(library: str) -> list[tuple[int, str, str]]:
             rows.append((int(cells["LOC"], 16), cells["CFA"], cells.get("rbp", "u")))
     # Of several rows at one address the last counts.
     return [row for row, after in zip(rows, [*rows[1:], (0, "", "")]) if row[0] != after[0]]
+
+
+def test_code_of_the_kernel_that_runs_in_the_program_is_called_so(inferscope: Any, python: str, tmp_path: Path) -> None:
+    program = tmp_path / "clock.py"
+    program.write_text(
+        "import time\nend = time.process_time() + 0.5\nwhile time.process_time() < end:\n"
+        "    for _ in range(20000): time.perf_counter()\n"
+    )
+    report = tmp_path / "r.json"
+    inferscope("run", "--native", "on", "--budget", "off", "--report", report, "--python", python, program)
+    modules = {
+        frame["module"]
+        for stack in json.loads(report.read_text())["stacks"]
+        for frame in stack["frames"]
+        if frame["kind"] == "native"
+    }
+    assert "linux-vdso.so.1" in modules
+    assert all(Path(name).exists() for name in modules - {"linux-vdso.so.1", None})
