@@ -61,6 +61,13 @@ void isc_judge_at_least(const isc_judge *j, double us, isc_finding *out)
 		out->us = fmin(fmax(out->us, us / mean * j->window_us), j->window_us);
 }
 
+void isc_judge_and_kernel(const isc_judge *j, isc_finding *out)
+{
+	double kernel = j->a->wall_us > 0 ? fmax(j->a->system_us, 0) / j->a->wall_us : 0;
+
+	out->us = fmin(out->us + kernel * j->window_us, j->window_us);
+}
+
 bool isc_judge_state(const isc_judge *j, enum isc_state state, isc_finding *out)
 {
 	double pct = isc_judge_pct(j, state);

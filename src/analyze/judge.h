@@ -86,6 +86,8 @@ void isc_judge_sampled(const isc_judge *j, isc_finding *out);
 
 /* The bound becomes at least what removing this much of each scope saves, and at most everything; negative: not known. */
 void isc_judge_at_least(const isc_judge *j, double us, isc_finding *out);
+/* The bound grows by what the kernel worked for the program in such a time: a wait that is gone needs no way there. */
+void isc_judge_and_kernel(const isc_judge *j, isc_finding *out);
 
 /* The same of a device, whose span is the whole; false: it has no work in the window. */
 bool isc_judge_gpu(const isc_judge *j, size_t gpu, int64_t ns, isc_finding *out);

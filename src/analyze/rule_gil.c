@@ -5,6 +5,10 @@
 
 #include "analyze/rule.h"
 
+/* Of its CPU time: what a thread may lose to caches that others used while they had the lock.  Removing them has made
+ * requests up to a fifth quicker than without the wait alone (make truth). */
+#define COLD_PART 0.25
+
 static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 {
 	isc_buffer text = {0};
@@ -13,7 +17,8 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 	if (!isc_judge_state(j, ISC_STATE_GIL_WAIT, out))
 		return false;
 	/* Work that is gone does not want a CPU either. */
-	out->us = fmin(out->us + fmax(j->state_us[ISC_STATE_RUN_QUEUE], 0), j->window_us);
+	out->us += fmax(j->state_us[ISC_STATE_RUN_QUEUE], 0) + fmax(j->state_us[ISC_STATE_PYTHON], 0) * COLD_PART;
+	out->us = fmin(out->us, j->window_us);
 	isc_judge_share(j, out->share, &text);
 	isc_buffer_text(&text, " waits for the GIL");
 	isc_judge_holder(j, ISC_STATE_GIL_WAIT, &text, out);

@@ -19,6 +19,8 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 		out->where = (isc_text){0};
 		out->solid = 1;
 	}
+	if (out->us > 0)
+		isc_judge_and_kernel(j, out);
 	isc_judge_share(j, out->share, &text);
 	isc_buffer_text(&text, " waits for memory to be read in (page faults)");
 	isc_judge_in(out, &text);

@@ -17,6 +17,9 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 		out->value = out->share = out->share * j->stretch;
 		out->us = fmin(out->us * j->stretch, j->window_us);
 	}
+	/* What a loop does between two yields is told by samples. */
+	if (j->source[ISC_STATE_SPIN] != ISC_SOURCE_SAMPLED)
+		isc_judge_sampled(j, out);
 	isc_judge_share(j, out->share, &text);
 	isc_buffer_text(&text, " is spent waiting on a CPU (spinning)");
 	isc_judge_in(out, &text);

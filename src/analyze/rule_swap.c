@@ -37,6 +37,8 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 	/* What is only filled is not read. */
 	out->us = part > SWAPPED ? fmax(j->state_us[ISC_STATE_PAGE_FAULT] - j->filled_us, 0) : 0;
 	out->value = out->share = out->us / j->window_us * 100;
+	if (out->us > 0)
+		isc_judge_and_kernel(j, out);
 	out->where = (isc_text){0};
 	out->solid = 0.9; /* it may have been a file that was read */
 	isc_judge_share(j, out->share, &text);
