@@ -40,7 +40,7 @@ def test_D4_known_shares_are_found_in_every_thread(
     by_thread: dict[int, int] = {}
     for stack in profile["stacks"]:
         by_thread[stack["thread_id"]] = by_thread.get(stack["thread_id"], 0) + stack["count"]
-    assert sorted(by_thread.values()) == [pytest.approx(1000 * seconds, rel=0.01)] * 2
+    assert sorted(by_thread.values()) == [pytest.approx(1000 * seconds, rel=0.02)] * 2
     assert state["samples"] == profile["total_samples"] and not state["running"]
     assert state["interval_us"] == profile["interval_us"] == 1000
     top = profile["stacks"][0]["frames"]

@@ -198,7 +198,7 @@ def test_removing_it_saves_no_more(run: Callable[[str, str], Any], case: str) ->
     saved = kept.mean_us - removed.mean_us
     # A machine that does other things makes a run longer by what it waits for a CPU.
     queued = kept.mean_us * (kept.breakdown.run_queue or 0) / 100
-    assert saved <= bound * 1.02 + queued + SLACK_US, kept.what_if
+    assert saved <= bound * 1.05 + queued + SLACK_US, kept.what_if
     # Of tasks nobody knows that: one request that is put off is as good as none in the middle.
     if is_calm(kept) and is_calm(removed):
         assert max(saved, kept.p50_us - removed.p50_us) >= bound * ENOUGH - SLACK_US, kept.what_if
