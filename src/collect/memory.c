@@ -33,7 +33,6 @@
 #define VISIT 4u /* times the mean that was asked for: after so many bytes a larger one may have become smaller again */
 #define HOT_TICKS 2u		/* that counting a call takes */
 #define COST_MOST 250000u	/* ticks of a sample; what took longer was interrupted */
-#define COLD_AFTER 3 / 2	/* the program finds its memory as cold afterwards as we found ours (sample_rate.c) */
 #define TELL_TICKS 200000000ull /* between two totals: a tenth of a second or so */
 #define CROWDED 1023u		/* calls of threads without a place before one looks for it again */
 
@@ -274,7 +273,7 @@ static void spend(isc_memory_thread *m, uint64_t begin)
 	uint64_t now = isc_ticks(), ticks = now > begin ? now - begin : 0, told;
 	uint64_t counted = m->calls + m->frees;
 
-	ticks = (ticks < COST_MOST ? ticks : COST_MOST) * COLD_AFTER;
+	ticks = isc_sample_cold(ticks < COST_MOST ? ticks : COST_MOST);
 	isc_memory_rate_spent(&region->rate, &limits, now, ticks, is_full());
 	isc_sample_cost_add(ticks + (counted - m->paid) * HOT_TICKS);
 	/* Samples have a share and a debt of their own: a burst of them while a program loads must not leave its calls

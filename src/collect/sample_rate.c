@@ -20,8 +20,6 @@
  * a little is left of the budget. */
 #define TIMER_NS 15e3
 #define PERF_NS 60e3
-/* A handler takes as long as it does because it finds its memory cold, and the program finds its own so afterwards. */
-#define COLD_AFTER 1.5
 #define USUAL_NS 5000000u     /* steps of this length or longer keep to a part of the budget ... */
 #define USUAL_PART 0.8	      /* ... that is theirs, whatever else is spent */
 #define USUAL_COST_NS 30e3    /* of a sample, until it is known better */
@@ -145,8 +143,8 @@ void isc_sample_spent(const isc_sampled *t, uint64_t now, uint64_t ticks, uint64
 	int64_t left, then;
 
 	per_ns = ticks_per_ns(now);
-	ticks = (uint64_t)(COLD_AFTER * (double)without_waits(ticks, begin_ns, per_ns) +
-			   (t->perf >= 0 ? PERF_NS : TIMER_NS) * per_ns);
+	ticks = isc_sample_cold(without_waits(ticks, begin_ns, per_ns)) +
+		(uint64_t)((t->perf >= 0 ? PERF_NS : TIMER_NS) * per_ns);
 	isc_sample_cost_add(ticks);
 	cost = smooth(ticks, per_ns);
 	if (share < 0)

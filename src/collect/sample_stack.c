@@ -4,9 +4,9 @@
  * A stack is a frame and its parent, so that all stacks form a tree whose nodes
  * are definitions.  One table finds a node by the hash of all frames from the root
  * to it, which are asked for from the leaf on: memory is cold here, and of a stack
- * that was seen before one look is enough.  Another finds the definitions of a code object.  Handlers of many threads enter into them
- * without waiting: two that meet may define the same thing twice, which costs
- * some bytes and nothing else.  A fork child goes on with both, as ids from
+ * that was seen before one look is enough.  Another finds the definitions of a code
+ * object.  Handlers of many threads enter into them without waiting: two that meet
+ * may define the same thing twice, which costs some bytes and nothing else.  A fork child goes on with both, as ids from
  * before the fork stay true.
  */
 #include <stddef.h>
@@ -137,23 +137,31 @@ static uint32_t find_node(uint64_t path)
 	return 0;
 }
 
-/* Defined first: an entry that is claimed and never filled would be a place lost. */
+/* A free place for it; NULL: there is none near enough. */
+static entry *free_place(uint64_t path)
+{
+	for (uint32_t k = 0; k < PROBES; k++) {
+		entry *e = &nodes[(path + k) & (NODES - 1)];
+
+		if (atomic_load_explicit(&e->key, memory_order_relaxed) == 0)
+			return e;
+	}
+	return NULL;
+}
+
 static uint32_t add_node(uint64_t path, const isc_def_stack *def)
 {
+	entry *place = free_place(path);
+	uint64_t was = 0;
 	uint32_t id;
 
-	if (atomic_load_explicit(&node_count, memory_order_relaxed) >= NODES_MOST || !isc_defs_roomy())
+	if (place == NULL || atomic_load_explicit(&node_count, memory_order_relaxed) >= NODES_MOST || !isc_defs_roomy())
 		return 0;
+	/* Defined first: an entry that is claimed and never filled would be a place lost. */
 	id = isc_rt_define(ISC_DEF_STACK, def, sizeof(*def));
-	for (uint32_t k = 0; k < PROBES && id != 0; k++) {
-		entry *e = &nodes[(path + k) & (NODES - 1)];
-		uint64_t was = 0;
-
-		if (atomic_compare_exchange_strong(&e->key, &was, path)) {
-			atomic_store_explicit(&e->value, id, memory_order_release);
-			atomic_fetch_add_explicit(&node_count, 1, memory_order_relaxed);
-			break;
-		}
+	if (id != 0 && atomic_compare_exchange_strong(&place->key, &was, path)) {
+		atomic_store_explicit(&place->value, id, memory_order_release);
+		atomic_fetch_add_explicit(&node_count, 1, memory_order_relaxed);
 	}
 	return id;
 }
