@@ -274,6 +274,11 @@ static void tell_once(void)
 			   ISC_RECORD_WORD(isc_sample_period_ns(), ISC_KIND_SAMPLE_RATE, ISC_SAMPLE_RATE_REFUSED));
 }
 
+static bool gone(uint32_t tid)
+{
+	return syscall(SYS_tgkill, isc_kernel_pid(), tid, 0) != 0 && errno == ESRCH;
+}
+
 /* Opens what the rate asks for and arms it; from any thread. */
 static void begin_thread(isc_sampled *t, uint32_t tid)
 {
@@ -282,8 +287,11 @@ static void begin_thread(isc_sampled *t, uint32_t tid)
 
 	close_sources(t);
 	if (!(period < TIMER_PERIOD_NS && open_perf(t, tid)) && !open_timer(t, tid)) {
-		isc_profile_thread(t, tid, true);
-		tell_once();
+		/* One that a search found may have ended meanwhile: nothing was refused to it. */
+		if (!gone(tid)) {
+			isc_profile_thread(t, tid, true);
+			tell_once();
+		}
 		return;
 	}
 	isc_profile_thread(t, tid, false);
@@ -447,7 +455,7 @@ static void forget_gone(uint32_t search)
 
 		if (t == NULL || tid == 0 || tid == UINT32_MAX || t->seen == search || t == isc_sampled_self)
 			continue;
-		if (syscall(SYS_tgkill, isc_kernel_pid(), tid, 0) == 0 || errno != ESRCH)
+		if (!gone(tid))
 			continue;
 		if (!atomic_compare_exchange_strong(ISC_SAMPLED_TID(t), &tid, UINT32_MAX))
 			continue;

@@ -11,6 +11,8 @@ import pytest
 if TYPE_CHECKING:
     from tests.e2e.conftest import Command, Run
 
+pytestmark = pytest.mark.timed
+
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 

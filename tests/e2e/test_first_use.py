@@ -15,6 +15,8 @@ import pytest
 if TYPE_CHECKING:
     from tests.e2e.conftest import Command
 
+pytestmark = pytest.mark.timed
+
 Target = Callable[[str], str]
 
 

@@ -16,6 +16,8 @@ import pytest
 if TYPE_CHECKING:
     from tests.e2e.conftest import Command
 
+pytestmark = pytest.mark.timed
+
 # A GPU that works for 80 of every 100 us, asked for in time, beside a host that works all the time.
 STEPS = 800
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+pytestmark = pytest.mark.timed
+
 TRUTH = Path(__file__).resolve().parents[1] / "truth"
 if TYPE_CHECKING:
     from tests.truth import tails, truth

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 else:
     from counting import version
 
+pytestmark = pytest.mark.timed
+
 # Each runs for SECONDS of CPU time and prints how often its functions were called.
 HEAD = """
 import json, threading, time

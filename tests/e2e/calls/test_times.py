@@ -17,6 +17,8 @@ else:
     import programs
     from counting import Span, spans
 
+pytestmark = pytest.mark.timed
+
 HERE = Path(__file__).parent
 SHAPES = {**programs.ALONE, **programs.THREADS}
 #: Those in which something is entered again.

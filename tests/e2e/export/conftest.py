@@ -28,7 +28,7 @@ def handle(i):
     with inferscope.scope("request"):
         inferscope.mark_event("token", {"i": i})
         inferscope.counter("queue", i * 1.5)
-        spin(2000)
+        spin(20000)
 
 def serve():
     for i in range(50):

@@ -14,6 +14,8 @@ import pytest
 if TYPE_CHECKING:
     from tests.e2e.conftest import Command, Run
 
+pytestmark = pytest.mark.timed
+
 # Everything is looked at often, whatever it costs: these tests are of truth.
 OFTEN = ("--budget", "off", "--memory-sample-kb")
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.timed
+
 ROOT = Path(__file__).resolve().parents[3]
 Profiled = Callable[..., str]
 Shares = Callable[[dict[str, Any], set[str]], dict[str, float]]

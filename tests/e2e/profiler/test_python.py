@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.timed
+
 ROOT = Path(__file__).resolve().parents[3]
 Program = Callable[..., Any]
 Shares = Callable[[dict[str, Any], set[str]], dict[str, float]]

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.timed
+
 # A signal by perf is for a thread outside the kernel: loops of this file ask for the time, which is a system call, now
 # and then only.
 BUSY = """

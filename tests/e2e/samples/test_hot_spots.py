@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.timed
+
 # Each function spins until it has had its share of the CPU time, by its own clock: the truth does not
 # depend on how fast the machine is.  The clock is asked seldom, so that tracing has little to do.
 SPIN = """

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.timed
+
 TEXT = r'"((?:[^"\\]|\\.)*)"'
 STACK = re.compile(r"^total stack p\d+ t(\d+) samples (\d+) steps \d+ cpu_ns (\d+)((?: \w+)*?) stack (.*)$")
 FRAME = re.compile(rf"(native |guessed |){TEXT} {TEXT}:(\d+)")

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 else:
     from sampling import SPIN, run_python, same, samples
 
+pytestmark = pytest.mark.timed
+
 ALL = ("--native", "on")
 
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 else:
     from sampling import native_stacks
 
+pytestmark = pytest.mark.timed
+
 # ms of CPU time for a whole program
 SHORT, LONG = 1200, 11_000
 

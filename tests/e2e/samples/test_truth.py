@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 else:
     from sampling import samples, shares, totals
 
+pytestmark = pytest.mark.timed
+
 # Each function spins until it has had its share of the CPU time, by its own clock: the
 # truth does not depend on how fast the machine is.
 SHARES = """

@@ -16,6 +16,8 @@ else:
     sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "truth"))
     from tails import BEGIN, CASES, SLACK_US, WITHIN
 
+pytestmark = pytest.mark.timed
+
 BUSY_PCT = 5  # of a request, in which others had the CPU
 STATES = (
     *("python", "native", "spin", "gil_wait", "lock_wait", "io_wait", "sleep", "idle", "syscall", "gc"),

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.timed
+
 SLACK_US = 2000  # two medians on a busy machine
 BUSY_PCT = 5
 ENOUGH = 0.6  # of the bound, so that it says something

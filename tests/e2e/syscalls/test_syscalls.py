@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.timed
+
 # Kernels and versions of libc differ in what a function of libc becomes.
 SAME_EVERYWHERE = ["openat", "close", "read", "pread64", "recvfrom", "sendto", "poll", "write", "wait4"]
 SAME_EVERYWHERE += ["accept", "accept4", "connect", "sendmsg", "recvmsg", "writev", "epoll_wait"]

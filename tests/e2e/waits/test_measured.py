@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.timed
+
 WITHIN = 0.05
 SLACK_US = 15_000  # around each group of waits: getting a CPU after it is no part of it
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.timed
+
 STATES = (
     *("python", "native", "spin", "gil_wait", "lock_wait", "io_wait", "sleep", "idle", "syscall", "gc"),
     *("page_fault", "gpu_wait", "run_queue", "throttled", "other"),
