@@ -14,7 +14,7 @@
 /* Reads and writes below this are system calls that did not wait. */
 #define BRIEF_NS 10e3
 /* A loop that is in one step for longer keeps its other tasks waiting. */
-#define STEP_NS 20e6
+#define STEP_NS 10e6
 #define STAGES_DEEP 64u
 #define TRANSFERS \
 	(1u << ISC_WAIT_READ | 1u << ISC_WAIT_WRITE | 1u << ISC_WAIT_RECV | 1u << ISC_WAIT_SEND | \

@@ -19,7 +19,7 @@ static double path_us(const isc_judge *j)
 		/* Native code and spinning are told as what ran. */
 		own += us > 0 && s != ISC_STATE_NATIVE && s != ISC_STATE_SPIN ? us : 0;
 	}
-	return others + fmin(own, j->loop.us / (double)j->scopes);
+	return others + own;
 }
 
 /* Percent of a scope that it is ready to go on and others have its loop; 0: none, or not known. */
@@ -57,6 +57,6 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 }
 
 const isc_metric isc_metric_loop = {"loop_blocked_pct", "%",
-				    "an event loop of asyncio in one step for 20 ms or more, or what scopes wait for "
+				    "an event loop of asyncio in one step for 10 ms or more, or what scopes wait for "
 				    "their loop while that works, if it is more",
 				    false, measure};

@@ -64,7 +64,7 @@ static const isc_rule built_in[] = {
 	 "run with the results of this stage prepared beforehand", false},
 	{"event_loop_blocked", &isc_metric_loop, 10, 1.5, ISC_BOUND_CPU, "Take synchronous code out of the event loop",
 	 "await asyncio.to_thread() or an asynchronous library for it",
-	 "run with loop.slow_callback_duration = 0.02 and asyncio's debug mode: it names the same call", false},
+	 "run with loop.slow_callback_duration = 0.01 and asyncio's debug mode: it names the same call", false},
 	{"pool_saturated", &isc_metric_pool, 20, 1, ISC_BOUND_CPU, "Give the pool more workers, or less to do",
 	 "more workers, if they wait, or shorter work for each", "double max_workers, and measure again", false},
 	{"logging", &isc_metric_logging, 10, 1.5, ISC_BOUND_CPU, "Log less, or in the background",
