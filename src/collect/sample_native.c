@@ -173,8 +173,7 @@ static void walk(isc_sampled *t, const void *context, bool whole, uint32_t *flag
 	u->n = u->modules = 0;
 	u->end = ISC_UNWIND_CUT;
 	if (!know_stack(t, start.sp)) {
-		u->frame[0] = (isc_native_frame){start.ip, start.sp, start.sp, 0, isc_unwind_module(u, start.ip)};
-		u->n = 1;
+		isc_unwind_newest(u, &start);
 	} else {
 		u->low = start.sp & ~(uintptr_t)7;
 		u->high = t->stack_high;
@@ -310,7 +309,7 @@ static bool merge_anchored(struct merge *m, int python, bool careful, uint32_t *
 int isc_sample_merge(isc_sampled *t, const void *context, int python, bool careful, uint32_t *flags)
 {
 	struct merge m = {.t = t};
-	const isc_native_frame *newest = &t->unwind.frame[0];
+	const isc_native_frame *newest;
 	bool all = true, whole = mode == ISC_CONTROL_NATIVE || (t->whole && python == 0);
 
 	t->unwind.n = 0;
@@ -322,12 +321,11 @@ int isc_sample_merge(isc_sampled *t, const void *context, int python, bool caref
 		isc_unwind_start start = isc_unwind_registers(context);
 
 		t->unwind.modules = 0;
-		t->unwind.frame[0] =
-			(isc_native_frame){start.ip, start.sp, start.sp, 0, isc_unwind_module(&t->unwind, start.ip)};
-		t->unwind.n = 1;
+		isc_unwind_newest(&t->unwind, &start);
 	} else {
 		walk(t, context, whole, flags);
 	}
+	newest = &t->unwind.frame[0];
 	if (!whole || careful) {
 		bool inside = t->activations.n > 0 && t->activations.at[0].anchor >= newest->sp &&
 			      t->activations.at[0].anchor < newest->cfa;

@@ -21,7 +21,7 @@
 #define TIMER_NS 15e3
 #define PERF_NS 60e3
 #define USUAL_NS 5000000u     /* steps of this length or longer keep to a part of the budget ... */
-#define USUAL_PART 0.8	      /* ... that is theirs, whatever else is spent */
+#define USUAL_PART 0.6	      /* ... that is theirs, whatever else is spent */
 #define USUAL_COST_NS 30e3    /* of a sample, until it is known better */
 #define CHANGE_NS 100000000.0 /* between two changes of the step */
 #define BUCKET_NS 70e6	      /* as in tracing of calls */

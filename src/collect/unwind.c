@@ -65,16 +65,20 @@ static isc_cfi_rule rule_at(isc_unwind *u, int module, uintptr_t ip)
 	uint64_t key = (ip * 0x9e3779b97f4a7c15ull ^ m->tag), data, was;
 	uint32_t at = (uint32_t)(key >> 50);
 	uintptr_t first, past;
-	isc_cfi_image image;
+	isc_cfi_image image = image_of(m);
 	isc_cfi_rule r;
 
+	/* Seldom where another was, and its function is asked for next. */
+	if (u->n == 0) {
+		u->newest = ip;
+		return isc_cfi_at(&image, ip, &u->first, &u->past);
+	}
 	data = atomic_load_explicit(&rules[at].data, memory_order_relaxed);
 	was = atomic_load_explicit(&rules[at].key, memory_order_relaxed);
 	if (data != 0 && (was ^ data) == key) {
 		memcpy(&r, &data, sizeof(r));
 		return r;
 	}
-	image = image_of(m);
 	r = isc_cfi_at(&image, ip, &first, &past);
 	memcpy(&data, &r, sizeof(r));
 	atomic_store_explicit(&rules[at].data, data, memory_order_relaxed);
@@ -90,6 +94,11 @@ bool isc_unwind_function(isc_unwind *u, uintptr_t ip, uintptr_t *first, uintptr_
 	*first = *past = 0;
 	if (module < 0)
 		return false;
+	if (u->newest == ip) {
+		*first = u->first;
+		*past = u->past;
+		return *past != 0;
+	}
 	image = image_of(&u->module[module]);
 	isc_cfi_at(&image, ip, first, past);
 	return *past != 0;
@@ -152,7 +161,8 @@ static bool push(isc_unwind *u, const struct place *p, uintptr_t cfa, int module
 		u->end = ISC_UNWIND_FULL;
 		return false;
 	}
-	*f = (isc_native_frame){p->ip, p->sp, cfa, p->flags | (p->look != p->ip ? ISC_NATIVE_CALLER : 0u), module};
+	*f = (isc_native_frame){p->ip, p->sp, cfa, p->bp, 0, p->flags | (p->look != p->ip ? ISC_NATIVE_CALLER : 0u),
+				module};
 	u->n = u->n + 1;
 	return true;
 }
@@ -209,11 +219,12 @@ static enum step leave_signal(const isc_unwind *u, struct place *p)
 	return AT_SIGNAL;
 }
 
-/* rbp as it was before the frame. */
-static bool restore_bp(const isc_unwind *u, struct place *p, isc_cfi_rule r, uintptr_t cfa)
+/* rbp as it was before the frame; *from: where that was read. */
+static bool restore_bp(const isc_unwind *u, struct place *p, isc_cfi_rule r, uintptr_t cfa, uintptr_t *from)
 {
 	uintptr_t saved = (r.kind == ISC_CFI_RULE_BP ? p->bp : cfa) + (uintptr_t)(intptr_t)r.bp;
 
+	*from = 0;
 	if (r.kind != ISC_CFI_RULE_BP && r.bp == 0)
 		return true;
 	/* At the end of a function compilers tell how rsp moves and not that rbp has been taken off the stack. */
@@ -222,6 +233,7 @@ static bool restore_bp(const isc_unwind *u, struct place *p, isc_cfi_rule r, uin
 	if (saved < p->sp || !on_stack(u, saved))
 		return false;
 	p->bp = word(saved);
+	*from = saved;
 	return true;
 }
 
@@ -230,7 +242,7 @@ static enum step step(isc_unwind *u, struct place *p)
 {
 	int module = isc_unwind_module(u, p->look), at;
 	isc_cfi_rule r = module >= 0 ? rule_at(u, module, p->look) : (isc_cfi_rule){.kind = ISC_CFI_NONE};
-	uintptr_t cfa, back;
+	uintptr_t cfa, back, bp = p->bp, saved;
 	uint32_t d = distance();
 
 	if (r.kind == ISC_CFI_NONE && p->flags == 0 && p->look != p->ip && is_address(p->ip))
@@ -263,7 +275,7 @@ static enum step step(isc_unwind *u, struct place *p)
 			learn(cfa - u->anchors[at]);
 	}
 	back = word(cfa - 8);
-	if (!restore_bp(u, p, r, cfa))
+	if (!restore_bp(u, p, r, cfa, &saved))
 		return STUCK;
 	/* A zero may be anything where the way there was a guess; what starts threads says that it is the bottom. */
 	if (back == 0 &&
@@ -271,12 +283,58 @@ static enum step step(isc_unwind *u, struct place *p)
 		return STUCK;
 	if (!push(u, p, cfa, module))
 		return AT_BOTTOM;
+	u->frame[u->n - 1].bp = bp;
+	u->frame[u->n - 1].saved = r.base == ISC_CFI_AT_BP ? 1 : saved;
 	if (back == 0) {
 		u->end = ISC_UNWIND_BOTTOM;
 		return AT_BOTTOM;
 	}
 	*p = (struct place){back, back - 1, cfa, p->bp, 0, p->flags};
 	return STEPPED;
+}
+
+/* ---- what has not changed since ------------------------------------------- */
+
+/* Would this frame lead to the next one again?  By its rule, as long as what that reads from the stack is the same. */
+static bool leads_on(const isc_unwind *u, const isc_native_frame *f, const isc_native_frame *next)
+{
+	if (f->flags != ISC_NATIVE_CALLER || f->saved == 1 || next->sp != f->cfa || !on_stack(u, f->cfa - 8) ||
+	    word(f->cfa - 8) != next->ip)
+		return false;
+	return f->saved != 0 ? on_stack(u, f->saved) && word(f->saved) == next->bp : f->bp == next->bp;
+}
+
+/* The bottom is told by its function, or has nowhere to return to. */
+static bool ends(const isc_unwind *u, const isc_native_frame *f)
+{
+	return f->flags == ISC_NATIVE_CALLER &&
+	       (f->cfa == u->high || (on_stack(u, f->cfa - 8) && word(f->cfa - 8) == 0));
+}
+
+/* Deep stacks change at their newer end.  What is older needs no rules then, only a look at the stack. */
+static bool as_before(isc_unwind *u, const struct place *p)
+{
+	const isc_native_frame *before = u->frames[!u->turn];
+	int i = u->met, end;
+
+	while (i < u->before && before[i].sp < p->sp)
+		i++;
+	u->met = i;
+	if (i == u->before || before[i].sp != p->sp || before[i].ip != p->ip || before[i].bp != p->bp || p->flags != 0)
+		return false;
+	for (end = i; end + 1 < u->before && leads_on(u, &before[end], &before[end + 1]);)
+		end++;
+	if (end + 1 < u->before || !ends(u, &before[end]) || u->n + u->before - i > ISC_UNWIND_FRAMES) {
+		u->met = end + 1;
+		return false;
+	}
+	for (; i < u->before; i++) {
+		u->frame[u->n] = before[i];
+		u->frame[u->n].module = isc_unwind_module(u, before[i].ip - 1);
+		u->n = u->n + 1;
+	}
+	u->end = ISC_UNWIND_BOTTOM;
+	return true;
 }
 
 /* ---- guesses ------------------------------------------------------------- */
@@ -407,18 +465,35 @@ static bool guess(isc_unwind *u, struct place *p, uintptr_t from)
 	return p->ip != 0;
 }
 
-void isc_unwind_walk(isc_unwind *u, const isc_unwind_start *start, int limit)
+static void begin(isc_unwind *u)
+{
+	u->n = 0;
+	u->end = ISC_UNWIND_CUT;
+	u->words = WORDS;
+	u->before = u->whole_high == u->high ? u->whole : 0;
+	u->whole = u->met = 0;
+	u->newest = 0;
+	u->turn = !u->turn;
+	u->frame = u->frames[u->turn];
+}
+
+void isc_unwind_newest(isc_unwind *u, const isc_unwind_start *start)
+{
+	begin(u);
+	u->frame[0] =
+		(isc_native_frame){start->ip, start->sp, start->sp, start->bp, 0, 0, isc_unwind_module(u, start->ip)};
+	u->n = 1;
+}
+
+static void walk(isc_unwind *u, const isc_unwind_start *start, int limit)
 {
 	struct place p = {start->ip, start->ip, start->sp, start->bp, start->r10, 0};
 	uintptr_t from = hint_of(start, u);
 
-	u->n = 0;
-	u->end = ISC_UNWIND_CUT;
-	u->words = WORDS;
 	while (u->n < limit) {
 		enum step s = step(u, &p);
 
-		if (s == AT_BOTTOM)
+		if (s == AT_BOTTOM || (s == STEPPED && as_before(u, &p)))
 			return;
 		if (s == STUCK) {
 			if (limit == 1) {
@@ -432,7 +507,23 @@ void isc_unwind_walk(isc_unwind *u, const isc_unwind_start *start, int limit)
 	}
 }
 
+void isc_unwind_walk(isc_unwind *u, const isc_unwind_start *start, int limit)
+{
+	begin(u);
+	walk(u, start, limit);
+	u->whole = u->end == ISC_UNWIND_BOTTOM ? u->n : 0;
+	u->whole_high = u->high;
+}
+
 #else
+
+void isc_unwind_newest(isc_unwind *u, const isc_unwind_start *start)
+{
+	u->frame = u->frames[0];
+	u->frame[0] =
+		(isc_native_frame){start->ip, start->sp, start->sp, start->bp, 0, 0, isc_unwind_module(u, start->ip)};
+	u->n = 1;
+}
 
 isc_unwind_start isc_unwind_registers(const void *context)
 {

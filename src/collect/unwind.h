@@ -36,6 +36,8 @@ enum isc_native_flag {
 typedef struct isc_native_frame {
 	uintptr_t ip;
 	uintptr_t sp, cfa; /* its memory */
+	uintptr_t bp;	   /* on the way in */
+	uintptr_t saved;   /* where rbp of who called it lies; 0: in rbp, 1: not told by this alone */
 	uint32_t flags;
 	int32_t module; /* in isc_unwind; -1: none */
 } isc_native_frame;
@@ -56,8 +58,15 @@ typedef struct isc_unwind {
 	volatile int n; /* frames, newest first; true at any moment */
 	int end;	/* enum isc_unwind_end */
 	uint32_t words; /* of the stack that may still be scanned */
+	int turn;	/* which of frames[] the walk fills; the other one has the walk before */
+	int before;	/* frames of that, if it came to the bottom of the same stack */
+	int met;	/* of those: where to go on comparing */
+	int whole;	/* frames of a walk that came to the bottom */
+	uintptr_t whole_high;
+	uintptr_t newest, first, past; /* the function that the newest frame is in */
+	isc_native_frame *frame;
 	isc_module module[ISC_UNWIND_MODULES];
-	isc_native_frame frame[ISC_UNWIND_FRAMES];
+	isc_native_frame frames[2][ISC_UNWIND_FRAMES];
 } isc_unwind;
 
 /* Registers as far as they are needed. */
@@ -72,8 +81,12 @@ bool isc_unwind_begin(void);
 /* The registers in a ucontext_t of a signal. */
 isc_unwind_start isc_unwind_registers(const void *context);
 
-/* Fills u->frame from here on, all of it or (limit) at most so many. */
+/* Fills u->frame from here on, all of it or (limit) at most so many.  Where the stack is as the walk before has
+ * found it, that is taken over. */
 void isc_unwind_walk(isc_unwind *u, const isc_unwind_start *start, int limit);
+
+/* Fills u->frame with the newest alone, without a look at the stack. */
+void isc_unwind_newest(isc_unwind *u, const isc_unwind_start *start);
 
 /* The module of an address, as an index; -1: none. */
 int isc_unwind_module(isc_unwind *u, uintptr_t ip);
