@@ -95,13 +95,13 @@ def calls(kit: Kit) -> Iterator[Row]:
 
 
 def samples(kit: Kit) -> Iterator[Row]:
-    """A day of a server: ten million samples of a hundred thousand stacks, each of thirty frames."""
-    said = kit.run([kit.program("samples_make"), str(kit.trace), "10", "100000", "100"]).said
+    """A day of a server: ten million samples of twenty thousand stacks, each of thirty frames."""
+    said = kit.run([kit.program("samples_make"), str(kit.trace), "10", "20000", "100"]).said
     if not said["exact"]:
         raise AssertionError("the totals of the samples are wrong")
     yield Row("a sample into the file, with its totals", once(said["ns_a_sample"]), "ns of CPU", digits=0)
     seconds, cpu, peak = analyze(kit)
-    note = f"100,000 stacks, by the totals in the file; {cpu:.2f} s of CPU"
+    note = f"20,000 stacks, by the totals in the file; {cpu:.2f} s of CPU"
     yield Row("10 M samples analysed and reported", seconds, "s", limit=2, digits=3, note=note)
     yield Row("10 M samples analysed: memory", peak, "MB", limit=256, digits=0)
     seconds, cpu, peak = analyze(kit, "--from", "0.000001")

@@ -154,11 +154,33 @@ static bool take_faults(isc_judged *d, const isc_event *ev, const isc_sample *bo
 	       (fact->own.code == fact->mine.code || isc_judged_put(d, ISC_JUDGED_FILLED, fact->own, *filled_ns));
 }
 
+static enum isc_state state_in(const isc_stack_fact *fact)
+{
+	return fact->flags & ISC_STACK_SPIN	? ISC_STATE_SPIN
+	       : fact->flags & ISC_STACK_NATIVE ? ISC_STATE_NATIVE
+						: ISC_STATE_PYTHON;
+}
+
+/* Samples are many and stacks are few: places are looked up once for each of them. */
+static bool place_samples(isc_judged *d)
+{
+	for (size_t i = 0; i < d->stacks.count; i++) {
+		isc_stack_fact fact = d->stacks.fact[i];
+
+		if ((fact.ran_ns > 0 && !take_time(d, state_in(&fact), &fact, fact.ran_ns)) ||
+		    !isc_judged_put(d, ISC_JUDGED_HOT, fact.own, fact.hot_ns) ||
+		    !isc_judged_put(d, ISC_JUDGED_OTHERS, fact.user, fact.others_ns) ||
+		    (fact.flags & ISC_STACK_WORKER && !isc_judged_put(d, ISC_JUDGED_POOL, fact.user, fact.others_ns)))
+			return false;
+	}
+	return true;
+}
+
 static bool take_sample(isc_judged *d, const isc_event *ev)
 {
-	double ns, filled_ns, all_ns;
+	double ns, filled_ns;
 	isc_sample body;
-	const isc_stack_fact *fact;
+	isc_stack_fact *fact;
 	enum isc_state state;
 
 	if (ev->extra_len < sizeof(body) || !isc_focus_holds(&d->focus, ev->time_ns))
@@ -168,11 +190,8 @@ static bool take_sample(isc_judged *d, const isc_event *ev)
 	fact = isc_stack_facts_of(&d->stacks, d->b, ev->process, ev->id);
 	if (fact == NULL)
 		return false;
-	state = fact->flags & ISC_STACK_SPIN ? ISC_STATE_SPIN
-		: fact->flags & ISC_STACK_NATIVE ||
-				(ev->id == 0 && body.flags & (ISC_SAMPLE_NO_PYTHON | ISC_SAMPLE_BLIND))
-			? ISC_STATE_NATIVE
-			: ISC_STATE_PYTHON;
+	state = ev->id == 0 && body.flags & (ISC_SAMPLE_NO_PYTHON | ISC_SAMPLE_BLIND) ? ISC_STATE_NATIVE
+										      : state_in(fact);
 	d->samples++;
 	d->account.sampled = true;
 	/* A driver that waits on its CPU. */
@@ -184,9 +203,10 @@ static bool take_sample(isc_judged *d, const isc_event *ev)
 	*(state == ISC_STATE_SPIN     ? &d->account.spin
 	  : state == ISC_STATE_NATIVE ? &d->account.native
 				      : &d->account.python) += ns / 1e3;
+	fact->ran_ns += ns + filled_ns;
 	/* More than it stands for was told: that is less of others. */
-	all_ns = ns + filled_ns;
 	ns = ns > 0 ? ns : 0;
+	fact->hot_ns += state == ISC_STATE_PYTHON ? ns : 0;
 	d->mapping_ns += fact->flags & ISC_STACK_MAPPING ? ns : 0;
 	d->account.placed |= state != ISC_STATE_PYTHON;
 	if (state == ISC_STATE_PYTHON && d->depth > 0 && d->depth <= STAGES_DEEP) {
@@ -201,9 +221,7 @@ static bool take_sample(isc_judged *d, const isc_event *ev)
 			return false;
 		*sum += (uint64_t)ns;
 	}
-	if (state == ISC_STATE_PYTHON && !isc_judged_put(d, ISC_JUDGED_HOT, fact->own, ns))
-		return false;
-	return take_time(d, state, fact, all_ns);
+	return true;
 }
 
 /* Scopes inside the judged one, that are open. */
@@ -306,7 +324,7 @@ static bool take_focus(isc_judged *d, const isc_event *ev)
 static bool take_other(isc_judged *d, const isc_event *ev)
 {
 	uint64_t from = d->focus.at[0].from_ns, to = d->focus.at[d->focus.count - 1].to_ns, begin;
-	const isc_stack_fact *fact;
+	isc_stack_fact *fact;
 	enum isc_state state;
 	uint64_t *idle;
 	isc_sample body;
@@ -324,12 +342,9 @@ static bool take_other(isc_judged *d, const isc_event *ev)
 	if (ev->kind == ISC_KIND_SAMPLE) {
 		if (ev->time_ns > to)
 			return true;
-		ns = (double)ev->arg * body.period_ns;
+		fact->others_ns += (double)ev->arg * body.period_ns;
 		/* One that never waits is a worker too. */
-		if (fact->flags & ISC_STACK_WORKER && isc_hashmap_put(&d->worker_of, ev->thread, NULL) == NULL)
-			return false;
-		return isc_judged_put(d, ISC_JUDGED_OTHERS, fact->user, ns) &&
-		       (!(fact->flags & ISC_STACK_WORKER) || isc_judged_put(d, ISC_JUDGED_POOL, fact->user, ns));
+		return !(fact->flags & ISC_STACK_WORKER) || isc_hashmap_put(&d->worker_of, ev->thread, NULL) != NULL;
 	}
 	if (!(fact->flags & ISC_STACK_WORKER))
 		return true;
@@ -378,10 +393,10 @@ static bool read_events(isc_judged *d)
 			return false;
 		}
 	}
-	if (d->open.kind != 0 && d->open.arg > 0 && d->open.arg < ISC_WAIT_CALLS)
-		return take_wait(d, &d->open, &(isc_wait){0}, d->open.time_ns,
-				 isc_build_thread_end_ns(d->b, d->focus.thread));
-	return true;
+	if (d->open.kind != 0 && d->open.arg > 0 && d->open.arg < ISC_WAIT_CALLS &&
+	    !take_wait(d, &d->open, &(isc_wait){0}, d->open.time_ns, isc_build_thread_end_ns(d->b, d->focus.thread)))
+		return false;
+	return place_samples(d);
 }
 
 /* ---- switches ---- */

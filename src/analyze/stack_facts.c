@@ -1,13 +1,20 @@
 #include "analyze/stack_facts.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/interpreter.h"
 #include "analyze/spin.h"
 
+#define NEAR_FIRST 4096u
+#define NEAR_MAX (1u << 22) /* ids */
+
 void isc_stack_facts_fini(isc_stack_facts *s)
 {
 	isc_hashmap_fini(&s->by_stack);
+	free(s->near);
+	s->near = NULL;
+	s->nears = 0;
 }
 
 static bool has(const isc_frame_text *text, const char *word)
@@ -112,14 +119,40 @@ static void follow(isc_stack_facts *s, const isc_build *b, uint32_t process, uin
 		out->flags &= ~(uint32_t)ISC_STACK_POOL;
 }
 
-const isc_stack_fact *isc_stack_facts_of(isc_stack_facts *s, const isc_build *b, uint32_t process, uint32_t stack)
+/* Where its rank + 1 is near at hand; NULL: it is not. */
+static uint32_t *near_rank(isc_stack_facts *s, uint32_t process, uint32_t stack)
 {
-	static const isc_stack_fact nothing;
+	size_t want = s->nears > 0 ? s->nears : NEAR_FIRST;
+	uint32_t *more;
+
+	if (s->nears == 0)
+		s->near_process = process;
+	if (process != s->near_process || stack >= NEAR_MAX)
+		return NULL;
+	if (stack >= s->nears) {
+		while (want <= stack)
+			want *= 2;
+		more = realloc(s->near, want * sizeof(*more));
+		if (more == NULL)
+			return NULL;
+		memset(more + s->nears, 0, (want - s->nears) * sizeof(*more));
+		s->near = more;
+		s->nears = want;
+	}
+	return &s->near[stack];
+}
+
+isc_stack_fact *isc_stack_facts_of(isc_stack_facts *s, const isc_build *b, uint32_t process, uint32_t stack)
+{
+	uint32_t *near;
 	uint64_t *rank;
 	isc_stack_fact *fact;
 
 	if (stack == 0)
-		return &nothing;
+		return &s->nothing;
+	near = near_rank(s, process, stack);
+	if (near != NULL && *near != 0)
+		return &s->fact[*near - 1];
 	rank = isc_hashmap_put(&s->by_stack, isc_hashmap_key(process, stack), NULL);
 	if (rank == NULL)
 		return NULL;
@@ -130,5 +163,7 @@ const isc_stack_fact *isc_stack_facts_of(isc_stack_facts *s, const isc_build *b,
 		*rank = s->count;
 		follow(s, b, process, stack, fact);
 	}
+	if (near != NULL)
+		*near = (uint32_t)*rank;
 	return &s->fact[*rank - 1];
 }
