@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +22,7 @@ from sample import Interval, clustered
 ROUND_S = 3.0  # at least; then both are started anew: no two processes lie the same in memory
 PAUSE_S = 0.002  # between two turns: what a tool does right after one is not the other's to pay
 LEAST_ROUNDS = 3
+LONGEST_S = 60.0  # for a turn of some 40 ms, or to set itself up: a tool that stops the program that much is not for it
 END_S = 120.0
 WORD = "turns"  # the argument that tells a program to work so
 
@@ -55,16 +57,22 @@ class Player:
     def turn(self) -> tuple[float, ...]:
         """What one turn took: on the clock, and in CPU time of the program."""
         assert self.process.stdin is not None and self.process.stdout is not None
+        late = threading.Timer(LONGEST_S, os.killpg, (self.process.pid, signal.SIGKILL))
+        late.start()
         try:
             self.process.stdin.write(b"\n")
             self.process.stdin.flush()
+            for line in self.process.stdout:
+                if line.startswith(b'{"work_ms"'):
+                    said = json.loads(line)
+                    self.worked_ms += said["turn_ms"]
+                    return float(said["work_ms"]), float(said["work_cpu_ms"])
         except BrokenPipeError:
             pass
-        for line in self.process.stdout:
-            if line.startswith(b'{"work_ms"'):
-                said = json.loads(line)
-                self.worked_ms += said["turn_ms"]
-                return float(said["work_ms"]), float(said["work_cpu_ms"])
+        finally:
+            late.cancel()
+        if late.finished.is_set() and self.process.wait() == -signal.SIGKILL:
+            raise Failed(f"not one turn in {LONGEST_S:.0f} s")
         last = self.errors.read_text(errors="replace")[-500:]
         raise Failed(f"{' '.join(self.argv)}: ended before its turn: {last}")
 
