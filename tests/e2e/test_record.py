@@ -51,7 +51,7 @@ def state_of(pid: int) -> str:
 
 
 def test_marks_and_scopes_of_all_threads_are_stored_exactly(inferscope, target) -> None:
-    run = inferscope("run", "--no-syscalls", "--no-memory", "--", target("marks.c"), "1000", "4")
+    run = inferscope("run", "--no-syscalls", "--no-memory", "--no-sample", "--", target("marks.c"), "1000", "4")
     report = run.report
     assert run.returncode == 0
     assert report.overhead.events + report.overhead.lost == int(run.stdout)

@@ -289,96 +289,6 @@ static void frames_are_those_that_gcc_finds(void **state)
 	assert_true(frames_compared > 40);
 }
 
-/* ---- a walk after another ---- */
-
-static isc_unwind kept; /* from walk to walk, as a thread has it */
-static int taken_over;
-static uint32_t dice = 1;
-
-static uint32_t roll(uint32_t n)
-{
-	dice = dice * 1664525u + 1013904223u;
-	return (dice >> 16) % n;
-}
-
-/* What is known from the walk before makes no difference. */
-static void __attribute__((noinline)) compare_again(void)
-{
-	ucontext_t here;
-	isc_unwind_start start;
-
-	getcontext(&here);
-	start = isc_unwind_registers(&here);
-	bounds(&walked, start.sp);
-	isc_unwind_walk(&walked, &start, ISC_UNWIND_FRAMES);
-	kept.low = walked.low;
-	kept.high = walked.high;
-	kept.modules = 0;
-	isc_unwind_walk(&kept, &start, ISC_UNWIND_FRAMES);
-	assert_int_equal(kept.end, ISC_UNWIND_BOTTOM);
-	assert_int_equal(kept.n, walked.n);
-	for (int i = 0; i < kept.n; i++) {
-		const isc_native_frame *a = &kept.frame[i], *b = &walked.frame[i];
-
-		assert_ptr_equal((void *)a->ip, (void *)b->ip);
-		assert_ptr_equal((void *)a->sp, (void *)b->sp);
-		assert_ptr_equal((void *)a->cfa, (void *)b->cfa);
-		assert_int_equal(a->flags, b->flags);
-		assert_int_equal(kept.module[a->module].tag, walked.module[b->module].tag);
-	}
-	taken_over += kept.met < kept.before;
-}
-
-static void wander(int left);
-
-static void __attribute__((noinline)) small_step(int left)
-{
-	volatile int keep = left;
-
-	wander(left);
-	keep++;
-}
-
-/* The same place on the stack as the one above, from elsewhere. */
-static void __attribute__((noinline)) other_step(int left)
-{
-	volatile int keep = left;
-
-	wander(left);
-	keep--;
-}
-
-static void __attribute__((noinline)) roomy_step(int left)
-{
-	volatile char *room = __builtin_alloca(16 + 16 * roll(8));
-
-	room[0] = 1;
-	wander(left);
-	room[1] = room[0];
-}
-
-static void __attribute__((noinline)) wander(int left)
-{
-	static void (*const ways[])(int) = {small_step, other_step, roomy_step};
-	uint32_t times = 1 + roll(2);
-
-	if (left == 0) {
-		compare_again();
-		return;
-	}
-	for (uint32_t i = 0; i < times; i++)
-		ways[roll(3)](left - 1);
-}
-
-static void what_did_not_change_is_taken_over(void **state)
-{
-	(void)state;
-	assert_true(isc_unwind_begin());
-	for (int i = 0; i < 200; i++)
-		wander(4 + i % 7);
-	assert_true(taken_over > 100);
-}
-
 static void *on_thread(void *arg)
 {
 	(void)arg;
@@ -595,7 +505,6 @@ int main(void)
 		cmocka_unit_test(damaged_tables_are_read_no_further),
 #if REAL_STACKS
 		cmocka_unit_test(frames_are_those_that_gcc_finds),
-		cmocka_unit_test(what_did_not_change_is_taken_over),
 		cmocka_unit_test(a_thread_ends_at_its_bottom),
 		cmocka_unit_test(a_handler_s_frames_lead_to_what_it_interrupted),
 		cmocka_unit_test(a_register_that_was_popped_is_not_looked_for_on_the_stack),
