@@ -337,7 +337,7 @@ def test_a_salvaged_session_counts_what_its_dead_recorder_had_lost(inferscope, t
         "1",
         "--",
         target("marks.c"),
-        "5000000",
+        "15000000",
         "2",
     )
     pid = until(lambda: child_of(running.pid), what="the program")
