@@ -41,6 +41,15 @@ void isc_lanes_keep(isc_lanes *l, uint64_t from_ns, uint64_t to_ns)
 	}
 }
 
+/* The report is written when the trace may be closed. */
+void isc_lanes_call(isc_lanes *l, isc_lane *lane, isc_text name)
+{
+	char *copy = name.len > 0 ? isc_arena_copy(l->arena, name.at, name.len) : NULL;
+
+	l->failed |= name.len > 0 && copy == NULL;
+	lane->name = (isc_text){copy, copy != NULL ? name.len : 0};
+}
+
 isc_lane *isc_lanes_lane(isc_lanes *l, uint64_t key, const isc_lane *as)
 {
 	uint64_t *place = isc_hashmap_find(&l->lane_of, key);
@@ -57,6 +66,7 @@ isc_lane *isc_lanes_lane(isc_lanes *l, uint64_t key, const isc_lane *as)
 		return NULL;
 	}
 	*lane = *as;
+	isc_lanes_call(l, lane, as->name);
 	lane->rows = NULL;
 	lane->row_count = lane->row_room = 0;
 	*place = l->lane_count;

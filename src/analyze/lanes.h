@@ -103,6 +103,9 @@ void isc_lanes_keep(isc_lanes *l, uint64_t from_ns, uint64_t to_ns);
 /* The lane with this key, new when it was not there; NULL: there are too many, or no memory. */
 isc_lane *isc_lanes_lane(isc_lanes *l, uint64_t key, const isc_lane *as);
 
+/* Gives it a name, of which a copy is kept. */
+void isc_lanes_call(isc_lanes *l, isc_lane *lane, isc_text name);
+
 /* The number of a name. */
 uint32_t isc_lanes_name(isc_lanes *l, const isc_piece_name *name);
 

@@ -95,7 +95,7 @@ static struct thread *thread_of(struct reading *r, uint32_t index)
 	if (lane != NULL) {
 		t->lane = (size_t)(lane - r->l->lanes) + 1;
 		/* A call of the GPU's library may have made it, which does not know names. */
-		lane->name = as.name;
+		isc_lanes_call(r->l, lane, as.name);
 	}
 	return t;
 }
