@@ -71,7 +71,7 @@ class Player:
             pass
         finally:
             late.cancel()
-        if late.finished.is_set() and self.process.wait() == -signal.SIGKILL:
+        if self.process.wait(END_S) == -signal.SIGKILL:
             raise Failed(f"not one turn in {LONGEST_S:.0f} s")
         last = self.errors.read_text(errors="replace")[-500:]
         raise Failed(f"{' '.join(self.argv)}: ended before its turn: {last}")

@@ -3,7 +3,8 @@
 suite.py FOLDER [--unit] [--suite NAME] [--long] [--pythons 3.11,3.13] [PYTEST ARGUMENT...]
 
 A failed test runs a second time, alone, when everything else is done: a busy machine can make a test late that nothing
-is wrong with.  One that then passes is named, and fails the run only under a sanitizer or as one of many.
+is wrong with.  One that then passes is named, and fails the run only under a sanitizer or as one of many.  Tests
+that are marked `timed` had two more tries before that (tests/e2e/conftest.py).
 """
 
 from __future__ import annotations

@@ -95,7 +95,8 @@ static struct thread *thread_of(struct reading *r, uint32_t index)
 	if (lane != NULL) {
 		t->lane = (size_t)(lane - r->l->lanes) + 1;
 		/* A call of the GPU's library may have made it, which does not know names. */
-		isc_lanes_call(r->l, lane, as.name);
+		if (lane->name.len == 0)
+			isc_lanes_call(r->l, lane, as.name);
 	}
 	return t;
 }

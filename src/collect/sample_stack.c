@@ -6,8 +6,8 @@
  * to it, which are asked for from the leaf on: memory is cold here, and of a stack
  * that was seen before one look is enough.  Another finds the definitions of a code
  * object.  Handlers of many threads enter into them without waiting: two that meet
- * may define the same thing twice, which costs some bytes and nothing else.  A fork child goes on with both, as ids from
- * before the fork stay true.
+ * may define the same thing twice, which costs some bytes and nothing else.  A fork
+ * child goes on with both, as ids from before the fork stay true.
  */
 #include <stddef.h>
 

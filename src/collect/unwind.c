@@ -13,13 +13,34 @@
 
 #include "collect/cfi.h"
 
+#define WORDS 8192u /* scanned per walk, all guesses together */
+
+static void begin(isc_unwind *u)
+{
+	u->n = 0;
+	u->end = ISC_UNWIND_CUT;
+	u->words = WORDS;
+	u->before = u->whole_high == u->high ? u->whole : 0;
+	u->whole = u->met = 0;
+	u->newest = 0;
+	u->turn = !u->turn;
+	u->frame = u->frames[u->turn];
+}
+
+void isc_unwind_newest(isc_unwind *u, const isc_unwind_start *start)
+{
+	begin(u);
+	u->frame[0] =
+		(isc_native_frame){start->ip, start->sp, start->sp, start->bp, 0, 0, isc_unwind_module(u, start->ip)};
+	u->n = 1;
+}
+
 #if defined(__x86_64__)
 
 #include <ucontext.h>
 
 #define RULES (1u << 14)      /* 256 KiB, touched as it fills */
 #define GUESSES 64	      /* per stretch of code without CFI */
-#define WORDS 8192u	      /* scanned per walk, all guesses together */
 #define CALL_LENGTH_MAX 7u    /* bytes of an instruction that calls */
 #define SURE 4u		      /* samples that agree on the distance */
 #define FRAME_MAX (64u << 20) /* no frame is larger */
@@ -465,26 +486,6 @@ static bool guess(isc_unwind *u, struct place *p, uintptr_t from)
 	return p->ip != 0;
 }
 
-static void begin(isc_unwind *u)
-{
-	u->n = 0;
-	u->end = ISC_UNWIND_CUT;
-	u->words = WORDS;
-	u->before = u->whole_high == u->high ? u->whole : 0;
-	u->whole = u->met = 0;
-	u->newest = 0;
-	u->turn = !u->turn;
-	u->frame = u->frames[u->turn];
-}
-
-void isc_unwind_newest(isc_unwind *u, const isc_unwind_start *start)
-{
-	begin(u);
-	u->frame[0] =
-		(isc_native_frame){start->ip, start->sp, start->sp, start->bp, 0, 0, isc_unwind_module(u, start->ip)};
-	u->n = 1;
-}
-
 static void walk(isc_unwind *u, const isc_unwind_start *start, int limit)
 {
 	struct place p = {start->ip, start->ip, start->sp, start->bp, start->r10, 0};
@@ -517,14 +518,6 @@ void isc_unwind_walk(isc_unwind *u, const isc_unwind_start *start, int limit)
 
 #else
 
-void isc_unwind_newest(isc_unwind *u, const isc_unwind_start *start)
-{
-	u->frame = u->frames[0];
-	u->frame[0] =
-		(isc_native_frame){start->ip, start->sp, start->sp, start->bp, 0, 0, isc_unwind_module(u, start->ip)};
-	u->n = 1;
-}
-
 isc_unwind_start isc_unwind_registers(const void *context)
 {
 	(void)context;
@@ -535,8 +528,7 @@ void isc_unwind_walk(isc_unwind *u, const isc_unwind_start *start, int limit)
 {
 	(void)start;
 	(void)limit;
-	u->n = 0;
-	u->end = ISC_UNWIND_CUT;
+	begin(u);
 }
 
 bool isc_unwind_function(isc_unwind *u, uintptr_t ip, uintptr_t *first, uintptr_t *past)

@@ -17,6 +17,7 @@
 
 #include "collect/cfi.h"
 #include "collect/unwind.h"
+#include "own_stack.h"
 
 /* ---- made-up tables ---------------------------------------------------------- */
 
@@ -210,20 +211,6 @@ static void damaged_tables_are_read_no_further(void **state)
 static isc_unwind walked;
 static int frames_compared;
 
-static void bounds(isc_unwind *u, uintptr_t sp)
-{
-	pthread_attr_t attr;
-	size_t size;
-	void *low;
-
-	pthread_getattr_np(pthread_self(), &attr);
-	pthread_attr_getstack(&attr, &low, &size);
-	pthread_attr_destroy(&attr);
-	memset(u, 0, offsetof(isc_unwind, module));
-	u->low = sp;
-	u->high = (uintptr_t)low + size;
-}
-
 /* Our frames from the second on are gcc's. */
 static void __attribute__((noinline)) compare(void)
 {
@@ -235,7 +222,7 @@ static void __attribute__((noinline)) compare(void)
 	getcontext(&here);
 	n = backtrace(theirs, 128);
 	start = isc_unwind_registers(&here);
-	bounds(&walked, start.sp);
+	own_stack(&walked, start.sp);
 	isc_unwind_walk(&walked, &start, ISC_UNWIND_FRAMES);
 	assert_int_equal(walked.end, ISC_UNWIND_BOTTOM);
 	/* A thread's first frame has no caller: gcc's may end one before it. */
@@ -344,7 +331,7 @@ static void on_trap(int number, siginfo_t *info, void *context)
 
 	(void)number;
 	(void)info;
-	bounds(&walked, start.sp);
+	own_stack(&walked, start.sp);
 	isc_unwind_walk(&walked, &start, ISC_UNWIND_FRAMES);
 }
 
@@ -386,7 +373,7 @@ static void the_leaf_alone_asks_for_one_frame(void **state)
 	assert_true(isc_unwind_begin());
 	getcontext(&here);
 	start = isc_unwind_registers(&here);
-	bounds(&walked, start.sp);
+	own_stack(&walked, start.sp);
 	isc_unwind_walk(&walked, &start, 1);
 	assert_int_equal(walked.n, 1);
 	assert_ptr_equal((void *)walked.frame[0].ip, (void *)start.ip);
@@ -420,7 +407,7 @@ static void __attribute__((noinline)) look_through(void)
 
 	getcontext(&here);
 	start = isc_unwind_registers(&here);
-	bounds(&walked, start.sp);
+	own_stack(&walked, start.sp);
 	isc_unwind_walk(&walked, &start, ISC_UNWIND_FRAMES);
 }
 

@@ -3,14 +3,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include <cmocka.h>
 
-#include <pthread.h>
 #include <ucontext.h>
 
 #include "collect/unwind.h"
+#include "own_stack.h"
 
 /* The address sanitizer forbids to read other frames. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -22,6 +21,7 @@ int main(void)
 }
 
 #else
+
 static isc_unwind fresh, kept; /* kept: from walk to walk, as a thread has it */
 static int taken_over;
 static uint32_t dice = 1;
@@ -32,20 +32,6 @@ static uint32_t roll(uint32_t n)
 	return (dice >> 16) % n;
 }
 
-static void bounds(isc_unwind *u, uintptr_t sp)
-{
-	pthread_attr_t attr;
-	size_t size;
-	void *low;
-
-	pthread_getattr_np(pthread_self(), &attr);
-	pthread_attr_getstack(&attr, &low, &size);
-	pthread_attr_destroy(&attr);
-	memset(u, 0, offsetof(isc_unwind, module));
-	u->low = sp;
-	u->high = (uintptr_t)low + size;
-}
-
 /* What is known from the walk before makes no difference. */
 static void __attribute__((noinline)) compare_again(void)
 {
@@ -54,7 +40,7 @@ static void __attribute__((noinline)) compare_again(void)
 
 	getcontext(&here);
 	start = isc_unwind_registers(&here);
-	bounds(&fresh, start.sp);
+	own_stack(&fresh, start.sp);
 	isc_unwind_walk(&fresh, &start, ISC_UNWIND_FRAMES);
 	kept.low = fresh.low;
 	kept.high = fresh.high;

@@ -1,0 +1,26 @@
+/* own_stack.h - where the stack of the calling thread ends, for walks of it. */
+#ifndef TESTS_OWN_STACK_H
+#define TESTS_OWN_STACK_H
+
+#include <pthread.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "collect/unwind.h"
+
+/* A walk of this thread from sp on that knows of none before. */
+static inline void own_stack(isc_unwind *u, uintptr_t sp)
+{
+	pthread_attr_t attr;
+	size_t size;
+	void *low;
+
+	pthread_getattr_np(pthread_self(), &attr);
+	pthread_attr_getstack(&attr, &low, &size);
+	pthread_attr_destroy(&attr);
+	memset(u, 0, offsetof(isc_unwind, module));
+	u->low = sp;
+	u->high = (uintptr_t)low + size;
+}
+
+#endif
