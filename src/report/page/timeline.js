@@ -350,35 +350,14 @@ function makeTimeline() {
 		});
 		return hit;
 	}
-	function nameOf(hit) {
-		var key;
-		if (hit.row.kind === "run" || hit.row.kind === "wait") {
-			key = o.states[hit.row.name[hit.i]];
-			return key === "on_cpu" ? "on a CPU" : stateWords(key);
-		}
-		return o.labels[hit.row.name[hit.i]];
-	}
-	function placeOf(hit) {
-		var state = hit.row.kind === "run" || hit.row.kind === "wait", n = hit.row.name[hit.i];
-		return state ? "" : !o.files[n] ? (o.labels[n] !== o.names[n] ? o.names[n] : "") : shortFile(o.files[n]) + (o.lines[n] ? ":" + o.lines[n] : "");
-	}
-	function linesOf(hit) {
-		var r = hit.row, i = hit.i, many = r.count[i] > 1;
-		return [dur(r.end[i] - r.start[i]) + (many ? " holding " + count(r.count[i]) + " pieces, " + pct((r.sum[i + 1] - r.sum[i]) / (r.end[i] - r.start[i]) * 100) + " covered; this one is the longest" : ""),
-			placeOf(hit), laneTitle(hit.lane) + ", from " + dur(r.start[i]),
-			r.launch && r.launch[i] >= 0 ? "began " + dur(r.start[i] - r.launch[i]) + " after its call did" + (known(report.clock.error_bound_us) ? ", give or take " + dur(report.clock.error_bound_us) : "") : null];
-	}
-	function facts(list) {
-		return el("dl", null, list.filter(Boolean).map(function (p) { return el("div", null, el("dt", null, p[0]), el("dd", null, p[1])); }));
-	}
 	function select(hit) {
 		s.selected = hit;
 		s.span = null;
 		if (!hit)
 			details.replaceChildren(el("p", null, "Nothing is selected. Click a piece for its figures, or drag over a stretch to sum it up."));
 		else
-			details.replaceChildren(el("h4", null, nameOf(hit), button("Zoom to it", { class: "ib" }, function () { zoomTo(hit); }), button("Find all", { class: "ib" }, function () { box.input.value = nameOf(hit); seek(nameOf(hit)); })),
-				facts([["duration", dur(hit.row.end[hit.i] - hit.row.start[hit.i])], ["start", dur(hit.row.start[hit.i])], ["where", placeOf(hit) || "not known"], ["lane", laneTitle(hit.lane) + " " + laneNote(hit.lane)],
+			details.replaceChildren(el("h4", null, nameOf(o, hit), button("Zoom to it", { class: "ib" }, function () { zoomTo(hit); }), button("Find all", { class: "ib" }, function () { box.input.value = nameOf(o, hit); seek(nameOf(o, hit)); })),
+				factList([["duration", dur(hit.row.end[hit.i] - hit.row.start[hit.i])], ["start", dur(hit.row.start[hit.i])], ["where", placeOf(o, hit) || "not known"], ["lane", laneTitle(hit.lane) + " " + laneNote(hit.lane)],
 					hit.row.count[hit.i] > 1 ? ["stands for", plural(hit.row.count[hit.i], "piece")] : null,
 					hit.row.launch && hit.row.launch[hit.i] >= 0 ? ["launch to start", dur(hit.row.start[hit.i] - hit.row.launch[hit.i])] : null]));
 		drawOverlay();
@@ -387,31 +366,8 @@ function makeTimeline() {
 		var length = Math.max(0.2, hit.row.end[hit.i] - hit.row.start[hit.i]);
 		glideTo(hit.row.start[hit.i] - length * 0.1, hit.row.end[hit.i] + length * 0.1);
 	}
-	/* What took the time of a stretch, by name: also the timeline as a table. */
-	function sums(t0, t1) {
-		var all = new Map();
-		o.order.forEach(function (lane) {
-			lane.rows.forEach(function (row) {
-				if (row.kind === "counter")
-					return;
-				for (var i = firstAfter(row, t0), seen = 0; i < row.n && row.start[i] < t1 && seen < 40000; i++, seen++) {
-					var hit = { row: row, i: i, lane: lane }, key = row.kind + "\u0001" + row.name[i] + "\u0001" + lane.index, one = all.get(key), length = Math.max(1e-9, row.end[i] - row.start[i]);
-					var inside = (Math.min(t1, row.end[i]) - Math.max(t0, row.start[i])) / length;
-					if (!one)
-						all.set(key, (one = { name: nameOf(hit), kind: row.kind, lane: laneTitle(lane) + " " + laneNote(lane), us: 0, count: 0 }));
-					one.us += (row.sum[i + 1] - row.sum[i]) * Math.max(0, Math.min(1, inside));
-					one.count += row.count[i];
-				}
-			});
-		});
-		return Array.from(all.values()).sort(function (a, b) { return b.us - a.us; });
-	}
-	var KIND_WORDS = { scope: "scope", run: "state", wait: "state", call: "function", work: "GPU work" };
 	function tableOf(t0, t1, title) {
-		var list = sums(t0, t1).slice(0, 25);
-		details.replaceChildren(el("h4", null, title), el("div", { class: "tw", tabindex: 0, role: "region", "aria-label": title }, el("table", { class: "data" }, el("caption", { class: "vh" }, title),
-			el("thead", null, el("tr", null, ["what", "kind", "lane", "time in it", "pieces"].map(function (h, i) { return el("th", { scope: "col", class: i > 2 ? "num" : null }, button(h, { tabindex: -1 })); }))),
-			el("tbody", null, list.map(function (r) { return el("tr", null, el("td", null, el("span", { class: "clip", title: r.name }, r.name)), el("td", null, KIND_WORDS[r.kind]), el("td", null, r.lane), el("td", { class: "num" }, dur(r.us)), el("td", { class: "num" }, count(r.count))); })))));
+		details.replaceChildren.apply(details, sumTable(o, t0, t1, title));
 	}
 	function slowInView() {
 		return slow.filter(function (one) { return one.t0 >= s.t0 && one.t1 <= s.t1 && (one.t1 - one.t0) > (s.t1 - s.t0) * 0.5; })[0] || null;
@@ -529,7 +485,7 @@ function makeTimeline() {
 			return drawOverlay();
 		}
 		s.hover = find(e);
-		tip(e, s.hover ? nameOf(s.hover) : null, s.hover ? linesOf(s.hover) : []);
+		tip(e, s.hover ? nameOf(o, s.hover) : null, s.hover ? linesOf(o, s.hover) : []);
 		drawOverlay();
 	});
 	function letGo(e) {
