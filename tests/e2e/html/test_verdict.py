@@ -88,6 +88,40 @@ def test_the_bound_of_a_suggestion_is_of_the_whole_that_the_headline_names(
     assert compared > 20
 
 
+TASKS = """
+import asyncio, time
+from inferscope import scope
+
+def rank():
+    end = time.perf_counter() + 0.015
+    while time.perf_counter() < end: sum(range(200))
+
+async def answer():
+    for _ in range(10):
+        with scope("query"):
+            await asyncio.sleep(0.004)
+            rank()
+
+async def main(): await asyncio.gather(*(answer() for _ in range(4)))
+asyncio.run(main())
+"""
+
+
+def test_a_query_of_tasks_that_take_turns_is_as_long_as_in_the_headline(
+    inferscope: Any, stage: Path, tmp_path: Path
+) -> None:
+    program = tmp_path / "tasks.py"
+    program.write_text(TASKS)
+    asked = ("--report", "r.html", "--report", "r.json", "--python", sys.executable)
+    done = inferscope("run", *asked, program, env=with_package(stage))
+    assert done.returncode == 0, done.stderr
+    headline = json.loads((tmp_path / "r.json").read_text())["verdict"]["headline"]
+    said = re.search(r"; at most (\S+ \S+ of \S+ \S+) can be saved by ", headline)
+    shown = re.findall(r"saves at most</span><b>(.*?)</b>", (tmp_path / "r.html").read_text())
+    assert said and "event loop" in headline, headline
+    assert said[1] in [words(bound) for bound in shown]
+
+
 def test_evidence_is_in_words_with_units(pages: dict[str, tuple[str, dict[str, Any]]]) -> None:
     page, _ = pages["verdict_gil"]
     rows = [words(row) for row in re.findall("<tr>(.*?)</tr>", page.split("The evidence")[1].split("</table>")[0])]
