@@ -60,8 +60,8 @@ isc_status isc_export_run(isc_trace *trace, const isc_export_options *options, i
 /* Adds files of other tools to a timeline. */
 typedef isc_status (*isc_export_fill_fn)(void *self, isc_timeline *timeline, isc_error *err);
 
-/* The same of what other tools recorded: spans of threads, scopes, and work of GPUs with the calls that asked for
- * it.  Marks, counters and stacks have no moments in a timeline. */
+/* The same of what other tools recorded: spans of threads, scopes, marks, counters, and work of GPUs with the calls
+ * that asked for it.  Stacks have no moments in a timeline. */
 isc_status isc_export_imported(isc_export_fill_fn fill, void *fill_self, const isc_export_options *options,
 			       isc_export_write_fn write, void *self, isc_export_result *result, isc_error *err);
 

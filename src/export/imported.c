@@ -1,8 +1,8 @@
 /*
  * imported.c - what other tools recorded, from the timeline that their files were read into.
  *
- * A timeline tells of spans thread by thread and of work device by device, each in the order of
- * time, while it is finished: they go to the sink as they come.
+ * A timeline tells of spans and then of moments thread by thread, and of work device by device, each in the
+ * order of time, while it is finished: they go to the sink as they come.
  */
 #include <string.h>
 
@@ -203,6 +203,30 @@ static void take_span(void *self, const isc_timeline_seen *s)
 	isc_export_send(i->sink->out, false);
 }
 
+/* All spans are told by now. */
+static void take_moment(void *self, const isc_timeline_seen *s)
+{
+	imported *i = self;
+	isc_string text = isc_timeline_text(i->timeline, s->name);
+	const isc_export_thread *on = thread_of(i, s);
+	isc_mark m = {.on = on,
+		      .start_ns = from_zero(s->start_ns),
+		      .end_ns = from_zero(s->start_ns),
+		      .value = s->value,
+		      .id = s->name,
+		      .cpu = UINT16_MAX,
+		      .kind = s->kind == ISC_HOST_COUNTER ? ISC_MARK_COUNTER : ISC_MARK_INSTANT,
+		      .name = {text.at, (uint32_t)text.len}};
+
+	if (on == NULL || i->failed)
+		return;
+	close_before(i, UINT64_MAX);
+	i->result->marks++;
+	if (i->class->mark != NULL)
+		i->class->mark(i->sink, &m);
+	isc_export_send(i->sink->out, false);
+}
+
 /* ---- GPUs ---------------------------------------------------------------- */
 
 static const isc_recorded_device *device_of(imported *i, const isc_timeline_seen *s)
@@ -259,7 +283,7 @@ static void take_work(void *self, const isc_timeline_seen *s)
 static isc_status read_all(imported *i, isc_export_fill_fn fill, void *fill_self, const isc_export_options *options,
 			   isc_error *err)
 {
-	isc_timeline_watch watch = {.span = take_span, .work = take_work, .self = i};
+	isc_timeline_watch watch = {.span = take_span, .moment = take_moment, .work = take_work, .self = i};
 	isc_timeline_options how = {.watch = &watch};
 	/* Centuries are as good as the end, and fit. */
 	isc_timeline_window window = {.from_ns = (int64_t)((options->from_us < 1e15 ? options->from_us : 1e15) * 1e3),
@@ -277,7 +301,7 @@ static isc_status read_all(imported *i, isc_export_fill_fn fill, void *fill_self
 	if (st == ISC_OK)
 		close_before(i, UINT64_MAX);
 	if (st == ISC_OK && i->result->slices + i->result->marks == 0) {
-		st = isc_fail(err, ISC_ERR_INVALID, "the files have no spans and no GPU work to export");
+		st = isc_fail(err, ISC_ERR_INVALID, "the files have no spans, marks, counters or GPU work to export");
 		isc_hint(err, "stacks without moments are shown by inferscope analyze");
 	}
 	return st;

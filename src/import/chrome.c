@@ -64,6 +64,10 @@ static void take_text(yyjson_val *value, const char **at, size_t *len)
 static void take_field(isc_chrome_parts *e, const char *key, size_t len, yyjson_val *value)
 {
 	switch (len) {
+	case 1:
+		if (key[0] == 's' && yyjson_equals_str(value, "g"))
+			e->everywhere = true;
+		break;
 	case 2:
 		if (key[0] == 'p' && key[1] == 'h' && yyjson_is_str(value) && yyjson_get_len(value) == 1)
 			e->phase = yyjson_get_str(value)[0];
@@ -238,13 +242,29 @@ static isc_status add_edge(isc_reader *r, const isc_chrome_parts *e, isc_error *
 	return isc_reader_leave(r, span.thread, span.name, span.start_ns, err);
 }
 
+/* Where and when; a counter is often of a process, whose first thread it then is. */
+static bool take_moment(isc_reader *r, const isc_chrome_parts *e, isc_host_moment *m)
+{
+	uint64_t pid = 0, tid;
+
+	*m = (isc_host_moment){.counter = e->phase == 'C', .apart = e->everywhere};
+	if (!isc_reader_time(e->ts, US_TO_NS, &m->at_ns))
+		return false;
+	isc_reader_id(e->pid, &pid);
+	if (!isc_reader_id(e->tid, &tid))
+		tid = pid;
+	m->thread = isc_reader_thread(r, pid, tid);
+	return true;
+}
+
 static isc_status add_counter(isc_reader *r, const isc_chrome_parts *e, isc_error *err)
 {
 	yyjson_val *key, *value;
+	isc_host_moment m;
 	isc_status st = ISC_OK;
 	size_t at, n;
 
-	if (!yyjson_is_str(e->name))
+	if (!yyjson_is_str(e->name) || !take_moment(r, e, &m))
 		return malformed(r);
 	yyjson_obj_foreach(e->args, at, n, key, value)
 	{
@@ -255,9 +275,9 @@ static isc_status add_counter(isc_reader *r, const isc_chrome_parts *e, isc_erro
 		if (text == NULL || st != ISC_OK)
 			continue;
 		/* The parser has seen to it that this is a number and ends. */
-		st = isc_timeline_counter(r->timeline,
-					  only ? isc_reader_name(r, e->name) : isc_reader_joined(r, e->name, ".", key),
-					  strtod(text, NULL), err);
+		m.name = only ? isc_reader_name(r, e->name) : isc_reader_joined(r, e->name, ".", key);
+		m.value = strtod(text, NULL);
+		st = isc_timeline_moment(r->timeline, &m, err);
 	}
 	return st;
 }
@@ -279,13 +299,17 @@ static isc_status add_name(isc_reader *r, const isc_chrome_parts *e)
 
 static isc_status add_instant(isc_reader *r, const isc_chrome_parts *e, isc_error *err)
 {
+	isc_host_moment m;
 	enum isc_gpu_kind kind;
 
 	if (!yyjson_is_str(e->name))
 		return malformed(r);
 	if (what_is(r, e, &kind) == ISC_CHROME_SAMPLE)
 		return isc_chrome_sample(r, e, err);
-	return isc_timeline_mark(r->timeline, isc_reader_name(r, e->name), err);
+	if (!take_moment(r, e, &m))
+		return malformed(r);
+	m.name = isc_reader_name(r, e->name);
+	return isc_timeline_moment(r->timeline, &m, err);
 }
 
 isc_status isc_chrome_event(isc_reader *r, yyjson_val *event, isc_error *err)

@@ -42,13 +42,16 @@ isc_status isc_chrome_async(isc_reader *r, const isc_chrome_parts *e, isc_error 
 		return ISC_OK;
 	}
 	span.name = isc_reader_name(r, e->name);
-	if (e->phase == 'n')
-		return isc_timeline_mark(r->timeline, span.name, err);
-	if (!begins)
+	if (!begins && e->phase != 'n')
 		return isc_reader_leave(r, key, span.name, span.start_ns, err);
 	isc_reader_id(e->pid, &pid);
 	isc_reader_id(e->tid, &tid);
 	span.thread = isc_reader_thread(r, pid, tid);
+	if (e->phase == 'n') {
+		isc_host_moment m = {.at_ns = span.start_ns, .thread = span.thread, .name = span.name};
+
+		return isc_timeline_moment(r->timeline, &m, err);
+	}
 	return isc_reader_enter(r, key, &span, err);
 }
 

@@ -120,7 +120,7 @@ static isc_status add_record(isc_reader *r, yyjson_val *event, enum isc_gpu_kind
 	return isc_timeline_add(r->timeline, &record, err);
 }
 
-static isc_status add_counter(isc_reader *r, yyjson_val *event, isc_error *err)
+static isc_status add_counter(isc_reader *r, yyjson_val *event, isc_host_moment *m, isc_error *err)
 {
 	yyjson_val *value = get(get(event, "metadata"), "value");
 
@@ -129,8 +129,9 @@ static isc_status add_counter(isc_reader *r, yyjson_val *event, isc_error *err)
 		r->file->malformed++;
 		return ISC_OK;
 	}
-	return isc_timeline_counter(r->timeline, isc_reader_name(r, get(event, "name")),
-				    strtod(yyjson_get_raw(value), NULL), err);
+	m->counter = true;
+	m->value = strtod(yyjson_get_raw(value), NULL);
+	return isc_timeline_moment(r->timeline, m, err);
 }
 
 /* A function by where it begins: lines of it are no functions of their own. */
@@ -186,6 +187,7 @@ isc_status isc_event_dictionary(isc_reader *r, yyjson_val *event, isc_error *err
 {
 	yyjson_val *type = get(event, "event_type");
 	enum what what = SKIPPED;
+	isc_host_moment moment;
 	isc_host_span span = {0};
 	int64_t start = 0, end = 0;
 	uint8_t kind = 0;
@@ -215,9 +217,11 @@ isc_status isc_event_dictionary(isc_reader *r, yyjson_val *event, isc_error *err
 	case EXIT:
 		return add_edge(r, event, what, start, err);
 	case MARK:
-		return isc_timeline_mark(r->timeline, isc_reader_name(r, get(event, "name")), err);
 	case COUNTER:
-		return add_counter(r, event, err);
+		moment = (isc_host_moment){
+			.at_ns = start, .thread = thread_of(r, event), .name = isc_reader_name(r, get(event, "name"))};
+		return what == MARK ? isc_timeline_moment(r->timeline, &moment, err)
+				    : add_counter(r, event, &moment, err);
 	case SAMPLE:
 		return add_sample(r, event, err);
 	default:

@@ -74,6 +74,7 @@ typedef struct isc_chrome_parts {
 	const char *category;
 	size_t category_len;
 	yyjson_val *name, *pid, *tid, *ts, *dur, *args, *id;
+	bool everywhere; /* of an instant: it is of no process */
 } isc_chrome_parts;
 
 void isc_reader_fini(isc_reader *r);

@@ -6,6 +6,7 @@
  *	threads.c	each thread in order: functions, scopes, who called
  *	correlate.c	which call asked for which work
  *	devices.c	each device in order: unions, gaps and their causes
+ *	moments.c	marks and counters
  *	stacks.c	samples without a moment
  *	tally.c		tables of kernels and copies
  */
@@ -47,6 +48,16 @@ typedef struct isc_wait_item {
 	uint32_t call; /* enum isc_gpu_call */
 	uint32_t pad;
 } isc_wait_item;
+
+/* A mark, or a value of a counter. */
+typedef struct isc_moment_item {
+	int64_t at_ns;
+	double value;
+	uint64_t order; /* in which they were added */
+	uint32_t thread, name;
+	uint32_t counter; /* 0: a mark */
+	uint32_t pad;
+} isc_moment_item;
 
 /* Work of a device, with the call that asked for it. */
 typedef struct isc_work_item {
@@ -115,7 +126,8 @@ struct isc_timeline {
 	isc_array stacks;     /* of isc_facts_stack */
 	isc_hashmap stack_of; /* parent and name -> place */
 	uint32_t domains;
-	isc_spool *host, *records, *calls, *waits, *work;
+	isc_spool *host, *records, *calls, *waits, *work, *moments;
+	uint64_t moments_added;
 	uint8_t *call_kinds; /* enum isc_gpu_call + 1, by name; 0: not looked at */
 	size_t call_kinds_room;
 	uint8_t *classes; /* enum isc_gpu_class + 1, likewise */
@@ -154,12 +166,17 @@ static inline isc_device_entry *isc_device_at(const isc_timeline *t, size_t i)
 }
 
 isc_status isc_timeline_no_memory(isc_error *err);
+isc_status isc_timeline_check_thread(const isc_timeline *t, uint32_t thread, isc_error *err);
+/* Differences and sums of two such times never overflow. */
+int64_t isc_timeline_bounded(int64_t ns);
 enum isc_gpu_call isc_timeline_call_kind(isc_timeline *t, uint32_t name);
 enum isc_gpu_class isc_timeline_class(isc_timeline *t, uint32_t name);
 /* The part of a time in the window, relative to the origin; false: none. */
 bool isc_timeline_clip(const isc_timeline *t, uint32_t source, int64_t *start_ns, int64_t *end_ns);
 
 isc_status isc_threads_walk(isc_timeline *t, const char *scope, isc_error *err);
+isc_status isc_moments_walk(isc_timeline *t, isc_error *err); /* when the window is known */
+int isc_moment_compare(const void *a, const void *b);
 isc_status isc_calls_match(isc_timeline *t, isc_error *err);
 isc_status isc_devices_walk(isc_timeline *t, isc_error *err);
 

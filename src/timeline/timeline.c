@@ -105,6 +105,8 @@ isc_status isc_timeline_new(const isc_timeline_options *options, isc_timeline **
 		st = isc_spool_new(sizeof(isc_wait_item), compare_wait, most / 6, &t->waits, err);
 	if (st == ISC_OK)
 		st = isc_spool_new(sizeof(isc_work_item), compare_work, most / 3, &t->work, err);
+	if (st == ISC_OK)
+		st = isc_spool_new(sizeof(isc_moment_item), isc_moment_compare, most / 8, &t->moments, err);
 	if (st != ISC_OK) {
 		isc_timeline_free(t);
 		*out = NULL;
@@ -123,6 +125,7 @@ void isc_timeline_free(isc_timeline *t)
 	isc_spool_free(t->calls);
 	isc_spool_free(t->waits);
 	isc_spool_free(t->work);
+	isc_spool_free(t->moments);
 	isc_hashmap_fini(&t->process_of);
 	isc_hashmap_fini(&t->thread_of);
 	isc_hashmap_fini(&t->device_of);
@@ -139,7 +142,7 @@ void isc_timeline_free(isc_timeline *t)
 
 /* ---- adding ---- */
 
-static int64_t bound_time(int64_t ns)
+int64_t isc_timeline_bounded(int64_t ns)
 {
 	return ns > TIME_MOST ? TIME_MOST : ns < -TIME_MOST ? -TIME_MOST : ns;
 }
@@ -161,7 +164,7 @@ static isc_status no_ids(const isc_timeline *t, isc_error *err)
 	return ISC_ERR_LIMIT;
 }
 
-static isc_status check_thread(const isc_timeline *t, uint32_t thread, isc_error *err)
+isc_status isc_timeline_check_thread(const isc_timeline *t, uint32_t thread, isc_error *err)
 {
 	if (t->arena->failed || t->starved)
 		return isc_timeline_no_memory(err);
@@ -182,13 +185,13 @@ static isc_status add_host(isc_timeline *t, const isc_host_item *item, isc_error
 
 isc_status isc_timeline_span(isc_timeline *t, const isc_host_span *span, isc_error *err)
 {
-	isc_host_item item = {.start_ns = bound_time(span->start_ns),
-			      .end_ns = bound_time(span->end_ns),
+	isc_host_item item = {.start_ns = isc_timeline_bounded(span->start_ns),
+			      .end_ns = isc_timeline_bounded(span->end_ns),
 			      .thread = span->thread,
 			      .name = span->name,
 			      .stack = span->stack,
 			      .kind = span->kind};
-	isc_status st = check_thread(t, span->thread, err);
+	isc_status st = isc_timeline_check_thread(t, span->thread, err);
 
 	if (st != ISC_OK)
 		return st;
@@ -203,8 +206,8 @@ isc_status isc_timeline_span(isc_timeline *t, const isc_host_span *span, isc_err
 
 static isc_status add_call(isc_timeline *t, const isc_gpu_record *r, isc_error *err)
 {
-	isc_host_item item = {.start_ns = bound_time(r->start_ns),
-			      .end_ns = bound_time(r->end_ns),
+	isc_host_item item = {.start_ns = isc_timeline_bounded(r->start_ns),
+			      .end_ns = isc_timeline_bounded(r->end_ns),
 			      .correlation = r->correlation,
 			      .domain = r->domain,
 			      .thread = r->thread,
@@ -212,7 +215,7 @@ static isc_status add_call(isc_timeline *t, const isc_gpu_record *r, isc_error *
 			      .stack = r->stack,
 			      .scope = r->scope,
 			      .kind = ISC_HOST_CALL};
-	isc_status st = check_thread(t, r->thread, err);
+	isc_status st = isc_timeline_check_thread(t, r->thread, err);
 
 	if (st != ISC_OK)
 		return st;
@@ -245,8 +248,8 @@ isc_status isc_timeline_add(isc_timeline *t, const isc_gpu_record *r, isc_error 
 		return ISC_OK;
 	if (r->kind == ISC_GPU_KERNEL)
 		record.class = (uint8_t)isc_timeline_class(t, r->name);
-	record.start_ns = bound_time(r->start_ns);
-	record.end_ns = bound_time(r->end_ns);
+	record.start_ns = isc_timeline_bounded(r->start_ns);
+	record.end_ns = isc_timeline_bounded(r->end_ns);
 	if (record.end_ns < record.start_ns || (record.start_ns == 0 && record.end_ns == 0)) {
 		d->unstamped++;
 		return ISC_OK;
@@ -265,49 +268,8 @@ void isc_timeline_source_covers(isc_timeline *t, uint32_t source, int64_t first_
 	if (source >= t->sources.count)
 		return;
 	s = isc_source_at(t, source);
-	widen(&s->first_ns, &s->last_ns, s->seen, bound_time(first_ns), bound_time(last_ns));
+	widen(&s->first_ns, &s->last_ns, s->seen, isc_timeline_bounded(first_ns), isc_timeline_bounded(last_ns));
 	s->seen = true;
-}
-
-static isc_facts_mark *mark_of(isc_timeline *t, isc_hashmap *map, isc_array *marks, uint32_t name)
-{
-	uint64_t *place = isc_hashmap_put(map, name, NULL);
-	isc_facts_mark *m;
-
-	if (place == NULL)
-		return NULL;
-	if (*place == 0) {
-		m = isc_arena_push(t->arena, &marks->at, &marks->count, &marks->room, sizeof(*m));
-		if (m == NULL)
-			return NULL;
-		m->name = isc_timeline_text(t, name);
-		*place = marks->count;
-	}
-	return (isc_facts_mark *)marks->at + *place - 1;
-}
-
-isc_status isc_timeline_mark(isc_timeline *t, uint32_t name, isc_error *err)
-{
-	isc_facts_mark *m = mark_of(t, &t->mark_of, &t->marks, name);
-
-	if (m == NULL)
-		return isc_timeline_no_memory(err);
-	m->count++;
-	return ISC_OK;
-}
-
-isc_status isc_timeline_counter(isc_timeline *t, uint32_t name, double value, isc_error *err)
-{
-	isc_facts_mark *m = mark_of(t, &t->counter_of, &t->counters, name);
-
-	if (m == NULL)
-		return isc_timeline_no_memory(err);
-	m->min = m->count == 0 || value < m->min ? value : m->min;
-	m->max = m->count == 0 || value > m->max ? value : m->max;
-	m->sum += value;
-	m->last = value;
-	m->count++;
-	return ISC_OK;
 }
 
 /* ---- finishing ---- */
@@ -403,10 +365,6 @@ static bool take_lists(isc_timeline *t)
 	f->source_count = t->sources.count;
 	f->process_count = t->processes.count;
 	f->thread_count = t->threads.count;
-	f->marks = t->marks.at;
-	f->mark_count = t->marks.count;
-	f->counters = t->counters.at;
-	f->counter_count = t->counters.count;
 	return true;
 }
 
@@ -439,6 +397,8 @@ isc_status isc_timeline_finish(isc_timeline *t, const isc_timeline_window *windo
 	st = cut_window(t, window, err);
 	if (st == ISC_OK)
 		st = isc_threads_walk(t, window != NULL ? window->scope : NULL, err);
+	if (st == ISC_OK)
+		st = isc_moments_walk(t, err);
 	if (st == ISC_OK)
 		st = isc_calls_match(t, err);
 	if (st == ISC_OK)

@@ -43,6 +43,16 @@ typedef struct isc_host_span {
 	uint8_t kind;	/* enum isc_host_kind */
 } isc_host_span;
 
+/* Something was marked, or a counter had a value. */
+typedef struct isc_host_moment {
+	int64_t at_ns;
+	double value;	 /* of a counter */
+	uint32_t thread; /* isc_timeline_thread() */
+	uint32_t name;
+	bool counter;
+	bool apart; /* it tells of the recording: the program need not have begun, or may have ended */
+} isc_host_moment;
+
 /* What is told of one by one, in order, while facts are made: times are of the origin, and in the window. */
 typedef struct isc_timeline_seen {
 	int64_t start_ns, end_ns;
@@ -56,13 +66,16 @@ typedef struct isc_timeline_seen {
 	isc_string device_name;
 	uint64_t stream, bytes;
 	uint8_t memory; /* of a copy: enum isc_gpu_memory */
-	uint8_t kind;	/* of a span: enum isc_host_kind, or ISC_HOST_CALL; of work: enum isc_gpu_kind */
+	uint8_t kind;	/* of a span or a moment: enum isc_host_kind, or ISC_HOST_CALL to ISC_HOST_COUNTER; of work:
+			   enum isc_gpu_kind */
 	uint8_t class;	/* of a kernel: enum isc_gpu_class */
+	double value;	/* of a counter */
 } isc_timeline_seen;
 
 typedef struct isc_timeline_watch {
-	void (*span)(void *self, const isc_timeline_seen *s); /* thread by thread, by their start */
-	void (*work)(void *self, const isc_timeline_seen *w); /* device by device, by its start */
+	void (*span)(void *self, const isc_timeline_seen *s);	/* thread by thread, by their start */
+	void (*moment)(void *self, const isc_timeline_seen *m); /* behind all spans, thread by thread; may be NULL */
+	void (*work)(void *self, const isc_timeline_seen *w);	/* device by device, by its start */
 	void *self;
 } isc_timeline_watch;
 
@@ -104,8 +117,7 @@ void isc_timeline_device_synced(isc_timeline *t, uint32_t device, enum isc_clock
 
 isc_status isc_timeline_add(isc_timeline *t, const isc_gpu_record *r, isc_error *err);
 isc_status isc_timeline_span(isc_timeline *t, const isc_host_span *s, isc_error *err);
-isc_status isc_timeline_mark(isc_timeline *t, uint32_t name, isc_error *err);
-isc_status isc_timeline_counter(isc_timeline *t, uint32_t name, double value, isc_error *err);
+isc_status isc_timeline_moment(isc_timeline *t, const isc_host_moment *m, isc_error *err);
 
 /* Samples of one stack, the outermost function first; they stand for so much time.  No moment is known of them,
  * so a part of the time has none. */
@@ -211,6 +223,8 @@ typedef struct isc_facts_function {
 } isc_facts_function;
 
 #define ISC_HOST_CALL 3 /* a call of the GPU's library */
+#define ISC_HOST_MARK 4
+#define ISC_HOST_COUNTER 5
 
 typedef struct isc_facts_process {
 	uint32_t source;
@@ -236,6 +250,7 @@ typedef struct isc_facts_mark {
 	isc_string name;
 	uint64_t count;
 	double min, max, sum, last; /* of counters */
+	int64_t last_ns;
 } isc_facts_mark;
 
 /* All stacks as one tree: the first is above all, and each comes behind its parent. */

@@ -71,16 +71,16 @@ class Recorded:
     folder: Path
     trace: Path
 
-    def export(self, to: str, *options: str) -> Path:
-        out = self.folder / f"out.{to}"
-        line = [self.command, "export", self.trace, "--to", to, "--output", out, "--force", *options]
+    def export(self, to: str, *options: str, of: Path | None = None) -> Path:
+        out = self.folder / (f"out.{to}" if of is None else f"again.{to}")
+        line = [self.command, "export", of or self.trace, "--to", to, "--output", out, "--force", *options]
         done = subprocess.run([str(part) for part in line], capture_output=True, text=True, timeout=120, check=False)
         assert done.returncode == 0, done.stderr
         return out
 
-    def analyze(self, file: Path) -> dict[str, Any]:
+    def analyze(self, file: Path, *options: str) -> dict[str, Any]:
         out = self.folder / f"{file.name}.report.json"
-        line = [self.command, "analyze", file, "--output", out, "--force", "--quiet"]
+        line = [self.command, "analyze", file, "--output", out, "--force", "--quiet", *options]
         done = subprocess.run([str(part) for part in line], capture_output=True, text=True, timeout=120, check=False)
         assert done.returncode == 0, done.stderr
         report: dict[str, Any] = json.loads(out.read_text())

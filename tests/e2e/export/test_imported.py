@@ -89,7 +89,7 @@ def test_a_piece_and_what_cannot_be_exported(inferscope: Any, tmp_path: Path) ->
     stacks = tmp_path / "stacks.folded"
     stacks.write_text("main;work 3\n")
     done = inferscope("export", stacks, "--to", "chrome")
-    assert done.returncode == 2 and "no spans and no GPU work" in done.stderr
+    assert done.returncode == 2 and "no spans, marks, counters or GPU work" in done.stderr
     done = inferscope("export", KINETO, "--to", "chrome", "--scope", "nothing", "--output", "-")
     assert (done.returncode, done.stdout) == (2, "")
     broken = tmp_path / "broken.json"

@@ -78,6 +78,46 @@ def test_scopes_marks_counters_and_samples_come_back(sample: Any) -> None:
         assert (spin["calls"] or 0) > REQUESTS and spin["samples"] > 0
 
 
+def told(file: Path) -> Counter[tuple[Any, ...]]:
+    """What happened: what kind, where, when from the first of all on, how long, and what a counter said."""
+    events = json.loads(file.read_text())["traceEvents"]
+    names = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    # Instants with a stack are samples, of which a report has no moments.
+    moments = [e for e in events if e["ph"] in "XbeC" or (e["ph"] == "i" and e.get("cat") == "mark")]
+    first = min(ns(e["ts"]) for e in moments)
+    return Counter(
+        (e["ph"], e["name"], names.get(e["tid"]), ns(e["ts"]) - first, ns(e.get("dur", 0)), e["args"].get("value"))
+        for e in moments
+    )
+
+
+@pytest.mark.parametrize("to", ["chrome", "events"])
+def test_every_slice_mark_and_counter_keeps_its_moment(sample: Any, to: str) -> None:
+    wanted = told(sample.export("chrome"))
+    assert {kind for kind, *_ in wanted} == set("XbeCi")
+    assert sum(count for (kind, *_), count in wanted.items() if kind == "C") == REQUESTS
+    file = sample.export(to)
+    again = sample.export("chrome", of=file)
+    found = told(again)
+    if to == "chrome":
+        assert found == wanted
+    else:  # an event file knows a thread by its number alone
+        assert Counter((*key[:2], *key[3:]) for key in found.elements()) == Counter(
+            (*key[:2], *key[3:]) for key in wanted.elements()
+        )
+
+
+def test_marks_and_counters_outside_of_a_piece_are_not_in_it(sample: Any) -> None:
+    file = sample.export("chrome")
+    events = json.loads(file.read_text())["traceEvents"]
+    first = min(ns(e["ts"]) for e in events if e["ph"] != "M" and e.get("cat") != "sample")
+    counters = sorted(ns(e["ts"]) - first for e in events if e["ph"] == "C")
+    (counter,) = sample.analyze(file, "--to", f"{(counters[49] + counters[50]) / 2000}us")["counters"]
+    assert counter["count"] == 50
+    late = sample.analyze(file, "--from", f"{counters[-1] / 1000 + 1}us")
+    assert late["counters"] == [] and late["marks"] == []
+
+
 def test_speedscope_comes_back(sample: Any) -> None:
     file = sample.export("speedscope")
     document = json.loads(file.read_text())
