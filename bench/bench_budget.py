@@ -77,7 +77,7 @@ def in_turns(kit: Kit, argv: list[str], about: str, limit: float) -> Iterator[Ro
         pct = float(found["overhead"]["measured_pct"] or 0)
         claimed.append(pct * float(found["program"]["wall_us"]) / 1e3 / program.worked_ms)
 
-    wall, cpu = turns.play(kit.player(argv), kit.player(kit.recorded(argv)), 3 * kit.seconds, ended)
+    wall, cpu = turns.play(kit.player(argv), kit.player(kit.recorded(argv)), 3 * kit.seconds, ended, WIDE)
     yield Row(f"slowdown: {about}", wall, "times", limit=limit, digits=3, note=width(wall))
     yield Row("    in CPU time of the program", cpu, "times", limit=limit, digits=3)
     yield told(claimed, wall)
@@ -108,7 +108,7 @@ def foreign(kit: Kit) -> Iterator[Row]:
 def loaded(kit: Kit) -> Iterator[Row]:
     """The package with its start file and a profiler that has stopped, beside a Python that knows nothing of us."""
     argv = [python_with((), VERSIONS[0]) or sys.executable, str(WORK), "text", package(kit), turns.WORD]
-    wall, cpu = turns.play(kit.player(argv), kit.player([*argv, "loaded"]), 6 * kit.seconds)
+    wall, cpu = turns.play(kit.player(argv), kit.player([*argv, "loaded"]), 3 * kit.seconds, wide=WIDE / 2)
     yield Row("slowdown: loaded, and nothing is recorded", wall, "times", limit=1.01, digits=3, note=width(wall))
     yield Row("    in CPU time of the program", cpu, "times", limit=1.01, digits=3)
 

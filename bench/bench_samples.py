@@ -29,5 +29,6 @@ def rows(kit: Kit) -> Iterator[Row]:
             seconds = 5 if rate == 100 else 1
             argv = [python or sys.executable, str(WORK), package(kit), str(rate), native, str(seconds)]
             found = [kit.run(argv).said for _ in range(RUNS)]
-            note = f"{found[0]['frames']} frames, Python {version}; the mean of a run"
+            mean = median([float(said["mean_us"]) for said in found])
+            note = f"{found[0]['frames']} frames, Python {version}; the median of a run, mean {mean:.1f}"
             yield Row(about, median([float(said["us"]) for said in found]), "us", limit=limit, digits=2, note=note)

@@ -19,9 +19,10 @@ from types import TracebackType
 
 from sample import Interval, clustered
 
-ROUND_S = 3.0  # at least; then both are started anew: no two processes lie the same in memory
+ROUND_S = 1.5  # at least; then both are started anew: two processes of one program differ by some percent
 PAUSE_S = 0.002  # between two turns: what a tool does right after one is not the other's to pay
-LEAST_ROUNDS = 3
+LEAST_ROUNDS = 5
+LONGER = 8  # times as long as asked, at most, for an interval that is narrow enough
 LONGEST_S = 60.0  # for a turn of some 40 ms, or to set itself up: a tool that stops the program that much is not for it
 END_S = 120.0
 WORD = "turns"  # the argument that tells a program to work so
@@ -87,22 +88,34 @@ def medians(rounds: list[list[tuple[float, ...]]]) -> list[Interval]:
     return [clustered([[pair[i] for pair in pairs] for pairs in rounds]) for i in range(len(rounds[0][0]))]
 
 
+def narrow(rounds: list[list[tuple[float, ...]]], wide: float) -> bool:
+    found = medians(rounds)[0]
+    return found.high - found.low <= wide
+
+
 def play(
     start_bare: Callable[[], Player],
     start_other: Callable[[], Player],
     seconds: float,
     ended: Callable[[Player], None] = lambda _: None,
+    wide: float | None = None,
 ) -> list[Interval]:
-    """The medians of other / bare; `ended` is called for every process of the other that has come to its end."""
+    """The medians of other / bare; `ended` is called for every process of the other that has come to its end.
+
+    With `wide` it goes on until the first of the intervals is no wider.
+    """
     rounds: list[list[tuple[float, ...]]] = []
-    end = time.monotonic() + seconds
-    while time.monotonic() < end or len(rounds) < LEAST_ROUNDS:
+    now = time.monotonic()
+    enough, end = now + seconds, now + LONGER * seconds
+    while len(rounds) < LEAST_ROUNDS or time.monotonic() < enough or (wide and time.monotonic() < end):
+        if wide and len(rounds) % 5 == 4 and time.monotonic() >= enough and narrow(rounds, wide):
+            break
         pairs: list[tuple[float, ...]] = []
         begin = time.monotonic()
         with start_bare() as bare, start_other() as other:
             for player in (bare, other):
                 player.turn()  # it has set itself up
-            over = time.monotonic() + max(ROUND_S, 2 * (time.monotonic() - begin))
+            over = time.monotonic() + max(ROUND_S, time.monotonic() - begin)
             while time.monotonic() < over or not pairs:
                 order = (bare, other) if len(pairs) % 2 == 0 else (other, bare)
                 took = {}

@@ -284,20 +284,24 @@ static void about_calls(isc_build *b)
 {
 	const isc_analysis *a = b->a;
 	size_t traced = 0, sampled = 0;
+	bool paused = false;
 	isc_units n, of;
 
 	for (size_t i = 0; i < a->function_count; i++) {
 		traced += a->functions[i].traced;
 		sampled += a->functions[i].governed && a->functions[i].by_samples;
 	}
+	for (size_t i = 0; i < b->table.side_count; i++)
+		paused |= b->table.side[i].paused;
 	if (a->governed_count > 0)
 		warn(b, NOTE, "governed_functions", "trace every call with --budget off, or allow more with --budget",
 		     "%s of %s functions were not traced all the time, to stay inside the budget: their calls are "
-		     "estimated, and %s",
+		     "estimated, and %s%s",
 		     isc_units_count(&n, a->governed_count), isc_units_count(&of, traced),
 		     sampled == a->governed_count ? "their times are CPU time by samples"
 		     : sampled > 0		  ? "their times too, of some by samples"
-						  : "what they took unseen is in the time of their callers");
+						  : "what they took unseen is in the time of their callers",
+		     paused ? "; one that was called only meanwhile, and briefly, may not be listed" : "");
 	if (a->skipped > 0)
 		warn(b, NOTE, "skipped_calls", "give the thread a larger stack",
 		     "times that a stack was nearly used up: %s; calls there were not traced, their time is their "
