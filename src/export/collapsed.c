@@ -24,7 +24,7 @@ static isc_sink *begin(isc_trace *trace, isc_export_out *out)
 	if (c == NULL)
 		return NULL;
 	c->sink = (isc_sink){.trace = trace, .out = out};
-	c->paths.frames.trace = trace;
+	c->paths.frames = (isc_frames){.trace = trace, .out = out};
 	return &c->sink;
 }
 
@@ -114,4 +114,4 @@ static void end(isc_sink *self, const isc_export_result *result)
 }
 
 const isc_sink_class isc_sink_collapsed = {
-	.begin = begin, .open = open_slice, .close = close_slice, .sample = sample, .end = end};
+	.timeless = true, .begin = begin, .open = open_slice, .close = close_slice, .sample = sample, .end = end};

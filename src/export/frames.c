@@ -89,6 +89,13 @@ size_t isc_frames_of_slice(isc_frames *f, const isc_slice *s)
 	return known != NULL ? (size_t)*known - 1 : known_or(f, key, &frame);
 }
 
+static bool frame_at(const isc_frames *f, uint32_t process, uint32_t id, isc_frame *out)
+{
+	if (f->trace != NULL)
+		return isc_trace_frame(f->trace, process, id, out);
+	return f->out != NULL && f->out->frame != NULL && f->out->frame(f->out->frame_self, id, out);
+}
+
 size_t isc_frames_of_stack(isc_frames *f, uint32_t process, uint32_t id, uint32_t *parent)
 {
 	uint64_t key = isc_hashmap_key(process, id);
@@ -97,7 +104,7 @@ size_t isc_frames_of_stack(isc_frames *f, uint32_t process, uint32_t id, uint32_
 	uint64_t searched = 0;
 	isc_frame frame;
 
-	if (!isc_trace_frame(f->trace, process, id, &frame))
+	if (!frame_at(f, process, id, &frame))
 		return SIZE_MAX;
 	*parent = frame.parent;
 	if (known != NULL)
@@ -108,7 +115,7 @@ size_t isc_frames_of_stack(isc_frames *f, uint32_t process, uint32_t id, uint32_
 				 .first_line = frame.first_line,
 				 .line = frame.first_line,
 				 .native = frame.kind == ISC_FRAME_NATIVE};
-	if (f->by_line)
+	if (f->by_line && f->trace != NULL)
 		out.line = isc_trace_frame_line(f->trace, process, &frame, &searched);
 	return known_or(f, key, &out);
 }

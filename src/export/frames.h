@@ -17,6 +17,7 @@ typedef struct isc_export_frame {
 
 typedef struct isc_frames {
 	isc_trace *trace;
+	const isc_export_out *out; /* of stacks without a trace */
 	isc_export_frame *frame;
 	size_t count, room;
 	isc_hashmap by_id;	/* what stands for it in the trace -> number + 1 */
@@ -26,7 +27,7 @@ typedef struct isc_frames {
 	bool failed;
 } isc_frames;
 
-/* A zeroed struct with a trace is empty. */
+/* A zeroed struct with a trace, or out, is empty. */
 void isc_frames_fini(isc_frames *f);
 
 /* The number of a slice's function; of a frame of a stack, and *parent its caller's.  SIZE_MAX: no memory,

@@ -17,6 +17,7 @@
 
 typedef struct imported {
 	isc_timeline *timeline;
+	const isc_timeline_facts *facts; /* NULL: not yet */
 	const isc_sink_class *class;
 	isc_sink *sink;
 	isc_export_result *result;
@@ -100,23 +101,24 @@ static void close_before(imported *i, uint64_t ns)
 		close_last(i);
 }
 
-/* "path/file.py(12): name", as the timeline has functions of Python. */
-static void take_place(isc_slice *s)
+/* "path/file.py(12): name", as the timeline has functions of Python; false: it is another, and stays one. */
+static bool take_place(isc_frame_text *name, isc_frame_text *file, uint32_t *line)
 {
-	const char *close = memmem(s->name.at, s->name.len, "): ", 3);
-	const char *open = close != NULL ? memrchr(s->name.at, '(', (size_t)(close - s->name.at)) : NULL;
-	uint32_t line = 0;
+	const char *close = name->len > 0 ? memmem(name->at, name->len, "): ", 3) : NULL;
+	const char *open = close != NULL ? memrchr(name->at, '(', (size_t)(close - name->at)) : NULL;
+	uint32_t number = 0;
 
-	if (open == NULL || open == s->name.at || close == open + 1 || close - open > 9)
-		return;
+	if (open == NULL || open == name->at || close == open + 1 || close - open > 9)
+		return false;
 	for (const char *at = open + 1; at < close; at++) {
 		if (*at < '0' || *at > '9')
-			return;
-		line = line * 10 + (uint32_t)(*at - '0');
+			return false;
+		number = number * 10 + (uint32_t)(*at - '0');
 	}
-	s->file = (isc_frame_text){s->name.at, (uint32_t)(open - s->name.at)};
-	s->line = line;
-	s->name = (isc_frame_text){close + 3, s->name.len - (uint32_t)(close + 3 - s->name.at)};
+	*file = (isc_frame_text){name->at, (uint32_t)(open - name->at)};
+	*line = number;
+	*name = (isc_frame_text){close + 3, name->len - (uint32_t)(close + 3 - name->at)};
+	return true;
 }
 
 static void add_slice(imported *i, const isc_timeline_seen *s, isc_frame_text name)
@@ -137,7 +139,7 @@ static void add_slice(imported *i, const isc_timeline_seen *s, isc_frame_text na
 	if (i->depth > 1 && slice->end_ns > slice[-1].end_ns)
 		slice->end_ns = slice[-1].end_ns;
 	if (s->kind == ISC_HOST_PYTHON)
-		take_place(slice);
+		take_place(&slice->name, &slice->file, &slice->line);
 	if (i->class->open != NULL)
 		i->class->open(i->sink, slice);
 }
@@ -278,6 +280,48 @@ static void take_work(void *self, const isc_timeline_seen *s)
 	isc_export_send(i->sink->out, false);
 }
 
+/* ---- stacks -------------------------------------------------------------- */
+
+static bool frame_at(void *self, uint32_t id, isc_frame *out)
+{
+	const imported *i = self;
+	isc_string text;
+
+	if (i->facts == NULL || id == 0 || id >= i->facts->stack_count)
+		return false;
+	text = isc_timeline_text(i->timeline, i->facts->stacks[id].id);
+	*out = (isc_frame){
+		.parent = i->facts->stacks[id].parent, .kind = ISC_FRAME_NATIVE, .name = {text.at, (uint32_t)text.len}};
+	if (take_place(&out->name, &out->file, &out->first_line))
+		out->kind = ISC_FRAME_PYTHON;
+	return true;
+}
+
+/* Which thread had them is not known. */
+static void tell_stacks(imported *i)
+{
+	static const isc_export_thread all = {.thread = NOBODY, .tid = 1, .pid = 1, .name = {"all threads", 11}};
+
+	if (!i->class->timeless || i->facts->stacks == NULL)
+		return;
+	for (size_t k = 1; k < i->facts->stack_count; k++) {
+		const isc_facts_stack *s = &i->facts->stacks[k];
+		isc_export_sample sample = {.on = &all,
+					    .cpu_ns = from_zero(s->ns),
+					    .steps = s->samples < UINT32_MAX ? (uint32_t)s->samples : UINT32_MAX,
+					    .stack = (uint32_t)k,
+					    .cpu = UINT16_MAX,
+					    .node = ISC_NODE_UNKNOWN,
+					    .state = "running"};
+
+		if (s->samples == 0)
+			continue;
+		i->result->samples += s->samples;
+		i->class->sample(i->sink, &sample);
+		isc_export_send(i->sink->out, false);
+	}
+}
+
 /* ---- all of it ------------------------------------------------------------ */
 
 static isc_status read_all(imported *i, isc_export_fill_fn fill, void *fill_self, const isc_export_options *options,
@@ -289,20 +333,21 @@ static isc_status read_all(imported *i, isc_export_fill_fn fill, void *fill_self
 	isc_timeline_window window = {.from_ns = (int64_t)((options->from_us < 1e15 ? options->from_us : 1e15) * 1e3),
 				      .to_ns = (int64_t)((options->to_us < 1e15 ? options->to_us : 1e15) * 1e3),
 				      .scope = options->scope};
-	const isc_timeline_facts *facts;
 	isc_status st = isc_timeline_new(&how, &i->timeline, err);
 
 	if (st == ISC_OK)
 		st = fill(fill_self, i->timeline, err);
 	if (st == ISC_OK)
-		st = isc_timeline_finish(i->timeline, &window, &facts, err);
+		st = isc_timeline_finish(i->timeline, &window, &i->facts, err);
 	if (st == ISC_OK && (i->failed || i->sink->failed))
 		st = isc_fail(err, ISC_ERR_NOMEM, "no memory for the export");
-	if (st == ISC_OK)
+	if (st == ISC_OK) {
 		close_before(i, UINT64_MAX);
-	if (st == ISC_OK && i->result->slices + i->result->marks == 0) {
+		tell_stacks(i);
+	}
+	if (st == ISC_OK && i->result->slices + i->result->marks + i->result->samples == 0) {
 		st = isc_fail(err, ISC_ERR_INVALID, "the files have no spans, marks, counters or GPU work to export");
-		isc_hint(err, "stacks without moments are shown by inferscope analyze");
+		isc_hint(err, "stacks without moments go to collapsed, speedscope and pprof, whole");
 	}
 	return st;
 }
@@ -315,6 +360,8 @@ isc_status isc_export_imported(isc_export_fill_fn fill, void *fill_self, const i
 	isc_status st;
 
 	*result = (isc_export_result){0};
+	out.frame = frame_at;
+	out.frame_self = &i;
 	i.sink = i.arena != NULL ? i.class->begin(NULL, &out) : NULL;
 	if (i.sink == NULL) {
 		st = isc_fail(err, ISC_ERR_NOMEM, "no memory");

@@ -39,7 +39,7 @@ typedef struct isc_paths {
 	bool failed;
 } isc_paths;
 
-/* A zeroed struct with frames.trace is empty. */
+/* A zeroed struct with frames that are empty is empty. */
 void isc_paths_fini(isc_paths *p);
 
 void isc_paths_open(isc_paths *p, const isc_slice *s);

@@ -41,7 +41,7 @@ static isc_sink *begin(isc_trace *trace, isc_export_out *out)
 	if (p == NULL)
 		return NULL;
 	p->sink = (isc_sink){.trace = trace, .out = out};
-	p->paths.frames = (isc_frames){.trace = trace, .by_line = true};
+	p->paths.frames = (isc_frames){.trace = trace, .out = out, .by_line = true};
 	p->paths.apart = true;
 	return &p->sink;
 }
@@ -332,5 +332,10 @@ static void end(isc_sink *self, const isc_export_result *result)
 	free(p);
 }
 
-const isc_sink_class isc_sink_pprof = {
-	.begin = begin, .open = open_slice, .close = close_slice, .sample = sample, .memory = memory, .end = end};
+const isc_sink_class isc_sink_pprof = {.timeless = true,
+				       .begin = begin,
+				       .open = open_slice,
+				       .close = close_slice,
+				       .sample = sample,
+				       .memory = memory,
+				       .end = end};

@@ -135,6 +135,9 @@ typedef struct isc_export_out {
 	uint64_t bytes;
 	isc_status status;
 	isc_error *err;
+	/* Frames of stacks where there is no trace; NULL: none.  A parent is always lower than its child. */
+	bool (*frame)(void *self, uint32_t id, isc_frame *out);
+	void *frame_self;
 } isc_export_out;
 
 typedef struct isc_sink {
@@ -145,8 +148,9 @@ typedef struct isc_sink {
 } isc_sink;
 
 /* Any of them but begin and end may be NULL.  begin makes *self, end also frees it.  trace NULL: it is a timeline of
- * other tools, without tasks, samples and memory. */
+ * other tools, without tasks and memory, and with samples only for formats that need no moments of them. */
 typedef struct isc_sink_class {
+	bool timeless; /* samples are sums: it does not matter when they were */
 	isc_sink *(*begin)(isc_trace *trace, isc_export_out *out); /* NULL: no memory */
 	void (*process)(isc_sink *self, const isc_trace_process *p);
 	void (*thread)(isc_sink *self, const isc_export_thread *t);

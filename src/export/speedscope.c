@@ -36,7 +36,7 @@ static isc_sink *begin(isc_trace *trace, isc_export_out *out)
 	if (p == NULL)
 		return NULL;
 	p->sink = (isc_sink){.trace = trace, .out = out};
-	p->frames = (isc_frames){.trace = trace};
+	p->frames = (isc_frames){.trace = trace, .out = out};
 	p->spill = isc_spill_new();
 	p->sink.failed = p->spill == NULL;
 	p->first = true;
@@ -235,4 +235,4 @@ static void end(isc_sink *self, const isc_export_result *result)
 }
 
 const isc_sink_class isc_sink_speedscope = {
-	.begin = begin, .open = open_slice, .close = close_slice, .sample = sample, .end = end};
+	.timeless = true, .begin = begin, .open = open_slice, .close = close_slice, .sample = sample, .end = end};

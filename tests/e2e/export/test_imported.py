@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -78,6 +79,35 @@ def test_perfetto_and_stacks_have_the_same_spans(inferscope: Any, viewers: str) 
     assert exported(inferscope, KINETO, "pprof").read_bytes()[:2] == b"\x1f\x8b"
 
 
+STACKS = """\
+main (serve.py:3);handle (serve.py:9) 30
+main (serve.py:3);handle (serve.py:9);memcpy (libc.so.6) 10
+main (serve.py:3);odd "name" 2
+"""
+
+
+def test_stacks_go_to_every_format_that_needs_no_moments(inferscope: Any, tmp_path: Path) -> None:
+    stacks = tmp_path / "stacks.folded"
+    stacks.write_text(STACKS)
+    assert sorted(exported(inferscope, stacks, "collapsed").read_text().splitlines()) == sorted(STACKS.splitlines())
+    speedscope = json.loads(exported(inferscope, stacks, "speedscope").read_text())
+    frames = speedscope["shared"]["frames"]
+    (profile,) = speedscope["profiles"]
+    found = {
+        ";".join(frames[number]["name"] for number in stack): weight
+        for stack, weight in zip(profile["samples"], profile["weights"])
+    }
+    # A count of unknown unit is taken for a microsecond.
+    assert found == {"main;handle": 30000, "main;handle;memcpy (libc.so.6)": 10000, 'main;odd "name"': 2000}
+    assert {"name": "handle", "file": "serve.py", "line": 9} in frames
+    assert inferscope("export", stacks, "--to", "collapsed", "--output", "-").stderr == ""
+    if shutil.which("go") is not None:
+        top = ["go", "tool", "pprof", "-top", "-unit=us", str(exported(inferscope, stacks, "pprof"))]
+        said = subprocess.run(top, capture_output=True, text=True, check=True, timeout=60, cwd=tmp_path).stdout
+        rows = {row[-1]: row[0] for row in map(str.split, said.splitlines()) if row and row[0].endswith("us")}
+        assert rows["handle"] == "30us"
+
+
 def test_a_piece_and_what_cannot_be_exported(inferscope: Any, tmp_path: Path) -> None:
     whole = json.loads(exported(inferscope, KINETO, "chrome").read_text())["traceEvents"]
     piece = json.loads(exported(inferscope, KINETO, "chrome", "--from", "100us", "--to-time", "200us").read_text())[
@@ -90,6 +120,8 @@ def test_a_piece_and_what_cannot_be_exported(inferscope: Any, tmp_path: Path) ->
     stacks.write_text("main;work 3\n")
     done = inferscope("export", stacks, "--to", "chrome")
     assert done.returncode == 2 and "no spans, marks, counters or GPU work" in done.stderr
+    done = inferscope("export", stacks, "--to", "collapsed", "--from", "1ms", "--output", "-")
+    assert (done.returncode, done.stdout) == (2, "")
     done = inferscope("export", KINETO, "--to", "chrome", "--scope", "nothing", "--output", "-")
     assert (done.returncode, done.stdout) == (2, "")
     broken = tmp_path / "broken.json"
