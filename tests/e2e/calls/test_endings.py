@@ -55,6 +55,7 @@ def test_h1_a_program_with_traced_threads_ends_as_without_us(
     assert any("endings.py" in line for line in lines(run)), "and yet it was traced"
 
 
+@pytest.mark.plain  # under strace leaks cannot be looked for
 @pytest.mark.parametrize("options", MODES, ids=["default", "all"])
 def test_h1_daemon_threads_get_no_time_in_an_interpreter_that_is_gone(
     inferscope: Any, target: Callable[[str], str], python: str, options: list[str]

@@ -413,6 +413,7 @@ def test_forks_in_a_storm_of_allocations(
     assert len({re.search(r" p(\d+) ", line).group(1) for line in ends}) == forks + 1  # type: ignore[union-attr]
 
 
+@pytest.mark.plain  # the address sanitizer is an allocator too
 @pytest.mark.parametrize("library", ["libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2"])
 def test_other_allocators_are_behind_us(inferscope: Command, target: Callable[[str], str], library: str) -> None:
     places = (Path(p) / library for p in ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"))
