@@ -30,5 +30,5 @@ def rows(kit: Kit) -> Iterator[Row]:
             argv = [python or sys.executable, str(WORK), package(kit), str(rate), native, str(seconds)]
             found = [kit.run(argv).said for _ in range(RUNS)]
             mean = median([float(said["mean_us"]) for said in found])
-            note = f"{found[0]['frames']} frames, Python {version}; the median of a run, mean {mean:.1f}"
+            note = f"{found[0]['frames']} frames, Python {version}; the median of a run, mean {mean.value:.1f}"
             yield Row(about, median([float(said["us"]) for said in found]), "us", limit=limit, digits=2, note=note)
