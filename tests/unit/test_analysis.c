@@ -461,7 +461,7 @@ static void counts_beyond_all_measure_are_cut(void **state)
 	isc_analysis *a =
 		analysis_of("meta {\"perf\": \"ok\", \"waits\": true, \"kernel_calls\": 1e300, \"minor_faults\": "
 			    "1e300}\n" ONE_THREAD "t1 1ms syscalls read 1ms 18446744073709551615 1\nt1 1ms "
-						  "syscall_sample read 1us 1 1024 \"f m.py 1 2\"\n"
+			    "syscall_sample read 1us 1 1024 \"f m.py 1 2\"\n"
 			    "t1 2ms out\nend 10ms status=0\n");
 
 	(void)state;
