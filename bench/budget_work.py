@@ -214,6 +214,47 @@ def text() -> Work:
     return work
 
 
+def tokens() -> Work:
+    """The same kind of decoder as modules of PyTorch: most of a token is Python and the way to small operators."""
+    torch = importlib.import_module("torch")
+    nn = torch.nn
+    width, heads, layers, context = 256, 4, 4, 128
+    torch.manual_seed(0)
+
+    class Layer(nn.Module):  # type: ignore[name-defined, misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.before, self.between = nn.LayerNorm(width), nn.LayerNorm(width)
+            self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+            self.feed = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+
+        def attend(self, x: Any, seen: list[Any]) -> Any:
+            parts = self.qkv(x).view(1, 1, 3, heads, width // heads).permute(2, 0, 3, 1, 4)
+            seen[:] = [torch.cat((old, new), 2) for old, new in zip(seen, parts[1:])] if seen else parts[1:].unbind()
+            mixed = nn.functional.scaled_dot_product_attention(parts[0], *seen)
+            return self.out(mixed.transpose(1, 2).reshape(1, 1, width))
+
+        def forward(self, x: Any, seen: list[Any]) -> Any:
+            x = x + self.attend(self.before(x), seen)
+            return x + self.feed(self.between(x))
+
+    words, stack, head = nn.Embedding(2000, width), [Layer() for _ in range(layers)], nn.Linear(width, 2000)
+
+    def work(n: int) -> None:
+        word = torch.zeros(1, 1, dtype=torch.long)
+        seen: list[list[Any]] = []
+        with torch.inference_mode():
+            for i in range(n):
+                if i % context == 0:
+                    seen = [[] for _ in stack]
+                x = words(word)
+                for layer, its in zip(stack, seen):
+                    x = layer(x, its)
+                word = head(x).argmax(-1)
+
+    return work
+
+
 def minilm() -> Work:
     """examples/minilm.py, from the first request on."""
     path = Path(__file__).resolve().parent.parent / "examples" / "minilm.py"
@@ -233,7 +274,13 @@ def minilm() -> Work:
 
 
 KINDS = {"calls": (calls, 240), "decoder": (decoder, 600), "arrays": (arrays, 50), "threads": (threads, 2500)}
-KINDS |= {"minilm": (minilm, 80), "requests": (requests, 4500), "workers": (workers, 4000), "text": (text, 600)}
+KINDS |= {
+    "tokens": (tokens, 280),
+    "minilm": (minilm, 80),
+    "requests": (requests, 4500),
+    "workers": (workers, 4000),
+    "text": (text, 600),
+}
 
 
 def load(folder: str) -> None:
