@@ -111,7 +111,7 @@ def test_pyopencl_and_the_line_that_launches(inferscope: Any, opencl_python: str
     program = target("opencl_loop.py")
     lines = Path(program).read_text().splitlines()
     line = 1 + next(i for i, text in enumerate(lines) if "the line that launches" in text)
-    run = inferscope("run", "--python", opencl_python, program, "400")
+    run = inferscope("run", "--budget", "off", "--python", opencl_python, program, "400")
     assert (run.returncode, run.stdout) == (0, "400 0\n")
     (kernel,) = run.report.kernels
     assert (kernel.name, kernel.count) == ("add_one", 400)
