@@ -59,6 +59,18 @@ typedef struct isc_image {
 } isc_image;
 
 extern isc_image isc_image_self;
+
+/* Names a process image in its session: when it began, for the recorder sorts by it.  Two that begin on two CPUs can
+ * read the same ticks: the last bits are those of the process, and its neighbours' are others.  Never 0. */
+#define ISC_IMAGE_GEN_BITS 8
+
+static inline uint64_t isc_image_gen(uint64_t ticks, uint32_t pid)
+{
+	uint64_t last = (1u << ISC_IMAGE_GEN_BITS) - 1;
+
+	return (ticks & ~last) | (((uint64_t)pid << 1 | 1) & last);
+}
+
 ISC_SHARED extern isc_wiped *isc_wiped_page; /* never NULL */
 
 /* generation.c */

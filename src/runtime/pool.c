@@ -218,8 +218,8 @@ bool isc_pool_open(void)
 	const isc_control *control = atomic_load_explicit(&isc_image_self.control, memory_order_relaxed);
 	char pool_path[ISC_FOLDER_MAX + 64];
 	char defs_path[ISC_FOLDER_MAX + 64];
-	uint64_t gen = isc_ticks() | 1;
 	isc_image *me = &isc_image_self;
+	uint64_t gen = isc_image_gen(isc_ticks(), me->pid);
 	isc_defs *d;
 	isc_pool *p;
 

@@ -506,6 +506,25 @@ static void a_slot_is_not_looked_for_at_every_event(void **state)
 	assert_int_equal(in_child(outnumber_the_slots), 0);
 }
 
+/* Ten children of one program on two CPUs do read the same ticks now and then: their events are their own. */
+static void images_that_begin_at_one_tick_are_told_apart(void **state)
+{
+	const uint64_t ticks[] = {0, 1, 5000000000001ull, UINT64_MAX - 4096};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ticks) / sizeof(ticks[0]); i++) {
+		for (uint32_t pid = 1; pid < 4194304; pid = pid * 2 + 1) {
+			uint64_t gen = isc_image_gen(ticks[i], pid);
+
+			assert_true(gen != 0 && gen >> ISC_IMAGE_GEN_BITS == ticks[i] >> ISC_IMAGE_GEN_BITS);
+			for (uint32_t next = 1; next < 100; next++)
+				assert_true(gen != isc_image_gen(ticks[i], pid + next));
+			/* And later ones come later. */
+			assert_true(gen < isc_image_gen(ticks[i] + 1000, pid + 1));
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -523,6 +542,7 @@ int main(void)
 		JOINED(a_process_that_cannot_open_its_pool_is_counted),
 		JOINED(a_pool_shrinks_to_what_fits),
 		JOINED(every_image_is_in_the_roster),
+		cmocka_unit_test(images_that_begin_at_one_tick_are_told_apart),
 		JOINED(follow_none_traces_the_root_alone),
 		JOINED(follow_python_traces_python_and_its_forks),
 		JOINED(events_are_wanted_between_start_and_end),
