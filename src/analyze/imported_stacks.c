@@ -5,33 +5,22 @@
  * Such samples tell of no process: functions that were also called are found by
  * their name and place when the trace is of one process.
  */
-#include <string.h>
-
 #include "analyze/imported.h"
 #include "analyze/stack_tree.h"
+#include "timeline/place.h"
 #include "trace/stack.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* "path/file.py(12): name": where it is, and what. */
 void isc_imported_place(isc_string s, isc_analysis_function *out)
 {
-	const char *close = memmem(s.at, s.len, "): ", 3), *open;
-	uint64_t line = 0;
+	isc_place place;
 
-	out->name = (isc_text){s.at, s.len};
-	open = close != NULL ? memrchr(s.at, '(', (size_t)(close - s.at)) : NULL;
-	if (open == NULL || close == open + 1 || close - open > 10)
-		return;
-	for (const char *p = open + 1; p < close; p++) {
-		if (*p < '0' || *p > '9')
-			return;
-		line = line * 10 + (uint64_t)(*p - '0');
-	}
-	out->file = (isc_text){s.at, (size_t)(open - s.at)};
-	out->line = (uint32_t)line;
-	out->name = (isc_text){close + 3, s.len - (size_t)(close + 3 - s.at)};
+	isc_place_of(s, &place);
+	out->name = (isc_text){place.name.at, place.name.len};
+	out->file = (isc_text){place.file.at, place.file.len};
+	out->line = place.line;
 }
 
 struct stacks {

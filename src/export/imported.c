@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/hashmap.h"
 #include "export/sink.h"
+#include "timeline/place.h"
 #include "trace/gpu.h"
 
 #define NOBODY UINT32_MAX
@@ -101,28 +102,14 @@ static void close_before(imported *i, uint64_t ns)
 		close_last(i);
 }
 
-/* "path/file.py(12): name", as the timeline has functions of Python; false: it is another, and stays one. */
-static bool take_place(isc_frame_text *name, isc_frame_text *file, uint32_t *line)
+static isc_frame_text text_of(isc_string s)
 {
-	const char *close = name->len > 0 ? memmem(name->at, name->len, "): ", 3) : NULL;
-	const char *open = close != NULL ? memrchr(name->at, '(', (size_t)(close - name->at)) : NULL;
-	uint32_t number = 0;
-
-	if (open == NULL || open == name->at || close == open + 1 || close - open > 9)
-		return false;
-	for (const char *at = open + 1; at < close; at++) {
-		if (*at < '0' || *at > '9')
-			return false;
-		number = number * 10 + (uint32_t)(*at - '0');
-	}
-	*file = (isc_frame_text){name->at, (uint32_t)(open - name->at)};
-	*line = number;
-	*name = (isc_frame_text){close + 3, name->len - (uint32_t)(close + 3 - name->at)};
-	return true;
+	return (isc_frame_text){s.at, (uint32_t)s.len};
 }
 
 static void add_slice(imported *i, const isc_timeline_seen *s, isc_frame_text name)
 {
+	isc_place place;
 	isc_slice *slice = isc_arena_push(i->arena, &i->open, &i->depth, &i->room, sizeof(*slice));
 
 	if (slice == NULL) {
@@ -138,8 +125,12 @@ static void add_slice(imported *i, const isc_timeline_seen *s, isc_frame_text na
 			     .name = name};
 	if (i->depth > 1 && slice->end_ns > slice[-1].end_ns)
 		slice->end_ns = slice[-1].end_ns;
-	if (s->kind == ISC_HOST_PYTHON)
-		take_place(&slice->name, &slice->file, &slice->line);
+	if (s->kind == ISC_HOST_PYTHON) {
+		isc_place_of(isc_timeline_text(i->timeline, s->name), &place);
+		slice->name = text_of(place.name);
+		slice->file = text_of(place.file);
+		slice->line = place.line;
+	}
 	if (i->class->open != NULL)
 		i->class->open(i->sink, slice);
 }
@@ -285,15 +276,17 @@ static void take_work(void *self, const isc_timeline_seen *s)
 static bool frame_at(void *self, uint32_t id, isc_frame *out)
 {
 	const imported *i = self;
-	isc_string text;
+	isc_place place;
+	bool python;
 
 	if (i->facts == NULL || id == 0 || id >= i->facts->stack_count)
 		return false;
-	text = isc_timeline_text(i->timeline, i->facts->stacks[id].id);
-	*out = (isc_frame){
-		.parent = i->facts->stacks[id].parent, .kind = ISC_FRAME_NATIVE, .name = {text.at, (uint32_t)text.len}};
-	if (take_place(&out->name, &out->file, &out->first_line))
-		out->kind = ISC_FRAME_PYTHON;
+	python = isc_place_of(isc_timeline_text(i->timeline, i->facts->stacks[id].id), &place);
+	*out = (isc_frame){.parent = i->facts->stacks[id].parent,
+			   .kind = python ? ISC_FRAME_PYTHON : ISC_FRAME_NATIVE,
+			   .name = text_of(place.name),
+			   .file = text_of(place.file),
+			   .first_line = place.line};
 	return true;
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "timeline/place.h"
 #include "timeline/state.h"
 
 /* Deeper spans are counted and left out: ten times what deep recursion in a model has. */
@@ -96,22 +97,14 @@ static int rank_of(struct walk *w, uint32_t name)
 /* "path/file.py(12): name" becomes "name (path/file.py:12)". */
 static size_t write_frame(char *out, size_t room, isc_string s)
 {
-	const char *open = memrchr(s.at, '(', s.len), *close = NULL;
+	isc_place p;
 	int n;
 
-	if (open != NULL)
-		close = memmem(open, s.len - (size_t)(open - s.at), "): ", 3);
-	if (close == NULL) {
-		/* The name itself may have parentheses. */
-		open = memmem(s.at, s.len, ".py(", 4);
-		open = open != NULL ? open + 3 : NULL;
-		close = open != NULL ? memmem(open, s.len - (size_t)(open - s.at), "): ", 3) : NULL;
-	}
-	if (close == NULL)
-		n = snprintf(out, room, "%.*s", (int)(s.len < 400 ? s.len : 400), s.at);
+	if (isc_place_of(s, &p))
+		n = snprintf(out, room, "%.200s (%.*s:%u)", p.name.at, (int)(p.file.len < 300 ? p.file.len : 300),
+			     p.file.at, p.line);
 	else
-		n = snprintf(out, room, "%.200s (%.*s:%.*s)", close + 3, (int)(open - s.at < 300 ? open - s.at : 300),
-			     s.at, (int)(close - open - 1 < 12 ? close - open - 1 : 12), open + 1);
+		n = snprintf(out, room, "%.*s", (int)(s.len < 400 ? s.len : 400), s.at);
 	return n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
 }
 
