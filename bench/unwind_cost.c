@@ -7,14 +7,13 @@
  * as they are in place.  Prints median and 99th percentile in ns, for all frames
  * and for the newest alone, and for walks that follow each other at once.
  */
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "collect/unwind.h"
+#include "own_stack.h"
 
 #define SAMPLES_MAX 4000
 #define ROOM (8u << 20)
@@ -116,14 +115,8 @@ int main(int argc, char **argv)
 {
 	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
 	static const int usual[] = {200, 1000};
-	pthread_attr_t attr;
-	size_t size;
-	void *low;
 
-	pthread_getattr_np(pthread_self(), &attr);
-	pthread_attr_getstack(&attr, &low, &size);
-	pthread_attr_destroy(&attr);
-	high = (uintptr_t)low + size;
+	high = own_stack_end();
 	values = calloc(1, ROOM);
 	if (values == NULL || !isc_unwind_begin() || sigaction(SIGURG, &action, NULL) != 0)
 		return 1;

@@ -21,12 +21,11 @@
 #include <vector>
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 extern "C" {
-#include "collect/unwind.h"
+#include "own_stack.h"
 }
 
 namespace
@@ -49,18 +48,6 @@ std::atomic<int> shown;
 
 thread_local uintptr_t stack_high;
 thread_local isc_unwind ours;
-
-uintptr_t bottom()
-{
-	pthread_attr_t attr;
-	size_t size;
-	void *low;
-
-	pthread_getattr_np(pthread_self(), &attr);
-	pthread_attr_getstack(&attr, &low, &size);
-	pthread_attr_destroy(&attr);
-	return reinterpret_cast<uintptr_t>(low) + size;
-}
 
 void show(const unsigned long *theirs, int n)
 {
@@ -214,7 +201,7 @@ void work(long count)
 	std::unique_ptr<Shape> shape = nest(20);
 	std::function<int(int)> fibonacci = [&](int n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); };
 
-	stack_high = bottom();
+	stack_high = own_stack_end();
 	while (compared < count) {
 		std::iota(numbers.begin(), numbers.end(), 0);
 		std::sort(numbers.begin(), numbers.end(), [](int a, int b) { return a % 97 < b % 97; });

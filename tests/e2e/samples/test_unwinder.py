@@ -27,7 +27,8 @@ def built(folder: Path, source: Path, *parts: Path) -> Path:
         command = ["cc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", f"-I{ROOT / 'src'}", f"-I{ROOT / 'include'}"]
         subprocess.run([*command, "-c", part, "-o", objects[-1]], check=True)
     program = folder / source.stem
-    command = ["c++", "-std=c++17", "-O2", "-g", "-pthread", f"-I{ROOT / 'src'}", f"-I{ROOT / 'include'}"]
+    command = ["c++", "-std=c++17", "-O2", "-g", "-pthread"]
+    command += [f"-I{ROOT / folder}" for folder in ("src", "include", "tests/harness")]
     try:
         subprocess.run([*command, source, *objects, "-o", program, "-ldl"], check=True)
     except FileNotFoundError:

@@ -8,8 +8,7 @@
 
 #include "collect/unwind.h"
 
-/* A walk of this thread from sp on that knows of none before. */
-static inline void own_stack(isc_unwind *u, uintptr_t sp)
+static inline uintptr_t own_stack_end(void)
 {
 	pthread_attr_t attr;
 	size_t size;
@@ -18,9 +17,15 @@ static inline void own_stack(isc_unwind *u, uintptr_t sp)
 	pthread_getattr_np(pthread_self(), &attr);
 	pthread_attr_getstack(&attr, &low, &size);
 	pthread_attr_destroy(&attr);
+	return (uintptr_t)low + size;
+}
+
+/* A walk of this thread from sp on that knows of none before. */
+static inline void own_stack(isc_unwind *u, uintptr_t sp)
+{
 	memset(u, 0, offsetof(isc_unwind, module));
 	u->low = sp;
-	u->high = (uintptr_t)low + size;
+	u->high = own_stack_end();
 }
 
 #endif
