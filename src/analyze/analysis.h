@@ -359,6 +359,7 @@ typedef struct isc_analysis_window {
 	double from_us, to_us;
 	const char *why;
 	double judged_us; /* of the thread, inside; 0: nothing was judged by threads */
+	double each_us;	  /* of it or of one scope: what the headline and savings are parts of; 0 likewise */
 	isc_text scope;	  /* it is inside of; empty: none */
 	uint64_t scopes;
 	double start_up_us; /* before it */

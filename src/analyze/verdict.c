@@ -454,6 +454,7 @@ isc_status isc_verdict_reach(const isc_judge *j, const isc_rules *rules, isc_ana
 		(isc_analysis_verdict){.bottleneck = isc_bound_name(ISC_BOUND_UNKNOWN), .share = -1, .device_id = -1};
 	a->suggestions = NULL;
 	a->suggestion_count = 0;
+	a->window.each_us = j->known ? isc_judge_whole(j) : 0;
 	why = too_little(j, a);
 	if (why != NULL) {
 		withhold(a, why);

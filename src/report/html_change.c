@@ -42,32 +42,12 @@ static double device_of(yyjson_val *report, yyjson_val *suggestion)
 	return found;
 }
 
-/* The mean of a scope by its name; -1: not known. */
-static double mean_of(yyjson_val *report, yyjson_val *name)
+static struct whole whole_of_scopes(yyjson_val *window)
 {
-	yyjson_val *scope;
-	size_t i, n;
+	double judged = isc_html_number(window, "judged_us"), each = isc_html_number(window, "each_us");
 
-	yyjson_arr_foreach(yyjson_obj_get(report, "scopes"), i, n, scope)
-	{
-		if (yyjson_equals(yyjson_obj_get(scope, "name"), name))
-			return isc_html_number(scope, "mean_us");
-	}
-	return -1;
-}
-
-/* As the headline has it: tasks that take turns on a thread are longer than their part of its time. */
-#define BESIDE 1.5
-
-static struct whole whole_of_scopes(yyjson_val *report, yyjson_val *window)
-{
-	double judged = isc_html_number(window, "judged_us"), scopes = isc_html_number(window, "scopes"), mean;
-
-	if (scopes <= 1)
-		return (struct whole){judged, 1, NULL};
-	mean = mean_of(report, yyjson_obj_get(window, "scope"));
-	return (struct whole){judged, judged > 0 && mean > judged / scopes * BESIDE ? judged / mean : scopes,
-			      yyjson_obj_get(window, "scope")};
+	return (struct whole){judged, each > 0 ? judged / each : 1,
+			      isc_html_number(window, "scopes") > 1 ? yyjson_obj_get(window, "scope") : NULL};
 }
 
 static struct whole whole_of(yyjson_val *report, yyjson_val *suggestion)
@@ -77,7 +57,7 @@ static struct whole whole_of(yyjson_val *report, yyjson_val *suggestion)
 	size_t i, n;
 
 	if (device < 0)
-		return whole_of_scopes(report, window);
+		return whole_of_scopes(window);
 	yyjson_arr_foreach(yyjson_obj_get(report, "gpus"), i, n, gpu)
 	{
 		if (isc_html_number(gpu, "device_id") == device)

@@ -109,6 +109,7 @@ static void put_window(struct json *j, val *root, const isc_analysis *a)
 	put_us(j, o, "to_us", a->window.to_us);
 	put_words(j, o, "why", a->window.why != NULL ? a->window.why : a->why);
 	put_us(j, o, "judged_us", a->window.judged_us > 0 ? a->window.judged_us : -1);
+	put_us(j, o, "each_us", a->window.each_us > 0 ? a->window.each_us : -1);
 	put_text(j, o, "scope", &a->window.scope);
 	put_count(j, o, "scopes", a->window.scopes);
 	put_us(j, o, "start_up_us", a->window.start_up_us);

@@ -101,6 +101,7 @@ static void recall_window(yyjson_val *report, isc_analysis *a)
 					  .to_us = real_in(o, "to_us"),
 					  .why = words_in(a->arena, o, "why"),
 					  .judged_us = fmax(real_in(o, "judged_us"), 0),
+					  .each_us = fmax(real_in(o, "each_us"), 0),
 					  .scope = text_in(a->arena, o, "scope"),
 					  .scopes = count_in(o, "scopes"),
 					  .start_up_us = fmax(real_in(o, "start_up_us"), 0),
