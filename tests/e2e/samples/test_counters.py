@@ -179,7 +179,7 @@ def test_a_thread_that_waits_in_openmp_spins(inferscope: Any, tmp_path: Path) ->
 def test_our_own_start_is_part_of_the_overhead(inferscope: Any, tmp_path: Path) -> None:
     run = inferscope("run", "--no-sample", "--no-memory", "--no-syscalls", script_of(tmp_path, "pass"))
     told = run.report.overhead.measured_pct * run.report.program.wall_us / 100
-    # Loading the agent and our module takes a millisecond at least; a few events and switches are far from that.
+    # Loading the agent and our module takes half a millisecond at least; a few events and switches are far from that.
     assert run.report.overhead.events < 200
-    assert told > 1000
+    assert told > 500
     assert run.report.overhead.measured_pct <= 150

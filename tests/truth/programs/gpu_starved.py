@@ -11,9 +11,12 @@ gemm = cuda.kernel("gemm_1000us")
 
 
 def prepare() -> int:
+    """Twice as long as the GPU works, on any machine: what takes less could be hidden by not waiting."""
     total = 0
-    for i in range(0 if FIXED else 60000):
-        total += i % 7
+    done = time.perf_counter() + (0 if FIXED else 0.004)
+    while time.perf_counter() < done:
+        for i in range(1000):
+            total += i % 7
     return total
 
 
