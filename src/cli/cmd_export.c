@@ -181,10 +181,17 @@ static isc_status open_input(struct arguments *args, struct input *in, isc_error
 	return isc_trace_open(args->trace, &in->trace, err);
 }
 
-static void close_input(struct input *in, isc_export_result *result)
+static void close_input(const struct arguments *args, struct input *in, isc_export_result *result)
 {
-	for (size_t i = 0; i < in->import.file_count; i++)
+	uint64_t malformed = 0;
+
+	for (size_t i = 0; i < in->import.file_count; i++) {
 		result->damaged |= in->import.files[i].damaged;
+		malformed += in->import.files[i].malformed;
+	}
+	if (malformed > 0 && !args->quiet)
+		isc_log_write(&isc_cli_log, ISC_LOG_WARN, "events without a name or a time: %llu; they are left out",
+			      (unsigned long long)malformed);
 	isc_import_fini(&in->import);
 	isc_trace_close(in->trace);
 }
@@ -208,7 +215,7 @@ static int export(struct arguments *args)
 		return isc_cli_fail(&err, st == ISC_ERR_NOMEM ? ISC_EXIT_FAILED : ISC_EXIT_INPUT);
 	}
 	st = write_export(args, &in, path.data, &result, &err);
-	close_input(&in, &result);
+	close_input(args, &in, &result);
 	isc_buffer_fini(&path);
 	if (st == ISC_OK)
 		return result.damaged ? ISC_EXIT_INPUT : ISC_EXIT_OK;

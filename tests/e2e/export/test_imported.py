@@ -120,6 +120,9 @@ def test_a_piece_and_what_cannot_be_exported(inferscope: Any, tmp_path: Path) ->
     stacks.write_text("main;work 3\n")
     done = inferscope("export", stacks, "--to", "chrome")
     assert done.returncode == 2 and "no spans, marks, counters or GPU work" in done.stderr
+    stacks.write_text("main;work 3\nno count\n")
+    done = inferscope("export", stacks, "--to", "collapsed", "--output", "-")
+    assert (done.returncode, done.stdout) == (0, "main;work 3\n") and "a time: 1; they are left out" in done.stderr
     done = inferscope("export", stacks, "--to", "collapsed", "--from", "1ms", "--output", "-")
     assert (done.returncode, done.stdout) == (2, "")
     done = inferscope("export", KINETO, "--to", "chrome", "--scope", "nothing", "--output", "-")
