@@ -1,4 +1,4 @@
-"""What one sample takes in its handler: the walk of Python's and native frames, and the search for the stack."""
+"""What one sample takes in its handler, up to asking for the next, in a process loaded as by `inferscope run`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def rows(kit: Kit) -> Iterator[Row]:
         for rate, native, about, limit in CASES if python else []:
             seconds = 5 if rate == 100 else 1
             argv = [python or sys.executable, str(WORK), package(kit), str(rate), native, str(seconds)]
-            found = [kit.run(argv).said for _ in range(RUNS)]
+            found = [kit.run(argv, env={"LD_PRELOAD": str(kit.runtime)}).said for _ in range(RUNS)]
             mean = median([float(said["mean_us"]) for said in found])
             note = f"{found[0]['frames']} frames, Python {version}; the median of a run, mean {mean.value:.1f}"
             yield Row(about, median([float(said["us"]) for said in found]), "us", limit=limit, digits=2, note=note)

@@ -31,6 +31,12 @@ def down(depth: int, values: list[float]) -> float:
     return down(depth - 1, values)
 
 
+def middle(took: list[float]) -> float:
+    """A median that whole microseconds do not round: the mean of the middle fifth."""
+    took = sorted(took)
+    return statistics.mean(took[2 * len(took) // 5 : 3 * len(took) // 5 + 1])
+
+
 def main() -> None:
     rate, native, seconds = int(sys.argv[2]), sys.argv[3], float(sys.argv[4])
     draw = random.Random(0)
@@ -56,7 +62,7 @@ def main() -> None:
         stacks = json.loads(path.read_text())["stacks"]
     deep = max(stacks, key=lambda stack: stack["count"])["frames"]
     mean = state["spent_us"] / max(1, state["signals"])
-    print(json.dumps({"us": statistics.median(took), "mean_us": mean, "frames": len(deep)}))
+    print(json.dumps({"us": middle(took), "mean_us": mean, "frames": len(deep)}))
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ static uint32_t walk(isc_unwind *u, const isc_unwind_start *start, int limit)
 {
 	uint64_t begin = now();
 
-	u->modules = u->anchor_count = 0;
+	u->anchor_count = 0;
 	u->low = start->sp & ~(uintptr_t)7;
 	u->high = high;
 	isc_unwind_walk(u, start, limit);

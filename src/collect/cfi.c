@@ -450,37 +450,37 @@ static bool search(const isc_cfi_image *image, uintptr_t ip, uintptr_t *entry, u
 	return true;
 }
 
-isc_cfi_rule isc_cfi_at(const isc_cfi_image *image, uintptr_t ip, uintptr_t *first, uintptr_t *past)
+isc_cfi_rule isc_cfi_at(const isc_cfi_image *image, uintptr_t ip, isc_cfi_entry *entry)
 {
 	isc_cfi_rule none = {.kind = ISC_CFI_NONE}, unknown = {.kind = ISC_CFI_UNKNOWN};
+	bool known = ip >= entry->first && ip < entry->past;
 	struct state s = {.cfa = 8, .base = REG_SP}, begun;
-	uintptr_t at, begins, length_at;
-	struct bytes b, entry;
+	uintptr_t at = entry->at, begins = entry->first, common;
+	struct bytes b, rest;
 	struct common c;
 	struct program p;
 	unsigned width;
 	uint64_t range;
 
-	*first = *past = 0;
-	if (image->header == 0 || !search(image, ip, &at, &begins))
+	*entry = (isc_cfi_entry){0, 0, 0};
+	if (image->header == 0 || (!known && !search(image, ip, &at, &begins)))
 		return none;
 	b = bytes_at(image, at);
-	entry = take_entry(&b);
-	length_at = entry.at;
-	at = length_at - take32(&entry);
-	if (entry.bad || !read_common(image, at, &c))
+	rest = take_entry(&b);
+	common = rest.at; /* what follows says how far before it */
+	common -= take32(&rest);
+	if (rest.bad || !read_common(image, common, &c))
 		return unknown;
 	width = width_of(c.encoding);
-	take_width(&entry, width);
-	range = take_width(&entry, width);
+	take_width(&rest, width);
+	range = take_width(&rest, width);
 	if (c.sized)
-		take_block(&entry);
-	if (entry.bad)
+		take_block(&rest);
+	if (rest.bad)
 		return unknown;
 	if (ip < begins || ip - begins >= range)
 		return none;
-	*first = begins;
-	*past = begins + range;
+	*entry = (isc_cfi_entry){begins, begins + range, at};
 	p = (struct program){c.code_unit, c.data_unit, 0, UINTPTR_MAX, NULL};
 	if (!run(c.code, &p, &s))
 		return unknown;
@@ -488,5 +488,5 @@ isc_cfi_rule isc_cfi_at(const isc_cfi_image *image, uintptr_t ip, uintptr_t *fir
 	p.at = begins;
 	p.ip = ip;
 	p.first = &begun;
-	return run(entry, &p, &s) ? rule_of(&s, c.signals) : unknown;
+	return run(rest, &p, &s) ? rule_of(&s, c.signals) : unknown;
 }

@@ -35,14 +35,20 @@ typedef struct isc_cfi_rule {
 	uint8_t base;
 	uint8_t kind;
 } isc_cfi_rule;
-_Static_assert(sizeof(isc_cfi_rule) == 8, "two of them with their key are 16 bytes");
 
 typedef struct isc_cfi_image {
 	uintptr_t start, end; /* the module in memory */
 	uintptr_t header;     /* its .eh_frame_hdr; 0: it has none */
 } isc_cfi_image;
 
-/* The rule at ip; [*first, *past) is what its entry covers, a function or a part of one. */
-isc_cfi_rule isc_cfi_at(const isc_cfi_image *image, uintptr_t ip, uintptr_t *first, uintptr_t *past);
+/* What an entry covers: a function or a part of one. */
+typedef struct isc_cfi_entry {
+	uintptr_t first, past; /* instructions from here up to there; both 0: none is known */
+	uintptr_t at;	       /* the entry itself */
+} isc_cfi_entry;
+
+/* The rule at ip.  *entry: one of this image that may cover it, which is then not searched for, or zeros; on return
+ * the one that does. */
+isc_cfi_rule isc_cfi_at(const isc_cfi_image *image, uintptr_t ip, isc_cfi_entry *entry);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "base/line_table.h"
@@ -14,7 +15,8 @@
 #include "runtime/profile.h"
 #include "runtime/runtime.h"
 
-#define HIGH_DESCRIPTOR 200 /* out of the way of those that programs count on */
+#define HIGH_DESCRIPTOR 200	  /* out of the way of those that programs count on */
+#define MEMORY_EVERY_NS 10000000u /* of CPU time: so late is it told that memory was given back */
 
 static _Atomic(isc_profile *) profile;
 static int statm = -1;
@@ -143,11 +145,28 @@ static bool read_rss(uint64_t *bytes)
 	return true;
 }
 
-static int64_t memory_change(isc_profile *p)
+/* There is more of it only where a thread has met new pages, which the kernel tells in a fraction of the time. */
+static bool may_have_changed(isc_sampled *t, uint64_t ns)
+{
+	struct rusage use;
+	uint64_t faults;
+
+	if (syscall(SYS_getrusage, RUSAGE_THREAD, &use) != 0)
+		return true;
+	faults = (uint64_t)use.ru_minflt + (uint64_t)use.ru_majflt;
+	t->unlooked_ns += ns;
+	if (faults == t->faults && t->unlooked_ns < MEMORY_EVERY_NS)
+		return false;
+	t->faults = faults;
+	t->unlooked_ns = 0;
+	return true;
+}
+
+static int64_t memory_change(isc_profile *p, isc_sampled *t, uint64_t ns)
 {
 	uint64_t now;
 
-	if (p->memory_error != 0 || !read_rss(&now))
+	if (p->memory_error != 0 || !may_have_changed(t, ns) || !read_rss(&now))
 		return 0;
 	return (int64_t)(now - atomic_exchange_explicit(&p->rss, now, memory_order_relaxed));
 }
@@ -169,13 +188,12 @@ static uint64_t counted_since(isc_profile *p, isc_sampled *t)
 	return since;
 }
 
-static uint32_t node_of(isc_profile *p, isc_sampled *t, const isc_python_layout *l, int frames, bool careful)
+/* Frame by frame, from the root on. */
+static uint32_t grow_node(isc_profile *p, isc_sampled *t, const isc_python_layout *l, int frames, bool careful)
 {
 	int most = (int)p->max_frames, from = frames;
 	uint32_t node = 0, frame;
 
-	if (frames == 0)
-		return ISC_PROFILE_UNKNOWN;
 	if (frames > most) {
 		from = most - 1;
 		node = isc_profile_node(p, 0, ISC_PROFILE_CUT);
@@ -193,6 +211,25 @@ static uint32_t node_of(isc_profile *p, isc_sampled *t, const isc_python_layout 
 	return node;
 }
 
+/* Of a stack that was met before one look is enough: memory is cold here. */
+static uint32_t node_of(isc_profile *p, isc_sampled *t, const isc_python_layout *l, int frames, bool careful)
+{
+	uint64_t path;
+	uint32_t node;
+
+	if (frames == 0)
+		return ISC_PROFILE_UNKNOWN;
+	path = isc_sample_path(t, frames);
+	node = (uint32_t)isc_profile_find(p->path, ISC_PROFILE_PATHS, path);
+	if (node != 0)
+		return node;
+	node = grow_node(p, t, l, frames, careful);
+	/* Not while frames may be without their names. */
+	if (node != 0 && !careful)
+		isc_profile_enter(p->path, ISC_PROFILE_PATHS, &p->paths, path, node);
+	return node;
+}
+
 void isc_profile_add(isc_sampled *t, const isc_python_layout *l, int frames, uint64_t ns, uint64_t instructions,
 		     bool careful)
 {
@@ -202,7 +239,7 @@ void isc_profile_add(isc_sampled *t, const isc_python_layout *l, int frames, uin
 	if (!isc_profile_on())
 		return;
 	sample.tid = atomic_load_explicit(ISC_SAMPLED_TID(t), memory_order_relaxed);
-	sample.memory = memory_change(p);
+	sample.memory = memory_change(p, t, ns);
 	sample.counted = instructions != ISC_COUNT_UNKNOWN ? instructions : counted_since(p, t);
 	sample.node = node_of(p, t, l, frames, careful);
 	isc_profile_count(p, &sample);

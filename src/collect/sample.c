@@ -1,21 +1,11 @@
-/*
- * sample.c - which threads there are, and their timers.
- *
- * Every thread has a timer of its own on its CPU clock, or above what such timers
- * can do an event of perf, that sends SIGURG to it.  Both are armed for one
- * signal at a time, by the handler of the last one: when the program has put
- * another handler in our place, it sees one stray signal and no more.
- */
+/* sample.c - which threads there are: those that begin, those that are found, and those that have gone. */
 #include "collect/hook.h"
 
 #include "collect/profile.h"
 #include "collect/sample.h"
 
 #include <fcntl.h>
-#include <linux/perf_event.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <time.h>
 
 #include "runtime/image.h"
@@ -23,11 +13,8 @@
 #include "runtime/runtime.h"
 #include "runtime/write.h"
 
-#define COOKIE 0x15c5a3b1u
-#define TIMER_PERIOD_NS 4000000u /* shorter steps than that are perf's */
-#define AFTER_LEAST_NS 20000u
-#define PERF_DESCRIPTOR 200 /* out of the way of those that programs count on */
-#define CPU_CLOCK_OF(tid) ((int)(~(uint32_t)(tid) << 3 | 6u))
+#define SEARCH_NS 1000000000u	 /* between two searches for threads */
+#define SEARCH_SOON_NS 50000000u /* where we are not told of all that are made */
 
 __thread isc_sampled *isc_sampled_self __attribute__((tls_model("initial-exec")));
 
@@ -35,21 +22,6 @@ _Atomic uint32_t isc_sampled_tid[ISC_SAMPLED_MAX];
 
 static _Atomic(isc_sampled *) threads[ISC_SAMPLED_MAX];
 static _Atomic uint32_t most; /* places ever used */
-static _Atomic uint32_t perf_refused;
-
-static uint64_t ns_of(int clock)
-{
-	struct timespec t;
-
-	if (syscall(SYS_clock_gettime, clock, &t) != 0)
-		return 0;
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-uint64_t isc_sample_cpu_ns(void)
-{
-	return ns_of(CLOCK_THREAD_CPUTIME_ID);
-}
 
 /* ---- places ------------------------------------------------------------ */
 
@@ -96,6 +68,7 @@ static isc_sampled *take(uint32_t tid)
 		atomic_store_explicit(&t->last_stack, 0, memory_order_relaxed);
 		t->stack_low = t->stack_high = 0;
 		t->looks = 0;
+		t->faults = UINT64_MAX;
 		t->fault.armed = 0;
 		t->random = isc_ticks() * 0x9e3779b97f4a7c15ull | 1;
 		return t;
@@ -120,149 +93,7 @@ uint32_t isc_sample_last_stack(uint32_t tid)
 	return t != NULL ? atomic_load_explicit(&t->last_stack, memory_order_relaxed) : 0;
 }
 
-/* ---- timers ------------------------------------------------------------ */
-
-static bool open_timer(isc_sampled *t, uint32_t tid)
-{
-	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGURG};
-	int timer;
-
-	event.sigev_value.sival_ptr = (void *)((uintptr_t)COOKIE << 32 | t->index);
-	event._sigev_un._tid = (int)tid;
-	if (syscall(SYS_timer_create, CPU_CLOCK_OF(tid), &event, &timer) != 0)
-		return false;
-	t->timer = timer;
-	return true;
-}
-
-/* Only while the thread runs its own code: a signal that is made inside a system call that is about to
- * wait breaks it off.  Time in the kernel adds to the next sample. */
-static int open_event(uint32_t tid, uint32_t period_ns)
-{
-	struct perf_event_attr attr = {.size = sizeof(attr),
-				       .type = PERF_TYPE_SOFTWARE,
-				       .config = PERF_COUNT_SW_TASK_CLOCK,
-				       .sample_period = period_ns,
-				       .wakeup_events = 1,
-				       .disabled = 1,
-				       .exclude_kernel = 1,
-				       .exclude_hv = 1};
-
-	return (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, (unsigned long)PERF_FLAG_FD_CLOEXEC);
-}
-
-uint64_t isc_sample_perf_id(int fd)
-{
-	uint64_t id = 0;
-
-	return syscall(SYS_ioctl, fd, PERF_EVENT_IOC_ID, &id) == 0 ? id : 0;
-}
-
-static bool has_perf(const isc_sampled *t)
-{
-	return t->perf >= 0 && isc_sample_perf_id(t->perf) == t->perf_id;
-}
-
-static bool open_perf(isc_sampled *t, uint32_t tid)
-{
-	struct f_owner_ex owner = {F_OWNER_TID, (int)tid};
-	int fd, high;
-
-	if (atomic_load_explicit(&perf_refused, memory_order_relaxed))
-		return false;
-	fd = open_event(tid, isc_sample_period_ns());
-	if (fd < 0) {
-		if (errno != ESRCH && errno != EMFILE)
-			atomic_store(&perf_refused, 1);
-		return false;
-	}
-	high = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, PERF_DESCRIPTOR);
-	if (high >= 0) {
-		isc_kernel_close(fd);
-		fd = high;
-	}
-	if (syscall(SYS_fcntl, fd, F_SETFL, O_ASYNC | O_NONBLOCK) != 0 ||
-	    syscall(SYS_fcntl, fd, F_SETSIG, SIGURG) != 0 || syscall(SYS_fcntl, fd, F_SETOWN_EX, &owner) != 0 ||
-	    (t->perf_id = isc_sample_perf_id(fd)) == 0) {
-		isc_kernel_close(fd);
-		return false;
-	}
-	t->perf = fd;
-	return true;
-}
-
-/* A thread that ends and who ends sampling may meet here: each thing is closed once. */
-static int take_source(int32_t *source)
-{
-	return __atomic_exchange_n(source, -1, __ATOMIC_ACQ_REL);
-}
-
-static void close_sources(isc_sampled *t)
-{
-	int timer = take_source(&t->timer), perf = take_source(&t->perf), counter = take_source(&t->counter);
-
-	if (timer >= 0)
-		syscall(SYS_timer_delete, timer);
-	if (perf >= 0 && isc_sample_perf_id(perf) == t->perf_id)
-		isc_kernel_close(perf);
-	if (counter >= 0 && isc_sample_perf_id(counter) == t->counter_id)
-		isc_kernel_close(counter);
-	isc_sample_count_end(t);
-}
-
-void isc_sample_arm(isc_sampled *t, uint64_t after_ns, uint64_t now_ns)
-{
-	uint64_t due = (uint64_t)(t->base_ns + (int64_t)after_ns) | 1;
-
-	t->due_ns = due;
-	if (t->paused)
-		return;
-	if (t->perf >= 0) {
-		uint64_t wait = due > now_ns + AFTER_LEAST_NS ? due - now_ns : AFTER_LEAST_NS;
-
-		if (has_perf(t) && syscall(SYS_ioctl, t->perf, PERF_EVENT_IOC_PERIOD, &wait) == 0 &&
-		    syscall(SYS_ioctl, t->perf, PERF_EVENT_IOC_REFRESH, 1) == 0)
-			return;
-		/* The program closed it: by the timer from now on. */
-		t->perf = -1;
-		if (t->timer < 0 && !open_timer(t, atomic_load_explicit(ISC_SAMPLED_TID(t), memory_order_relaxed)))
-			return;
-	}
-	if (t->timer >= 0) {
-		struct itimerspec when = {.it_value = {(time_t)(due / 1000000000u), (long)(due % 1000000000u)}};
-
-		syscall(SYS_timer_settime, t->timer, TIMER_ABSTIME, &when, NULL);
-	}
-}
-
-void isc_sample_pause(isc_sampled *t, bool pause)
-{
-	struct itimerspec never = {.it_value = {0, 0}};
-	uint32_t period = isc_sample_period_ns();
-	int error = errno;
-
-	if (pause == t->paused)
-		return;
-	isc_sample_inside(true);
-	t->paused = pause;
-	atomic_signal_fence(memory_order_seq_cst);
-	if (!pause) {
-		isc_sample_arm(t, period / 2 + t->random % period, isc_sample_cpu_ns());
-	} else {
-		if (t->timer >= 0)
-			syscall(SYS_timer_settime, t->timer, 0, &never, NULL);
-		if (has_perf(t))
-			syscall(SYS_ioctl, t->perf, PERF_EVENT_IOC_DISABLE, 0);
-	}
-	isc_sample_inside(false);
-	errno = error;
-}
-
-void isc_sample_blocked(uint64_t mask)
-{
-	if (isc_sampled_self != NULL && (mask >> (SIGURG - 1) & 1) != 0)
-		isc_sample_pause(isc_sampled_self, true);
-}
+/* ---- their timers ------------------------------------------------------- */
 
 /* A thread that gets no timer is not sampled: out of timers, or forbidden. */
 static void tell_once(void)
@@ -283,10 +114,10 @@ static bool gone(uint32_t tid)
 static void begin_thread(isc_sampled *t, uint32_t tid)
 {
 	uint32_t period = isc_sample_period_ns();
-	uint64_t now = ns_of(CPU_CLOCK_OF(tid));
+	uint64_t now = isc_sample_cpu_ns_of(tid);
 
-	close_sources(t);
-	if (!(period < TIMER_PERIOD_NS && open_perf(t, tid)) && !open_timer(t, tid)) {
+	isc_sample_timer_close(t);
+	if (!isc_sample_timer_open(t, tid)) {
 		/* One that a search found may have ended meanwhile: nothing was refused to it. */
 		if (!gone(tid)) {
 			isc_profile_thread(t, tid, true);
@@ -299,6 +130,7 @@ static void begin_thread(isc_sampled *t, uint32_t tid)
 	/* The first signal then comes anywhere in the first step, and short threads get their share. */
 	t->base_ns = (int64_t)now - period / 2;
 	t->period_ns = period;
+	t->perf_wait_ns = 0;
 	isc_sample_arm(t, period / 2 + t->random % period, now);
 }
 
@@ -309,7 +141,7 @@ isc_sampled *isc_sample_of(const siginfo_t *info)
 	if (info->si_code == SI_TIMER) {
 		uintptr_t value = (uintptr_t)info->si_value.sival_ptr;
 
-		if (value >> 32 == COOKIE && (uint32_t)value < ISC_SAMPLED_MAX)
+		if (value >> 32 == ISC_SAMPLE_COOKIE && (uint32_t)value < ISC_SAMPLED_MAX)
 			t = atomic_load_explicit(&threads[(uint32_t)value], memory_order_acquire);
 	} else if (info->si_code == POLL_IN || info->si_code == POLL_HUP) {
 		t = isc_sampled_self;
@@ -319,8 +151,10 @@ isc_sampled *isc_sample_of(const siginfo_t *info)
 
 			t = find(tid, n);
 		}
-		if (t != NULL && (t->perf < 0 || info->si_fd != t->perf))
-			t = NULL;
+		if (t == NULL || t->perf < 0 || info->si_fd != t->perf)
+			return NULL;
+		if (info->si_code == POLL_HUP)
+			t->perf_least = t->perf_most = 1; /* this one was the last */
 	}
 	return t;
 }
@@ -386,7 +220,7 @@ void isc_sample_enter(isc_sampled *t)
 
 void isc_sample_drop(isc_sampled *t)
 {
-	close_sources(t);
+	isc_sample_timer_close(t);
 	atomic_store_explicit(ISC_SAMPLED_TID(t), 0, memory_order_release);
 }
 
@@ -404,7 +238,7 @@ void isc_sample_leave(isc_sampled *t)
 	isc_guard_enter(&guard);
 	isc_sample_inside(true);
 	isc_sample_end(t);
-	close_sources(t);
+	isc_sample_timer_close(t);
 	isc_sample_inside(false);
 	take_alternate_stack(t);
 	isc_sampled_self = NULL;
@@ -459,7 +293,7 @@ static void forget_gone(uint32_t search)
 			continue;
 		if (!atomic_compare_exchange_strong(ISC_SAMPLED_TID(t), &tid, UINT32_MAX))
 			continue;
-		close_sources(t);
+		isc_sample_timer_close(t);
 		atomic_store_explicit(ISC_SAMPLED_TID(t), 0, memory_order_release);
 	}
 }
@@ -481,17 +315,22 @@ struct directory_entry { /* of getdents64 */
 	char name[];
 };
 
-void isc_sample_search(uint64_t every_ns)
+void isc_sample_search(bool at_once)
 {
 	static _Atomic uint64_t searched_ns;
 	static _Atomic uint32_t searches;
-	uint64_t now = ns_of(CLOCK_MONOTONIC), last = atomic_load_explicit(&searched_ns, memory_order_relaxed);
+	uint64_t now, last = atomic_load_explicit(&searched_ns, memory_order_relaxed), every;
 	_Alignas(8) char part[1024];
+	struct timespec clock;
 	uint32_t search;
 	long n;
 	int fd;
 
-	if ((every_ns != 0 && now - last < every_ns) || !atomic_compare_exchange_strong(&searched_ns, &last, now))
+	/* Not by a system call: this is asked at every sample. */
+	clock_gettime(CLOCK_MONOTONIC, &clock);
+	now = (uint64_t)clock.tv_sec * 1000000000u + (uint64_t)clock.tv_nsec;
+	every = isc_sample_is_hooked() ? SEARCH_NS : SEARCH_SOON_NS;
+	if ((!at_once && now - last < every) || !atomic_compare_exchange_strong(&searched_ns, &last, now))
 		return;
 	fd = isc_kernel_open("/proc/self/task", O_RDONLY | O_DIRECTORY, 0);
 	if (fd < 0)
@@ -541,7 +380,7 @@ bool isc_sample_end_known(void)
 
 		if (t == NULL)
 			continue;
-		close_sources(t);
+		isc_sample_timer_close(t);
 		lent = lent || (t->lent && atomic_load_explicit(&isc_sampled_tid[i], memory_order_relaxed) != 0);
 	}
 	return lent;
@@ -558,7 +397,7 @@ void isc_sample_places_forked(void)
 			continue;
 		t->timer = -1; /* not inherited; descriptors are */
 		if (isc_sample_on())
-			close_sources(t);
+			isc_sample_timer_close(t);
 		if (t != isc_sampled_self)
 			atomic_store(ISC_SAMPLED_TID(t), 0);
 	}

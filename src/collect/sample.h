@@ -1,7 +1,8 @@
 /*
  * sample.h - where threads stand, at even steps of their CPU time.
  *
- *	sample.c		which threads there are, and their timers
+ *	sample.c		which threads there are
+ *	sample_timer.c		what sends them signals
  *	sample_use.c		who wants samples: a session, the profiler of this process, or both
  *	sample_handler.c	what happens at a step
  *	sample_native.c		native frames, and one stack of both
@@ -29,6 +30,7 @@
 #include "collect/unwind.h"
 #include "runtime/python.h"
 
+#define ISC_SAMPLE_COOKIE 0x15c5a3b1u  /* tells our timers from the program's */
 #define ISC_SAMPLED_MAX 4096u	       /* threads, as many as can write */
 #define ISC_SAMPLE_STACK (32u << 10)   /* alternate stack of a thread that has none */
 #define ISC_SAMPLE_SCRATCH (32u << 10) /* a definition in the making */
@@ -44,12 +46,17 @@ typedef struct isc_merged {
 /* One thread.  Mapped when it is first needed and used again, never given back. */
 typedef struct isc_sampled {
 	uint32_t index;
-	int32_t timer;	  /* of the kernel; -1: none */
-	int32_t perf;	  /* descriptor; -1: none */
-	uint64_t perf_id; /* by which it is known again */
-	int32_t counter;  /* of a profile: descriptor; -1: none */
+	int32_t timer;		       /* of the kernel; -1: none */
+	int32_t perf;		       /* descriptor; -1: none */
+	uint64_t perf_id;	       /* by which it is known again */
+	int32_t perf_least, perf_most; /* how many signals it sends unasked, at least and at most */
+	uint64_t perf_wait_ns;	       /* between two of them */
+	uint64_t perf_seen_ns;	       /* CPU time at the last one, or when they were asked for */
+	int32_t counter;	       /* of a profile: descriptor; -1: none */
 	uint64_t counter_id;
 	uint64_t counted;	     /* what it had at the last sample */
+	uint64_t faults;	     /* of a profile: pages it had met when memory was last looked at */
+	uint64_t unlooked_ns;	     /* and its CPU time since then */
 	uint64_t due_ns;	     /* CPU time at which the next signal is due */
 	int64_t base_ns;	     /* CPU time up to here is accounted for; half a step before it began, at first */
 	uint32_t period_ns;	     /* of the step that is under way */
@@ -129,21 +136,8 @@ isc_sampled *isc_sample_of(const siginfo_t *info);
 /* The last stack of another thread of this process; 0: not known. */
 uint32_t isc_sample_last_stack(uint32_t tid);
 
-/* What a perf event is known by; 0: it is none.  A program may close all descriptors, and then the number of
- * one of ours is one of its own: to be asked before it is read or closed. */
-uint64_t isc_sample_perf_id(int fd);
-
-/* Arms the next signal, so many ns of CPU time after base_ns; now: CPU time now. */
-void isc_sample_arm(isc_sampled *t, uint64_t after_ns, uint64_t now_ns);
-
-/* No more signals for this thread, or again; by the thread itself. */
-void isc_sample_pause(isc_sampled *t, bool pause);
-
-/* This thread began with that mask: where SIGURG is in it none of ours is to stay pending. */
-void isc_sample_blocked(uint64_t mask);
-
-/* Threads that nobody told of, and those of them that have gone.  At most so often. */
-void isc_sample_search(uint64_t every_ns);
+/* Threads that nobody told of, and those of them that have gone.  Now and then, or at once. */
+void isc_sample_search(bool at_once);
 
 /* The calling thread, which nobody made. */
 void isc_sample_begin_self(void);
@@ -159,8 +153,38 @@ void isc_sample_places_forked(void);
 /* A second place of the calling thread, found by a search while it began. */
 void isc_sample_drop(isc_sampled *t);
 
-/* CPU time of the calling thread. */
+/* ---- sample_timer.c ------------------------------------------------------ */
+
+/* What the program does with handlers and threads comes through our hooks, or does not. */
+void isc_sample_hooked(bool hooked);
+bool isc_sample_is_hooked(void);
+
+/* CPU time of the calling thread, or of another one. */
 uint64_t isc_sample_cpu_ns(void);
+uint64_t isc_sample_cpu_ns_of(uint32_t tid);
+
+/* What the rate asks for, by any thread; false: refused, with errno. */
+bool isc_sample_timer_open(isc_sampled *t, uint32_t tid);
+void isc_sample_timer_close(isc_sampled *t);
+
+/* A signal that is for no thread: was it sent by an event that is gone by now?  Then it is not the program's. */
+bool isc_sample_late(const siginfo_t *info);
+
+/* What a perf event is known by; 0: it is none.  A program may close all descriptors, and then the number of
+ * one of ours is one of its own: to be asked before it is read or closed. */
+uint64_t isc_sample_perf_id(int fd);
+
+/* Arms the next signal, so many ns of CPU time after base_ns; now: CPU time now. */
+void isc_sample_arm(isc_sampled *t, uint64_t after_ns, uint64_t now_ns);
+
+/* No more signals for this thread, or again; by the thread itself. */
+void isc_sample_pause(isc_sampled *t, bool pause);
+
+/* This thread began with that mask: where SIGURG is in it none of ours is to stay pending. */
+void isc_sample_blocked(uint64_t mask);
+
+/* A signal came, at this CPU time of the thread. */
+void isc_sample_came(isc_sampled *t, uint64_t now_ns);
 
 /* ---- sample_handler.c --------------------------------------------------- */
 
@@ -225,6 +249,9 @@ void isc_sample_signal_pass(int number, siginfo_t *info, void *context);
 typedef size_t isc_sample_reader(const isc_python_layout *l, isc_reach *r, uintptr_t code, char *to, size_t room);
 size_t isc_sample_read(isc_sampled *t, const isc_python_layout *l, uintptr_t code, bool careful,
 		       isc_sample_reader *read);
+
+/* What tells the stack of n frames in t->merged from others; 0: there are none.  Fills t->path. */
+uint64_t isc_sample_path(isc_sampled *t, int n);
 
 /* The id of a stack of n frames in t->merged; 0: there is no room.  careful as in isc_reach. */
 uint32_t isc_sample_stack(isc_sampled *t, const isc_python_layout *l, int n, bool careful);

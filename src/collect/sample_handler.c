@@ -20,10 +20,8 @@
 #include "runtime/runtime.h"
 #include "runtime/write.h"
 
-#define WAITING_NS 50000000u	 /* between two looks whether samples are wanted yet */
-#define SEARCH_NS 1000000000u	 /* between two searches for threads */
-#define SEARCH_SOON_NS 50000000u /* where we may not be told of all that are made */
-#define STACK_LEAST 4096u	 /* that a walk needs, on top of two frames of the kernel */
+#define WAITING_NS 50000000u /* between two looks whether samples are wanted yet */
+#define STACK_LEAST 4096u    /* that a walk needs, on top of two frames of the kernel */
 
 static _Atomic(const isc_python_layout *) python;
 static isc_python_layout python_copy;
@@ -218,6 +216,7 @@ __attribute__((noinline)) static void step(isc_sampled *t, const ucontext_t *con
 	uint64_t steps = (ran + t->period_ns / 2) / t->period_ns;
 	const isc_control *control = isc_rt_control();
 
+	isc_sample_came(t, now);
 	if (!isc_profile_on() && !(isc_sample_for_session() && isc_rt_active())) {
 		t->base_ns = (int64_t)now;
 		if (control != NULL && atomic_load_explicit(&control->phase, memory_order_relaxed) == ISC_PHASE_WAITING)
@@ -228,20 +227,21 @@ __attribute__((noinline)) static void step(isc_sampled *t, const ucontext_t *con
 	if (steps > 0)
 		sample(t, context, ticks, (uint32_t)steps);
 	t->base_ns += (int64_t)(steps * t->period_ns);
-	isc_sample_search(isc_profile_on() ? SEARCH_SOON_NS : SEARCH_NS);
-	if (isc_profile_on())
-		isc_profile_spent(isc_sample_cpu_ns() - now);
+	isc_sample_search(false);
 	if (isc_sample_for_session())
 		isc_sample_spent(t, isc_ticks(), isc_ticks() - ticks, now, steps * t->period_ns);
 	t->period_ns = isc_sample_period_ns();
 	/* Somewhere in the next step: the middle of it on average. */
 	isc_sample_arm(t, t->period_ns / 2 + random_next(t) % t->period_ns, now);
+	if (isc_profile_on())
+		isc_profile_spent(isc_sample_cpu_ns() - now);
 }
 
 static void put_off(isc_sampled *t)
 {
 	uint64_t now = isc_sample_cpu_ns();
 
+	isc_sample_came(t, now);
 	isc_sample_arm(t, (uint64_t)((int64_t)now - t->base_ns) + t->period_ns, now);
 	t->due_ns = 0;
 }
@@ -254,14 +254,17 @@ void isc_sample_handle(int number, siginfo_t *info, void *context)
 
 	isc_sample_inside(true);
 	t = isc_sample_of(info);
-	if (t == NULL) {
+	if (t == NULL && !isc_sample_late(info)) {
 		/* Its handler may stay away as long as it likes, or for ever. */
 		isc_sample_inside(false);
 		isc_sample_signal_pass(number, info, context);
 		errno = error;
 		return;
 	}
-	if (isc_sample_on() && atomic_load_explicit(ISC_SAMPLED_TID(t), memory_order_relaxed) == isc_kernel_tid()) {
+	/* Who has been here before has its place in memory of its own; no signal of ours goes to a child that shares it. */
+	if (t != NULL && isc_sample_on() &&
+	    (t == isc_sampled_self ||
+	     atomic_load_explicit(ISC_SAMPLED_TID(t), memory_order_relaxed) == isc_kernel_tid())) {
 		bool settled = settle(t, context);
 
 		if (isc_sampled_self != t) {

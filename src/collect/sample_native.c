@@ -170,7 +170,7 @@ static void walk(isc_sampled *t, const void *context, bool whole, uint32_t *flag
 	isc_unwind_start start = isc_unwind_registers(context);
 	isc_unwind *u = &t->unwind;
 
-	u->n = u->modules = 0;
+	u->n = 0;
 	u->end = ISC_UNWIND_CUT;
 	if (!know_stack(t, start.sp)) {
 		isc_unwind_newest(u, &start);
@@ -320,7 +320,6 @@ int isc_sample_merge(isc_sampled *t, const void *context, int python, bool caref
 	if (careful) {
 		isc_unwind_start start = isc_unwind_registers(context);
 
-		t->unwind.modules = 0;
 		isc_unwind_newest(&t->unwind, &start);
 	} else {
 		walk(t, context, whole, flags);

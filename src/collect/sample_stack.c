@@ -166,14 +166,21 @@ static uint32_t add_node(uint64_t path, const isc_def_stack *def)
 	return id;
 }
 
-uint32_t isc_sample_stack(isc_sampled *t, const isc_python_layout *l, int n, bool careful)
+uint64_t isc_sample_path(isc_sampled *t, int n)
 {
 	uint64_t path = 0;
-	uint32_t id = 0;
-	int known = n;
 
 	for (int i = 0; i < n; i++)
 		t->path[i] = path = path_to(path, &t->merged[n - 1 - i]);
+	return path;
+}
+
+uint32_t isc_sample_stack(isc_sampled *t, const isc_python_layout *l, int n, bool careful)
+{
+	uint32_t id = 0;
+	int known = n;
+
+	isc_sample_path(t, n);
 	while (known > 0 && (id = find_node(t->path[known - 1])) == 0)
 		known--;
 	for (int i = known; i < n; i++) {

@@ -122,6 +122,7 @@ void isc_image_arrived(uint16_t birth)
 		isc_sample_rate_begin(1000000000u / control->rate_hz, control->budget_pct);
 		if (atomic_load(&users) == 0) {
 			is_hooked = hooked();
+			isc_sample_hooked(is_hooked);
 			if (!isc_sample_signal_begin(is_hooked))
 				return;
 			isc_fault_begin(is_hooked);
@@ -183,6 +184,7 @@ int isc_sample_profile_begin(const isc_profile_options *options, uint32_t *share
 	if (!isc_sample_signal_begin(true))
 		return errno != 0 ? errno : EBUSY;
 	isc_fault_begin(hooked());
+	isc_sample_hooked(hooked());
 	isc_sample_native_begin(native_flags(options->native));
 	if (l != NULL)
 		isc_sample_native_python(l);
@@ -190,7 +192,7 @@ int isc_sample_profile_begin(const isc_profile_options *options, uint32_t *share
 	atomic_fetch_or(&users, USER_PROFILE);
 	isc_sample_begin_self();
 	isc_sample_blocked(guard.mask);
-	isc_sample_search(0); /* first: those that have gone are known no longer */
+	isc_sample_search(true); /* first: those that have gone are known no longer */
 	isc_sample_begin_known();
 	isc_guard_leave(&guard);
 	return 0;

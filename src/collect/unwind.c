@@ -11,8 +11,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "collect/cfi.h"
-
 #define WORDS 8192u /* scanned per walk, all guesses together */
 
 static void begin(isc_unwind *u)
@@ -23,8 +21,11 @@ static void begin(isc_unwind *u)
 	u->before = u->whole_high == u->high ? u->whole : 0;
 	u->whole = u->met = 0;
 	u->newest = 0;
-	u->turn = !u->turn;
-	u->frame = u->frames[u->turn];
+	u->frame = u->found;
+	u->checked = 0;
+	/* Modules come and go: those that are needed are found again. */
+	if (u->modules > ISC_UNWIND_MODULES / 2)
+		u->modules = u->before = 0;
 }
 
 void isc_unwind_newest(isc_unwind *u, const isc_unwind_start *start)
@@ -40,15 +41,24 @@ void isc_unwind_newest(isc_unwind *u, const isc_unwind_start *start)
 #include <ucontext.h>
 
 #define RULES (1u << 14)      /* 256 KiB, touched as it fills */
+#define ENTRIES (1u << 11)    /* 64 KiB */
+#define ENTRY_BLOCK 7	      /* bits of an address: of so much code one entry is kept */
 #define GUESSES 64	      /* per stretch of code without CFI */
 #define CALL_LENGTH_MAX 7u    /* bytes of an instruction that calls */
 #define SURE 4u		      /* samples that agree on the distance */
 #define FRAME_MAX (64u << 20) /* no frame is larger */
 
+_Static_assert(sizeof(isc_cfi_rule) == 8, "with its key a rule is 16 bytes");
 /* key ^ data: what two threads wrote half each is a miss. */
 static struct {
 	_Atomic uint64_t key, data;
 } rules[RULES];
+
+/* Entries of .eh_frame by what they cover: to search for one means a look at a dozen places of a large table, all cold.
+ * all: key ^ first ^ past ^ at, for the same reason. */
+static struct {
+	_Atomic uint64_t all, first, past, at;
+} entries[ENTRIES];
 
 /* From an anchor to the end of its frame: a constant of the interpreter's build,
  * with how often it was seen. distance:32 | count:32 */
@@ -80,19 +90,45 @@ static isc_cfi_image image_of(const isc_module *m)
 	return (isc_cfi_image){m->start, m->end, m->cfi};
 }
 
+/* The rule at ip, with the entry that says it. */
+static isc_cfi_rule entry_at(const isc_module *m, uintptr_t ip, isc_cfi_entry *entry)
+{
+	uint64_t key = ((ip >> ENTRY_BLOCK) * 0x9e3779b97f4a7c15ull ^ m->tag), all;
+	uint32_t at = (uint32_t)(key >> 53);
+	isc_cfi_image image = image_of(m);
+	isc_cfi_entry kept;
+	isc_cfi_rule r;
+
+	all = atomic_load_explicit(&entries[at].all, memory_order_relaxed);
+	kept = (isc_cfi_entry){atomic_load_explicit(&entries[at].first, memory_order_relaxed),
+			       atomic_load_explicit(&entries[at].past, memory_order_relaxed),
+			       atomic_load_explicit(&entries[at].at, memory_order_relaxed)};
+	if ((all ^ kept.first ^ kept.past ^ kept.at) != key)
+		kept = (isc_cfi_entry){0, 0, 0};
+	*entry = kept;
+	r = isc_cfi_at(&image, ip, entry);
+	if (entry->at != 0 && entry->at != kept.at) {
+		atomic_store_explicit(&entries[at].first, entry->first, memory_order_relaxed);
+		atomic_store_explicit(&entries[at].past, entry->past, memory_order_relaxed);
+		atomic_store_explicit(&entries[at].at, entry->at, memory_order_relaxed);
+		atomic_store_explicit(&entries[at].all, key ^ entry->first ^ entry->past ^ entry->at,
+				      memory_order_relaxed);
+	}
+	return r;
+}
+
 static isc_cfi_rule rule_at(isc_unwind *u, int module, uintptr_t ip)
 {
 	const isc_module *m = &u->module[module];
 	uint64_t key = (ip * 0x9e3779b97f4a7c15ull ^ m->tag), data, was;
 	uint32_t at = (uint32_t)(key >> 50);
-	uintptr_t first, past;
-	isc_cfi_image image = image_of(m);
+	isc_cfi_entry entry;
 	isc_cfi_rule r;
 
 	/* Seldom where another was, and its function is asked for next. */
 	if (u->n == 0) {
 		u->newest = ip;
-		return isc_cfi_at(&image, ip, &u->first, &u->past);
+		return entry_at(m, ip, &u->entry);
 	}
 	data = atomic_load_explicit(&rules[at].data, memory_order_relaxed);
 	was = atomic_load_explicit(&rules[at].key, memory_order_relaxed);
@@ -100,7 +136,7 @@ static isc_cfi_rule rule_at(isc_unwind *u, int module, uintptr_t ip)
 		memcpy(&r, &data, sizeof(r));
 		return r;
 	}
-	r = isc_cfi_at(&image, ip, &first, &past);
+	r = entry_at(m, ip, &entry);
 	memcpy(&data, &r, sizeof(r));
 	atomic_store_explicit(&rules[at].data, data, memory_order_relaxed);
 	atomic_store_explicit(&rules[at].key, key ^ data, memory_order_relaxed);
@@ -110,18 +146,15 @@ static isc_cfi_rule rule_at(isc_unwind *u, int module, uintptr_t ip)
 bool isc_unwind_function(isc_unwind *u, uintptr_t ip, uintptr_t *first, uintptr_t *past)
 {
 	int module = isc_unwind_module(u, ip);
-	isc_cfi_image image;
+	isc_cfi_entry entry = u->entry;
 
 	*first = *past = 0;
 	if (module < 0)
 		return false;
-	if (u->newest == ip) {
-		*first = u->first;
-		*past = u->past;
-		return *past != 0;
-	}
-	image = image_of(&u->module[module]);
-	isc_cfi_at(&image, ip, first, past);
+	if (u->newest != ip)
+		entry_at(&u->module[module], ip, &entry);
+	*first = entry.first;
+	*past = entry.past;
 	return *past != 0;
 }
 
@@ -335,13 +368,13 @@ static bool ends(const isc_unwind *u, const isc_native_frame *f)
 /* Deep stacks change at their newer end.  What is older needs no rules then, only a look at the stack. */
 static bool as_before(isc_unwind *u, const struct place *p)
 {
-	const isc_native_frame *before = u->frames[!u->turn];
+	isc_native_frame *before = u->kept + ISC_UNWIND_FRAMES - u->before;
 	int i = u->met, end;
 
 	while (i < u->before && before[i].sp < p->sp)
 		i++;
 	u->met = i;
-	if (i == u->before || before[i].sp != p->sp || before[i].ip != p->ip || before[i].bp != p->bp || p->flags != 0)
+	if (i >= u->before || before[i].sp != p->sp || before[i].ip != p->ip || before[i].bp != p->bp || p->flags != 0)
 		return false;
 	for (end = i; end + 1 < u->before && leads_on(u, &before[end], &before[end + 1]);)
 		end++;
@@ -349,11 +382,18 @@ static bool as_before(isc_unwind *u, const struct place *p)
 		u->met = end + 1;
 		return false;
 	}
-	for (; i < u->before; i++) {
-		u->frame[u->n] = before[i];
-		u->frame[u->n].module = isc_unwind_module(u, before[i].ip - 1);
-		u->n = u->n + 1;
+	for (end = i; end < u->before; end++) {
+		int m = before[end].module;
+
+		if ((m < 0 || (u->checked >> m & 1) == 0) && isc_unwind_module(u, before[end].ip - 1) != m)
+			return false;
 	}
+	if (u->before == 0)
+		return false;
+	end = u->n;
+	memcpy(before + i - end, u->found, (size_t)end * sizeof(*before));
+	u->frame = before + i - end;
+	u->n = end + u->before - i;
 	u->end = ISC_UNWIND_BOTTOM;
 	return true;
 }
@@ -514,6 +554,8 @@ void isc_unwind_walk(isc_unwind *u, const isc_unwind_start *start, int limit)
 	walk(u, start, limit);
 	u->whole = u->end == ISC_UNWIND_BOTTOM ? u->n : 0;
 	u->whole_high = u->high;
+	if (u->frame == u->found)
+		memcpy(u->kept + ISC_UNWIND_FRAMES - u->whole, u->found, (size_t)u->whole * sizeof(*u->found));
 }
 
 #else

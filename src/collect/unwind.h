@@ -15,8 +15,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "collect/cfi.h"
+
 #define ISC_UNWIND_FRAMES 256
-#define ISC_UNWIND_MODULES 16
+#define ISC_UNWIND_MODULES 32
 
 struct link_map;
 
@@ -55,18 +57,20 @@ typedef struct isc_unwind {
 	const uintptr_t *anchors;
 	int anchor_count;
 	int modules;
-	volatile int n; /* frames, newest first; true at any moment */
-	int end;	/* enum isc_unwind_end */
-	uint32_t words; /* of the stack that may still be scanned */
-	int turn;	/* which of frames[] the walk fills; the other one has the walk before */
-	int before;	/* frames of that, if it came to the bottom of the same stack */
-	int met;	/* of those: where to go on comparing */
-	int whole;	/* frames of a walk that came to the bottom */
+	uint32_t checked; /* a bit of each module that this walk has asked for: the others may have gone */
+	volatile int n;	  /* frames, newest first; true at any moment */
+	int end;	  /* enum isc_unwind_end */
+	uint32_t words;	  /* of the stack that may still be scanned */
+	int before;	  /* frames of the walk before, if it came to the bottom of the same stack */
+	int met;	  /* of those: where to go on comparing */
+	int whole;	  /* frames of a walk that came to the bottom */
 	uintptr_t whole_high;
-	uintptr_t newest, first, past; /* the function that the newest frame is in */
+	uintptr_t newest; /* the newest frame, and what covers it */
+	isc_cfi_entry entry;
 	isc_native_frame *frame;
 	isc_module module[ISC_UNWIND_MODULES];
-	isc_native_frame frames[2][ISC_UNWIND_FRAMES];
+	isc_native_frame found[ISC_UNWIND_FRAMES];
+	isc_native_frame kept[ISC_UNWIND_FRAMES]; /* up to the end: what is as it was stays where it lies */
 } isc_unwind;
 
 /* Registers as far as they are needed. */

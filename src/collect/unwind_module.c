@@ -101,25 +101,39 @@ static bool find_listed(uintptr_t ip, isc_module *m)
 	return false;
 }
 
+static bool look_up(uintptr_t ip, isc_module *m)
+{
+	struct found f;
+
+	if (find != NULL) {
+		if (find((void *)ip, &f) != 0)
+			return false;
+		*m = (isc_module){(uintptr_t)f.start, (uintptr_t)f.end, (uintptr_t)f.eh_frame, f.map, 0};
+	} else if (listed == NULL || !find_listed(ip, m)) {
+		return false;
+	}
+	if (ip < m->start || ip >= m->end)
+		return false;
+	set_tag(m);
+	return true;
+}
+
 int isc_unwind_module(isc_unwind *u, uintptr_t ip)
 {
 	isc_module m = {0};
-	struct found f;
+	int i = 0;
 
-	for (int i = 0; i < u->modules; i++) {
-		if (ip >= u->module[i].start && ip < u->module[i].end)
-			return i;
-	}
-	if (find != NULL) {
-		if (find((void *)ip, &f) != 0)
-			return -1;
-		m = (isc_module){(uintptr_t)f.start, (uintptr_t)f.end, (uintptr_t)f.eh_frame, f.map, 0};
-	} else if (listed == NULL || !find_listed(ip, &m)) {
+	while (i < u->modules && (ip < u->module[i].start || ip >= u->module[i].end))
+		i++;
+	if (i < u->modules && (u->checked >> i & 1) != 0)
+		return i;
+	if (!look_up(ip, &m) || i == ISC_UNWIND_MODULES)
 		return -1;
-	}
-	if (ip < m.start || ip >= m.end || u->modules == ISC_UNWIND_MODULES)
-		return -1;
-	set_tag(&m);
-	u->module[u->modules] = m;
-	return u->modules++;
+	/* Another has been loaded in its place: frames that name it are not what they were. */
+	if (i < u->modules && u->module[i].tag != m.tag)
+		u->before = 0;
+	u->module[i] = m;
+	u->modules = i < u->modules ? u->modules : i + 1;
+	u->checked |= 1u << i;
+	return i;
 }

@@ -28,6 +28,7 @@
 #define ISC_PROFILE_FRAMES 16384u
 #define ISC_PROFILE_PLACES 32768u
 #define ISC_PROFILE_TEXTS 8192u
+#define ISC_PROFILE_PATHS 16384u
 #define ISC_PROFILE_TEXT_BYTES (1u << 20)
 
 /* Nodes that are none. */
@@ -79,12 +80,13 @@ typedef struct isc_profile {
 	_Atomic uint64_t unplaced_ns; /* of it: not even the thread has an entry */
 	_Atomic uint64_t spent_ns;    /* CPU time in handlers */
 	_Atomic uint64_t rss;	      /* bytes, at the last sample */
-	_Atomic uint32_t stacks, nodes, frames, places, texts, text_used;
+	_Atomic uint32_t stacks, nodes, frames, places, texts, paths, text_used;
 	_Atomic uint32_t taken; /* 1: the program has put another handler in the place of ours */
 	_Alignas(64) isc_profile_stack stack[ISC_PROFILE_STACKS];
 	_Atomic uint64_t node[ISC_PROFILE_NODES]; /* parent:32 | frame:32 */
 	isc_profile_frame frame[ISC_PROFILE_FRAMES];
 	isc_profile_entry place[ISC_PROFILE_PLACES];  /* an instruction of a code object to a frame */
+	isc_profile_entry path[ISC_PROFILE_PATHS];    /* all instructions of a stack to its node */
 	isc_profile_entry text_at[ISC_PROFILE_TEXTS]; /* a code object or module to its text */
 	char text[ISC_PROFILE_TEXT_BYTES];
 } isc_profile;

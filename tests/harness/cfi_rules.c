@@ -42,8 +42,8 @@ int main(int argc, char **argv)
 	}
 	dl_iterate_phdr(find, (void *[]){map, &image});
 	while (scanf("%" SCNx64, &address) == 1) {
-		uintptr_t first, past;
-		isc_cfi_rule r = isc_cfi_at(&image, map->l_addr + address, &first, &past);
+		isc_cfi_entry entry = {0};
+		isc_cfi_rule r = isc_cfi_at(&image, map->l_addr + address, &entry);
 
 		printf("%u %u %d %d\n", r.kind, r.base, r.cfa, r.bp);
 	}

@@ -90,10 +90,11 @@ static table make(const char *augmentation, const char *first, size_t first_len,
 
 static isc_cfi_rule at(const table *t, uint32_t offset)
 {
-	uintptr_t start = (uintptr_t)t->bytes, first, past;
+	uintptr_t start = (uintptr_t)t->bytes;
 	isc_cfi_image image = {start, start + t->len, start};
+	isc_cfi_entry entry = {0};
 
-	return isc_cfi_at(&image, start + CODE + offset, &first, &past);
+	return isc_cfi_at(&image, start + CODE + offset, &entry);
 }
 
 #define COMMON "\x0c\x07\x08\x90\x01" /* cfa = rsp + 8, return address at cfa - 8 */
@@ -159,6 +160,31 @@ static void bottoms_and_signal_frames_are_told(void **state)
 	assert_int_equal(at(&strange, 0).kind, ISC_CFI_UNKNOWN);
 }
 
+static void an_entry_that_is_known_is_not_searched_for(void **state)
+{
+	table t = MAKE("zR", COMMON, "\x41\x0e\x10\x86\x02\x43\x0d\x06"), blind;
+	uintptr_t start = (uintptr_t)t.bytes;
+	isc_cfi_image image = {start, start + t.len, start};
+	isc_cfi_entry entry = {0}, none = {0};
+
+	(void)state;
+	assert_int_equal(isc_cfi_at(&image, start + CODE, &entry).cfa, 8);
+	assert_int_equal(entry.first - start, CODE);
+	assert_int_equal(entry.past - start, CODE + SIZE);
+	/* The table that is searched says nothing any more: what was found in it is still there. */
+	blind = t;
+	memset(t.bytes + 8, 0, 4);
+	assert_int_equal(isc_cfi_at(&image, start + CODE + 1, &none).kind, ISC_CFI_NONE);
+	for (uint32_t ip = 0; ip < SIZE; ip++) {
+		isc_cfi_rule r = isc_cfi_at(&image, start + CODE + ip, &entry), same = at(&blind, ip);
+
+		assert_memory_equal(&r, &same, sizeof(r));
+		assert_int_equal(entry.first - start, CODE);
+	}
+	assert_int_equal(isc_cfi_at(&image, start + CODE + SIZE, &entry).kind, ISC_CFI_NONE);
+	assert_int_equal(entry.past, 0);
+}
+
 /* Under the address sanitizer: not a byte outside is touched. */
 static void damaged_tables_are_read_no_further(void **state)
 {
@@ -169,18 +195,18 @@ static void damaged_tables_are_read_no_further(void **state)
 	(void)state;
 	for (size_t len = 0; len <= t.len; len++) {
 		uint8_t *cut = malloc(len + 1);
-		uintptr_t first, past;
+		isc_cfi_entry entry = {0};
 		isc_cfi_image image = {(uintptr_t)cut, (uintptr_t)cut + len, (uintptr_t)cut};
 
 		memcpy(cut, t.bytes, len);
 		for (uint32_t ip = 0; ip < SIZE; ip += 3)
-			isc_cfi_at(&image, image.start + CODE + ip, &first, &past);
+			isc_cfi_at(&image, image.start + CODE + ip, &entry);
 		free(cut);
 	}
 	for (int round = 0; round < 200000; round++) {
 		table damaged = t;
 		uint8_t *copy;
-		uintptr_t first, past;
+		isc_cfi_entry entry = {0};
 		isc_cfi_image image;
 
 		for (int k = 0; k < 3; k++) {
@@ -192,7 +218,7 @@ static void damaged_tables_are_read_no_further(void **state)
 		copy = malloc(t.len);
 		memcpy(copy, damaged.bytes, t.len);
 		image = (isc_cfi_image){(uintptr_t)copy, (uintptr_t)copy + t.len, (uintptr_t)copy};
-		isc_cfi_at(&image, image.start + CODE + random % SIZE, &first, &past);
+		isc_cfi_at(&image, image.start + CODE + random % SIZE, &entry);
 		free(copy);
 	}
 }
@@ -489,6 +515,7 @@ int main(void)
 		cmocka_unit_test(states_are_remembered_and_restored),
 		cmocka_unit_test(expressions_of_stubs_and_realigned_frames_are_known),
 		cmocka_unit_test(bottoms_and_signal_frames_are_told),
+		cmocka_unit_test(an_entry_that_is_known_is_not_searched_for),
 		cmocka_unit_test(damaged_tables_are_read_no_further),
 #if REAL_STACKS
 		cmocka_unit_test(frames_are_those_that_gcc_finds),

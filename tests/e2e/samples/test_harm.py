@@ -22,6 +22,32 @@ def test_H3_a_program_keeps_its_urgent_signals(inferscope: Any, target: Callable
         assert len(samples(run)) > 20
 
 
+@pytest.mark.parametrize(("rate", "most"), [("200", 1), ("1000", 64)])
+def test_H3_where_no_hook_sees_a_handler_few_signals_reach_it(
+    inferscope: Any, target: Callable[[str], str], rate: str, most: int
+) -> None:
+    run = inferscope("run", "--rate", rate, "--budget", "off", "--", target("past_libc.c"), "stray")
+    assert 1 <= int(run.stdout) <= most
+    assert len(samples(run)) > 10
+
+
+def test_H3_signals_that_come_when_their_thread_is_gone_are_not_the_programs(
+    inferscope: Any, target: Callable[[str], str]
+) -> None:
+    for rate in ("200", "1000", "4000", "4000"):
+        run = inferscope("run", "--rate", rate, "--budget", "off", "--", target("urgent_crowd.c"))
+        assert run.stdout == "0\n"
+        assert len(samples(run)) > 20
+
+
+def test_signals_that_come_as_one_are_not_the_last(inferscope: Any, target: Callable[[str], str]) -> None:
+    """Of all that perf was asked for in a stretch without ears one arrives, and it need not say that it is the last."""
+    run = inferscope("run", "--rate", "1000", "--budget", "off", "--", target("past_libc.c"), "deaf")
+    found = samples(run)
+    assert len(found) > 400
+    assert sum(sample.cpu_ns for sample in found) / 1e6 == pytest.approx(int(run.stdout), rel=0.05)
+
+
 @pytest.mark.parametrize("end", ["fault", "raise", "kill"])
 def test_H3_a_program_keeps_its_faults(inferscope: Any, target: Callable[[str], str], end: str) -> None:
     run = same(inferscope, target("faulty.c"), end)
