@@ -12,7 +12,7 @@
 #define IMPORT_SHARE 0.5	 /* of the start-up, at least */
 #define IMPORT_GAP_NS 200000000	 /* samples of imports that are further apart are two imports */
 #define MOST_OF_RUN 0.9
-#define WAITS_ONLY 0.05 /* on a CPU: a thread that does less leaves the work to others */
+#define WAITS_ONLY 0.1 /* of its time: a thread that does less leaves the work to others */
 
 /* A thread and the times that it was in the scope. */
 struct lane {
@@ -259,24 +259,37 @@ static bool find_scoped(isc_focus *f, struct finding *s)
 
 /* ---- without ---- */
 
-/* The thread of the breakdown, or the busiest of its process when that one does next to nothing. */
+/* What a thread did, or had to wait for: neither for work nor of its own will. */
+static double occupied_us(const isc_analysis_thread *t)
+{
+	static const int apart[] = {ISC_STATE_IDLE, ISC_STATE_SLEEP, ISC_STATE_OTHER};
+	double us = t->wall_us;
+
+	for (size_t i = 0; i < sizeof(apart) / sizeof(apart[0]); i++)
+		us -= t->state_us[apart[i]] > 0 ? t->state_us[apart[i]] : 0;
+	return us > t->on_cpu_us ? us : t->on_cpu_us;
+}
+
+/* The thread of the breakdown, or the most occupied one of its process when that one only waits for others. */
 static uint32_t choose_tid(const isc_analysis *a)
 {
-	const isc_analysis_thread *own = NULL, *busy = NULL;
+	const isc_analysis_thread *own = NULL, *most = NULL;
 
 	for (size_t i = 0; i < a->thread_count; i++) {
 		const isc_analysis_thread *t = &a->threads[i];
 
-		if (t->tid == a->breakdown.tid && t->pid == a->breakdown.pid)
+		if (t->pid != a->breakdown.pid)
+			continue;
+		if (t->tid == a->breakdown.tid)
 			own = t;
-		if (t->pid == a->breakdown.pid && (busy == NULL || t->on_cpu_us > busy->on_cpu_us))
-			busy = t;
+		if (most == NULL || occupied_us(t) > occupied_us(most))
+			most = t;
 	}
 	if (own == NULL || !a->breakdown.known)
 		return 0;
-	if (busy != NULL && own->on_cpu_us >= 0 && own->on_cpu_us < own->wall_us * WAITS_ONLY &&
-	    busy->on_cpu_us > own->wall_us * 4 * WAITS_ONLY)
-		own = busy;
+	if (own->on_cpu_us >= 0 && occupied_us(own) < own->wall_us * WAITS_ONLY &&
+	    occupied_us(most) > own->wall_us * 2 * WAITS_ONLY)
+		own = most;
 	return own->tid;
 }
 

@@ -20,7 +20,7 @@ else:
     import tails
     import truth
 
-QUICK = ["loading", "hot_function", "remote", "pressed", "near_limit", "ones", "blocked_loop_short"]
+QUICK = ["loading", "hot_function", "lock_unmarked", "remote", "pressed", "near_limit", "ones", "blocked_loop_short"]
 FIXED = ["sleeping", "blocked_loop"]
 GPU = ["gpu_starved", "syncs", "copy_small"]
 HEALTHY = ["healthy_native", "healthy_asyncio", "healthy_nodes"]
