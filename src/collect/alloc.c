@@ -145,9 +145,13 @@ static __attribute__((cold, noinline)) void *noted_calloc(size_t n, size_t size,
 static __attribute__((cold, noinline)) void *noted_realloc(void *old, size_t size, const void *caller)
 {
 	isc_memory_item item;
-	bool watched = isc_memory_watched(old) && isc_memory_take_out(old, &item);
-	bool due = !isc_memory_counted(size) && isc_memory_due(size);
-	void *p = ISC_REAL(realloc)(old, size);
+	bool watched, due;
+	void *p;
+
+	isc_memory_freed(old);
+	watched = isc_memory_watched(old) && isc_memory_take_out(old, &item);
+	due = !isc_memory_counted(size) && isc_memory_due(size);
+	p = ISC_REAL(realloc)(old, size);
 
 	if (watched && (p != NULL || size == 0))
 		isc_memory_gone(old, &item);
@@ -235,53 +239,53 @@ ISC_HOOK size_t malloc_usable_size(void *p)
 	return ISC_REAL(malloc_usable_size)(p);
 }
 
-/* Takes memory by the real function of this name, and notes it if it is due. */
-#define ALIGNED(p, size, taking) \
-	do { \
-		if (__builtin_expect(isc_memory_counted(size), 1) || !isc_memory_due(size)) { \
-			taking; \
-		} else { \
-			taking; \
-			isc_memory_took(p, size, ISC_MEMORY_ALIGNED, CALLER); \
-		} \
-	} while (0)
+/* With an alignment: the same two ways. */
 
-ISC_HOOK int posix_memalign(void **out, size_t align, size_t size)
+static __attribute__((cold, noinline)) int noted_posix_memalign(void **out, size_t align, size_t size,
+								const void *caller)
 {
-	int error;
+	bool due = isc_memory_due(size);
+	int error = ISC_REAL(posix_memalign)(out, align, size);
 
-	ALIGNED(error == 0 ? *out : NULL, size, error = ISC_REAL(posix_memalign)(out, align, size));
+	if (due)
+		isc_memory_took(error == 0 ? *out : NULL, size, ISC_MEMORY_ALIGNED, caller);
 	return error;
 }
 
+ISC_HOOK int posix_memalign(void **out, size_t align, size_t size)
+{
+	__typeof__(&posix_memalign) real = ISC_KNOWN(posix_memalign);
+
+	if (__builtin_expect(real != NULL, 1) && __builtin_expect(isc_memory_counted(size), 1))
+		return real(out, align, size);
+	return noted_posix_memalign(out, align, size, CALLER);
+}
+
+#define NOTE_ALIGNED(size, taking) \
+	do { \
+		bool due_ = !isc_memory_counted(size) && isc_memory_due(size); \
+		void *p_ = (taking); \
+		if (due_) \
+			isc_memory_took(p_, size, ISC_MEMORY_ALIGNED, CALLER); \
+		return p_; \
+	} while (0)
+
 ISC_HOOK void *aligned_alloc(size_t align, size_t size)
 {
-	void *p;
-
-	ALIGNED(p, size, p = ISC_REAL(aligned_alloc)(align, size));
-	return p;
+	NOTE_ALIGNED(size, ISC_REAL(aligned_alloc)(align, size));
 }
 
 ISC_HOOK void *memalign(size_t align, size_t size)
 {
-	void *p;
-
-	ALIGNED(p, size, p = ISC_REAL(memalign)(align, size));
-	return p;
+	NOTE_ALIGNED(size, ISC_REAL(memalign)(align, size));
 }
 
 ISC_HOOK void *valloc(size_t size)
 {
-	void *p;
-
-	ALIGNED(p, size, p = ISC_REAL(valloc)(size));
-	return p;
+	NOTE_ALIGNED(size, ISC_REAL(valloc)(size));
 }
 
 ISC_HOOK void *pvalloc(size_t size)
 {
-	void *p;
-
-	ALIGNED(p, size, p = ISC_REAL(pvalloc)(size));
-	return p;
+	NOTE_ALIGNED(size, ISC_REAL(pvalloc)(size));
 }

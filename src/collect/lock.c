@@ -60,6 +60,15 @@ static enum isc_wait_call cond_kind(const pthread_cond_t *cond)
 	return isc_blocked_is_gil(cond) ? ISC_WAIT_GIL : ISC_WAIT_COND;
 }
 
+/* Locks are taken so often, and are free so often, that this way keeps nothing over the call: `waiting` has the rest. */
+#define TAKE_FREE(taken, name, lock, waiting) \
+	do { \
+		__typeof__(&name) real_ = ISC_KNOWN(name); \
+		if (__builtin_expect(real_ != NULL, 1) && __builtin_expect(!(taken), 1)) \
+			return real_(lock); \
+		return waiting(lock); \
+	} while (0)
+
 #define TAKE_MUTEX(call) TAKE(MUTEX_TAKEN(mutex), mutex_kind(mutex), MUTEX_HOLDER(mutex), 0, call)
 #define TAKE_READ(call) TAKE(RWLOCK_HOLDER(lock) != 0, ISC_WAIT_RWLOCK, RWLOCK_HOLDER(lock), 0, call)
 #define TAKE_WRITE(call) \
@@ -67,9 +76,14 @@ static enum isc_wait_call cond_kind(const pthread_cond_t *cond)
 /* Only the wait for the global lock itself tells where that is. */
 #define TAKE_COND(call) TAKE(true, cond_kind(cond), 0, cond, call)
 
-ISC_HOOK int pthread_mutex_lock(pthread_mutex_t *mutex)
+static __attribute__((noinline)) int wait_for_mutex(pthread_mutex_t *mutex)
 {
 	TAKE_MUTEX(ISC_REAL(pthread_mutex_lock)(mutex));
+}
+
+ISC_HOOK int pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+	TAKE_FREE(MUTEX_TAKEN(mutex), pthread_mutex_lock, mutex, wait_for_mutex);
 }
 
 ISC_HOOK int pthread_mutex_timedlock(pthread_mutex_t *__restrict mutex, const struct timespec *__restrict until)
@@ -82,9 +96,14 @@ ISC_HOOK int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock, co
 	TAKE_MUTEX(ISC_REAL(pthread_mutex_clocklock)(mutex, clock, until));
 }
 
-ISC_HOOK int pthread_rwlock_rdlock(pthread_rwlock_t *lock)
+static __attribute__((noinline)) int wait_to_read(pthread_rwlock_t *lock)
 {
 	TAKE_READ(ISC_REAL(pthread_rwlock_rdlock)(lock));
+}
+
+ISC_HOOK int pthread_rwlock_rdlock(pthread_rwlock_t *lock)
+{
+	TAKE_FREE(RWLOCK_HOLDER(lock) != 0, pthread_rwlock_rdlock, lock, wait_to_read);
 }
 
 ISC_HOOK int pthread_rwlock_timedrdlock(pthread_rwlock_t *__restrict lock, const struct timespec *__restrict until)
@@ -97,9 +116,14 @@ ISC_HOOK int pthread_rwlock_clockrdlock(pthread_rwlock_t *lock, clockid_t clock,
 	TAKE_READ(ISC_REAL(pthread_rwlock_clockrdlock)(lock, clock, until));
 }
 
-ISC_HOOK int pthread_rwlock_wrlock(pthread_rwlock_t *lock)
+static __attribute__((noinline)) int wait_to_write(pthread_rwlock_t *lock)
 {
 	TAKE_WRITE(ISC_REAL(pthread_rwlock_wrlock)(lock));
+}
+
+ISC_HOOK int pthread_rwlock_wrlock(pthread_rwlock_t *lock)
+{
+	TAKE_FREE(RWLOCK_HOLDER(lock) != 0 || RWLOCK_READ(lock), pthread_rwlock_wrlock, lock, wait_to_write);
 }
 
 ISC_HOOK int pthread_rwlock_timedwrlock(pthread_rwlock_t *__restrict lock, const struct timespec *__restrict until)

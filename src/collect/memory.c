@@ -323,11 +323,14 @@ static bool is_crowded(void)
 	return atomic_load_explicit(&isc_memory_on, memory_order_acquire) && isc_kernel_pid() == isc_image_self.pid;
 }
 
-void isc_memory_freed(void)
+void isc_memory_freed(const void *p)
 {
+	isc_memory_thread *m;
 	int error = errno;
-	isc_memory_thread *m = enroll();
 
+	if (p == NULL || isc_memory_self != NULL)
+		return;
+	m = enroll();
 	if (m != NULL)
 		m->frees++;
 	else if (is_crowded())
@@ -408,6 +411,7 @@ void isc_memory_free(const void *p)
 {
 	isc_memory_item item;
 
+	isc_memory_freed(p);
 	if (isc_memory_take_out(p, &item))
 		isc_memory_gone(p, &item);
 }

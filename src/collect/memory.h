@@ -48,15 +48,19 @@ _Static_assert(sizeof(isc_memory_thread) == 64, "a thread that takes memory");
 extern __thread isc_memory_thread *isc_memory_self __attribute__((tls_model("initial-exec")));
 extern _Atomic bool isc_memory_on;
 
-/* How many addresses that are looked at have this place: a look at one byte for every free(). */
+/* How many addresses that are looked at have this place: a look at one byte for every free().  Addresses that lie
+ * together share a line of the cache: whatever part of its heap a program is at home in, few lines of these are
+ * between its own. */
 #define ISC_MEMORY_PLACES 16384u
 extern _Atomic uint8_t isc_memory_place[ISC_MEMORY_PLACES];
 
 static inline uint32_t isc_memory_place_of(const void *p)
 {
-	return (uint32_t)(((uintptr_t)p >> 4) * 0x9e3779b97f4a7c15ull >> 50);
+	uint64_t line = ((uintptr_t)p >> 16) * 0x9e3779b97f4a7c15ull >> 56;
+
+	return (uint32_t)(line << 6 | ((uintptr_t)p >> 4) * 0x9e3779b97f4a7c15ull >> 58);
 }
-_Static_assert(ISC_MEMORY_PLACES == 1u << (64 - 50), "places of addresses");
+_Static_assert(ISC_MEMORY_PLACES == 1u << (64 - 56) << (64 - 58), "places of addresses");
 
 /* So many bytes are about to be taken: is that all there is to do?  Then they are counted. */
 static inline bool isc_memory_counted(size_t size)
@@ -78,20 +82,20 @@ static inline bool isc_memory_watched(const void *p)
 	return __atomic_load_n(&isc_memory_place[isc_memory_place_of(p)], __ATOMIC_RELAXED) != 0;
 }
 
-/* By a thread that has no place. */
-void isc_memory_freed(void);
-
-/* It is about to be freed: is that all there is to do? */
+/* It is about to be freed: is that all there is to do?  Nothing is called on this way, so that nothing has to be kept
+ * over it. */
 static inline bool isc_memory_released(const void *p)
 {
 	isc_memory_thread *m = isc_memory_self;
 
-	if (__builtin_expect(m != NULL, 1))
-		m->frees += p != NULL;
-	else if (p != NULL && __atomic_load_n(&isc_memory_on, __ATOMIC_RELAXED))
-		isc_memory_freed();
+	if (__builtin_expect(m == NULL, 0))
+		return p == NULL || !__atomic_load_n(&isc_memory_on, __ATOMIC_RELAXED);
+	m->frees += p != NULL;
 	return __builtin_expect(!isc_memory_watched(p), 1);
 }
+
+/* Not isc_memory_released(): counts it, if a thread without a place frees it. */
+void isc_memory_freed(const void *p);
 
 /* What is known of memory that is looked at. */
 typedef struct isc_memory_item {
@@ -107,7 +111,7 @@ bool isc_memory_due(size_t size);
 /* One that is due has been taken at p (NULL: it failed), by the code that the hook returns to. */
 void isc_memory_took(void *p, size_t size, enum isc_memory_call call, const void *caller);
 
-/* Not isc_memory_released(): records that p is freed, if it is looked at. */
+/* Not isc_memory_released(): counts it, and records that p is freed if it is looked at. */
 void isc_memory_free(const void *p);
 
 /* The same in two steps, for what may fail: false, p is not looked at. */

@@ -82,12 +82,15 @@ static inline void *take_zeroed(const isc_rt_allocator *real, size_t n, size_t s
 static inline void *change(const isc_rt_allocator *real, void *old, size_t size, const void *caller)
 {
 	isc_memory_item item;
-	bool due, watched;
+	bool due, watched = false;
 	void *p;
 
 	if (!is_first())
 		return real->realloc(real->ctx, old, size);
-	watched = !isc_memory_released(old) && isc_memory_take_out(old, &item);
+	if (!isc_memory_released(old)) {
+		isc_memory_freed(old);
+		watched = isc_memory_take_out(old, &item);
+	}
 	due = is_due(size);
 	go_within(true);
 	p = real->realloc(real->ctx, old, size);

@@ -9,9 +9,9 @@
 
 #include <stdatomic.h>
 
-#define SHARE 5		     /* of the budget: what samples of memory may take */
+#define SHARE 8		     /* of the budget: what samples of memory may take, a hundred a second or so */
 #define SPAN_US 1500000.0    /* in so much time it may be taken at once: a program that is loading takes the most */
-#define MEAN_MOST (1u << 25) /* bytes: enough for any program that does something with its memory */
+#define MEAN_MOST (1u << 26) /* bytes: enough for any program that does something with its memory */
 #define COST_US 5u	     /* of the first sample, until it is known better */
 #define LOOKS 16u	     /* between two times that the mean doubles */
 #define FALL_US 10000u	     /* between two times that it halves */

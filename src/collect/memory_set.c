@@ -15,7 +15,7 @@
 #define BUCKETS (ISC_MEMORY_SET / BUCKET)
 #define CLAIMED 1u /* no address that anybody frees */
 
-_Atomic uint8_t isc_memory_place[ISC_MEMORY_PLACES];
+_Alignas(64) _Atomic uint8_t isc_memory_place[ISC_MEMORY_PLACES];
 
 static uint32_t bucket(const void *p, int which)
 {

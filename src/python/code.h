@@ -26,6 +26,7 @@ enum isc_code_naming {
 typedef struct isc_code {
 	PyCodeObject *code;	       /* borrowed; NULL: the entry is free */
 	uint32_t id;		       /* of its definition; 0: there was no room yet */
+	uint32_t ticket;	       /* isc_calls_self.ticket: traced, defined, and nothing else to look at */
 	uint8_t state;		       /* enum isc_code_state */
 	uint8_t naming;		       /* enum isc_code_naming */
 	uint16_t tries;		       /* to define it */
@@ -33,7 +34,6 @@ typedef struct isc_code {
 	uint32_t calls;		       /* in this window */
 	uint64_t self_ticks;	       /* while the governor watches */
 	uint32_t round;		       /* of tracing in which it was looked at last */
-	uint32_t ticket;	       /* isc_calls_self.ticket: traced, defined, and nothing else to look at */
 	struct isc_code *next;	       /* in the list of free or of governed entries */
 	struct isc_code *next_touched; /* in that of those that were called in this window */
 } isc_code;

@@ -31,7 +31,7 @@
 #define COLD_NS 85.0
 #define COLD_GAP_NS 7500.0
 #define MOVED_NS 7000.0 /* and what all of it has to come from another core for, when threads take turns */
-#define LONG_GAP_NS 200e3
+#define LONG_GAP_NS 1e6
 #define STRIDE_WITHOUT 1024 /* events between two looks where there is no budget to look after */
 #define RUNS 12
 #define CALLS 100 /* a run; its events fit into one block */

@@ -24,10 +24,13 @@ __thread isc_memory_thread *isc_memory_self;
 _Atomic bool isc_memory_on;
 static isc_memory_set set;
 static unsigned took, gone;
+static volatile unsigned freed; /* what the compiler thinks that free() leaves alone */
 static bool due_now;
 
 bool isc_memory_due(size_t size)
 {
+	if (isc_memory_self == NULL)
+		return false;
 	isc_memory_self->calls++;
 	isc_memory_self->drawn += size;
 	return due_now;
@@ -61,14 +64,16 @@ void isc_memory_gone(const void *p, const isc_memory_item *item)
 	gone++;
 }
 
-void isc_memory_freed(void)
+void isc_memory_freed(const void *p)
 {
+	freed += p != NULL && isc_memory_self == NULL;
 }
 
 void isc_memory_free(const void *p)
 {
 	isc_memory_item item;
 
+	isc_memory_freed(p);
 	gone += isc_memory_set_take(&set, p, &item);
 }
 
@@ -248,6 +253,30 @@ static void memory_that_is_only_counted_goes_straight_through(void **state)
 	assert_int_equal(took + gone, 0);
 }
 
+/* Its place is made by what is told, which is told once for each. */
+static void a_thread_without_a_place_tells_what_it_frees(void **state)
+{
+	void *p[3];
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		kept = p[i] = malloc(10);
+	due_now = false;
+	freed = 0;
+	atomic_store(&isc_memory_on, true);
+	free(p[0]);
+	assert_int_equal(freed, 1);
+	kept = p[1] = realloc(p[1], 40);
+	assert_int_equal(freed, 2);
+	kept = p[2] = reallocarray(p[2], 5, 10);
+	assert_int_equal(freed, 3);
+	free(NULL);
+	atomic_store(&isc_memory_on, false);
+	free(p[1]);
+	free(p[2]);
+	assert_int_equal(freed, 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -256,6 +285,7 @@ int main(void)
 		cmocka_unit_test(each_function_is_looked_up_once),
 		cmocka_unit_test(every_way_of_taking_is_noted_and_given_back),
 		cmocka_unit_test(memory_that_is_only_counted_goes_straight_through),
+		cmocka_unit_test(a_thread_without_a_place_tells_what_it_frees),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
