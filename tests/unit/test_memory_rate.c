@@ -52,9 +52,9 @@ static void a_program_that_takes_much_stays_inside_its_share(void **state)
 		struct program p = {.now = 1e6};
 
 		run(&p, bytes_per_s[i], 20e6, cost_us[i]);
-		/* 1.5 % / 8 of 20 s, what may be taken at once, and what is known too late where all are dear. */
-		assert_true(p.spent < 20e6 * 0.001875 + 2800 * 2);
-		assert_true(p.spent > 20e6 * 0.001875 / 2);
+		/* 1.5 % / 12 of 20 s, what may be taken at once, and what is known too late where all are dear. */
+		assert_true(p.spent < 20e6 * 0.00125 + 1900 * 2 + 50 * cost_us[i]);
+		assert_true(p.spent > 20e6 * 0.00125 / 2);
 	}
 }
 
