@@ -53,14 +53,18 @@ FOREIGN = {
     "w4_": (("numpy",), 1.02),
     "w5_": ((), 1.05),
 }
+ONLY = "INFERSCOPE_PROGRAMS"  # names of PROGRAMS, with commas: none but these
 WIDE = 0.02  # an interval wider than that tells too little
 SET_UPS = 3
 TOLD_WITHIN = 2.0  # points between what a report says of its cost and what it was
 
 
 def rows(kit: Kit) -> Iterator[Row]:
+    only = os.environ.get(ONLY)
     for version in VERSIONS:
         for program in PROGRAMS:
+            if only and program.name not in only.split(","):
+                continue
             python = python_with(program.modules, version)
             if python is None:
                 yield Row(f"slowdown: {program.about}", None, "times", note=f"not here for Python {version}")
