@@ -213,17 +213,8 @@ static double crowded(const isc_facts_end *end)
 	return used < 0 ? 0 : used < 1 ? used : 1;
 }
 
-/* On how many CPUs the program worked, where it was more than one: what its threads and processes lose side by side
- * they lose at once. */
-static double side_by_side(const isc_facts_end *end)
-{
-	double cpus = end->faults_known ? (double)(end->user_us + end->system_us) * 1e3 / (double)end->wall_ns : 1;
-
-	return cpus > 1 ? cpus : 1;
-}
-
-/* By how much the program took longer, as far as it is known: what events and samples took in it, its hooks, our start
- * in it, and the recorder where no other CPU was idle. */
+/* What the program lost, as far as it is known: what events and samples took in it, its hooks, our start in it,
+ * and the recorder where no other CPU was idle. */
 static double cost_us(const isc_facts_end *end, double recorder_us)
 {
 	const isc_writer_stats *w = &end->writer;
@@ -234,7 +225,7 @@ static double cost_us(const isc_facts_end *end, double recorder_us)
 		    (double)w->syscalls * SYSCALL_NS + (double)w->allocations * ALLOCATION_NS +
 		    (double)w->looked_at * LOOK_NS + (double)end->start_cost_ns;
 
-	return ns / 1e3 / side_by_side(end) + recorder_us * crowded(end);
+	return ns / 1e3 + recorder_us * crowded(end);
 }
 
 void isc_facts_last(isc_buffer *out, const isc_facts_end *end)
