@@ -12,7 +12,7 @@
 #define IMPORT_SHARE 0.5	 /* of the start-up, at least */
 #define IMPORT_GAP_NS 200000000	 /* samples of imports that are further apart are two imports */
 #define MOST_OF_RUN 0.9
-#define WAITS_ONLY 0.1 /* of its time: a thread that does less leaves the work to others */
+#define WAITS_ONLY 0.1 /* of its time: a thread that does less leaves the work to others, and has no load (verdict.c) */
 
 /* A thread and the times that it was in the scope. */
 struct lane {
