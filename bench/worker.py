@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 Work = Callable[[int], object]  # does so much
 PIECE_SHARE = 24  # of the whole: what is measured of a turn
-# Of that, what comes before it: what a tool saved up for while the other one worked is gone then.  Ours has the
-# budget of 70 ms (collect/sample_rate.c), and with less a turn would be of a program that has just begun to work.
+# Of that, what comes before it: caches are warm then, and what a tool saved up while the other one worked is gone.
+# With less a turn would be of a program that has just begun to work.
 WARM = 3
 
 

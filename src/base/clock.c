@@ -27,6 +27,11 @@ uint64_t isc_clock_unix_ns(void)
 	return read_clock(CLOCK_REALTIME);
 }
 
+uint64_t isc_clock_thread_ns(void)
+{
+	return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
 uint32_t isc_clock_source(void)
 {
 #if defined(__x86_64__)

@@ -23,6 +23,7 @@ uint32_t isc_clock_source(void);
 uint64_t isc_clock_ticks(uint32_t source);
 uint64_t isc_clock_mono_ns(void);
 uint64_t isc_clock_unix_ns(void);
+uint64_t isc_clock_thread_ns(void); /* CPU time of the calling thread */
 
 /* One pair: the closest of several tries. */
 isc_clock_pair isc_clock_read_pair(uint32_t source);

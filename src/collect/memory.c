@@ -31,7 +31,10 @@
 
 #define ASKED_MOST (1u << 30)
 #define VISIT 4u /* times the mean that was asked for: after so many bytes a larger one may have become smaller again */
-#define HOT_TICKS 2u		/* that counting a call takes */
+/* That a hook on the allocator takes in a program that does other things in between (bench/, a decoder); all of them
+ * have at most this part of the budget: where memory is taken in a loop they cost less, and calls are to be seen too. */
+#define HOOK_TICKS 10u
+#define HOOKS_PART 2
 #define COST_MOST 250000u	/* ticks of a sample; what took longer was interrupted */
 #define TELL_TICKS 200000000ull /* between two totals: a tenth of a second or so */
 #define CROWDED 1023u		/* calls of threads without a place before one looks for it again */
@@ -42,6 +45,7 @@ static struct region {
 	_Atomic uint64_t maps, mapped_bytes, unfollowed;
 	_Atomic uint64_t calls, frees, bytes; /* of threads without a place */
 	_Atomic uint64_t told;		      /* ticks */
+	_Atomic uint64_t paid;		      /* isc_budget_worked() when hooks were last paid for */
 	isc_memory_rate rate;
 	_Atomic uint32_t source_told;
 } *region;
@@ -174,7 +178,7 @@ static bool is_marked(isc_memory_thread *m, size_t size)
 {
 	uint64_t rest = size - m->left, next;
 
-	isc_memory_rate_passed(&region->rate, &limits, isc_ticks(), is_full());
+	isc_memory_rate_passed(&region->rate, &limits, isc_budget_worked(isc_ticks()), is_full());
 	m->mean = mean_now();
 	next = draw(m, m->mean);
 	if (next <= rest)
@@ -268,18 +272,29 @@ __attribute__((destructor)) static void end(void)
 
 /* ---- one that is looked at --------------------------------------------------------- */
 
+/* What every allocation costs is for all; what it comes to is told by their number. */
+static void pay_for_hooks(isc_memory_thread *m, uint64_t worked)
+{
+	uint64_t before = atomic_exchange_explicit(&region->paid, worked, memory_order_relaxed);
+	uint64_t counted = m->calls + m->frees;
+	double cost = (double)(counted - m->paid) * HOOK_TICKS;
+	double most = worked > before ? (double)(worked - before) * (double)limits.budget_pct / 100 / HOOKS_PART : 0;
+
+	m->paid = counted;
+	if (limits.budget_pct >= 0)
+		isc_budget_take((int64_t)(cost < most ? cost : most));
+}
+
 static void spend(isc_memory_thread *m, uint64_t begin)
 {
-	uint64_t now = isc_ticks(), ticks = now > begin ? now - begin : 0, told;
-	uint64_t counted = m->calls + m->frees;
+	uint64_t now = isc_ticks(), worked = isc_budget_worked(now), ticks = now > begin ? now - begin : 0, told;
 
 	ticks = isc_sample_cold(ticks < COST_MOST ? ticks : COST_MOST);
-	isc_memory_rate_spent(&region->rate, &limits, now, ticks, is_full());
-	isc_sample_cost_add(ticks + (counted - m->paid) * HOT_TICKS);
 	/* Samples have a share and a debt of their own: a burst of them while a program loads must not leave its calls
-	 * unseen.  What every allocation costs is for all. */
-	isc_budget_take((int64_t)((counted - m->paid) * HOT_TICKS));
-	m->paid = counted;
+	 * unseen. */
+	isc_memory_rate_spent(&region->rate, &limits, worked, ticks, is_full());
+	isc_sample_cost_add(ticks);
+	pay_for_hooks(m, worked);
 	told = atomic_load_explicit(&region->told, memory_order_relaxed);
 	if (now - told > TELL_TICKS && atomic_compare_exchange_strong(&region->told, &told, now))
 		isc_memory_tell(ISC_MEMORY_NOW);

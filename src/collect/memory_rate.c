@@ -1,9 +1,9 @@
 /*
  * memory_rate.c - how many bytes there are between two allocations that are looked at, inside the budget.
  *
- * What looks cost is a debt, which time pays off.  When it is too high the mean doubles, and when it has been
- * paid off it halves, down to what was asked for; the latter needs no further look, so that one burst does not leave a
- * program unseen that takes little from then on.
+ * What looks cost is a debt, which time in which the program works pays off.  When it is too high the mean doubles, and
+ * when it has been paid off it halves, down to what was asked for; the latter needs no further look, so that one burst
+ * does not leave a program unseen that takes little from then on.
  */
 #include "collect/memory.h"
 

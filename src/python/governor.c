@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 
 #include "python/thread.h"
@@ -30,8 +29,7 @@
  * one, and from which distance to the one before (bench/, a decoder). */
 #define COLD_NS 85.0
 #define COLD_GAP_NS 7500.0
-#define MOVED_NS 7000.0 /* and what all of it has to come from another core for, when threads take turns */
-#define LONG_GAP_NS 1e6
+#define MOVED_NS 7000.0	    /* and what all of it has to come from another core for, when threads take turns */
 #define STRIDE_WITHOUT 1024 /* events between two looks where there is no budget to look after */
 #define RUNS 12
 #define CALLS 100 /* a run; its events fit into one block */
@@ -228,49 +226,9 @@ void isc_governor_begin(bool first, double budget_pct)
 	/* Without a budget nobody looks into it. */
 	if (g->on)
 		isc_budget_set(g->most);
-	g->looked = isc_calls_ticks();
+	g->worked = isc_budget_worked(isc_calls_ticks());
 	g->watching = g->empty = false;
 	g->countdown = g->on ? ISC_GOVERNOR_STRIDE : STRIDE_WITHOUT;
-}
-
-/*
- * How much of the time since the last look counts.  Time in which this thread
- * wanted to run and could not is no time of the program: in it tracing would
- * seem to be cheap.  Short gaps are not worth a system call.
- */
-static uint64_t passed(uint64_t ticks)
-{
-	static const void *thread; /* whose figures these are */
-	static double cpu_ns;	   /* at the last long gap, and what was counted since */
-	static double counted_ns;
-	static long waits;
-	isc_governor *g = &isc_governor_self;
-	uint64_t gap = ticks > g->looked ? ticks - g->looked : 0;
-	double gap_ns = (double)gap / g->ticks_per_ns, ran_ns;
-	struct rusage now;
-	bool known;
-
-	if (gap_ns < LONG_GAP_NS) {
-		counted_ns += gap_ns;
-		return gap;
-	}
-	if (getrusage(RUSAGE_THREAD, &now) != 0)
-		return gap;
-	ran_ns = (double)(now.ru_utime.tv_sec + now.ru_stime.tv_sec) * 1e9 +
-		 (double)(now.ru_utime.tv_usec + now.ru_stime.tv_usec) * 1e3;
-	known = thread == &isc_producer_self;
-	/* It waited, and not only now and then: the time is its own. */
-	if (known && (now.ru_nvcsw == waits || (ran_ns - cpu_ns - counted_ns) * 2 > gap_ns)) {
-		double own_ns = ran_ns - cpu_ns - counted_ns;
-
-		own_ns = own_ns < 0 ? 0 : own_ns > gap_ns ? gap_ns : own_ns;
-		gap = (uint64_t)(own_ns * g->ticks_per_ns);
-	}
-	thread = &isc_producer_self;
-	cpu_ns = ran_ns;
-	counted_ns = 0;
-	waits = now.ru_nvcsw;
-	return gap;
 }
 
 /* What so many events cost above warm ones when they come in so many ticks. */
@@ -290,6 +248,7 @@ void isc_governor_look(uint64_t ticks)
 {
 	isc_governor *g = &isc_governor_self;
 	double time, events = ISC_GOVERNOR_STRIDE - g->countdown;
+	uint64_t worked;
 	int64_t left;
 
 	if (isc_calls_live())
@@ -299,11 +258,12 @@ void isc_governor_look(uint64_t ticks)
 		return;
 	}
 	g->countdown = ISC_GOVERNOR_STRIDE;
-	time = (double)passed(ticks);
+	worked = isc_budget_worked(ticks);
+	time = worked > g->worked ? (double)(worked - g->worked) : 0;
+	g->worked = worked;
 	isc_budget_take((int64_t)(events * (double)g->cost + cold(events, time)));
 	left = isc_budget_fill((int64_t)(time * g->share));
 	atomic_store_explicit(&isc_budget_self.filled, ticks, memory_order_relaxed);
-	g->looked = ticks;
 	g->empty = left < 0;
 	g->watching = left < g->most / 2;
 	isc_hook_settle(ticks);

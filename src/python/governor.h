@@ -2,8 +2,8 @@
  * governor.h - keeps what tracing costs inside the budget.
  *
  * One bucket of ticks for the process.  It fills with the budget's share of the
- * time that passes and every event takes what one was measured to cost.  Full,
- * it holds the budget of 50 ms.  What happens when it is empty is the
+ * time that the program works and every event takes what one was measured to cost.
+ * Full, it holds the budget of 70 ms.  What happens when it is empty is the
  * mechanism's business: isc_hook_settle().
  */
 #ifndef ISC_PYTHON_GOVERNOR_H
@@ -24,7 +24,7 @@ typedef struct isc_governor {
 	double ticks_per_ns;
 	int64_t cost; /* of one event, in ticks */
 	int64_t most;
-	uint64_t looked; /* ticks at the last look */
+	uint64_t worked; /* isc_budget_worked() at the last look */
 } isc_governor;
 
 ISC_OWN extern isc_governor isc_governor_self;

@@ -1,5 +1,10 @@
 #include "runtime/budget.h"
 
+#include <time.h>
+
+/* A gap between two questions that is worth a system call: was it work? */
+#define LONG_US 1000u
+
 isc_budget isc_budget_self;
 
 void isc_budget_set(int64_t most)
@@ -18,4 +23,45 @@ int64_t isc_budget_fill(int64_t ticks)
 	} while (!atomic_compare_exchange_weak_explicit(&isc_budget_self.tokens, &now, then, memory_order_relaxed,
 							memory_order_relaxed));
 	return then;
+}
+
+static uint64_t used_ns(void)
+{
+	struct timespec t;
+
+	return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) == 0 ? (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec
+								: 0;
+}
+
+/* Of a long gap.  A fork child has used less than its parent: nothing is known of its first one. */
+static uint64_t work_in(uint64_t gap)
+{
+	isc_budget *b = &isc_budget_self;
+	uint64_t used = used_ns(), before = atomic_exchange_explicit(&b->cpu_ns, used, memory_order_relaxed);
+	uint64_t known = atomic_exchange_explicit(&b->brief, 0, memory_order_relaxed);
+	double ticks;
+
+	if (before == 0 || used < before)
+		return gap;
+	ticks = (double)(used - before) * 1e-3 * isc_image_self.ticks_per_us - (double)known;
+	return ticks <= 0 ? 0 : ticks < (double)gap ? (uint64_t)ticks : gap;
+}
+
+uint64_t isc_budget_worked(uint64_t now)
+{
+	isc_budget *b = &isc_budget_self;
+	uint64_t before = atomic_load_explicit(&b->asked, memory_order_relaxed), gap;
+
+	/* Of two that ask at once one takes the gap. */
+	if (now <= before || !atomic_compare_exchange_strong_explicit(&b->asked, &before, now, memory_order_relaxed,
+								      memory_order_relaxed))
+		return atomic_load_explicit(&b->worked, memory_order_relaxed);
+	gap = before != 0 ? now - before : 0;
+	if (before == 0)
+		atomic_store_explicit(&b->cpu_ns, used_ns(), memory_order_relaxed);
+	else if (gap < (uint64_t)LONG_US * isc_image_self.ticks_per_us)
+		atomic_fetch_add_explicit(&b->brief, gap, memory_order_relaxed);
+	else
+		gap = work_in(gap);
+	return atomic_fetch_add_explicit(&b->worked, gap, memory_order_relaxed) + gap;
 }

@@ -1,8 +1,8 @@
 /*
  * budget.h - the one bucket of the process, from which everything that costs takes.
  *
- * In ticks.  It fills with the budget's share of the time that passes and every
- * source takes what it costs.  Tracing of calls looks at it often and fills it;
+ * In ticks.  It fills with the budget's share of the time that the program works and
+ * every source takes what it costs.  Tracing of calls looks at it often and fills it;
  * where that is not at work, the sampler does.  Signal-safe.
  */
 #ifndef ISC_RUNTIME_BUDGET_H
@@ -18,6 +18,11 @@ typedef struct isc_budget {
 	_Atomic int64_t tokens;	 /* below 0: more was spent than there was */
 	_Atomic int64_t most;	 /* it holds no more; 0: there is no budget, or nobody set it yet */
 	_Atomic uint64_t filled; /* ticks when it was last filled by who looks often */
+	/* Of isc_budget_worked(): */
+	_Atomic uint64_t worked; /* ticks */
+	_Atomic uint64_t asked;	 /* ticks when that was last asked for; 0: never */
+	_Atomic uint64_t brief;	 /* ticks of gaps that were counted as they are, since ... */
+	_Atomic uint64_t cpu_ns; /* ... the process had used so much CPU time */
 } isc_budget;
 
 ISC_SHARED extern isc_budget isc_budget_self;
@@ -38,5 +43,12 @@ ISC_SHARED void isc_budget_set(int64_t most);
 
 /* Adds, as far as there is room; what is in it now. */
 ISC_SHARED int64_t isc_budget_fill(int64_t ticks);
+
+/*
+ * For how many ticks the program has worked up to now, since somebody first asked: time that
+ * passes, less what it waited in, be it for a CPU or for the next request.  What is a share of
+ * this is never saved up while there is nothing to do, to slow the next request by all of it.
+ */
+ISC_SHARED uint64_t isc_budget_worked(uint64_t now);
 
 #endif

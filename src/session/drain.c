@@ -16,6 +16,15 @@
  * of a change, another change could have the same time. */
 #define SETTLED_NS 20000000
 
+/* Each turn costs tens of microseconds, of the program's own where it leaves no CPU free: while the
+ * fullest pool has little in it there are fewer turns. */
+#define SLEEP_LEAST_US 5000u
+#define SLEEP_MOST_US 25000u
+#define SLEEP_STEP_US 1000u
+#define CALM (1.0 / 64)
+#define STIRRED (1.0 / 24)
+#define HURRIED (1.0 / 16)
+
 typedef struct candidate {
 	char name[48];
 	uint32_t pid;
@@ -269,7 +278,10 @@ static isc_status run(isc_drain *d, bool surely, isc_drain_cycle *cycle, isc_err
 	turn(d, cycle);
 	cycle->pools = (unsigned)d->n_pools;
 	d->cycle++;
-	d->idle = cycle->events != 0 || d->fresh != 0 ? 0 : d->idle + 1;
+	if (d->fresh != 0 || cycle->fill > STIRRED)
+		d->calm = 0;
+	else if (cycle->fill < CALM && d->calm < SLEEP_MOST_US / SLEEP_STEP_US)
+		d->calm++;
 	return st;
 }
 
@@ -280,13 +292,13 @@ isc_status isc_drain_run(isc_drain *d, isc_drain_cycle *cycle, isc_error *err)
 
 unsigned isc_drain_sleep_us(const isc_drain *d, const isc_drain_cycle *cycle)
 {
-	unsigned us = 5000 + d->idle * 1000;
+	unsigned us = SLEEP_LEAST_US + d->calm * SLEEP_STEP_US;
 
 	if (cycle->fill > 1.0 / 4)
 		return 0;
-	if (cycle->fill > 1.0 / 16 || d->fresh != 0)
+	if (cycle->fill > HURRIED || d->fresh != 0)
 		return 1000;
-	return us < 25000 ? us : 25000;
+	return us < SLEEP_MOST_US ? us : SLEEP_MOST_US;
 }
 
 isc_status isc_drain_finish(isc_drain *d, isc_error *err)

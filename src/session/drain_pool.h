@@ -127,7 +127,7 @@ struct isc_drain {
 	isc_drain_stats stats;
 	int dir;
 	uint64_t cycle;
-	unsigned idle;		     /* cycles without an event */
+	unsigned calm;		     /* cycles with few events */
 	unsigned fresh;		     /* pools opened in this cycle */
 	bool dirty;		     /* the folder may hold what we have not seen */
 	int64_t seen_sec, seen_nsec; /* its time at the last look */

@@ -37,6 +37,8 @@ typedef struct isc_facts_end {
 	uint64_t attach_failed;
 	uint32_t clock_source;
 	uint64_t start_cost_ns; /* CPU time of our own start, in all processes */
+	/* CPU time of the recorder's own thread beside the program; its others take what nobody else wants. */
+	uint64_t collecting_ns;
 	bool on_disk;
 	bool faults_known; /* of the program and its children */
 	uint64_t minor_faults, major_faults;

@@ -48,8 +48,9 @@ struct isc_recorder {
 	void *say_self;
 	uint32_t clock_source;
 	uint64_t start_ns;
-	uint64_t begin_ns;   /* the program was let go */
-	uint64_t collect_ns; /* --delay has passed here */
+	uint64_t begin_ns;		     /* the program was let go */
+	uint64_t begin_cpu_ns, ended_cpu_ns; /* CPU time of this thread then, and when the program had ended */
+	uint64_t collect_ns;		     /* --delay has passed here */
 	uint64_t next_clock_ns;
 	uint64_t next_flush_ns;
 	isc_folder folder;
@@ -302,6 +303,7 @@ isc_status isc_recorder_begin(isc_recorder *r, pid_t root, const char *rt_path, 
 	open_counters(r, root);
 	isc_sink_clock(&r->sink, isc_clock_read_pair(r->clock_source));
 	r->begin_ns = isc_clock_mono_ns();
+	r->begin_cpu_ns = isc_clock_thread_ns();
 	r->collect_ns = r->begin_ns + (uint64_t)(r->settings->delay_s * 1e9);
 	r->next_clock_ns = r->begin_ns;
 	r->next_flush_ns = r->begin_ns;
@@ -439,6 +441,7 @@ bool isc_recorder_turn(isc_recorder *r, int fd)
 void isc_recorder_ended(isc_recorder *r, int wait_status, const struct rusage *use)
 {
 	r->ended_ns = isc_clock_mono_ns();
+	r->ended_cpu_ns = isc_clock_thread_ns();
 	r->use = *use;
 	r->end.wait_status = wait_status;
 	r->end.known = 1;
@@ -462,6 +465,8 @@ static void last_facts(isc_recorder *r)
 	facts.start_cost_ns = atomic_load(&r->folder.control->start_cost_ns);
 	if (facts.start_cost_ns > facts.wall_ns) /* the program can write there */
 		facts.start_cost_ns = facts.wall_ns;
+	if (r->end.known)
+		facts.collecting_ns = r->ended_cpu_ns - r->begin_cpu_ns;
 	facts.on_disk = r->folder.on_disk;
 	facts.produced = r->sink.produced;
 	facts.clock_source = r->clock_source;

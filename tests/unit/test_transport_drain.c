@@ -142,6 +142,42 @@ static void a_gap_in_the_numbers_is_what_was_lost(void **state)
 	assert_int_equal(transport_session_files(&session, 'p') + transport_session_files(&session, 'd'), 0);
 }
 
+/* How long the recorder sleeps after each of so many cycles in which a thread wrote so much. */
+static unsigned sleep_after(isc_drain *d, forged *f, uint32_t *seq, unsigned cycles, uint32_t events)
+{
+	isc_drain_cycle cycle;
+	unsigned us = 0;
+
+	for (unsigned i = 0; i < cycles; i++) {
+		if (events > 0)
+			fill_block(f, *seq % BLOCKS, 10 + *seq, (uint64_t)*seq * ISC_BLOCK_SLOTS, events);
+		++*seq;
+		assert_int_equal(isc_drain_run(d, &cycle, NULL), ISC_OK);
+		us = isc_drain_sleep_us(d, &cycle);
+	}
+	return us;
+}
+
+static void the_recorder_looks_as_often_as_there_is_much_to_read(void **state)
+{
+	isc_drain_options options = {.folder = session.folder};
+	isc_drain_sink face = transport_sink_face(sink);
+	forged f = forge((uint32_t)getpid());
+	uint32_t seq = 0, little = BLOCKS * ISC_BLOCK_SLOTS / 200, some = BLOCKS * ISC_BLOCK_SLOTS / 20;
+	isc_drain *d;
+
+	(void)state;
+	assert_int_equal(isc_drain_new(&options, &face, &d, NULL), ISC_OK);
+	assert_int_equal(sleep_after(d, &f, &seq, 1, 0), 1000); /* a pool is new */
+	assert_in_range(sleep_after(d, &f, &seq, 1, little), 5000, 6000);
+	assert_int_equal(sleep_after(d, &f, &seq, 40, little), 25000);
+	assert_int_equal(sleep_after(d, &f, &seq, 1, some), 5000);
+	assert_int_equal(sleep_after(d, &f, &seq, 40, 0), 25000);
+	assert_int_equal(sleep_after(d, &f, &seq, 1, ISC_BLOCK_SLOTS), 1000);
+	isc_drain_free(d);
+	forget(&f);
+}
+
 static void an_unfinished_definition_stops_nobody(void **state)
 {
 	forged f = forge(4242);
@@ -441,6 +477,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		JOINED(a_gap_in_the_numbers_is_what_was_lost),
+		JOINED(the_recorder_looks_as_often_as_there_is_much_to_read),
 		JOINED(an_unfinished_definition_stops_nobody),
 		JOINED(pools_leave_a_quarter_of_the_limit_to_definitions),
 		JOINED(definitions_grow_by_as_much_as_there_is_room_for),

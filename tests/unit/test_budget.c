@@ -1,0 +1,122 @@
+/* budget: the time in which a program works, of which a budget is a share. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "runtime/budget.h"
+
+#define MS 1000000ull
+
+isc_image isc_image_self = {.clock_source = ISC_CLOCK_MONOTONIC, .ticks_per_us = 1000};
+
+static uint64_t read_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t worked(void)
+{
+	return isc_budget_worked(read_ns(CLOCK_MONOTONIC));
+}
+
+static void work(uint64_t ns)
+{
+	uint64_t until = read_ns(CLOCK_PROCESS_CPUTIME_ID) + ns;
+
+	while (read_ns(CLOCK_PROCESS_CPUTIME_ID) < until)
+		;
+}
+
+static void wait_for(uint64_t ns)
+{
+	struct timespec t = {0, (long)ns};
+
+	nanosleep(&t, NULL);
+}
+
+static void time_that_is_waited_for_is_not_worked_in(void **state)
+{
+	uint64_t before;
+
+	(void)state;
+	before = worked();
+	for (int i = 0; i < 5; i++) {
+		wait_for(20 * MS);
+		worked();
+	}
+	assert_true(worked() - before < 10 * MS);
+}
+
+static void work_counts_however_often_one_asks(void **state)
+{
+	uint64_t before;
+
+	(void)state;
+	worked();
+	wait_for(2 * MS);
+	before = worked();
+	work(40 * MS);
+	assert_in_range(worked() - before, 39 * MS, 60 * MS);
+	before = worked();
+	for (int i = 0; i < 400; i++) {
+		work(MS / 10);
+		worked();
+	}
+	wait_for(5 * MS);
+	/* Short gaps count as they are, and the clock may be behind by a tick of the kernel. */
+	assert_in_range(worked() - before, 30 * MS, 120 * MS);
+}
+
+static void it_never_goes_back(void **state)
+{
+	uint64_t now = read_ns(CLOCK_MONOTONIC), found = isc_budget_worked(now);
+
+	(void)state;
+	assert_int_equal(isc_budget_worked(now - MS), found);
+	assert_int_equal(isc_budget_worked(now), found);
+	assert_true(isc_budget_worked(now + 10) == found + 10);
+}
+
+/* Whose CPU clock begins at zero, behind what its parent had used. */
+static void a_fork_child_goes_on(void **state)
+{
+	uint64_t before;
+	int status = -1;
+	pid_t child;
+
+	(void)state;
+	work(30 * MS);
+	wait_for(2 * MS);
+	worked();
+	child = fork();
+	if (child == 0) {
+		wait_for(3 * MS);
+		worked();
+		before = worked();
+		work(20 * MS);
+		_exit(worked() - before >= 19 * MS ? 0 : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(time_that_is_waited_for_is_not_worked_in),
+		cmocka_unit_test(work_counts_however_often_one_asks),
+		cmocka_unit_test(it_never_goes_back),
+		cmocka_unit_test(a_fork_child_goes_on),
+	};
+
+	return cmocka_run_group_tests_name("budget", tests, NULL, NULL);
+}
