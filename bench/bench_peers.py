@@ -6,21 +6,30 @@ beside it.
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import turns
-from bench_budget import PROGRAMS, ROOT, WORK, package, python_with
+from bench_budget import ONLY, PROGRAMS, ROOT, VERSIONS, WORK, Program, package, python_with
 from kit import Kit
 from table import Row
 from turns import Failed
 
 OURS = "InferScope"
-BESIDE = ("calls", "threads", "arrays", "decoder", "minilm")
-VERSION = "3.11"  # of the environment that the other tools are in
+BESIDE = ("calls", "threads", "arrays", "decoder", "tokens", "minilm")
 
 
-def tools(kit: Kit) -> dict[str, list[str] | None]:
+def site_of_viztracer(version: str) -> Path | None:
+    """The one that runs inside the program: it has to be there for each Python."""
+    kinds = ("", f"-{version}")
+    return next(
+        (site for kind in kinds for site in ROOT.glob(f".venv-peers{kind}/lib/python{version}/site-packages")), None
+    )
+
+
+def tools(kit: Kit, version: str) -> dict[str, list[str] | None]:
     """What stands before the program; None: it is not here."""
     bin_ = ROOT / ".venv-peers" / "bin"
     out = str(kit.scratch / "peer")
@@ -30,7 +39,7 @@ def tools(kit: Kit) -> dict[str, list[str] | None]:
         return [str(path), *options] if path.exists() else None
 
     perf = shutil.which("perf")
-    viztracer = ["-m", "viztracer", "--quiet", "-o", out + ".json"] if (bin_ / "viztracer").exists() else None
+    viztracer = ["-m", "viztracer", "--quiet", "-o", out + ".json"] if site_of_viztracer(version) else None
     return {
         "cProfile": ["-m", "cProfile", "-o", out],
         "VizTracer": viztracer,
@@ -43,26 +52,35 @@ def tools(kit: Kit) -> dict[str, list[str] | None]:
 
 
 def rows(kit: Kit) -> Iterator[Row]:
-    for program in PROGRAMS:
-        if program.name not in BESIDE:
-            continue
-        python = python_with(program.modules, VERSION)
-        if python is None:
-            yield Row(program.about, None, "times", note="the libraries for it are not here")
-            continue
-        argv = [python, str(WORK), program.name, package(kit), turns.WORD]
-        yield slowdown(kit, f"{program.about}: {OURS}", argv, kit.recorded(argv), program.limit)
-        for tool, before in tools(kit).items():
-            if before is None:
-                yield Row(f"    {tool}", None, "times", note="not here; `tools/environments.py peers` brings it")
+    only = os.environ.get(ONLY)
+    names = only.split(",") if only else BESIDE
+    for version in VERSIONS:
+        for program in PROGRAMS:
+            if program.name not in BESIDE or program.name not in names:
+                continue
+            python = python_with(program.modules, version)
+            if python is None:
+                yield Row(program.about, None, "times", note=f"not here for Python {version}")
             else:
-                line = [python, *before, *argv[1:]] if before[0] == "-m" else [*before, *argv]
-                yield slowdown(kit, f"    {tool}", argv, line)
+                yield from beside(kit, version, program, python)
 
 
-def slowdown(kit: Kit, what: str, argv: list[str], line: list[str], limit: float | None = None) -> Row:
-    sites = (ROOT / ".venv-peers" / "lib").glob("python3*/site-packages")
-    env = {"PYTHONPATH": ":".join(map(str, sites))} if "viztracer" in line else None
+def beside(kit: Kit, version: str, program: Program, python: str) -> Iterator[Row]:
+    argv = [python, str(WORK), program.name, package(kit), turns.WORD]
+    yield slowdown(kit, f"{program.about}, {version}: {OURS}", argv, kit.recorded(argv), limit=program.limit)
+    site = site_of_viztracer(version)
+    for tool, before in tools(kit, version).items():
+        if before is None:
+            yield Row(f"    {tool}", None, "times", note="not here; `tools/environments.py peers` brings it")
+        else:
+            line = [python, *before, *argv[1:]] if before[0] == "-m" else [*before, *argv]
+            env = {"PYTHONPATH": str(site)} if "viztracer" in line else None
+            yield slowdown(kit, f"    {tool}", argv, line, env)
+
+
+def slowdown(
+    kit: Kit, what: str, argv: list[str], line: list[str], env: dict[str, str] | None = None, limit: float | None = None
+) -> Row:
     try:
         wall, _ = turns.play(kit.player(argv), kit.player(line, env), kit.seconds)
     except Failed as why:
