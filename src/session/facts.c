@@ -226,7 +226,7 @@ static double allocations_ns(const isc_facts_end *end)
 }
 
 /* What the program lost, as far as it is known: what events and samples took in it, its hooks, our start in it,
- * and the recorder where no other CPU was idle. */
+ * and the recorder where no other CPU was idle.  Of processes that worked at once each lost its part. */
 static double cost_us(const isc_facts_end *end)
 {
 	const isc_writer_stats *w = &end->writer;
@@ -237,7 +237,7 @@ static double cost_us(const isc_facts_end *end)
 		    (double)w->syscalls * SYSCALL_NS + allocations_ns(end) + (double)w->looked_at * LOOK_NS +
 		    (double)end->start_cost_ns;
 
-	return (ns + (double)end->collecting_ns * crowded(end)) / 1e3;
+	return (ns + (double)end->collecting_ns * crowded(end)) / 1e3 / end->at_once;
 }
 
 void isc_facts_last(isc_buffer *out, const isc_facts_end *end)

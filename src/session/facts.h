@@ -39,6 +39,7 @@ typedef struct isc_facts_end {
 	uint64_t start_cost_ns; /* CPU time of our own start, in all processes */
 	/* CPU time of the recorder's own thread beside the program; its others take what nobody else wants. */
 	uint64_t collecting_ns;
+	double at_once; /* processes that were at work, 1 at least: what they lose, they lose side by side */
 	bool on_disk;
 	bool faults_known; /* of the program and its children */
 	uint64_t minor_faults, major_faults;

@@ -483,6 +483,7 @@ static void last_facts(isc_recorder *r)
 		facts.major_faults = (uint64_t)r->use.ru_majflt;
 	}
 	isc_writer_stats_get(r->writer, &facts.writer);
+	facts.at_once = isc_writer_at_once(r->writer, facts.wall_ns);
 	if (r->switches != NULL)
 		isc_switches_stats_get(r->switches, &facts.switches);
 	isc_facts_last(&text, &facts);

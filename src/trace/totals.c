@@ -50,6 +50,7 @@ void isc_totals_free(isc_totals *t)
 	isc_hashmap_fini(&t->by_lane);
 	isc_hashmap_fini(&t->by_process);
 	isc_hashmap_fini(&t->by_memory);
+	isc_hashmap_fini(&t->by_cpu);
 	for (size_t i = 0; i < t->process_count; i++)
 		free(t->processes[i].counted);
 	free(t->functions);
@@ -426,13 +427,16 @@ static bool add_sample(isc_totals *t, const isc_totals_lane *lane, const isc_rec
 	isc_sample_counts counts;
 	isc_total_stack *s;
 	isc_sample body;
+	uint64_t *used;
 
 	if (extra_len < sizeof(body))
 		return true;
 	memcpy(&body, extra, sizeof(body));
 	s = stack_of(t, lane->thread, r->id);
-	if (s == NULL)
+	used = isc_hashmap_put(&t->by_cpu, lane->process, NULL);
+	if (s == NULL || used == NULL)
 		return false;
+	*used += (uint64_t)r->arg * body.period_ns;
 	s->process = s->thread == lane->thread ? lane->process : 0;
 	s->flags |= body.flags & ISC_SAMPLE_FLAGS;
 	s->samples++;

@@ -225,6 +225,10 @@ typedef struct isc_totals_cost {
 	uint64_t looked_at;
 } isc_totals_cost;
 isc_totals_cost isc_totals_calls_cost(const isc_totals *t);
+
+/* How many processes were at work at once in so much time, by their samples; 1 at least.  Threads of one process that
+ * are, do not count: one of them may be what all the others wait for. */
+double isc_totals_at_once(const isc_totals *t, uint64_t wall_ns);
 const isc_total_scope *isc_totals_scope_at(isc_totals *t, size_t i);
 const isc_total_mark *isc_totals_mark_at(isc_totals *t, size_t i);
 const isc_total_counter *isc_totals_counter_at(isc_totals *t, size_t i);

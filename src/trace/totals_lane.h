@@ -129,6 +129,7 @@ struct isc_totals {
 	uint64_t looked_at;    /* pieces of memory that were told of by themselves; of what was fed */
 	uint64_t allocations;  /* and all that were taken or given back */
 	isc_hashmap by_memory; /* process to how many of them it last said */
+	isc_hashmap by_cpu;    /* process to the ns of CPU time that its samples stand for; of what was fed */
 	isc_total_stack *stacks;
 	isc_total_wait *waits;
 	isc_total_syscall *syscalls;

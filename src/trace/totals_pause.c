@@ -139,6 +139,16 @@ void isc_totals_memory_feed(isc_totals *t, const isc_totals_lane *lane, const vo
 	*last = total.calls;
 }
 
+double isc_totals_at_once(const isc_totals *t, uint64_t wall_ns)
+{
+	double at_once = 0;
+	uint64_t process, ns;
+
+	for (size_t at = 0; wall_ns > 0 && isc_hashmap_next(&t->by_cpu, &at, &process, &ns);)
+		at_once += ns < wall_ns ? (double)ns / (double)wall_ns : 1;
+	return at_once > 1 ? at_once : 1;
+}
+
 isc_totals_cost isc_totals_calls_cost(const isc_totals *t)
 {
 	isc_totals_cost all = {.sample_ns = (double)t->sample_ns,

@@ -504,6 +504,11 @@ void isc_writer_stats_get(const isc_writer *w, isc_writer_stats *out)
 	out->looked_at = cost.looked_at;
 }
 
+double isc_writer_at_once(const isc_writer *w, uint64_t wall_ns)
+{
+	return isc_totals_at_once(w->totals, wall_ns);
+}
+
 isc_status isc_writer_close(isc_writer *w, const isc_trace_end *end, isc_error *err)
 {
 	isc_status st, last;

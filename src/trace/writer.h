@@ -96,6 +96,9 @@ typedef struct isc_writer_stats {
 } isc_writer_stats;
 void isc_writer_stats_get(const isc_writer *w, isc_writer_stats *out);
 
+/* How many processes were at work at once in so much time; 1 at least, and where that is not known. */
+double isc_writer_at_once(const isc_writer *w, uint64_t wall_ns);
+
 /* Writes totals, index and end, and closes the file.  end NULL: without an end
  * chunk, as after a crash.  w is gone in any case; NULL is fine. */
 isc_status isc_writer_close(isc_writer *w, const isc_trace_end *end, isc_error *err);

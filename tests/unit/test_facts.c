@@ -23,6 +23,7 @@ static double told_pct(isc_facts_end end)
 	double told;
 
 	end.throttle_unknown = &unknown;
+	end.at_once = end.at_once != 0 ? end.at_once : 1;
 	isc_facts_last(&out, &end);
 	at = strstr(out.data, name);
 	assert_non_null(at);
@@ -77,12 +78,21 @@ static void costs_inside_add_up(void **state)
 	assert_float_equal(told_pct(end), 1.0 + 2.0 + 0.5 + 0.5, 0.01);
 }
 
+static void what_processes_lose_side_by_side_is_lost_once(void **state)
+{
+	isc_facts_end end = {.wall_ns = 1000 * SECOND_NS, .start_cost_ns = 50 * SECOND_NS, .at_once = 2};
+
+	(void)state;
+	assert_float_equal(told_pct(end), 2.5, 0.01);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_recorder_costs_where_it_is_in_the_way),
 		cmocka_unit_test(hooks_cost_less_in_a_loop_of_them),
 		cmocka_unit_test(costs_inside_add_up),
+		cmocka_unit_test(what_processes_lose_side_by_side_is_lost_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

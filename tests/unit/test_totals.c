@@ -111,6 +111,35 @@ static void say_memory(isc_totals *t, uint32_t process, uint32_t thread, uint64_
 	assert_int_equal(isc_totals_feed(t, process, thread, 0, &r, &total, sizeof(total), NULL), ISC_OK);
 }
 
+static void use_cpu(isc_totals *t, uint32_t process, uint32_t thread, uint16_t ms)
+{
+	isc_record r = {100, 7, ISC_KIND_SAMPLE, 2, ms};
+	isc_sample body = {.period_ns = 1000000};
+
+	assert_int_equal(isc_totals_feed(t, process, thread, 0, &r, &body, sizeof(body), NULL), ISC_OK);
+}
+
+static void processes_at_work_at_once_are_told_by_their_samples(void **state)
+{
+	const uint64_t second_ns = 1000000000;
+	isc_totals *t;
+
+	(void)state;
+	assert_int_equal(isc_totals_new(&t, NULL), ISC_OK);
+	assert_float_equal(isc_totals_at_once(t, second_ns), 1, 0);
+	use_cpu(t, 1, 1, 100);
+	assert_float_equal(isc_totals_at_once(t, second_ns), 1, 0);
+	/* Threads of one process are one at most. */
+	use_cpu(t, 2, 2, 900);
+	use_cpu(t, 2, 3, 800);
+	assert_float_equal(isc_totals_at_once(t, second_ns), 1.1, 1e-9);
+	use_cpu(t, 3, 4, 400);
+	use_cpu(t, 3, 4, 500);
+	assert_float_equal(isc_totals_at_once(t, second_ns), 2, 1e-9);
+	assert_float_equal(isc_totals_at_once(t, 0), 1, 0);
+	isc_totals_free(t);
+}
+
 /* Each process says it for all its threads, and late ones say less. */
 static void hooks_cost_by_how_often_they_were_passed(void **state)
 {
@@ -317,6 +346,7 @@ int main(void)
 		cmocka_unit_test(scopes_nest_and_cross_and_lose_their_partners),
 		cmocka_unit_test(counters_ignore_what_is_no_number),
 		cmocka_unit_test(a_snapshot_goes_on_where_the_totals_stood),
+		cmocka_unit_test(processes_at_work_at_once_are_told_by_their_samples),
 		cmocka_unit_test(hooks_cost_by_how_often_they_were_passed),
 		cmocka_unit_test(totals_stay_within_their_bound_and_sums_stay_exact),
 		cmocka_unit_test(a_broken_snapshot_is_refused_wherever_it_breaks),
