@@ -123,27 +123,9 @@ static uint64_t random_next(isc_memory_thread *m)
 	return m->random * 0x2545f4914f6cdd1dull;
 }
 
-/* -ln of a number between 0 and 1, as libm has no place here: the mantissa by the series of the area tangent. */
-static double minus_log(uint64_t bits)
-{
-	double u = (double)((bits >> 11) + 1) * 0x1p-53, z, zz, sum = 0;
-	uint64_t raw;
-	int exponent;
-
-	memcpy(&raw, &u, sizeof(raw));
-	exponent = (int)(raw >> 52) - 1023;
-	raw = (raw & 0xfffffffffffffull) | 1023ull << 52;
-	memcpy(&u, &raw, sizeof(u));
-	z = (u - 1) / (u + 1);
-	zz = z * z;
-	for (int k = 19; k > 0; k -= 2)
-		sum = sum * zz + 1.0 / k;
-	return -((double)exponent * 0.69314718055994530942 + 2 * z * sum);
-}
-
 static uint64_t draw(isc_memory_thread *m, uint32_t mean)
 {
-	return (uint64_t)(minus_log(random_next(m)) * mean) + 1;
+	return isc_memory_rate_draw(mean, random_next(m));
 }
 
 static uint32_t mean_now(void)

@@ -160,6 +160,9 @@ typedef struct isc_memory_rate {
 
 uint32_t isc_memory_rate_mean(const isc_memory_rate *r, const isc_memory_limits *l);
 
+/* Bytes up to the next that is marked, by 64 random bits: spread so that none tells of the next. */
+uint64_t isc_memory_rate_draw(uint32_t mean, uint64_t bits);
+
 /* One was looked at; full: there is little room for addresses. */
 void isc_memory_rate_spent(isc_memory_rate *r, const isc_memory_limits *l, uint64_t now, uint64_t ticks, bool full);
 

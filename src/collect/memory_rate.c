@@ -8,9 +8,10 @@
 #include "collect/memory.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 #define SHARE 12	     /* of the budget: what samples of memory may take, some seventy a second */
-#define SPAN_US 1500000.0    /* in so much time it may be taken at once: a program that is loading takes the most */
+#define SPAN_US 2500000.0    /* in so much time it may be taken at once: a program that is loading takes the most */
 #define MEAN_MOST (1u << 26) /* bytes: enough for any program that does something with its memory */
 #define COST_US 5u	     /* of the first sample, until it is known better */
 #define LOOKS 16u	     /* between two times that the mean doubles */
@@ -62,6 +63,29 @@ static void fall(isc_memory_rate *r, const isc_memory_limits *l, uint64_t now, d
 	if (debt < 0.5 && mean > l->asked &&
 	    now - atomic_load_explicit(&r->changed, memory_order_relaxed) > (uint64_t)FALL_US * l->ticks_per_us)
 		change(r, now, mean / 2 > l->asked ? mean / 2 : l->asked);
+}
+
+/* -ln of a number between 0 and 1, as libm has no place here: the mantissa by the series of the area tangent. */
+static double minus_log(uint64_t bits)
+{
+	double u = (double)((bits >> 11) + 1) * 0x1p-53, z, zz, sum = 0;
+	uint64_t raw;
+	int exponent;
+
+	memcpy(&raw, &u, sizeof(raw));
+	exponent = (int)(raw >> 52) - 1023;
+	raw = (raw & 0xfffffffffffffull) | 1023ull << 52;
+	memcpy(&u, &raw, sizeof(u));
+	z = (u - 1) / (u + 1);
+	zz = z * z;
+	for (int k = 19; k > 0; k -= 2)
+		sum = sum * zz + 1.0 / k;
+	return -((double)exponent * 0.69314718055994530942 + 2 * z * sum);
+}
+
+uint64_t isc_memory_rate_draw(uint32_t mean, uint64_t bits)
+{
+	return (uint64_t)(minus_log(bits) * mean) + 1;
 }
 
 uint32_t isc_memory_rate_mean(const isc_memory_rate *r, const isc_memory_limits *l)

@@ -96,6 +96,30 @@ static void little_room_for_addresses_makes_them_fewer(void **state)
 	assert_int_equal(isc_memory_rate_mean(&rate, &limits), 16 * ASKED);
 }
 
+/* As far as they go and as they are spread: the mean, and one in e that is longer. */
+static void distances_are_drawn_without_memory(void **state)
+{
+	uint64_t bits = 88172645463325252ull, sum = 0;
+	unsigned longer = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 200000; i++) {
+		uint64_t bytes;
+
+		bits ^= bits << 13;
+		bits ^= bits >> 7;
+		bits ^= bits << 17;
+		bytes = isc_memory_rate_draw(1000000, bits);
+		assert_true(bytes > 0);
+		sum += bytes;
+		longer += bytes > 1000000;
+	}
+	assert_in_range(sum / 200000, 985000, 1015000);
+	assert_in_range(longer, 72500, 74700); /* 73,576 */
+	assert_int_equal(isc_memory_rate_draw(1000000, UINT64_MAX), 1);
+	assert_in_range(isc_memory_rate_draw(1000000, 0), 36000000, 37000000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -104,6 +128,7 @@ int main(void)
 		cmocka_unit_test(a_burst_is_forgotten_when_time_has_passed),
 		cmocka_unit_test(without_a_budget_it_stays_as_asked),
 		cmocka_unit_test(little_room_for_addresses_makes_them_fewer),
+		cmocka_unit_test(distances_are_drawn_without_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
