@@ -82,9 +82,9 @@ def measure(tools: kit.Kit, area: str) -> list[table.Row]:
     begin = time.monotonic()
     rows = []
     for row in importlib.import_module(f"bench_{area}").rows(tools):
-        print(f"\r\033[K{row.what} ..." if sys.stderr.isatty() else "", end="", file=sys.stderr, flush=True)
+        # What is known so far, for who ends it before the end.
+        print("  ".join(cell for cell in row.cells if cell), file=sys.stderr, flush=True)
         rows.append(row)
-    print("\r\033[K" if sys.stderr.isatty() else "", end="", file=sys.stderr)
     print(f"{AREAS[area]} ({time.monotonic() - begin:.0f} s)\n{table.text(rows)}\n", flush=True)
     return rows
 
