@@ -465,8 +465,6 @@ static void last_facts(isc_recorder *r)
 	facts.start_cost_ns = atomic_load(&r->folder.control->start_cost_ns);
 	if (facts.start_cost_ns > facts.wall_ns) /* the program can write there */
 		facts.start_cost_ns = facts.wall_ns;
-	if (r->end.known)
-		facts.collecting_ns = r->ended_cpu_ns - r->begin_cpu_ns;
 	facts.on_disk = r->folder.on_disk;
 	facts.produced = r->sink.produced;
 	facts.clock_source = r->clock_source;
@@ -477,6 +475,7 @@ static void last_facts(isc_recorder *r)
 	/* Of a program that is our child, and of its own that it waited for. */
 	if (r->end.known) {
 		facts.faults_known = true;
+		facts.collecting_ns = r->ended_cpu_ns - r->begin_cpu_ns;
 		facts.minor_faults = (uint64_t)r->use.ru_minflt;
 		facts.user_us = micros(&r->use.ru_utime);
 		facts.system_us = micros(&r->use.ru_stime);
