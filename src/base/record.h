@@ -133,19 +133,21 @@ _Static_assert(sizeof(isc_sample_counts) == 32, "counts of a sample");
 #define ISC_COUNT_UNKNOWN UINT64_MAX
 
 enum isc_sample_flag {
-	ISC_SAMPLE_CUT = 1u << 0,	 /* the root side is missing */
-	ISC_SAMPLE_EDGE = 1u << 1,	 /* the newest frame was being made or left, and is left out */
-	ISC_SAMPLE_FAULT = 1u << 2,	 /* the walk met memory that it could not read */
-	ISC_SAMPLE_NO_PYTHON = 1u << 3,	 /* the thread has no Python on it */
-	ISC_SAMPLE_OTHER = 1u << 4,	 /* no room for another stack */
-	ISC_SAMPLE_PASSED = 1u << 5,	 /* frames that are no code objects were passed over */
-	ISC_SAMPLE_BLIND = 1u << 6,	 /* Python frames cannot be read in this process */
-	ISC_SAMPLE_GONE = 1u << 7,	 /* the thread ended before the signal came */
-	ISC_SAMPLE_NATIVE_CUT = 1u << 8, /* native frames on the root side are missing */
-	ISC_SAMPLE_GUESSED = 1u << 9,	 /* some native frames were found by a scan of the stack */
-	ISC_SAMPLE_UNPLACED = 1u << 10,	 /* Python frames on the root side, with no native ones between them */
-	ISC_SAMPLE_SWITCHED = 1u << 11,	 /* the C stack goes on in another greenlet: left out */
-	ISC_SAMPLE_SYSCALL = 1u << 12	 /* behind a system call; told only of samples that have faults */
+	ISC_SAMPLE_CUT = 1u << 0,	  /* the root side is missing */
+	ISC_SAMPLE_EDGE = 1u << 1,	  /* the newest frame was being made or left, and is left out */
+	ISC_SAMPLE_FAULT = 1u << 2,	  /* the walk met memory that it could not read */
+	ISC_SAMPLE_NO_PYTHON = 1u << 3,	  /* the thread has no Python on it */
+	ISC_SAMPLE_OTHER = 1u << 4,	  /* no room for another stack */
+	ISC_SAMPLE_PASSED = 1u << 5,	  /* frames that are no code objects were passed over */
+	ISC_SAMPLE_BLIND = 1u << 6,	  /* Python frames cannot be read in this process */
+	ISC_SAMPLE_GONE = 1u << 7,	  /* the thread ended before the signal came */
+	ISC_SAMPLE_NATIVE_CUT = 1u << 8,  /* native frames on the root side are missing */
+	ISC_SAMPLE_GUESSED = 1u << 9,	  /* some native frames were found by a scan of the stack */
+	ISC_SAMPLE_UNPLACED = 1u << 10,	  /* Python frames on the root side, with no native ones between them */
+	ISC_SAMPLE_SWITCHED = 1u << 11,	  /* the C stack goes on in another greenlet: left out */
+	ISC_SAMPLE_SYSCALL = 1u << 12,	  /* behind a system call; told only of samples that have faults */
+	ISC_SAMPLE_LEAF_CUT = 1u << 13,	  /* no room for the whole stack: the id is its longest known root side */
+	ISC_SAMPLE_LEAF_NATIVE = 1u << 14 /* with leaf_cut: the innermost frame was native, otherwise Python */
 };
 
 /* The upper half of the flags says on which CPU it ran, and which memory node that belongs to; where nodes have

@@ -113,11 +113,13 @@ void isc_dump_stack(struct dump *d, uint32_t process, uint32_t id)
 
 void isc_dump_sample_flags(struct dump *d, uint32_t flags)
 {
-	static const char *const words[] = {"cut",   "edge", "fault",	   "no_python", "other",    "passed",
-					    "blind", "gone", "native_cut", "guessed",	"unplaced", "switched"};
+	/* Only samples with page faults say whether they were behind a system call, so the dump leaves that bit out. */
+	static const char *const words[] = {"cut",	"edge",	    "fault", "no_python",  "other",
+					    "passed",	"blind",    "gone",  "native_cut", "guessed",
+					    "unplaced", "switched", NULL,    "leaf_cut",   "leaf_native"};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (flags >> i & 1)
+		if (flags >> i & 1 && words[i] != NULL)
 			isc_buffer_format(&d->line, " %s", words[i]);
 	}
 	if (ISC_SAMPLE_CPU(flags) != UINT32_MAX)
