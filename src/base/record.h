@@ -380,6 +380,7 @@ enum isc_def_type {
 	ISC_DEF_LINES = 4,  /* isc_def_lines, then the table */
 	ISC_DEF_NATIVE = 5, /* isc_def_native: what a stack has instead of code in a native frame */
 	ISC_DEF_MODULE = 6, /* isc_def_module, then the build id and the path */
+	ISC_DEF_RUN = 7,    /* isc_def_run, then places: native frames of a stack at once.  Not in a file */
 	/* up to 8 are of samples */
 	ISC_DEF_PYTHON = 9,	     /* the interpreter of this process: its version, a NUL, the path of its program */
 	ISC_DEF_SUBINTERPRETER = 10, /* one more interpreter in this process, whose calls are not traced: its number */
@@ -412,6 +413,17 @@ typedef struct isc_def_stack {
 	uint32_t lines;	 /* 0: not known */
 } isc_def_stack;
 #define ISC_STACK_NOT_BEGUN UINT32_MAX
+
+/*
+ * Native frames that follow each other, as one definition in the program.  Behind it stand the ids of
+ * their isc_def_native, root side first.  It takes as many places as it has frames, so that the recorder
+ * can write each as an isc_def_stack: frame i has the id of the definition and i.
+ */
+typedef struct isc_def_run {
+	uint32_t parent; /* 0: the root is in it */
+	uint32_t count;	 /* 1 to ISC_STACK_FRAMES_MAX */
+} isc_def_run;
+_Static_assert(sizeof(isc_def_run) == 8, "run of frames");
 
 /* A place in native code.  Its name is what the recorder defines under ISC_DEF_NAMED of its id. */
 typedef struct isc_def_native {

@@ -416,38 +416,105 @@ static isc_cfi_rule rule_of(const struct state *s, bool signals)
 	return r;
 }
 
-/* The entry whose code begins last before ip; its place and where it begins. */
-static bool search(const isc_cfi_image *image, uintptr_t ip, uintptr_t *entry, uintptr_t *begins)
+/* The sorted table of .eh_frame_hdr: where code begins and where its entry is, both from the header on. */
+struct table {
+	uintptr_t at;
+	uint64_t count;
+};
+
+static bool find_table(const isc_cfi_image *image, struct table *t)
 {
 	struct bytes b = bytes_at(image, image->header);
 	uint8_t head[4];
-	uint64_t count, low = 0, high;
-	int64_t wanted = (int64_t)(ip - image->header);
-	int32_t pair[2];
 
 	take(&b, head, sizeof(head));
 	if (b.bad || head[0] != 1 || head[3] != 0x3b || width_of(head[1]) == 0)
 		return false;
 	skip(&b, width_of(head[1]));
-	count = take_width(&b, width_of(head[2]));
-	if (b.bad || (b.end - b.at) / sizeof(pair) < count)
-		return false;
-	high = count;
+	t->count = take_width(&b, width_of(head[2]));
+	t->at = b.at;
+	return !b.bad && (b.end - b.at) / (2 * sizeof(int32_t)) >= t->count;
+}
+
+static void read_row(const isc_cfi_image *image, const struct table *t, uint64_t row, uintptr_t *begins,
+		     uintptr_t *entry)
+{
+	int32_t pair[2];
+
+	memcpy(pair, (const void *)(t->at + row * sizeof(pair)), sizeof(pair));
+	*begins = image->header + (uintptr_t)(intptr_t)pair[0];
+	*entry = image->header + (uintptr_t)(intptr_t)pair[1];
+}
+
+/* How many rows begin at ip or before it. */
+static uint64_t rows_before(const isc_cfi_image *image, const struct table *t, uintptr_t ip)
+{
+	int64_t wanted = (int64_t)(ip - image->header);
+	uint64_t low = 0, high = t->count;
+	int32_t begins;
+
 	while (low < high) {
 		uint64_t middle = low + (high - low) / 2;
 
-		memcpy(pair, (const void *)(b.at + middle * sizeof(pair)), sizeof(pair));
-		if (pair[0] <= wanted)
+		memcpy(&begins, (const void *)(t->at + middle * 2 * sizeof(begins)), sizeof(begins));
+		if (begins <= wanted)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (low == 0)
+	return low;
+}
+
+/* The entry whose code begins last before ip; its place and where it begins. */
+static bool search(const isc_cfi_image *image, uintptr_t ip, uintptr_t *entry, uintptr_t *begins)
+{
+	struct table t;
+	uint64_t rows;
+
+	if (!find_table(image, &t) || (rows = rows_before(image, &t, ip)) == 0)
 		return false;
-	memcpy(pair, (const void *)(b.at + (low - 1) * sizeof(pair)), sizeof(pair));
-	*begins = image->header + (uintptr_t)(intptr_t)pair[0];
-	*entry = image->header + (uintptr_t)(intptr_t)pair[1];
+	read_row(image, &t, rows - 1, begins, entry);
 	return true;
+}
+
+/* How much code the entry at this place covers, and what it has in common with others; false: it is damaged.  rest is
+ * left at its instructions. */
+static bool read_entry(const isc_cfi_image *image, uintptr_t at, struct common *c, struct bytes *rest, uint64_t *range)
+{
+	struct bytes b = bytes_at(image, at);
+	uintptr_t common;
+
+	*rest = take_entry(&b);
+	common = rest->at; /* what follows says how far before it */
+	common -= take32(rest);
+	if (rest->bad || !read_common(image, common, c))
+		return false;
+	take_width(rest, width_of(c->encoding));
+	*range = take_width(rest, width_of(c->encoding));
+	if (c->sized)
+		take_block(rest);
+	return !rest->bad;
+}
+
+bool isc_cfi_gap(const isc_cfi_image *image, uintptr_t ip, uintptr_t *first, uintptr_t *past)
+{
+	uintptr_t entry, begins;
+	struct common c;
+	struct bytes rest;
+	struct table t;
+	uint64_t rows, range;
+
+	if (image->header == 0 || !find_table(image, &t))
+		return false;
+	rows = rows_before(image, &t, ip);
+	if (rows == 0 || rows == t.count)
+		return false;
+	read_row(image, &t, rows, past, &entry);
+	read_row(image, &t, rows - 1, &begins, &entry);
+	if (!read_entry(image, entry, &c, &rest, &range))
+		return false;
+	*first = begins + range;
+	return *first >= begins && *first <= ip && ip < *past;
 }
 
 isc_cfi_rule isc_cfi_at(const isc_cfi_image *image, uintptr_t ip, isc_cfi_entry *entry)
@@ -455,28 +522,16 @@ isc_cfi_rule isc_cfi_at(const isc_cfi_image *image, uintptr_t ip, isc_cfi_entry 
 	isc_cfi_rule none = {.kind = ISC_CFI_NONE}, unknown = {.kind = ISC_CFI_UNKNOWN};
 	bool known = ip >= entry->first && ip < entry->past;
 	struct state s = {.cfa = 8, .base = REG_SP}, begun;
-	uintptr_t at = entry->at, begins = entry->first, common;
-	struct bytes b, rest;
+	uintptr_t at = entry->at, begins = entry->first;
+	struct bytes rest;
 	struct common c;
 	struct program p;
-	unsigned width;
 	uint64_t range;
 
 	*entry = (isc_cfi_entry){0, 0, 0};
 	if (image->header == 0 || (!known && !search(image, ip, &at, &begins)))
 		return none;
-	b = bytes_at(image, at);
-	rest = take_entry(&b);
-	common = rest.at; /* what follows says how far before it */
-	common -= take32(&rest);
-	if (rest.bad || !read_common(image, common, &c))
-		return unknown;
-	width = width_of(c.encoding);
-	take_width(&rest, width);
-	range = take_width(&rest, width);
-	if (c.sized)
-		take_block(&rest);
-	if (rest.bad)
+	if (!read_entry(image, at, &c, &rest, &range))
 		return unknown;
 	if (ip < begins || ip - begins >= range)
 		return none;

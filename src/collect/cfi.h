@@ -9,6 +9,7 @@
 #ifndef ISC_COLLECT_CFI_H
 #define ISC_COLLECT_CFI_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum isc_cfi_kind {
@@ -50,5 +51,9 @@ typedef struct isc_cfi_entry {
 /* The rule at ip.  *entry: one of this image that may cover it, which is then not searched for, or zeros; on return
  * the one that does. */
 isc_cfi_rule isc_cfi_at(const isc_cfi_image *image, uintptr_t ip, isc_cfi_entry *entry);
+
+/* The code around ip that no entry covers, from the end of the one before to the begin of the next; false: ip is
+ * covered, or there is none on one side. */
+bool isc_cfi_gap(const isc_cfi_image *image, uintptr_t ip, uintptr_t *first, uintptr_t *past);
 
 #endif

@@ -111,10 +111,10 @@ static uint32_t native_frame(isc_profile *p, isc_sampled *t, const isc_merged *m
 	f->flags = m->offset;
 	f->address = m->code;
 	if (m->module >= 0) {
-		const isc_module *module = &t->unwind.module[m->module];
+		isc_module module = isc_unwind_known(m->module);
 
-		text = module_text(p, t, module, careful);
-		f->address -= module->map != NULL ? module->map->l_addr : 0;
+		text = module_text(p, t, &module, careful);
+		f->address -= module.map != NULL ? module.map->l_addr : 0;
 	}
 	f->text = text;
 	/* Where memory is read with care the module is not: until somebody fills it in, it has no name. */
@@ -188,27 +188,59 @@ static uint64_t counted_since(isc_profile *p, isc_sampled *t)
 	return since;
 }
 
-/* Frame by frame, from the root on. */
-static uint32_t grow_node(isc_profile *p, isc_sampled *t, const isc_python_layout *l, int frames, bool careful)
+/* Parts as frames: a run is several. */
+static int count_frames(isc_sampled *t, int parts)
 {
-	int most = (int)p->max_frames, from = frames;
+	int n = 0;
+
+	for (int i = 0; i < parts; i++)
+		n += t->merged[i].module == ISC_MERGED_RUN ? isc_sample_run(t, &t->merged[i]) : 1;
+	return n;
+}
+
+static uint32_t grow_run(isc_profile *p, isc_sampled *t, const isc_merged *run, uint32_t node, int *skip, bool careful)
+{
+	int n = isc_sample_run(t, run);
+
+	for (int i = 0; i < n && node != UINT32_MAX; i++) {
+		isc_merged m = isc_sample_run_frame(run, t->places[i]);
+		uint32_t frame;
+
+		if ((*skip)-- > 0)
+			continue;
+		frame = native_frame(p, t, &m, careful);
+		node = frame != 0 ? isc_profile_node(p, node, frame) : 0;
+		if (node == 0)
+			return UINT32_MAX;
+	}
+	return node;
+}
+
+/* Frame by frame, from the root on; UINT32_MAX: there is no room. */
+static uint32_t grow_node(isc_profile *p, isc_sampled *t, const isc_python_layout *l, int parts, bool careful)
+{
+	int most = (int)p->max_frames, frames = count_frames(t, parts), skip = 0;
 	uint32_t node = 0, frame;
 
 	if (frames > most) {
-		from = most - 1;
+		skip = frames - most + 1;
 		node = isc_profile_node(p, 0, ISC_PROFILE_CUT);
 		if (node == 0)
 			return 0;
 	}
-	for (int i = from - 1; i >= 0; i--) {
+	for (int i = parts - 1; i >= 0 && node != UINT32_MAX; i--) {
 		const isc_merged *m = &t->merged[i];
 
-		frame = m->module == -1 ? python_frame(p, t, l, m, careful) : native_frame(p, t, m, careful);
-		node = frame != 0 ? isc_profile_node(p, node, frame) : 0;
-		if (node == 0)
-			return 0;
+		if (m->module == ISC_MERGED_RUN) {
+			node = grow_run(p, t, m, node, &skip, careful);
+		} else if (skip-- <= 0) {
+			frame = m->module == ISC_MERGED_PYTHON ? python_frame(p, t, l, m, careful)
+							       : native_frame(p, t, m, careful);
+			node = frame != 0 ? isc_profile_node(p, node, frame) : 0;
+			node = node != 0 ? node : UINT32_MAX;
+		}
 	}
-	return node;
+	return node != UINT32_MAX ? node : 0;
 }
 
 /* Of a stack that was met before one look is enough: memory is cold here. */

@@ -68,6 +68,7 @@ static isc_sampled *take(uint32_t tid)
 		atomic_store_explicit(&t->last_stack, 0, memory_order_relaxed);
 		t->stack_low = t->stack_high = 0;
 		t->looks = 0;
+		t->unasked = 0;
 		t->faults = UINT64_MAX;
 		t->fault.armed = 0;
 		t->random = isc_ticks() * 0x9e3779b97f4a7c15ull | 1;

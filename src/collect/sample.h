@@ -5,11 +5,14 @@
  *	sample_timer.c		what sends them signals
  *	sample_use.c		who wants samples: a session, the profiler of this process, or both
  *	sample_handler.c	what happens at a step
- *	sample_native.c		native frames, and one stack of both
+ *	sample_native.c		what native code is whose
+ *	sample_glue.c		and what of the interpreter's says nothing
+ *	sample_merge.c		native frames and Python's as one stack
  *	sample_count.c		what the processor counts between samples
  *	sample_rate.c		how long a step is, inside the budget
  *	sample_signal.c		the signal, shared with the program
- *	sample_stack.c		stacks and code objects, each defined once
+ *	sample_stack.c		stacks and code objects, found again by a hash
+ *	sample_room.c		who may define how many of them
  *	fault.c, pywalk.c	reading the interpreter's memory
  *	unwind.c, cfi.c		and the C stack
  *
@@ -35,13 +38,19 @@
 #define ISC_SAMPLE_STACK (32u << 10)   /* alternate stack of a thread that has none */
 #define ISC_SAMPLE_SCRATCH (32u << 10) /* a definition in the making */
 
-/* A frame of a whole stack. */
+/* A part of a whole stack: a frame, or native frames that follow each other. */
 typedef struct isc_merged {
 	uint64_t key;	 /* tells what it is from others that had its address */
-	uintptr_t code;	 /* code object, or the address of a native place */
+	uintptr_t code;	 /* code object, or the address of a native place; of a run its first frame in the walk */
 	uint32_t offset; /* of the instruction in a code object; enum isc_native_place */
-	int32_t module;	 /* of a native place, in the walk; -1: Python, -2: a native place in no module */
+	int16_t module;	 /* of a native place, as the walk knows it; or one of these: */
+	uint16_t count;	 /* of a run: frames of the walk */
 } isc_merged;
+enum { ISC_MERGED_PYTHON = -1, ISC_MERGED_NOWHERE = -2 /* a native place in no module */, ISC_MERGED_RUN = -3 };
+
+/* Who a stack is for: each has its part of the room for definitions. */
+enum isc_stack_use { ISC_STACK_SAMPLED, ISC_STACK_ASIDE /* of memory, a wait, a system call */ };
+enum isc_stack_room { ISC_ROOM_SERVING, ISC_ROOM_IMPORTS, ISC_ROOM_ASIDE, ISC_ROOMS };
 
 /* One thread.  Mapped when it is first needed and used again, never given back. */
 typedef struct isc_sampled {
@@ -60,6 +69,7 @@ typedef struct isc_sampled {
 	uint64_t due_ns;	     /* CPU time at which the next signal is due */
 	int64_t base_ns;	     /* CPU time up to here is accounted for; half a step before it began, at first */
 	uint32_t period_ns;	     /* of the step that is under way */
+	uint32_t unasked;	     /* samples since the kernel was last asked for faults */
 	uint32_t seen;		     /* in which search of threads */
 	_Atomic uint32_t last_stack; /* of the last sample that had one */
 	uint64_t random;
@@ -81,12 +91,14 @@ typedef struct isc_sampled {
 	uint64_t key[ISC_STACK_FRAMES_MAX];
 	isc_activations activations;
 	uintptr_t anchors[ISC_STACK_FRAMES_MAX];
-	uintptr_t stack_low, stack_high; /* the mapping that it was last seen on */
+	uintptr_t places[ISC_STACK_FRAMES_MAX]; /* native frames of a run, root side first */
+	uintptr_t stack_low, stack_high;	/* the mapping that it was last seen on */
 	uint32_t looks;
 	isc_unwind unwind;
 	isc_merged merged[ISC_STACK_FRAMES_MAX]; /* newest first */
 	char scratch[ISC_SAMPLE_SCRATCH];
-	_Alignas(4096) char fence[4096]; /* below the stack, not to be touched */
+	uint64_t run[2 * ISC_STACK_FRAMES_MAX]; /* the definition of one */
+	_Alignas(4096) char fence[4096];	/* below the stack, not to be touched */
 	char stack[ISC_SAMPLE_STACK];
 } isc_sampled;
 
@@ -208,8 +220,8 @@ const isc_python_layout *isc_sample_layout(void);
 void isc_sample_count_begin(const isc_sampled *t, uint32_t tid);
 void isc_sample_count_end(const isc_sampled *t);
 
-/* Since the last time; false: there is nothing to tell. */
-bool isc_sample_count(const isc_sampled *t, isc_sample_counts *out);
+/* Since the last time; false: there is nothing to tell.  sure: not to be put off. */
+bool isc_sample_count(isc_sampled *t, bool sure, isc_sample_counts *out);
 
 /* ---- sample_rate.c ------------------------------------------------------ */
 
@@ -253,8 +265,16 @@ size_t isc_sample_read(isc_sampled *t, const isc_python_layout *l, uintptr_t cod
 /* What tells the stack of n frames in t->merged from others; 0: there are none.  Fills t->path. */
 uint64_t isc_sample_path(isc_sampled *t, int n);
 
-/* The id of a stack of n frames in t->merged; 0: there is no room.  careful as in isc_reach. */
-uint32_t isc_sample_stack(isc_sampled *t, const isc_python_layout *l, int n, bool careful);
+/* The id of a stack of n parts in t->merged.  Without room for all of it the longest root side that is known, with
+ * ISC_SAMPLE_LEAF_CUT in flags; 0: nothing of it is.  careful as in isc_reach. */
+uint32_t isc_sample_stack(isc_sampled *t, const isc_python_layout *l, int n, enum isc_stack_use use, bool careful,
+			  uint32_t *flags);
+
+/* ---- sample_room.c ------------------------------------------------------ */
+
+/* Takes so many bytes of what is for such stacks; false: there is no room. */
+bool isc_sample_room(enum isc_stack_room room, uint64_t bytes);
+bool isc_sample_room_is_short(enum isc_stack_room room);
 
 /* ---- sample_native.c ---------------------------------------------------- */
 
@@ -265,10 +285,37 @@ void isc_sample_native_forked(void);
 
 /* Is the C stack walked, or only its newest frame told? */
 bool isc_sample_native_all(void);
+uint32_t isc_sample_native_mode(void); /* ISC_CONTROL_NATIVE, _LEAF or 0 */
+
+/* Does an address lie in the function that evaluates Python, in its module, or in a module of ours? */
+bool isc_sample_is_eval(uintptr_t ip);
+bool isc_sample_in_eval_module(uintptr_t ip);
+bool isc_sample_in_own_module(uintptr_t ip);
+
+/* Is the end of the stack around sp known, as t->stack_high? */
+bool isc_sample_know_stack(isc_sampled *t, uintptr_t sp);
+
+/* ---- sample_glue.c ------------------------------------------------------ */
+
+/* A function of the interpreter that only stands between a call in Python and its frame. */
+bool isc_sample_is_glue(const isc_unwind *u, const isc_native_frame *f);
+
+/* What lies between the two newest frames of the interpreter in this walk is glue. */
+void isc_sample_glue_learn(const isc_unwind *u);
+
+/* ---- sample_merge.c ----------------------------------------------------- */
 
 /* Fills t->merged from the Python frames in t->frames and t->activations and from the C
  * stack; how many frames it has.  Without a context: the Python frames alone. */
 int isc_sample_merge(isc_sampled *t, const void *context, int python, bool careful, uint32_t *flags);
+
+/* The native frames of a run, as addresses in t->places, root side first; how many, 0: they are not known any more. */
+int isc_sample_run(isc_sampled *t, const isc_merged *run);
+
+/* One of them. */
+isc_merged isc_sample_run_frame(const isc_merged *run, uintptr_t ip);
+
+/* ---- sample_native.c, definitions ------------------------------------------ */
 
 /* What is known of a module, into t->scratch; its length, 0 when it cannot be read. */
 size_t isc_sample_describe(isc_sampled *t, const isc_module *m, bool careful);

@@ -14,6 +14,7 @@
 #include "runtime/runtime.h"
 
 #define DESCRIPTOR 200 /* out of the way of those that programs count on */
+#define UNASKED_MOST 8 /* samples of a thread that meets no faults */
 
 /* By the place of the thread; descriptors + 1, 0: none. */
 static struct counts {
@@ -157,13 +158,29 @@ static void take_faults(struct counts *c, const struct rusage *u, isc_sample_cou
 	c->kernel_us = kernel_us;
 }
 
-bool isc_sample_count(const isc_sampled *t, isc_sample_counts *out)
+/* A question to the kernel is a tenth of a sample.  A thread that met faults lately is asked for at each one, so
+ * that each tells its own. */
+static bool may_wait(isc_sampled *t, bool sure)
+{
+	if (sure || atomic_load_explicit(&counts[t->index].first, memory_order_relaxed) != 0 ||
+	    ++t->unasked >= UNASKED_MOST) {
+		t->unasked = 0;
+		return false;
+	}
+	return true;
+}
+
+bool isc_sample_count(isc_sampled *t, bool sure, isc_sample_counts *out)
 {
 	struct rusage u;
 
+	if (may_wait(t, sure))
+		return false;
 	read_usage(&u);
 	*out = (isc_sample_counts){
 		.instructions = ISC_COUNT_UNKNOWN, .cycles = ISC_COUNT_UNKNOWN, .grown = grown((uint64_t)u.ru_maxrss)};
 	take_faults(&counts[t->index], &u, out);
+	if (out->faults != 0 || out->grown != 0)
+		t->unasked = UNASKED_MOST;
 	return read_group(&counts[t->index], out) || out->grown != 0 || out->faults != 0;
 }

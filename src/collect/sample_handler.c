@@ -150,7 +150,7 @@ static void sample(isc_sampled *t, const ucontext_t *context, uint64_t ticks, ui
 	bool session = isc_sample_for_session() && isc_rt_active();
 	int n = frames_now(t, l, context, careful, &record.body.flags);
 
-	if (session && isc_sample_count(t, &record.counts))
+	if (session && isc_sample_count(t, steps > 1, &record.counts))
 		record.head.slots = 4;
 	if (record.counts.kernel_us != 0 && behind_syscall(t, context, careful))
 		record.body.flags |= ISC_SAMPLE_SYSCALL;
@@ -160,7 +160,7 @@ static void sample(isc_sampled *t, const ucontext_t *context, uint64_t ticks, ui
 		return;
 	record.body.period_ns = t->period_ns;
 	record.body.cost_ns = isc_sample_cost_take();
-	record.head.id = n > 0 ? isc_sample_stack(t, l, n, careful) : 0;
+	record.head.id = n > 0 ? isc_sample_stack(t, l, n, ISC_STACK_SAMPLED, careful, &record.body.flags) : 0;
 	if (n > 0 && record.head.id == 0)
 		record.body.flags |= ISC_SAMPLE_OTHER;
 	if (record.head.id != 0)
@@ -325,7 +325,7 @@ uint32_t isc_sample_here(uintptr_t gil_cond, isc_wait *wait)
 	n = walk(t, l, careful, &flags);
 	n = n > 0 ? isc_sample_merge(t, NULL, n, careful, &flags) : 0;
 	if (n > 0)
-		id = isc_sample_stack(t, l, n, careful);
+		id = isc_sample_stack(t, l, n, ISC_STACK_ASIDE, careful, &flags);
 	if (wait != NULL && gil_cond != 0) {
 		wait->holder = gil_holder(t, l, gil_cond, careful);
 		if (wait->holder != 0)
@@ -399,9 +399,40 @@ __attribute__((noinline)) uint32_t isc_sample_now(uintptr_t caller)
 	n = isc_sample_merge(t, REGISTERS_KNOWN ? &context : NULL, n, careful, &flags);
 	t->whole = false;
 	if (n > 0)
-		id = isc_sample_stack(t, l, n, careful);
+		id = isc_sample_stack(t, l, n, ISC_STACK_ASIDE, careful, &flags);
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
 	return id;
+}
+
+/* Two frames of Python are enough, and lie near each other: a walk without chains. */
+#define GLUE_FRAMES 48
+
+__attribute__((noinline)) void isc_rt_python_glue(void)
+{
+	static isc_unwind look; /* under the interpreter's lock */
+	uint64_t rest = ~(1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1)), mask;
+	isc_sampled *t = isc_sampled_self;
+	isc_unwind_start start;
+	ucontext_t context;
+
+	if (t == NULL || t->busy || !isc_sample_on() || !isc_sample_native_all() || !REGISTERS_KNOWN)
+		return;
+	if (syscall(SYS_rt_sigprocmask, SIG_BLOCK, &rest, &mask, sizeof(mask)) != 0)
+		return;
+	REGISTERS_HERE(&context);
+	start = isc_unwind_registers(&context);
+	if ((mask & ~rest) == 0 && isc_fault_caught() && isc_sample_know_stack(t, start.sp) &&
+	    sigsetjmp(t->fault.escape, 0) == 0) {
+		look.low = start.sp & ~(uintptr_t)7;
+		look.high = t->stack_high;
+		look.key = NULL;
+		look.anchor_count = 0;
+		isc_fault_arm(&t->fault);
+		isc_unwind_walk(&look, &start, GLUE_FRAMES);
+		isc_sample_glue_learn(&look);
+		isc_fault_disarm(&t->fault);
+	}
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
 }
 
 /* ---- for _core --------------------------------------------------------- */

@@ -1,14 +1,12 @@
 /*
- * sample_native.c - native frames of a sample, and the one stack that they make with Python's.
- *
- * They meet by address: the native frame that holds the anchor of an activation
- * is the interpreter at work, and its Python frames stand in its place.
+ * sample_native.c - what native code of the program is: the interpreter's, ours, and modules with their names.
  */
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
 
 #include "collect/sample.h"
+#include "collect/unwind_chain.h"
 #include "runtime/kernel.h"
 #include "runtime/runtime.h"
 
@@ -27,42 +25,46 @@ static struct {
 
 static uint32_t mode; /* ISC_CONTROL_NATIVE, _LEAF or 0 */
 static _Atomic uintptr_t eval_first, eval_past;
+static _Atomic uintptr_t eval_start, eval_end; /* the module that it is in */
 
 /* Modules whose frames are left out: this library and the one that calls are traced from. */
 static struct {
 	_Atomic uintptr_t start, end;
 } own[2];
 
-static isc_unwind look; /* outside of handlers */
-
 static void set_own(int which, uintptr_t function)
 {
-	int m = isc_unwind_module(&look, function);
+	int index = isc_unwind_module(function);
+	isc_module m;
 
-	if (m < 0)
+	if (index < 0)
 		return;
-	atomic_store(&own[which].start, look.module[m].start);
-	atomic_store(&own[which].end, look.module[m].end);
+	m = isc_unwind_known(index);
+	atomic_store(&own[which].start, m.start);
+	atomic_store(&own[which].end, m.end);
 }
 
 void isc_sample_native_begin(uint32_t flags)
 {
 	mode = isc_unwind_begin() ? flags & (ISC_CONTROL_NATIVE | ISC_CONTROL_NATIVE_LEAF) : 0;
-	look.modules = 0;
 	if (mode != 0)
 		set_own(0, (uintptr_t)isc_sample_native_begin);
 }
 
 void isc_sample_native_python(const isc_python_layout *l)
 {
+	static const isc_unwind none;
 	uintptr_t first, past;
 
 	if (mode == 0 || l->eval == NULL)
 		return;
-	look.modules = 0;
 	if (l->own != NULL)
 		set_own(1, (uintptr_t)l->own);
-	if (isc_unwind_function(&look, (uintptr_t)l->eval, &first, &past)) {
+	if (isc_unwind_function(&none, (uintptr_t)l->eval, &first, &past)) {
+		isc_module m = isc_unwind_known(isc_unwind_module((uintptr_t)l->eval));
+
+		atomic_store(&eval_start, m.start);
+		atomic_store(&eval_end, m.end);
 		atomic_store(&eval_first, first);
 		atomic_store(&eval_past, past);
 	}
@@ -75,6 +77,12 @@ void isc_sample_native_forked(void)
 		atomic_store(&modules[i].tag, 0);
 		atomic_store(&modules[i].id, 0);
 	}
+	isc_chain_forked();
+}
+
+uint32_t isc_sample_native_mode(void)
+{
+	return mode;
 }
 
 bool isc_sample_native_all(void)
@@ -82,14 +90,21 @@ bool isc_sample_native_all(void)
 	return mode == ISC_CONTROL_NATIVE;
 }
 
-static bool is_eval(uintptr_t ip)
+bool isc_sample_is_eval(uintptr_t ip)
 {
 	return ip - atomic_load_explicit(&eval_first, memory_order_relaxed) <
 	       atomic_load_explicit(&eval_past, memory_order_relaxed) -
 		       atomic_load_explicit(&eval_first, memory_order_relaxed);
 }
 
-static bool is_own(uintptr_t ip)
+bool isc_sample_in_eval_module(uintptr_t ip)
+{
+	uintptr_t start = atomic_load_explicit(&eval_start, memory_order_relaxed);
+
+	return ip - start < atomic_load_explicit(&eval_end, memory_order_relaxed) - start;
+}
+
+bool isc_sample_in_own_module(uintptr_t ip)
 {
 	for (int i = 0; i < 2; i++) {
 		uintptr_t start = atomic_load_explicit(&own[i].start, memory_order_relaxed);
@@ -140,7 +155,7 @@ static bool read_mapping(isc_sampled *t, uintptr_t sp)
 	return found;
 }
 
-static bool know_stack(isc_sampled *t, uintptr_t sp)
+bool isc_sample_know_stack(isc_sampled *t, uintptr_t sp)
 {
 	if (sp >= t->stack_low && sp < t->stack_high)
 		return true;
@@ -148,205 +163,6 @@ static bool know_stack(isc_sampled *t, uintptr_t sp)
 	if (t->looks > LOOKS_FREE && t->looks % LOOKS_EVERY != 0)
 		return false;
 	return read_mapping(t, sp);
-}
-
-/* ---- the walk ------------------------------------------------------------- */
-
-static int list_anchors(isc_sampled *t)
-{
-	int n = 0;
-
-	for (int i = 0; i < t->activations.n; i++) {
-		uintptr_t a = t->activations.at[i].anchor;
-
-		if (n == 0 || a > t->anchors[n - 1])
-			t->anchors[n++] = a;
-	}
-	return n;
-}
-
-static void walk(isc_sampled *t, const void *context, bool whole, uint32_t *flags)
-{
-	isc_unwind_start start = isc_unwind_registers(context);
-	isc_unwind *u = &t->unwind;
-
-	u->n = 0;
-	u->end = ISC_UNWIND_CUT;
-	if (!know_stack(t, start.sp)) {
-		isc_unwind_newest(u, &start);
-	} else {
-		u->low = start.sp & ~(uintptr_t)7;
-		u->high = t->stack_high;
-		u->anchors = t->anchors;
-		u->anchor_count = list_anchors(t);
-		if (sigsetjmp(t->fault.escape, 0) == 0) {
-			isc_fault_arm(&t->fault);
-			isc_unwind_walk(u, &start, whole ? ISC_UNWIND_FRAMES : 1);
-			isc_fault_disarm(&t->fault);
-		}
-	}
-	if (whole && u->end != ISC_UNWIND_BOTTOM)
-		*flags |= ISC_SAMPLE_NATIVE_CUT;
-}
-
-/* ---- one stack ------------------------------------------------------------- */
-
-struct merge {
-	isc_sampled *t;
-	int n;
-	int next; /* Python frame */
-};
-
-static void add_python(struct merge *m, int end)
-{
-	for (; m->next < end; m->next++) {
-		if (m->n < (int)ISC_STACK_FRAMES_MAX)
-			m->t->merged[m->n++] = (isc_merged){m->t->key[m->next], m->t->frames[m->next].code,
-							    m->t->frames[m->next].offset, -1};
-	}
-}
-
-static uint64_t mix(uint64_t h, uint64_t v)
-{
-	h = (h ^ v) * 0xff51afd7ed558ccdull;
-	return h ^ h >> 32;
-}
-
-/* The newest frame is known by its function: every instruction of a loop would make a stack. */
-static void add_native(struct merge *m, const isc_native_frame *f, bool careful)
-{
-	isc_unwind *u = &m->t->unwind;
-	uint32_t flags = (f->flags & ISC_NATIVE_GUESSED ? ISC_PLACE_GUESSED : 0u);
-	uintptr_t at = f->ip, first, past;
-
-	if (m->n == (int)ISC_STACK_FRAMES_MAX || is_own(f->ip))
-		return;
-	if (f->flags & ISC_NATIVE_CALLER) {
-		flags |= ISC_PLACE_CALLER;
-	} else if (f->module < 0) {
-		flags |= ISC_PLACE_INSIDE;
-		at &= ~(uintptr_t)4095;
-	} else if (!careful && isc_unwind_function(u, at, &first, &past)) {
-		at = first;
-	} else {
-		flags |= ISC_PLACE_INSIDE;
-	}
-	if (f->module < 0)
-		at &= ~(uintptr_t)4095;
-	m->t->merged[m->n++] = (isc_merged){mix(mix(f->module >= 0 ? u->module[f->module].tag : 1, at), flags) | 1, at,
-					    flags, f->module >= 0 ? f->module : -2};
-}
-
-/* Frames that the interpreter has, without anchors: counted from the root if it is there. */
-static int uncounted(const isc_unwind *u, int python)
-{
-	int n = 0;
-
-	for (int i = 0; i < u->n; i++)
-		n += is_eval(u->frame[i].ip);
-	return u->end == ISC_UNWIND_BOTTOM && n > python ? n - python : 0;
-}
-
-/* The interpreter is met where no Python frame is left: the stack is another greenlet's, or
- * there were too many frames. */
-static uint32_t end_of(uint32_t flags)
-{
-	return flags & ISC_SAMPLE_CUT ? ISC_SAMPLE_NATIVE_CUT : ISC_SAMPLE_SWITCHED;
-}
-
-static bool merge_counted(struct merge *m, int python, bool careful, uint32_t *flags)
-{
-	const isc_unwind *u = &m->t->unwind;
-	int extra = uncounted(u, python);
-
-	for (int i = 0; i < u->n; i++) {
-		const isc_native_frame *f = &u->frame[i];
-
-		if (!is_eval(f->ip)) {
-			add_native(m, f, careful);
-		} else if (extra > 0) {
-			extra--;
-			*flags |= ISC_SAMPLE_EDGE;
-		} else if (m->next < python) {
-			add_python(m, m->next + 1);
-		} else {
-			*flags |= end_of(*flags);
-			return false;
-		}
-	}
-	return true;
-}
-
-static bool merge_anchored(struct merge *m, int python, bool careful, uint32_t *flags)
-{
-	const isc_unwind *u = &m->t->unwind;
-	const isc_activations *list = &m->t->activations;
-	int a = 0;
-
-	for (int i = 0; i < u->n; i++) {
-		const isc_native_frame *f = &u->frame[i];
-		bool found = false;
-
-		/* Also those that lie between two frames, of which one was passed by a scan. */
-		for (; a < list->n && list->at[a].anchor < f->cfa; a++) {
-			add_python(m, (int)list->at[a].end);
-			found |= list->at[a].anchor >= f->sp;
-		}
-		if (found || (f->flags & ISC_NATIVE_LATE))
-			continue;
-		if (!is_eval(f->ip)) {
-			add_native(m, f, careful);
-		} else if (a == list->n && m->next == python && python > 0) {
-			*flags |= end_of(*flags);
-			return false;
-		} else {
-			*flags |= ISC_SAMPLE_EDGE;
-		}
-	}
-	return true;
-}
-
-int isc_sample_merge(isc_sampled *t, const void *context, int python, bool careful, uint32_t *flags)
-{
-	struct merge m = {.t = t};
-	const isc_native_frame *newest;
-	bool all = true, whole = mode == ISC_CONTROL_NATIVE || (t->whole && python == 0);
-
-	t->unwind.n = 0;
-	if (mode == 0 || context == NULL) {
-		add_python(&m, python);
-		return m.n;
-	}
-	if (careful) {
-		isc_unwind_start start = isc_unwind_registers(context);
-
-		isc_unwind_newest(&t->unwind, &start);
-	} else {
-		walk(t, context, whole, flags);
-	}
-	newest = &t->unwind.frame[0];
-	if (!whole || careful) {
-		bool inside = t->activations.n > 0 && t->activations.at[0].anchor >= newest->sp &&
-			      t->activations.at[0].anchor < newest->cfa;
-
-		if (t->unwind.n > 0 && !inside && !is_eval(newest->ip))
-			add_native(&m, newest, careful);
-		add_python(&m, python);
-		return m.n;
-	}
-	all = t->activations.n > 0 || python == 0 ? merge_anchored(&m, python, careful, flags)
-						  : merge_counted(&m, python, careful, flags);
-	if (all && m.next < python) {
-		*flags |= ISC_SAMPLE_UNPLACED;
-		add_python(&m, python);
-	}
-	for (int i = 0; i < m.n; i++) {
-		if (t->merged[i].module != -1 && (t->merged[i].offset & ISC_PLACE_GUESSED))
-			*flags |= ISC_SAMPLE_GUESSED;
-	}
-	if (m.n == (int)ISC_STACK_FRAMES_MAX)
-		*flags |= ISC_SAMPLE_CUT;
-	return m.n;
 }
 
 /* ---- definitions ------------------------------------------------------------ */
@@ -492,17 +308,32 @@ static uint32_t module_id(isc_sampled *t, const isc_module *m, bool careful)
 	return len != 0 ? isc_rt_intern(ISC_DEF_MODULE, t->scratch, len) : 0;
 }
 
+/* The module may have been unloaded since it was found. */
+static bool read_bias(isc_sampled *t, const isc_module *m, uintptr_t *bias)
+{
+	volatile bool read = m->map == NULL;
+
+	if (!read && sigsetjmp(t->fault.escape, 0) == 0) {
+		isc_fault_arm(&t->fault);
+		*bias = m->map->l_addr;
+		isc_fault_disarm(&t->fault);
+		read = true;
+	}
+	return read;
+}
+
 uint32_t isc_sample_place(isc_sampled *t, const isc_merged *frame, bool careful)
 {
 	isc_def_native place = {.flags = frame->offset, .offset = frame->code};
 
 	if (frame->module >= 0) {
-		const isc_module *m = &t->unwind.module[frame->module];
+		isc_module m = isc_unwind_known(frame->module);
+		uintptr_t bias = 0;
 
-		place.module = module_id(t, m, careful);
-		if (place.module == 0)
+		place.module = module_id(t, &m, careful);
+		if (place.module == 0 || !read_bias(t, &m, &bias))
 			return 0;
-		place.offset -= m->map != NULL ? m->map->l_addr : 0;
+		place.offset -= bias;
 	}
 	return isc_rt_intern(ISC_DEF_NATIVE, &place, sizeof(place));
 }

@@ -4,17 +4,26 @@
  * The dynamic loader of glibc answers that without a lock from 2.35 on.  Where it
  * does not, its list of modules is followed as a debugger would: under the fault
  * guard, bounded, and believed only where the headers in memory agree.
+ *
+ * Asking takes longer than a whole frame, so answers are kept for the process.  A
+ * module that is unloaded does not announce itself: every module that is known is
+ * asked for again ten times a second, and one that is gone voids what was
+ * derived from it (isc_unwind_generation).
  */
 #include "collect/unwind.h"
 
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/auxv.h>
 
 #define LISTED_MAX 4096
 #define SEGMENTS_MAX 32
+#define PROBES 16u
+#define NEAR 1024u   /* regions of 64 KiB that were asked for lately; 8 KiB, a power of two */
+#define NOWHERE 128u /* pages that lie in no module; 1 KiB, a power of two */
 
 /* As in glibc's dlfcn.h, which may be older. */
 struct found {
@@ -29,6 +38,12 @@ typedef int find_object(void *address, struct found *result);
 static find_object *find;
 static const struct r_debug *listed;
 
+/* By the hash of their start.  A tag of 0: free, or not loaded any more. */
+static isc_module known[ISC_UNWIND_MODULES];
+static _Atomic uint64_t near[NEAR];	  /* region:32 | index + 1:32 */
+static _Atomic uint64_t nowhere[NOWHERE]; /* page:36 | check:28 */
+static _Atomic uint32_t generation = 1, checks = 1;
+
 bool isc_unwind_begin(void)
 {
 #if defined(__x86_64__)
@@ -40,6 +55,11 @@ bool isc_unwind_begin(void)
 #else
 	return false;
 #endif
+}
+
+uint32_t isc_unwind_generation(void)
+{
+	return atomic_load_explicit(&generation, memory_order_acquire);
 }
 
 static uint64_t mix(uint64_t h, uint64_t v)
@@ -118,22 +138,105 @@ static bool look_up(uintptr_t ip, isc_module *m)
 	return true;
 }
 
-int isc_unwind_module(isc_unwind *u, uintptr_t ip)
-{
-	isc_module m = {0};
-	int i = 0;
+/* ---- what is known -------------------------------------------------------- */
 
-	while (i < u->modules && (ip < u->module[i].start || ip >= u->module[i].end))
-		i++;
-	if (i < u->modules && (u->checked >> i & 1) != 0)
-		return i;
-	if (!look_up(ip, &m) || i == ISC_UNWIND_MODULES)
+/* Handlers of several threads may fill a place at once.  For one module they write the same; a reader that meets
+ * two modules half each has wrong bounds, which the fault guard survives, until the next check. */
+static void fill(isc_module *to, const isc_module *m)
+{
+	__atomic_store_n(&to->tag, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->start, m->start, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->end, m->end, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->cfi, m->cfi, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->map, m->map, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->tag, m->tag, __ATOMIC_RELEASE);
+}
+
+isc_module isc_unwind_known(int index)
+{
+	const isc_module *m = &known[index];
+	isc_module copy = {.tag = __atomic_load_n(&m->tag, __ATOMIC_ACQUIRE)};
+
+	copy.start = __atomic_load_n(&m->start, __ATOMIC_RELAXED);
+	copy.end = __atomic_load_n(&m->end, __ATOMIC_RELAXED);
+	copy.cfi = __atomic_load_n(&m->cfi, __ATOMIC_RELAXED);
+	copy.map = __atomic_load_n(&m->map, __ATOMIC_RELAXED);
+	return copy;
+}
+
+static void void_derived(void)
+{
+	atomic_fetch_add_explicit(&generation, 1, memory_order_acq_rel);
+}
+
+/* A place for it, where it may already be. */
+static int place_of(const isc_module *m)
+{
+	uint32_t home = (uint32_t)mix(m->start, 3) & (ISC_UNWIND_MODULES - 1), empty = ISC_UNWIND_MODULES;
+
+	for (uint32_t k = 0; k < PROBES; k++) {
+		uint32_t at = (home + k) & (ISC_UNWIND_MODULES - 1);
+		uint64_t tag = __atomic_load_n(&known[at].tag, __ATOMIC_ACQUIRE);
+
+		if (tag == m->tag)
+			return (int)at;
+		if (tag == 0 && empty == ISC_UNWIND_MODULES)
+			empty = at;
+	}
+	/* Crowded, or loaded in the place of another: what was derived from that one is void. */
+	if (empty == ISC_UNWIND_MODULES) {
+		void_derived();
+		empty = home;
+	}
+	fill(&known[empty], m);
+	return (int)empty;
+}
+
+void isc_unwind_check(void)
+{
+	atomic_fetch_add_explicit(&checks, 1, memory_order_relaxed);
+	for (int i = 0; i < (int)ISC_UNWIND_MODULES; i++) {
+		uint64_t tag = __atomic_load_n(&known[i].tag, __ATOMIC_RELAXED);
+		isc_module now;
+
+		if (tag == 0)
+			continue;
+		if (look_up(__atomic_load_n(&known[i].start, __ATOMIC_RELAXED), &now) && now.tag == tag)
+			continue;
+		__atomic_store_n(&known[i].tag, 0, __ATOMIC_RELEASE);
+		void_derived();
+	}
+}
+
+/* Words of a stack that point nowhere are met again and again by scans. */
+static bool is_nowhere(uintptr_t ip, uint32_t check)
+{
+	return atomic_load_explicit(&nowhere[mix(ip >> 12, 7) & (NOWHERE - 1)], memory_order_relaxed) ==
+	       (ip >> 12 << 28 | (check & 0xfffffffu));
+}
+
+int isc_unwind_module(uintptr_t ip)
+{
+	uint64_t region = ip >> 16 & UINT32_MAX, was;
+	uint32_t check = atomic_load_explicit(&checks, memory_order_relaxed);
+	_Atomic uint64_t *lately = &near[mix(region, 5) & (NEAR - 1)];
+	isc_module m;
+	int index;
+
+	was = atomic_load_explicit(lately, memory_order_relaxed);
+	index = was >> 32 == region ? (int)(uint32_t)was - 1 : -1;
+	if (index >= 0 && __atomic_load_n(&known[index].tag, __ATOMIC_ACQUIRE) != 0 &&
+	    ip >= __atomic_load_n(&known[index].start, __ATOMIC_RELAXED) &&
+	    ip < __atomic_load_n(&known[index].end, __ATOMIC_RELAXED))
+		return index;
+	if (is_nowhere(ip, check))
 		return -1;
-	/* Another has been loaded in its place: frames that name it are not what they were. */
-	if (i < u->modules && u->module[i].tag != m.tag)
-		u->before = 0;
-	u->module[i] = m;
-	u->modules = i < u->modules ? u->modules : i + 1;
-	u->checked |= 1u << i;
-	return i;
+	if (!look_up(ip, &m)) {
+		atomic_store_explicit(&nowhere[mix(ip >> 12, 7) & (NOWHERE - 1)], ip >> 12 << 28 | (check & 0xfffffffu),
+				      memory_order_relaxed);
+		return -1;
+	}
+	index = place_of(&m);
+	atomic_store_explicit(lately, region << 32 | (uint32_t)(index + 1), memory_order_relaxed);
+	return index;
 }

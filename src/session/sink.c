@@ -53,6 +53,28 @@ static isc_status define_kernel(isc_sink *s, uint32_t process, uint32_t id, cons
 	return st;
 }
 
+/* In a file every frame of a run is a node by itself: readers know no runs. */
+static isc_status define_run(isc_sink *s, uint32_t process, uint32_t id, const char *data, uint32_t len, isc_error *err)
+{
+	isc_def_run head;
+	isc_status st = ISC_OK;
+
+	if (len < sizeof(head))
+		return ISC_OK;
+	memcpy(&head, data, sizeof(head));
+	/* What is not as the runtime writes it says nothing. */
+	if (head.count == 0 || head.count > ISC_STACK_FRAMES_MAX ||
+	    (len - sizeof(head)) / sizeof(uint32_t) < head.count || isc_def_bytes(len) / 16 < head.count)
+		return ISC_OK;
+	for (uint32_t i = 0; i < head.count && st == ISC_OK; i++) {
+		isc_def_stack frame = {.parent = i == 0 ? head.parent : id + i - 1};
+
+		memcpy(&frame.code, data + sizeof(head) + i * sizeof(frame.code), sizeof(frame.code));
+		st = isc_writer_define(s->writer, process, id + i, ISC_DEF_STACK, &frame, sizeof(frame), err);
+	}
+	return st;
+}
+
 static void on_define(void *self, uint32_t process, uint32_t id, uint16_t type, const void *data, uint32_t len)
 {
 	isc_sink *s = self;
@@ -62,6 +84,8 @@ static void on_define(void *self, uint32_t process, uint32_t id, uint16_t type, 
 		isc_namer_define(s->namer, process, id, type, data, len);
 	if (type == ISC_DEF_KERNEL)
 		keep(s, define_kernel(s, process, id, data, len, &err), &err);
+	else if (type == ISC_DEF_RUN)
+		keep(s, define_run(s, process, id, data, len, &err), &err);
 	else
 		keep(s, isc_writer_define(s->writer, process, id, type, data, len, &err), &err);
 }

@@ -23,7 +23,7 @@ static inline uintptr_t own_stack_end(void)
 /* A walk of this thread from sp on that knows of none before. */
 static inline void own_stack(isc_unwind *u, uintptr_t sp)
 {
-	memset(u, 0, offsetof(isc_unwind, module));
+	memset(u, 0, offsetof(isc_unwind, frame));
 	u->low = sp;
 	u->high = own_stack_end();
 }

@@ -1,7 +1,7 @@
 // unwind_pairs.cc COUNT - walks the same stacks with our unwinder and with libunwind, from a signal at any instruction.
 //
 // Prints how many stacks were compared, how many have the same return addresses all the way down, how many of ours have
-// frames that were guessed, and the first few that differ.  Exits with 77 where there is no libunwind.
+// frames that were guessed, how many chains were taken, and the first few that differ.  Exits with 77 where there is no libunwind.
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -26,6 +26,7 @@
 
 extern "C" {
 #include "own_stack.h"
+#include "collect/unwind_chain.h"
 }
 
 namespace
@@ -43,26 +44,50 @@ int (*init)(Cursor *, void *, int);
 int (*step)(Cursor *);
 int (*get)(Cursor *, int, unsigned long *);
 
-std::atomic<long> compared, same, guessed, cut;
+std::atomic<long> compared, same, guessed, cut, chained;
 std::atomic<int> shown;
 
 thread_local uintptr_t stack_high;
 thread_local isc_unwind ours;
+thread_local uintptr_t mine[kFrames]; // its frames, one by one
+thread_local int found;
 
 void show(const unsigned long *theirs, int n)
 {
 	if (shown.fetch_add(1) >= 3)
 		return;
-	for (int i = 0; i < n || i < ours.n; i++) {
+	for (int i = 0; i < n || i < found; i++) {
 		Dl_info a{}, b{};
-		unsigned long mine = i < ours.n ? ours.frame[i].ip : 0, other = i < n ? theirs[i] : 0;
+		unsigned long one = i < found ? mine[i] : 0, other = i < n ? theirs[i] : 0;
 
-		dladdr(reinterpret_cast<void *>(mine), &a);
+		dladdr(reinterpret_cast<void *>(one), &a);
 		dladdr(reinterpret_cast<void *>(other), &b);
-		fprintf(stderr, "%2d %16lx %-40s %16lx %s\n", i, mine, a.dli_sname ? a.dli_sname : "?", other,
+		fprintf(stderr, "%2d %16lx %-40s %16lx %s\n", i, one, a.dli_sname ? a.dli_sname : "?", other,
 			b.dli_sname ? b.dli_sname : "?");
 	}
 	fprintf(stderr, "\n");
+}
+
+// Every frame counts.
+uint64_t key_of(const isc_unwind *, const isc_native_frame *f)
+{
+	return f->ip | 1ull << 63;
+}
+
+// The frames one by one: those of chains were not walked.
+void expand()
+{
+	found = 0;
+	for (int i = 0; i < ours.n; i++) {
+		if (ours.frame[i].flags & ISC_NATIVE_CHAIN) {
+			int more = isc_chain_frames(&ours, &ours.frame[i], mine + found, kFrames - found);
+
+			chained += more > 0;
+			found += more > 0 ? more : 0;
+		} else if (found < kFrames) {
+			mine[found++] = ours.frame[i].ip;
+		}
+	}
 }
 
 void on_tick(int, siginfo_t *, void *context)
@@ -75,10 +100,12 @@ void on_tick(int, siginfo_t *, void *context)
 
 	if (stack_high == 0)
 		return;
-	memset(&ours, 0, offsetof(isc_unwind, module));
+	memset(&ours, 0, offsetof(isc_unwind, frame));
 	ours.low = start.sp & ~static_cast<uintptr_t>(7);
 	ours.high = stack_high;
+	ours.key = key_of;
 	isc_unwind_walk(&ours, &start, kFrames);
+	expand();
 	if (init(&cursor, context, kSignalFrame) == 0) {
 		do {
 			if (get(&cursor, kIp, &theirs[n]) != 0 || theirs[n] == 0)
@@ -88,9 +115,9 @@ void on_tick(int, siginfo_t *, void *context)
 	}
 	compared++;
 	// A thread's first frame has no caller, and one of the two may end before it.
-	equal = n > 0 && abs(n - ours.n) <= 1;
-	for (int i = 0; equal && i < n && i < ours.n; i++)
-		equal = theirs[i] == ours.frame[i].ip;
+	equal = n > 0 && abs(n - found) <= 1;
+	for (int i = 0; equal && i < n && i < found; i++)
+		equal = theirs[i] == mine[i];
 	same += equal;
 	cut += ours.end == ISC_UNWIND_CUT;
 	for (int i = 0; i < ours.n; i++) {
@@ -241,6 +268,6 @@ int main(int argc, char **argv)
 	}
 	for (std::thread &worker : workers)
 		worker.join();
-	printf("%ld %ld %ld %ld\n", compared.load(), same.load(), guessed.load(), cut.load());
+	printf("%ld %ld %ld %ld %ld\n", compared.load(), same.load(), guessed.load(), cut.load(), chained.load());
 	return 0;
 }

@@ -496,7 +496,7 @@ static void garbage_ends(void **state)
 				     : i % 3 == 1 ? (uintptr_t)garbage + random % sizeof(garbage)
 						  : random;
 		}
-		memset(&walked, 0, offsetof(isc_unwind, module));
+		memset(&walked, 0, offsetof(isc_unwind, frame));
 		walked.low = start.sp;
 		walked.high = start.sp + sizeof(garbage);
 		isc_unwind_walk(&walked, &start, ISC_UNWIND_FRAMES);

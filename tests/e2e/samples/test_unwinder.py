@@ -40,16 +40,18 @@ def test_walks_are_those_of_libunwind(tmp_path: Path, count: Any) -> None:
     """The same stacks, stopped at any instruction, in code that throws, recurses, sorts and realigns its frames."""
     pairs = built(
         tmp_path, ROOT / "tests" / "harness" / "unwind_pairs.cc",
-        COLLECT / "unwind.c", COLLECT / "unwind_module.c", COLLECT / "cfi.c",
+        COLLECT / "unwind.c", COLLECT / "unwind_chain.c", COLLECT / "unwind_module.c",
+        COLLECT / "unwind_rule.c", COLLECT / "unwind_scan.c", COLLECT / "cfi.c",
     )  # fmt: skip
     done = subprocess.run([pairs, str(count(5000, 200_000))], capture_output=True, text=True, timeout=600, check=False)
     if done.returncode == 77:
         pytest.skip("libunwind is not here")
     assert done.returncode == 0, done.stderr
-    compared, same, guessed, cut = map(int, done.stdout.split())
+    compared, same, guessed, cut, chained = map(int, done.stdout.split())
     # What is left is libgcc on its way from one stack to the other, where libunwind loses it.
     assert same >= 0.995 * compared, done.stderr
     assert guessed <= 0.005 * compared and cut <= 0.001 * compared
+    assert chained > 0.5 * compared
 
 
 WAYS = ("virtual_way", "sort_way", "function_way", "exception_way", "qsort_way", "recursive_way")
