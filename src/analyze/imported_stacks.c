@@ -48,7 +48,7 @@ static size_t function_of(struct stacks *s, uint32_t name)
 		return SIZE_MAX;
 	if (*known != 0)
 		return *known - 1;
-	isc_imported_place(isc_timeline_text(s->a->timeline_own, name), &made);
+	isc_imported_place(isc_timeline_stack_text(s->a->timeline_own, name), &made);
 	called = isc_hashmap_find(&s->by_place, place_key(&made));
 	if (called == NULL) {
 		isc_analysis_function *f =

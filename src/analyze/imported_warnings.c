@@ -80,7 +80,7 @@ static void about_events(struct warnings *w)
 	const isc_timeline_facts *f = w->a->timeline;
 	uint64_t malformed = 0, unmatched = 0, loose = 0;
 	bool no_unit = false;
-	isc_units n;
+	isc_units n, all;
 
 	for (size_t i = 0; i < w->a->import->file_count; i++) {
 		malformed += w->a->import->files[i].malformed;
@@ -117,6 +117,11 @@ static void about_events(struct warnings *w)
 		warn(w, GRAVE, "too_many_names", NULL,
 		     "the trace has more names than the tables hold: %s times one was counted with others",
 		     isc_units_count(&n, f->folded));
+	if (f->stacks_folded > 0)
+		warn(w, GRAVE, "stacks_folded", "record with fewer names: leave out numbers and addresses in them",
+		     "the trace has more different stacks than are told apart: %s of %s samples, the rarest, stand as "
+		     "(other stacks) below their callers",
+		     isc_units_count(&n, f->samples_folded), isc_units_count(&all, w->a->samples.count));
 	if (f->apart)
 		warn(w, GRAVE, "files_apart", "see whether they are of one run",
 		     "the files do not overlap in time: each is shown from its own beginning");

@@ -192,6 +192,12 @@ static void close_input(const struct arguments *args, struct input *in, isc_expo
 	if (malformed > 0 && !args->quiet)
 		isc_log_write(&isc_cli_log, ISC_LOG_WARN, "events without a name or a time: %llu; they are left out",
 			      (unsigned long long)malformed);
+	if (result->folded > 0 && !args->quiet)
+		isc_log_write(
+			&isc_cli_log, ISC_LOG_WARN,
+			"there are more different stacks than are told apart: %llu samples, of the rarest, stand as "
+			"(other stacks) below their callers",
+			(unsigned long long)result->folded);
 	isc_import_fini(&in->import);
 	isc_trace_close(in->trace);
 }

@@ -47,6 +47,7 @@ typedef struct isc_export_result {
 	uint64_t slices, marks, samples; /* written */
 	uint64_t unmatched;		 /* ends whose beginning is not in the trace */
 	uint64_t unfinished;		 /* slices that end where the trace, or what is known of it, does */
+	uint64_t folded;		 /* samples whose stacks were too many to be told apart */
 	bool damaged;			 /* a part of the trace could not be read */
 } isc_export_result;
 

@@ -281,7 +281,7 @@ static bool frame_at(void *self, uint32_t id, isc_frame *out)
 
 	if (i->facts == NULL || id == 0 || id >= i->facts->stack_count)
 		return false;
-	python = isc_place_of(isc_timeline_text(i->timeline, i->facts->stacks[id].id), &place);
+	python = isc_place_of(isc_timeline_stack_text(i->timeline, i->facts->stacks[id].id), &place);
 	*out = (isc_frame){.parent = i->facts->stacks[id].parent,
 			   .kind = python ? ISC_FRAME_PYTHON : ISC_FRAME_NATIVE,
 			   .name = text_of(place.name),
@@ -297,6 +297,7 @@ static void tell_stacks(imported *i)
 
 	if (!i->class->timeless || i->facts->stacks == NULL)
 		return;
+	i->result->folded = i->facts->samples_folded;
 	for (size_t k = 1; k < i->facts->stack_count; k++) {
 		const isc_facts_stack *s = &i->facts->stacks[k];
 		isc_export_sample sample = {.on = &all,

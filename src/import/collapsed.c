@@ -12,7 +12,7 @@
 #include "import/reader.h"
 
 #define LINE_MOST (4u << 20)
-#define FRAMES_MOST 4096u
+#define FRAMES_MOST (ISC_STACK_DEPTH_MOST + 1) /* one more is one too many, and counted */
 
 /* Where the count begins; NULL: there is none. */
 static const char *count_of(const char *line, size_t len, uint64_t *count)
@@ -56,9 +56,23 @@ bool isc_collapsed_is(const char *head, size_t len, bool whole)
 	return false;
 }
 
+/* Texts that were written into the buffer of pieces, which has its last place now. */
+static bool settle(const isc_reader *r, isc_string *names, size_t n)
+{
+	const char *at = r->piece.data;
+
+	for (size_t i = 0; i < n && !r->piece.failed; i++) {
+		if (names[i].at != NULL)
+			continue;
+		names[i].at = at;
+		at += names[i].len;
+	}
+	return !r->piece.failed;
+}
+
 static isc_status take_line(isc_reader *r, const char *line, size_t len, isc_error *err)
 {
-	uint32_t names[FRAMES_MOST];
+	isc_string names[FRAMES_MOST];
 	const char *blank, *end;
 	uint64_t count = 0;
 	size_t n = 0;
@@ -73,14 +87,17 @@ static isc_status take_line(isc_reader *r, const char *line, size_t len, isc_err
 		return ISC_OK;
 	}
 	end = line + trim(line, (size_t)(blank - line));
+	isc_buffer_clear(&r->piece);
 	while (line <= end && n < FRAMES_MOST) {
 		const char *stop = memchr(line, ';', (size_t)(end - line));
 
 		stop = stop != NULL ? stop : end;
-		names[n++] = isc_reader_function(r, line, (size_t)(stop - line));
+		names[n++] = isc_reader_function_text(r, line, (size_t)(stop - line));
 		line = stop + 1;
 	}
-	return isc_reader_stack(r, names, n, count, count < INT64_MAX / 1000 ? (int64_t)count * 1000 : INT64_MAX, err);
+	if (!settle(r, names, n))
+		return isc_fail(err, ISC_ERR_NOMEM, "no memory to read the stacks");
+	return isc_reader_sample(r, names, n, count, count < INT64_MAX / 1000 ? (int64_t)count * 1000 : INT64_MAX, err);
 }
 
 isc_status isc_collapsed_read(isc_reader *r, isc_bytes *bytes, isc_error *err)

@@ -13,13 +13,19 @@ static uint32_t take_piece(isc_reader *r)
 	return r->piece.failed ? 0 : isc_timeline_name(r->timeline, r->piece.data, r->piece.len);
 }
 
+static void add_placed(isc_reader *r, const char *file, size_t file_len, uint64_t line, const char *name,
+		       size_t name_len)
+{
+	isc_buffer_add(&r->piece, file, file_len);
+	isc_buffer_format(&r->piece, "(%llu): ", (unsigned long long)line);
+	isc_buffer_add(&r->piece, name, name_len);
+}
+
 uint32_t isc_reader_placed(isc_reader *r, const char *file, size_t file_len, uint64_t line, const char *name,
 			   size_t name_len)
 {
 	isc_buffer_clear(&r->piece);
-	isc_buffer_add(&r->piece, file, file_len);
-	isc_buffer_format(&r->piece, "(%llu): ", (unsigned long long)line);
-	isc_buffer_add(&r->piece, name, name_len);
+	add_placed(r, file, file_len, line, name, name_len);
 	return take_piece(r);
 }
 
@@ -43,23 +49,55 @@ static const char *line_of(const char *open, const char *end, uint64_t *line)
 	return colon != NULL && at == end && at > colon + 1 ? colon : NULL;
 }
 
+/* Is it "name (path/file.py:12)"?  Then where the file begins and ends. */
+static bool is_placed(const char *name, size_t len, const char **open, const char **colon, uint64_t *line)
+{
+	*open = len > 3 && name[len - 1] == ')' ? memrchr(name, '(', len) : NULL;
+	if (*open == NULL || *open < name + 2 || (*open)[-1] != ' ')
+		return false;
+	*colon = line_of(*open + 1, name + len - 1, line);
+	return *colon != NULL && *colon > *open + 1;
+}
+
 uint32_t isc_reader_function(isc_reader *r, const char *name, size_t len)
 {
-	const char *open = len > 3 && name[len - 1] == ')' ? memrchr(name, '(', len) : NULL, *colon;
+	const char *open, *colon;
 	uint64_t line;
 
 	if (len == 0)
 		return isc_timeline_name(r->timeline, "?", 1);
-	if (open == NULL || open < name + 2 || open[-1] != ' ')
-		return isc_timeline_name(r->timeline, name, len);
-	colon = line_of(open + 1, name + len - 1, &line);
-	if (colon == NULL || colon == open + 1)
+	if (!is_placed(name, len, &open, &colon, &line))
 		return isc_timeline_name(r->timeline, name, len);
 	return isc_reader_placed(r, open + 1, (size_t)(colon - open - 1), line, name, (size_t)(open - 1 - name));
 }
 
+isc_string isc_reader_function_text(isc_reader *r, const char *name, size_t len)
+{
+	const char *open, *colon;
+	uint64_t line;
+	size_t from = r->piece.len;
+
+	if (len == 0)
+		return (isc_string){"?", 1};
+	if (!is_placed(name, len, &open, &colon, &line))
+		return (isc_string){name, len};
+	add_placed(r, open + 1, (size_t)(colon - open - 1), line, name, (size_t)(open - 1 - name));
+	return (isc_string){NULL, r->piece.len - from};
+}
+
 isc_status isc_reader_stack(isc_reader *r, const uint32_t *names, size_t count, uint64_t samples, int64_t ns,
 			    isc_error *err)
+{
+	isc_string texts[ISC_STACK_DEPTH_MOST + 1];
+
+	count = count < ISC_STACK_DEPTH_MOST + 1 ? count : ISC_STACK_DEPTH_MOST + 1;
+	for (size_t i = 0; i < count; i++)
+		texts[i] = isc_timeline_text(r->timeline, names[i]);
+	return isc_reader_sample(r, texts, count, samples, ns, err);
+}
+
+isc_status isc_reader_sample(isc_reader *r, const isc_string *names, size_t count, uint64_t samples, int64_t ns,
+			     isc_error *err)
 {
 	r->sampled_ns = ns > 0 && r->sampled_ns <= INT64_MAX - ns ? r->sampled_ns + ns : r->sampled_ns;
 	r->sampled |= samples > 0;

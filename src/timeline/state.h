@@ -7,7 +7,7 @@
  *	correlate.c	which call asked for which work
  *	devices.c	each device in order: unions, gaps and their causes
  *	moments.c	marks and counters
- *	stacks.c	samples without a moment
+ *	stacks.c	samples without a moment; stacks_fold.c when they are too many
  *	tally.c		tables of kernels and copies
  */
 #ifndef ISC_TIMELINE_STATE_H
@@ -115,6 +115,15 @@ typedef struct isc_array {
 	size_t count, room;
 } isc_array;
 
+/* The tree of stacks, with names of its own: they go with the places that had them. */
+typedef struct isc_stacks {
+	isc_facts_stack *node; /* the first is above all, and each comes behind its parent */
+	size_t count, room;
+	isc_hashmap of; /* parent and name -> place */
+	isc_strings names;
+	uint64_t folded; /* places that are in the rest of their callers */
+} isc_stacks;
+
 struct isc_timeline {
 	isc_timeline_options options;
 	isc_arena *arena;
@@ -123,8 +132,7 @@ struct isc_timeline {
 	isc_hashmap process_of, thread_of, device_of, domain_of; /* key -> place + 1 */
 	isc_hashmap mark_of, counter_of;
 	isc_array marks, counters;
-	isc_array stacks;     /* of isc_facts_stack */
-	isc_hashmap stack_of; /* parent and name -> place */
+	isc_stacks stacks;
 	uint32_t domains;
 	isc_spool *host, *records, *calls, *waits, *work, *moments;
 	uint64_t moments_added;
@@ -144,6 +152,11 @@ struct isc_timeline {
 #define ISC_DEVICES_MOST 4096u
 #define ISC_THREADS_MOST (1u << 18)
 #define ISC_ROWS_MOST (1u << 20) /* of a table */
+/* Places of the tree of stacks, and functions in it: a report of that many takes about 100 MiB.  The deepest stack
+ * of the longest names is a quarter of the bytes. */
+#define ISC_STACKS_MOST (1u << 17)
+#define ISC_STACKS_NAMES_MOST (1u << 15)
+#define ISC_STACKS_BYTES_MOST (32u << 20)
 
 static inline isc_source_entry *isc_source_at(const isc_timeline *t, size_t i)
 {
@@ -179,6 +192,16 @@ isc_status isc_moments_walk(isc_timeline *t, isc_error *err); /* when the window
 int isc_moment_compare(const void *a, const void *b);
 isc_status isc_calls_match(isc_timeline *t, isc_error *err);
 isc_status isc_devices_walk(isc_timeline *t, isc_error *err);
+
+/* ---- stacks ---- */
+
+void isc_stacks_fini(isc_stacks *s);
+/* Borrowed until the next; NULL: no memory. */
+isc_facts_stack *isc_stacks_child(isc_stacks *s, uint32_t parent, uint32_t name);
+void isc_stacks_count(isc_facts_stack *node, uint64_t samples, int64_t ns);
+bool isc_stacks_fold(isc_stacks *s); /* false: no memory, and nothing has changed */
+/* How much was folded. */
+void isc_stacks_rest(const isc_timeline *t, isc_timeline_facts *facts);
 
 /* ---- tables of kernels and copies ---- */
 

@@ -132,7 +132,7 @@ void isc_timeline_free(isc_timeline *t)
 	isc_hashmap_fini(&t->domain_of);
 	isc_hashmap_fini(&t->mark_of);
 	isc_hashmap_fini(&t->counter_of);
-	isc_hashmap_fini(&t->stack_of);
+	isc_stacks_fini(&t->stacks);
 	isc_strings_fini(&t->strings);
 	isc_arena_free(t->arena);
 	free(t->call_kinds);
@@ -406,8 +406,9 @@ isc_status isc_timeline_finish(isc_timeline *t, const isc_timeline_window *windo
 	if (st == ISC_OK && !take_lists(t))
 		st = isc_timeline_no_memory(err);
 	if (!t->cut) {
-		t->facts.stacks = t->stacks.at;
+		t->facts.stacks = t->stacks.node;
 		t->facts.stack_count = t->stacks.count;
+		isc_stacks_rest(t, &t->facts);
 	}
 	t->facts.from_ns = t->from_ns;
 	t->facts.to_ns = t->to_ns;

@@ -119,9 +119,11 @@ isc_status isc_timeline_add(isc_timeline *t, const isc_gpu_record *r, isc_error 
 isc_status isc_timeline_span(isc_timeline *t, const isc_host_span *s, isc_error *err);
 isc_status isc_timeline_moment(isc_timeline *t, const isc_host_moment *m, isc_error *err);
 
+#define ISC_STACK_DEPTH_MOST 512u /* functions below it are left out and counted; the recorder's stacks are no deeper */
+
 /* Samples of one stack, the outermost function first; they stand for so much time.  No moment is known of them,
- * so a part of the time has none. */
-isc_status isc_timeline_stack(isc_timeline *t, const uint32_t *names, size_t count, uint64_t samples, int64_t ns,
+ * so a part of the time has none.  Of too many stacks the lightest become "(other stacks)" of their callers. */
+isc_status isc_timeline_stack(isc_timeline *t, const isc_string *names, size_t count, uint64_t samples, int64_t ns,
 			      isc_error *err);
 
 /* ---- facts ---- */
@@ -257,7 +259,7 @@ typedef struct isc_facts_mark {
 typedef struct isc_facts_stack {
 	uint32_t parent;
 	uint32_t depth;
-	uint32_t id; /* of the name */
+	uint32_t id; /* isc_timeline_stack_text() */
 	uint64_t samples;
 	int64_t ns; /* of these alone */
 } isc_facts_stack;
@@ -295,11 +297,12 @@ typedef struct isc_timeline_facts {
 	const isc_facts_stack *stacks; /* NULL: there are none */
 	size_t stack_count;
 	uint64_t records, spans;
-	uint64_t backward;    /* spans that end before they begin */
-	uint64_t too_deep;    /* spans below the deepest that is followed */
-	uint64_t overlapping; /* spans that end after the one they began in */
-	uint64_t folded;      /* names and rows past the limits of tables */
-	uint64_t calls;	      /* of the GPU's library */
+	uint64_t backward;			/* spans that end before they begin */
+	uint64_t too_deep;			/* spans below the deepest that is followed */
+	uint64_t overlapping;			/* spans that end after the one they began in */
+	uint64_t folded;			/* names and rows past the limits of tables */
+	uint64_t calls;				/* of the GPU's library */
+	uint64_t stacks_folded, samples_folded; /* places of stacks past the limit, and their samples */
 } isc_timeline_facts;
 
 typedef struct isc_timeline_window {
@@ -313,5 +316,8 @@ typedef struct isc_timeline_window {
  */
 isc_status isc_timeline_finish(isc_timeline *t, const isc_timeline_window *window, const isc_timeline_facts **out,
 			       isc_error *err);
+
+/* The function of a place in the tree of stacks; borrowed as facts are. */
+isc_string isc_timeline_stack_text(const isc_timeline *t, uint32_t id);
 
 #endif

@@ -56,7 +56,7 @@ static void check_stacks(const isc_timeline_facts *f, const char *wanted)
 
 	for (size_t i = 1; i < f->stack_count; i++)
 		isc_buffer_format(&out, "%*s%s %llu %lld\n", (int)f->stacks[i].depth - 1, "",
-				  isc_timeline_text(timeline, f->stacks[i].id).at,
+				  isc_timeline_stack_text(timeline, f->stacks[i].id).at,
 				  (unsigned long long)f->stacks[i].samples, (long long)f->stacks[i].ns);
 	isc_buffer_add(&out, "", 1);
 	assert_string_equal(out.data, wanted);
@@ -355,6 +355,74 @@ static void names_come_as_they_are(void **state)
 	isc_buffer_fini(&text);
 }
 
+static uint64_t samples_at(const isc_timeline_facts *f, const char *name)
+{
+	uint64_t samples = 0;
+
+	for (size_t i = 1; i < f->stack_count; i++) {
+		if (strcmp(isc_timeline_stack_text(timeline, f->stacks[i].id).at, name) == 0)
+			samples += f->stacks[i].samples;
+	}
+	return samples;
+}
+
+/* 300,000 functions that were seen once, and three that were seen often: first, in the middle, last. */
+static void of_too_many_stacks_the_lightest_become_one(void **state)
+{
+	const isc_timeline_facts *f;
+	isc_buffer text = {0};
+	uint64_t all = 0;
+	int64_t ns = 0;
+
+	(void)state;
+	isc_buffer_text(&text, "main;first 1000\n");
+	for (int i = 0; i < 300000; i++) {
+		isc_buffer_format(&text, "main;f%d;g%d 1\n", i % 100, i);
+		if (i % 1000 == 0)
+			isc_buffer_text(&text, "main;often 3\n");
+	}
+	isc_buffer_text(&text, "main;last 500");
+	isc_buffer_add(&text, "\n", 2);
+	f = facts_of(text.data);
+	isc_buffer_fini(&text);
+	assert_true(f->stack_count <= 1u << 17);
+	for (size_t i = 1; i < f->stack_count; i++) {
+		assert_true(f->stacks[i].parent < i);
+		all += f->stacks[i].samples;
+		ns += f->stacks[i].ns;
+	}
+	assert_int_equal(all, 1000 + 300000 + 900 + 500);
+	assert_int_equal(ns, (int64_t)all * 1000);
+	assert_int_equal(samples_at(f, "first"), 1000);
+	assert_int_equal(samples_at(f, "often"), 900);
+	assert_int_equal(samples_at(f, "last"), 500);
+	assert_true(f->stacks_folded > 0);
+	assert_int_equal(f->samples_folded, samples_at(f, "(other stacks)"));
+	assert_true(f->samples_folded > 200000);
+}
+
+/* Names as long as they may be: their bytes are a limit of their own. */
+static void of_too_long_names_the_lightest_go(void **state)
+{
+	const isc_timeline_facts *f;
+	isc_buffer text = {0};
+	char name[10001];
+
+	(void)state;
+	isc_buffer_text(&text, "main;f 1\n");
+	for (int i = 0; i < 5000; i++) {
+		snprintf(name, sizeof(name), "%09990d", i);
+		isc_buffer_format(&text, "%s %d\n", name, i == 17 ? 9 : 1);
+	}
+	isc_buffer_add(&text, "", 1);
+	f = facts_of(text.data);
+	isc_buffer_fini(&text);
+	snprintf(name, sizeof(name), "%09990d", 17);
+	assert_int_equal(samples_at(f, name), 9);
+	assert_int_equal(f->samples_folded, samples_at(f, "(other stacks)"));
+	assert_true(f->samples_folded > 1000 && f->stack_count < 5000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -372,6 +440,8 @@ int main(void)
 		cmocka_unit_test_teardown(functions_entered_and_left_keep_their_place, end),
 		cmocka_unit_test_teardown(samples_of_dictionaries_are_read, end),
 		cmocka_unit_test_teardown(names_come_as_they_are, end),
+		cmocka_unit_test_teardown(of_too_many_stacks_the_lightest_become_one, end),
+		cmocka_unit_test_teardown(of_too_long_names_the_lightest_go, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -72,6 +72,35 @@ def test_memory_does_not_grow_with_a_trace(inferscope: Command) -> None:
     assert peaks[1] < 128 and peaks[1] - peaks[0] < 32, peaks
 
 
+def names(path: Path, size: int, form: str) -> int:
+    """Collapsed stacks of this size, each with a function of its own, and one that has a third of all; how many."""
+    number = 0
+    with path.open("w") as file:
+        while file.tell() < size:
+            file.write("".join(form % n for n in range(number, number + EVENTS)))
+            number += EVENTS
+            file.write(f"main;hot {EVENTS // 2}\n")
+    return number
+
+
+@pytest.mark.parametrize("form", ["fn_%08x 1\n", "main;a%x;b;c 1\n"])
+@pytest.mark.parametrize("size", [MB, 48 * MB])
+def test_functions_without_number_are_folded_and_said(inferscope: Command, size: int, form: str) -> None:
+    """Each line has a name that no other has: memory has a bound, and every sample is somewhere."""
+    path = inferscope.folder / "names.folded"
+    number = names(path, size, form)
+    code, _, peak = measured(inferscope, path)
+    assert code == 0
+    assert peak < 128, peak
+    report = json.loads((inferscope.folder / "report.json").read_text())
+    assert sum(f["samples"] for f in report["functions"]) == number * 3 // 2
+    hot = next(f for f in report["functions"] if f["name"] == "hot")
+    assert hot["samples"] == number // 2
+    rest = next(f for f in report["functions"] if f["name"] == "(other stacks)")
+    warning = next(w for w in report["warnings"] if w["id"] == "stacks_folded")
+    assert f"{rest['samples']:,} of {number * 3 // 2:,} samples" in warning["text"]
+
+
 # ---- small files with huge claims ----
 
 HUGE = 2**64 - 1
