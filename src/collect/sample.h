@@ -250,7 +250,21 @@ bool isc_sample_signal_begin(bool hooked);
 /* What the program had, if it had no handler and ours is still there; else ours stays and passes
  * signals on.  False: the program has put another in its place. */
 bool isc_sample_signal_end(void);
-void isc_sample_signal_forked(void); /* nobody holds the lock */
+void isc_sample_signal_forked(void);	      /* nobody holds the lock, and nothing is pending */
+bool isc_sample_is_full(const sigset_t *set); /* so many signals that it was not made for SIGURG */
+bool isc_sample_is_own(const isc_sampled *t); /* of this thread, and not of the one whose memory a child shares */
+
+/* ---- sample_fetch.c ---------------------------------------------------- */
+
+/* One for the program has come where it believes SIGURG to be blocked: it stays pending.  False: it does not, so
+ * its handler is to be called.  Signal-safe, as are the next. */
+bool isc_sample_kept_back(siginfo_t *info, void *context);
+/* Sends what is kept for this thread to it, and all: also what is kept for the process. */
+void isc_sample_kept_give(isc_sampled *t, bool all);
+void isc_sample_kept_drop(void);
+/* Where sampling has ended and the program believes SIGURG to be blocked, it is from here on. */
+void isc_sample_come_true(void);
+void isc_sample_fetch_forked(void);
 
 /* A SIGURG that is not ours: the program's. */
 void isc_sample_signal_pass(int number, siginfo_t *info, void *context);

@@ -71,6 +71,10 @@ static int install(const struct sigaction *theirs)
 void isc_sample_signal_forked(void)
 {
 	atomic_store(&lock, 0);
+	/* A child begins with nothing pending. */
+	isc_sample_fetch_forked();
+	if (isc_sampled_self != NULL)
+		isc_sampled_self->held = false;
 }
 
 bool isc_sample_signal_begin(bool hooked)
@@ -126,6 +130,12 @@ bool isc_sample_signal_action(int number, const struct sigaction *action, struct
 		keep(&wanted);
 		*result = install(&wanted);
 	}
+	/* Of one that is ignored from now on nothing stays pending. */
+	if (action != NULL && !is_handler(&wanted)) {
+		isc_sample_kept_drop();
+		if (isc_sampled_self != NULL && isc_sample_is_own(isc_sampled_self))
+			isc_sampled_self->held = false;
+	}
 	atomic_store(&lock, 0);
 	isc_guard_leave(&guard);
 	if (old != NULL)
@@ -154,15 +164,10 @@ static void call(const struct sigaction *theirs, int number, siginfo_t *info, uc
 void isc_sample_signal_pass(int number, siginfo_t *info, void *context)
 {
 	struct sigaction theirs = theirs_now();
-	isc_sampled *t = isc_sampled_self;
 
-	if (!is_handler(&theirs))
+	/* As blocked signals are, also those that nobody handles: they may be fetched. */
+	if (isc_sample_kept_back(info, context) || !is_handler(&theirs))
 		return;
-	if (t != NULL && t->holds) {
-		t->held_info = *info;
-		t->held = true;
-		return;
-	}
 	if (theirs.sa_flags & SA_RESETHAND) {
 		struct sigaction none = {.sa_handler = SIG_DFL};
 
@@ -173,7 +178,7 @@ void isc_sample_signal_pass(int number, siginfo_t *info, void *context)
 
 /* ---- masks ------------------------------------------------------------- */
 
-static bool is_full(const sigset_t *set)
+bool isc_sample_is_full(const sigset_t *set)
 {
 	int n = 0;
 
@@ -182,16 +187,7 @@ static bool is_full(const sigset_t *set)
 	return n >= FULL_SET;
 }
 
-static void give_held(isc_sampled *t)
-{
-	if (!t->held)
-		return;
-	t->held = false;
-	t->held_info.si_code = t->held_info.si_code < 0 ? t->held_info.si_code : SI_QUEUE;
-	syscall(SYS_rt_tgsigqueueinfo, isc_kernel_pid(), isc_kernel_tid(), SIGURG, &t->held_info);
-}
-
-static bool is_own(const isc_sampled *t)
+bool isc_sample_is_own(const isc_sampled *t)
 {
 	return atomic_load_explicit(ISC_SAMPLED_TID(t), memory_order_relaxed) == isc_kernel_tid();
 }
@@ -220,9 +216,10 @@ int isc_sample_signal_mask(isc_sample_mask *real, int how, const sigset_t *set, 
 	sigset_t wanted;
 	int result;
 
+	isc_sample_come_true();
 	if (t == NULL || !isc_sample_on())
 		return real(how, set, old);
-	if (!is_own(t)) {
+	if (!isc_sample_is_own(t)) {
 		make_true(t);
 		return real(how, set, old);
 	}
@@ -231,7 +228,7 @@ int isc_sample_signal_mask(isc_sample_mask *real, int how, const sigset_t *set, 
 	if (set != NULL) {
 		wanted = *set;
 		named = sigismember(&wanted, SIGURG) == 1;
-		full = is_full(&wanted);
+		full = isc_sample_is_full(&wanted);
 		if (named && full && how != SIG_UNBLOCK)
 			sigdelset(&wanted, SIGURG);
 		if (how == SIG_SETMASK)
@@ -250,7 +247,7 @@ int isc_sample_signal_mask(isc_sample_mask *real, int how, const sigset_t *set, 
 		sigaddset(old, SIGURG);
 	t->holds = holds;
 	if (!holds)
-		give_held(t);
+		isc_sample_kept_give(t, !t->paused);
 	return result;
 }
 
@@ -259,13 +256,14 @@ bool isc_sample_signal_lend(const sigset_t *mask)
 	const uint64_t urgent = 1ull << (SIGURG - 1);
 	isc_sampled *t = isc_sampled_self;
 
-	if (mask == NULL || t == NULL || !t->holds || sigismember(mask, SIGURG) == 1 || !isc_sample_on() || !is_own(t))
+	if (mask == NULL || t == NULL || !t->holds || sigismember(mask, SIGURG) == 1 || !isc_sample_on() ||
+	    !isc_sample_is_own(t))
 		return false;
 	/* Signals of ours that are under way arrive now, so that none ends the wait. */
 	isc_sample_pause(t, true);
 	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &urgent, NULL, sizeof(urgent));
 	t->holds = false;
-	give_held(t);
+	isc_sample_kept_give(t, true);
 	return true;
 }
 
@@ -286,7 +284,7 @@ void isc_sample_signal_take_back(void)
 isc_sample_handed isc_sample_signal_hand_over(bool in_place)
 {
 	const uint64_t urgent = 1ull << (SIGURG - 1);
-	const isc_sampled *t = isc_sampled_self;
+	isc_sampled *t = isc_sampled_self;
 	isc_sample_handed handed = {false, false, 0};
 	int error = errno;
 
@@ -297,6 +295,9 @@ isc_sample_handed isc_sample_signal_hand_over(bool in_place)
 	if (in_place) {
 		struct sigaction theirs = theirs_now();
 
+		/* What is pending goes with it. */
+		if (handed.blocked && isc_sample_is_own(t))
+			isc_sample_kept_give(t, true);
 		handed.ignored = theirs.sa_handler == SIG_IGN && ISC_REAL(sigaction)(SIGURG, &theirs, NULL) == 0;
 		handed.faults = isc_fault_ignore();
 	}
@@ -317,7 +318,7 @@ void isc_sample_signal_handed_back(isc_sample_handed handed)
 
 		install(&theirs);
 		/* One of ours may have been ignored. */
-		if (t != NULL && !t->paused && is_own(t)) {
+		if (t != NULL && !t->paused && isc_sample_is_own(t)) {
 			isc_sample_pause(t, true);
 			isc_sample_pause(t, false);
 		}
@@ -325,17 +326,4 @@ void isc_sample_signal_handed_back(isc_sample_handed handed)
 	if (handed.blocked)
 		syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &urgent, NULL, sizeof(urgent));
 	errno = error;
-}
-
-bool isc_sample_signal_fetch(const sigset_t *set, sigset_t *without)
-{
-	if (set == NULL || !isc_sample_on() || sigismember(set, SIGURG) != 1)
-		return false;
-	if (!is_full(set)) {
-		isc_sample_give_way();
-		return false;
-	}
-	*without = *set;
-	sigdelset(without, SIGURG);
-	return true;
 }

@@ -40,8 +40,28 @@ typedef struct isc_sample_handed {
 isc_sample_handed isc_sample_signal_hand_over(bool in_place); /* false: a child starts it */
 void isc_sample_signal_handed_back(isc_sample_handed handed); /* it has failed, or a child has started it */
 
-/* A set of signals to be fetched by hand: should another be used instead?  One that
- * names SIGURG on purpose ends sampling. */
-bool isc_sample_signal_fetch(const sigset_t *set, sigset_t *without);
+/*
+ * Around a call by which the program fetches signals by hand.  A set of nearly all signals gets the program's own
+ * SIGURG and none of ours; one that names it on purpose ends sampling.  A thread that is cancelled in between leaves
+ * nothing that others would miss.
+ */
+typedef struct isc_sample_fetching {
+	bool on, paused, blocked;
+	uint32_t seat; /* + 1 */
+} isc_sample_fetching;
+
+isc_sample_fetching isc_sample_fetch_begin(const sigset_t *set);
+void isc_sample_fetch_end(const isc_sample_fetching *f);
+
+#define ISC_FETCHED(set, call) \
+	({ \
+		isc_sample_fetching fetching_ = isc_sample_fetch_begin(set); \
+		int fetched_ = (call); \
+		isc_sample_fetch_end(&fetching_); \
+		fetched_; \
+	})
+
+/* Signals are fetched through a descriptor, by anybody at any time: if SIGURG is among them sampling ends. */
+void isc_sample_fetch_by_descriptor(const sigset_t *set);
 
 #endif

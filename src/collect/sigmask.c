@@ -205,37 +205,22 @@ ISC_HOOK int sigsuspend(const sigset_t *mask)
 
 ISC_HOOK int sigwait(const sigset_t *__restrict set, int *__restrict number)
 {
-	sigset_t without;
-
-	if (isc_sample_signal_fetch(set, &without))
-		set = &without;
-	ISC_BLOCKED(ISC_WAIT_SIGNAL, int, ISC_REAL(sigwait)(set, number));
+	ISC_BLOCKED(ISC_WAIT_SIGNAL, int, ISC_FETCHED(set, ISC_REAL(sigwait)(set, number)));
 }
 
 ISC_HOOK int sigwaitinfo(const sigset_t *__restrict set, siginfo_t *__restrict info)
 {
-	sigset_t without;
-
-	if (isc_sample_signal_fetch(set, &without))
-		set = &without;
-	ISC_BLOCKED(ISC_WAIT_SIGNAL, int, ISC_REAL(sigwaitinfo)(set, info));
+	ISC_BLOCKED(ISC_WAIT_SIGNAL, int, ISC_FETCHED(set, ISC_REAL(sigwaitinfo)(set, info)));
 }
 
 ISC_HOOK int sigtimedwait(const sigset_t *__restrict set, siginfo_t *__restrict info,
 			  const struct timespec *__restrict timeout)
 {
-	sigset_t without;
-
-	if (isc_sample_signal_fetch(set, &without))
-		set = &without;
-	ISC_BLOCKED(ISC_WAIT_SIGNAL, int, ISC_REAL(sigtimedwait)(set, info, timeout));
+	ISC_BLOCKED(ISC_WAIT_SIGNAL, int, ISC_FETCHED(set, ISC_REAL(sigtimedwait)(set, info, timeout)));
 }
 
 ISC_HOOK int signalfd(int fd, const sigset_t *mask, int flags)
 {
-	sigset_t without;
-
-	if (isc_sample_signal_fetch(mask, &without))
-		mask = &without;
+	isc_sample_fetch_by_descriptor(mask);
 	return ISC_REAL(signalfd)(fd, mask, flags);
 }

@@ -22,6 +22,16 @@ def test_H3_a_program_keeps_its_urgent_signals(inferscope: Any, target: Callable
         assert len(samples(run)) > 20
 
 
+def test_H3_a_program_that_blocks_all_signals_fetches_its_urgent_ones(
+    inferscope: Any, target: Callable[[str], str]
+) -> None:
+    """None of its own is lost and none of ours is among them, while two threads compute and are sampled."""
+    for rate in ("200", "1000", "4000"):
+        run = same(inferscope, target("urgent_fetch.c"), rate=rate)
+        assert run.stdout.count(" 25\n") == 4 * 4 + 3
+        assert len(samples(run)) > 20
+
+
 @pytest.mark.parametrize(("rate", "most"), [("200", 1), ("1000", 64)])
 def test_H3_where_no_hook_sees_a_handler_few_signals_reach_it(
     inferscope: Any, target: Callable[[str], str], rate: str, most: int

@@ -101,6 +101,41 @@ def test_H3_a_program_fetches_its_signals(inferscope: Any, python: str, tmp_path
     assert stacks_of(run, "spin") > 50
 
 
+FETCHING_ALL = """
+import os, signal, threading, time
+signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+got, taken = [], threading.Semaphore(0)
+def fetch():
+    number = 0
+    while number != signal.SIGUSR1:
+        number = signal.sigwait(signal.valid_signals())
+        got.append(int(number))
+        taken.release()
+thread = threading.Thread(target=fetch); thread.start()
+worker = threading.Thread(target=spin, args=(400,)); worker.start()
+for i in range(30):
+    if i % 2:
+        os.kill(os.getpid(), signal.SIGURG)
+    else:
+        signal.pthread_kill(thread.ident, signal.SIGURG)
+    taken.acquire(timeout=2)
+    spin(3)
+worker.join()
+os.kill(os.getpid(), signal.SIGUSR1)
+thread.join()
+print(got)
+os.kill(os.getpid(), signal.SIGURG)
+time.sleep(0.02)
+print(signal.sigtimedwait(signal.valid_signals(), 0).si_signo, signal.sigtimedwait(signal.valid_signals(), 0))
+"""
+
+
+def test_H3_a_program_that_blocks_all_signals_fetches_all_of_them(inferscope: Any, python: str, tmp_path: Path) -> None:
+    run = run_python(inferscope, python, tmp_path, SPIN + FETCHING_ALL, more=ALL)
+    assert run.stdout.count("23") == 31
+    assert stacks_of(run, "spin") > 50
+
+
 MASKS = """
 import os, signal, subprocess, sys, warnings
 warnings.simplefilter("ignore")
