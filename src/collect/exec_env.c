@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -251,4 +252,23 @@ void isc_exec_env_build(isc_exec_env *out, char *const env[], bool with)
 		out->changed = true;
 	}
 	add_entry(out, NULL);
+}
+
+void isc_exec_env_leave(void)
+{
+	isc_exec_env out = {0};
+	size_t bytes;
+	void *memory;
+
+	isc_exec_env_build(&out, environ, false);
+	if (!out.changed)
+		return;
+	bytes = out.entries * sizeof(char *) + out.text_bytes;
+	memory = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED)
+		return;
+	out.vector = memory;
+	out.text = (char *)memory + out.entries * sizeof(char *);
+	isc_exec_env_build(&out, environ, false);
+	__atomic_store_n(&environ, out.vector, __ATOMIC_RELEASE);
 }

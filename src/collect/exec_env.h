@@ -44,4 +44,8 @@ bool isc_exec_env_has_other(char *const env[]);
  * The entries that stay are env's own strings.  Signal-safe. */
 void isc_exec_env_build(isc_exec_env *out, char *const env[], bool with);
 
+/* Takes our variables out of the environment of this process, for good.  A new list takes the place of the old one,
+ * which stays for whoever is reading it; nothing is locked. */
+void isc_exec_env_leave(void);
+
 #endif

@@ -172,6 +172,9 @@
 	HOOK(EXEC, ERRNO, fexecve, NULL) \
 	HOOK(EXEC, CODE, posix_spawn, "GLIBC_2.15") \
 	HOOK(EXEC, CODE, posix_spawnp, "GLIBC_2.15") \
+	HOOK(EXEC, ERRNO, system, NULL) \
+	HOOK(EXEC, POINTER, popen, NULL) \
+	HOOK(EXEC, CODE, wordexp, NULL) \
 	HOOK(ENVIRONMENT, POINTER, getenv, NULL) \
 	HOOK(ENVIRONMENT, POINTER, secure_getenv, NULL) \
 	HOOK(RIGHTS, ERRNO, prctl, NULL)

@@ -197,6 +197,46 @@ def test_a_child_in_another_root_runs_untraced_and_unharmed(
     assert len(run.report.program.processes) == 1
 
 
+def tree_of(root: Path, *programs: str) -> None:
+    """A root with these programs and the libraries that they need, and nothing else."""
+    for program in programs:
+        libraries = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+        for file in [program, *(word for word in libraries.split() if word.startswith("/"))]:
+            (root / file[1:]).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, root / file[1:])
+
+
+@needs_root
+@pytest.mark.parametrize("how", ["chroot", "setuid", "python"])
+def test_shells_of_a_program_that_cannot_reach_us_any_more_say_nothing(
+    inferscope: Command, stage: Path, target: Target, tmp_path: Path, python: str, open_folder: Path, how: str
+) -> None:
+    """H1: libc starts them past our hooks, and the loader would complain of our library on their stderr."""
+    program = open_folder / "shells"
+    shutil.copy(target("shells.c"), program)
+    tree_of(tmp_path / "root", "/bin/sh")
+    # Nobody but root comes in here.
+    (tmp_path / "own").mkdir(mode=0o700)
+    shutil.copytree(stage, tmp_path / "own" / "prefix", symlinks=True)
+    inferscope.path = tmp_path / "own" / "prefix" / "bin" / "inferscope"
+    words: list[str | Path] = [program, how, tmp_path / "root"]
+    if how == "python":
+        code = "import os; os.setgid(65534); os.setuid(65534); print(os.system('echo of system'), flush=True)"
+        words = [python, "-c", code]
+    expected = bare(inferscope, *words, env={})
+    run = inferscope("run", "--follow", "all", "--", *words)
+    assert (expected.returncode, expected.stderr) == (0, "")
+    assert "of system\n" in expected.stdout
+    assert (run.returncode, run.stdout, run.theirs) == (0, expected.stdout, "")
+
+
+def test_shells_of_a_program_are_followed(inferscope: Command, target: Target) -> None:
+    run = inferscope("run", "--follow", "all", "--", target("shells.c"), "stay")
+    assert (run.returncode, run.theirs) == (0, "")
+    assert "kept preload session\nkept more\n" in run.stdout
+    assert sum(p.traced for p in run.report.program.processes) >= 4
+
+
 @needs_root
 def test_children_in_another_pid_namespace_are_listed_and_accounted_for(inferscope: Command, target: Target) -> None:
     script = f"{target('marks.c')} 1000; {target('crowd.c')} forks 20; echo $$"

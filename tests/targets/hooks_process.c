@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include <wordexp.h>
 
 #include "hooks.h"
 
@@ -418,6 +419,25 @@ static void c_spawn(void)
 	show_spawn(posix_spawn(&pid, "/bin", NULL, NULL, with_name, variables), &pid);
 }
 
+static void c_shell(void)
+{
+	char line[32] = "";
+	wordexp_t words;
+	FILE *pipe;
+
+	fflush(stdout);
+	say(" %d", WEXITSTATUS(system("exit 7")));
+	say(" %d", system(NULL) != 0);
+	pipe = popen("echo of popen", "r");
+	say(" %s", pipe != NULL && fgets(line, sizeof(line), pipe) != NULL ? strtok(line, "\n") : "-");
+	say(" %d", pipe != NULL ? WEXITSTATUS(pclose(pipe)) : -1);
+	TRY(popen("true", "neither") == NULL ? -1 : 0);
+	say(" %d", wordexp("$(echo a b) c", &words, 0));
+	say(":%zu", words.we_wordc);
+	wordfree(&words);
+	say(" %d", wordexp("$(", &words, 0));
+}
+
 static void c_getenv(void)
 {
 	const char *home;
@@ -505,6 +525,9 @@ int main(int argc, char **argv)
 		{"posix_spawnp", c_spawn, NULL},
 		{"getenv", c_getenv, NULL},
 		{"secure_getenv", c_secure_getenv, NULL},
+		{"system", c_shell, NULL},
+		{"popen", c_shell, NULL},
+		{"wordexp", c_shell, NULL},
 		{"prctl", c_prctl, NULL},
 	};
 
