@@ -7,6 +7,7 @@
  */
 #include "analyze/imported.h"
 #include "analyze/stack_tree.h"
+#include "base/ns.h"
 #include "timeline/place.h"
 #include "trace/stack.h"
 
@@ -107,7 +108,7 @@ static bool copy_tree(struct stacks *s)
 		to->samples = from->samples;
 		to->self_us = (double)from->ns / 1e3;
 		to->known = true;
-		s->a->samples.count += from->samples;
+		s->a->samples.count = isc_count_plus(s->a->samples.count, from->samples);
 		s->a->samples.us += to->self_us;
 		if (i == 0)
 			continue;

@@ -2,6 +2,7 @@
  * rule_copy.c - the device spends its time on copies from and to the host.
  */
 #include "analyze/rule.h"
+#include "base/ns.h"
 #include "base/units.h"
 
 #define SMALL_BYTES 65536u /* below, a copy is mostly its own overhead */
@@ -22,7 +23,7 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 			continue;
 		ns += c->total_ns;
 		count += c->count;
-		bytes += c->bytes;
+		bytes = isc_count_plus(bytes, c->bytes);
 		pageable += c->pageable;
 	}
 	/* Copies on several streams run at once. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyze/names.h"
+#include "base/ns.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "import/import.h"
@@ -248,8 +249,8 @@ static void write_kernels(const isc_timeline_facts *f, isc_buffer *out)
 		return;
 	for (size_t i = 0; i < f->gpu_count; i++) {
 		for (int c = 0; c < ISC_CLASSES; c++)
-			all += f->gpus[i].class_ns[c];
-		other += f->gpus[i].class_ns[ISC_CLASS_OTHER];
+			isc_ns_add(&all, f->gpus[i].class_ns[c]);
+		isc_ns_add(&other, f->gpus[i].class_ns[ISC_CLASS_OTHER]);
 	}
 	isc_grid_init(&t, titles);
 	isc_buffer_format(out, "\n## Kernels\n\nClasses are found from names; %s of the time is of none.\n\n",

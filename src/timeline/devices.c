@@ -11,6 +11,9 @@
  * The thread that made the call had not asked yet up to where it begins: it was
  * in a wait or a copy, or did something else.  When the call began before the
  * gap, all of the gap is kernel_wait.  Pieces add up to the gap by construction.
+ *
+ * Times that are told apart, as those of gaps and unions are, add up to no more than the
+ * span of the device.  Those that may overlap, as kernels do, have a bound (base/ns.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -131,7 +134,7 @@ static void blame_before(struct device *d, const isc_work_item *w, int64_t from,
 /* The part of [*from, to) that this wait covers, when it is one of the thread. */
 static void blame_wait(struct device *d, const isc_wait_item *w, const isc_work_item *work, int64_t *from, int64_t to)
 {
-	int64_t start = w->start_ns - d->host_ns, end = w->end_ns - d->host_ns;
+	int64_t start = isc_timeline_since(w->start_ns, d->host_ns), end = isc_timeline_since(w->end_ns, d->host_ns);
 
 	if (w->thread != work->thread || end <= *from || start >= to)
 		return;
@@ -172,13 +175,13 @@ static void blame_host(struct device *d, const isc_work_item *w, int64_t from, i
 
 	for (size_t i = 0; i < d->open_count; i++) {
 		blame_wait(d, &d->open[i], w, &from, to);
-		if (d->open[i].end_ns - d->host_ns > to)
+		if (isc_timeline_since(d->open[i].end_ns, d->host_ns) > to)
 			d->open[kept++] = d->open[i];
 	}
 	d->open_count = kept;
-	while (d->next_wait != NULL && d->next_wait->start_ns - d->host_ns < to) {
+	while (d->next_wait != NULL && isc_timeline_since(d->next_wait->start_ns, d->host_ns) < to) {
 		blame_wait(d, d->next_wait, w, &from, to);
-		if (d->next_wait->end_ns - d->host_ns > to && !keep_open(d, d->next_wait))
+		if (isc_timeline_since(d->next_wait->end_ns, d->host_ns) > to && !keep_open(d, d->next_wait))
 			d->failed = true;
 		d->next_wait = isc_spool_next(d->t->waits);
 	}
@@ -205,7 +208,8 @@ static void note_drain(struct device *d, int64_t called, int64_t to)
 static void explain_gap(struct device *d, const isc_work_item *w, int64_t from, int64_t to)
 {
 	bool known = w->call_ns != ISC_NEVER;
-	int64_t call = known ? w->call_ns - d->host_ns : 0, called = known ? w->called_ns - d->host_ns : 0;
+	int64_t call = known ? isc_timeline_since(w->call_ns, d->host_ns) : 0,
+		called = known ? isc_timeline_since(w->called_ns, d->host_ns) : 0;
 	enum isc_idle_cause cause = ISC_IDLE_HOST_WAIT;
 
 	fill_bins(d->gpu, d->gpu->idle_over_time, from, to);
@@ -276,7 +280,7 @@ static void follow_stream(struct device *d, const isc_work_item *w)
 	if (gap <= 0)
 		return;
 	s->idle_ns += gap;
-	if (w->call_ns != ISC_NEVER && w->call_ns - d->origin_ns > last)
+	if (w->call_ns != ISC_NEVER && isc_timeline_since(w->call_ns, d->origin_ns) > last)
 		s->host_wait_ns += gap;
 	else if (gap < NEXT_KERNEL_NS)
 		s->kernel_wait_ns += gap;
@@ -309,9 +313,9 @@ static void add_delay(struct device *d, const isc_work_item *w)
 		d->gpu->unlinked++;
 		return;
 	}
-	delay = w->start_ns - (w->called_ns - d->host_ns);
+	delay = w->start_ns - (isc_timeline_since(w->called_ns, d->host_ns));
 	delay = delay > 0 ? delay : 0;
-	d->delay_sum += delay;
+	isc_ns_add(&d->delay_sum, delay);
 	if (!isc_histogram_add(&d->delay, (uint64_t)delay))
 		d->failed = true;
 }
@@ -321,10 +325,10 @@ static void count_kind(isc_facts_gpu *g, const isc_work_item *w)
 	uint64_t *bytes = w->kind == ISC_GPU_H2D ? &g->h2d_bytes : w->kind == ISC_GPU_D2H ? &g->d2h_bytes : NULL;
 
 	if (bytes != NULL)
-		*bytes = *bytes + w->bytes < *bytes ? UINT64_MAX : *bytes + w->bytes;
+		*bytes = isc_count_plus(*bytes, w->bytes);
 	if (w->kind == ISC_GPU_KERNEL) {
 		g->kernels++;
-		g->class_ns[w->class] += w->end_ns - w->start_ns;
+		isc_ns_add(&g->class_ns[w->class], w->end_ns - w->start_ns);
 		g->class_count[w->class]++;
 	} else if (w->kind == ISC_GPU_MEMSET) {
 		g->sets++;
@@ -339,7 +343,8 @@ static void tell(const struct device *d, const isc_work_item *w)
 	const isc_timeline_watch *watch = d->t->options.watch;
 	isc_timeline_seen seen = {.start_ns = w->start_ns,
 				  .end_ns = w->end_ns,
-				  .call_ns = w->call_ns != ISC_NEVER ? w->call_ns - d->host_ns : ISC_NEVER,
+				  .call_ns = w->call_ns != ISC_NEVER ? isc_timeline_since(w->call_ns, d->host_ns)
+								     : ISC_NEVER,
 				  .thread = w->thread,
 				  .name = w->name,
 				  .device = w->device,
@@ -380,11 +385,11 @@ static void begin(struct device *d, isc_timeline *t, size_t i)
 {
 	const isc_device_entry *e = isc_device_at(t, i);
 	isc_facts_gpu *g = &t->facts.gpus[e->place];
-	int64_t soon = e->soon_ns + e->shift_ns, late = e->late_ns + e->shift_ns;
+	int64_t soon = isc_ns_plus(e->soon_ns, e->shift_ns), late = isc_ns_plus(e->late_ns, e->shift_ns);
 
 	*d = (struct device){.t = t, .gpu = g, .source = e->source};
 	d->origin_ns = isc_source_at(t, e->source)->origin_ns;
-	d->host_ns = d->origin_ns + e->shift_ns;
+	d->host_ns = isc_ns_plus(d->origin_ns, e->shift_ns);
 	*g = (isc_facts_gpu){.source = e->source,
 			     .number = e->number,
 			     .name = isc_timeline_text(t, e->name),
@@ -395,8 +400,9 @@ static void begin(struct device *d, isc_timeline *t, size_t i)
 			     .first_ns = e->first_ns,
 			     .last_ns = e->last_ns};
 	/* A bound that is wider than the margin says less than the margin does. */
-	g->error_ns = late > -soon ? late : -soon;
-	g->bounded = e->late_known && e->soon_known && soon <= late && g->error_ns <= t->options.margin_ns;
+	soon = isc_ns_minus(0, soon);
+	g->error_ns = late > soon ? late : soon;
+	g->bounded = e->late_known && e->soon_known && -soon <= late && g->error_ns <= t->options.margin_ns;
 	if (!g->bounded)
 		g->error_ns = t->options.margin_ns;
 	if (e->synced) {

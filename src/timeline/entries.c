@@ -53,7 +53,7 @@ void isc_timeline_source_ranked(isc_timeline *t, uint32_t source, uint32_t rank)
 void isc_timeline_source_based(isc_timeline *t, uint32_t source, int64_t base_ns)
 {
 	if (source < t->sources.count)
-		isc_source_at(t, source)->base_ns = base_ns;
+		isc_source_at(t, source)->base_ns = isc_timeline_bounded(base_ns);
 }
 
 /* Ids of processes and threads may be any 64 bits, so two numbers do not fit a key: they are

@@ -15,6 +15,7 @@
 
 #include "base/arena.h"
 #include "base/hashmap.h"
+#include "base/ns.h"
 #include "timeline/spool.h"
 #include "timeline/timeline.h"
 
@@ -182,6 +183,8 @@ isc_status isc_timeline_no_memory(isc_error *err);
 isc_status isc_timeline_check_thread(const isc_timeline *t, uint32_t thread, isc_error *err);
 /* Differences and sums of two such times never overflow. */
 int64_t isc_timeline_bounded(int64_t ns);
+/* The time from an origin on, likewise bounded. */
+int64_t isc_timeline_since(int64_t ns, int64_t origin_ns);
 enum isc_gpu_call isc_timeline_call_kind(isc_timeline *t, uint32_t name);
 enum isc_gpu_class isc_timeline_class(isc_timeline *t, uint32_t name);
 /* The part of a time in the window, relative to the origin; false: none. */

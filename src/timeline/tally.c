@@ -35,7 +35,7 @@ static bool add_to(isc_timeline *t, isc_hashmap *sums, size_t kernel, uint32_t w
 	sum = sum != NULL ? sum : isc_hashmap_put(sums, key, NULL);
 	if (sum == NULL)
 		return false;
-	*sum += (uint64_t)ns + 1; /* + 1: work without a length counts too */
+	isc_ns_add_to(sum, ns + 1); /* + 1: work without a length counts too */
 	return true;
 }
 
@@ -48,7 +48,7 @@ static bool add_kernel(isc_timeline *t, isc_tally *y, size_t gpu, const isc_work
 	if (k == NULL)
 		return false;
 	k->count++;
-	k->total_ns += ns;
+	isc_ns_add(&k->total_ns, ns);
 	k->max_ns = ns > k->max_ns ? ns : k->max_ns;
 	k->min_ns = ns < k->min_ns ? ns : k->min_ns;
 	return (w->where == 0 || add_to(t, &y->from_of, number, w->where, ns)) &&
@@ -69,9 +69,9 @@ bool isc_tally_add(isc_timeline *t, isc_tally *y, size_t gpu, const isc_work_ite
 	c->gpu = gpu;
 	c->kind = w->kind;
 	c->count++;
-	c->total_ns += w->end_ns - w->start_ns;
+	isc_ns_add(&c->total_ns, w->end_ns - w->start_ns);
 	/* Sizes are anybody's; a sum that wraps around would be a lie. */
-	c->bytes = c->bytes + w->bytes < c->bytes ? UINT64_MAX : c->bytes + w->bytes;
+	c->bytes = isc_count_plus(c->bytes, w->bytes);
 	c->pageable += w->memory == ISC_MEMORY_PAGEABLE;
 	c->pinned += w->memory == ISC_MEMORY_PINNED;
 	return true;

@@ -214,17 +214,20 @@ static void count_thread(struct walk *w, uint32_t source, const struct frame *f)
 	enum isc_gpu_call call = f->kind == ISC_HOST_CALL ? isc_timeline_call_kind(w->t, f->name) : ISC_CALL_OTHER;
 
 	if (w->depth == 0)
-		th->busy_ns += beside_work(w, source, f);
+		isc_ns_add(&th->busy_ns, beside_work(w, source, f));
 	if (call == ISC_CALL_SYNC || call == ISC_CALL_COPY)
-		th->waited_ns += beside_work(w, source, f);
+		isc_ns_add(&th->waited_ns, beside_work(w, source, f));
 }
 
 /* Something is over that the thread did. */
 static void note_done(struct walk *w, int64_t start, int64_t end, uint32_t op, uint32_t frame)
 {
-	int64_t ns = end - (start > w->since_ns ? start : w->since_ns);
+	int64_t ns;
 
-	if (w->since_ns == INT64_MAX || ns <= w->did_ns)
+	if (w->since_ns == INT64_MAX)
+		return;
+	ns = end - (start > w->since_ns ? start : w->since_ns);
+	if (ns <= w->did_ns)
 		return;
 	w->did_ns = ns;
 	w->did_op = op;
@@ -234,7 +237,7 @@ static void note_done(struct walk *w, int64_t start, int64_t end, uint32_t op, u
 /* What the thread did for most of the time up to now; 0: no single thing. */
 static uint32_t did_before(struct walk *w, int64_t now)
 {
-	if (w->since_ns == INT64_MAX || w->did_ns * 2 < now - w->since_ns)
+	if (w->since_ns == INT64_MAX || w->did_ns < (now - w->since_ns + 1) / 2)
 		return 0;
 	return place_of(w, w->did_op, w->did_frame);
 }
@@ -272,13 +275,13 @@ static void pop(struct walk *w, uint32_t source)
 		note_done(w, top->start_ns, top->end_ns, top->kind == ISC_HOST_PYTHON ? 0 : top->name,
 			  top->kind == ISC_HOST_PYTHON ? top->name : top->stack);
 	if (w->depth > 0)
-		w->stack[w->depth - 1].inner_ns += inside(w, source, top->start_ns, top->end_ns);
+		isc_ns_add(&w->stack[w->depth - 1].inner_ns, inside(w, source, top->start_ns, top->end_ns));
 	if (top->function == SIZE_MAX)
 		return;
 	f = (struct function *)w->functions.at + top->function;
-	f->self_ns += took > top->inner_ns ? took - top->inner_ns : 0;
+	isc_ns_add(&f->self_ns, took - top->inner_ns);
 	if (--f->open == 0)
-		f->total_ns += took;
+		isc_ns_add(&f->total_ns, took);
 }
 
 /* Tells whoever watches of a span that begins: end_ns is where it is taken to end. */
@@ -360,7 +363,7 @@ static bool add_scope(struct walk *w, const isc_host_item *item, uint32_t source
 		return true;
 	}
 	s->count++;
-	s->total_ns += length;
+	isc_ns_add(&s->total_ns, length);
 	s->max_ns = length > s->max_ns ? length : s->max_ns;
 	if (s->count == 1 && w->histograms++ >= HISTOGRAMS_MOST)
 		return true;

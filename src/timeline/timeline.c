@@ -147,6 +147,11 @@ int64_t isc_timeline_bounded(int64_t ns)
 	return ns > TIME_MOST ? TIME_MOST : ns < -TIME_MOST ? -TIME_MOST : ns;
 }
 
+int64_t isc_timeline_since(int64_t ns, int64_t origin_ns)
+{
+	return isc_timeline_bounded(isc_ns_minus(ns, origin_ns));
+}
+
 static void widen(int64_t *first, int64_t *last, bool seen, int64_t start, int64_t end)
 {
 	if (!seen || start < *first)
@@ -294,8 +299,8 @@ static void choose_origins(isc_timeline *t)
 		isc_source_entry *s = isc_source_at(t, i);
 
 		s->origin_ns = apart ? s->first_ns : first - s->base_ns;
-		if (s->seen && s->last_ns - s->origin_ns > widest)
-			widest = s->last_ns - s->origin_ns;
+		if (s->seen && isc_timeline_since(s->last_ns, s->origin_ns) > widest)
+			widest = isc_timeline_since(s->last_ns, s->origin_ns);
 	}
 	t->facts.apart = apart;
 	t->from_ns = 0;
@@ -306,8 +311,8 @@ bool isc_timeline_clip(const isc_timeline *t, uint32_t source, int64_t *start_ns
 {
 	int64_t origin = isc_source_at(t, source)->origin_ns;
 
-	*start_ns -= origin;
-	*end_ns -= origin;
+	*start_ns = isc_timeline_since(*start_ns, origin);
+	*end_ns = isc_timeline_since(*end_ns, origin);
 	if (!t->cut)
 		return true;
 	if (*end_ns < t->from_ns || *start_ns > t->to_ns)
@@ -332,8 +337,8 @@ static bool take_lists(isc_timeline *t)
 		f->sources[i] = (isc_facts_source){.label = isc_timeline_text(t, s->label),
 						   .rank = s->rank,
 						   .origin_ns = s->origin_ns,
-						   .first_ns = s->first_ns - s->origin_ns,
-						   .last_ns = s->last_ns - s->origin_ns,
+						   .first_ns = isc_timeline_since(s->first_ns, s->origin_ns),
+						   .last_ns = isc_timeline_since(s->last_ns, s->origin_ns),
 						   .records = s->records,
 						   .spans = s->spans};
 	}
@@ -351,15 +356,16 @@ static bool take_lists(isc_timeline *t)
 		f->threads[i] = (isc_facts_thread){.process = th->process,
 						   .tid = th->tid,
 						   .name = isc_timeline_text(t, th->name),
-						   .first_ns = th->first_ns - origin,
-						   .last_ns = th->last_ns - origin,
+						   .first_ns = isc_timeline_since(th->first_ns, origin),
+						   .last_ns = isc_timeline_since(th->last_ns, origin),
 						   .events = th->events,
 						   .asked = th->asked,
 						   .busy_ns = th->busy_ns,
 						   .waited_ns = th->waited_ns};
 		if (th->events == 0)
 			continue;
-		widen(&p->first_ns, &p->last_ns, p->events > 0, th->first_ns - origin, th->last_ns - origin);
+		widen(&p->first_ns, &p->last_ns, p->events > 0, isc_timeline_since(th->first_ns, origin),
+		      isc_timeline_since(th->last_ns, origin));
 		p->events += th->events;
 	}
 	f->source_count = t->sources.count;

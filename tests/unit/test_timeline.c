@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
+#include "base/ns.h"
 #include "timeline_text.h"
 
 static isc_timeline *timeline;
@@ -416,6 +417,56 @@ static void a_kernel_is_of_the_scope_that_it_was_asked_for_in(void **state)
 	assert_int_equal(f->kernel_count, 2);
 }
 
+/* Eight at once, each as long as any time can be: what overlaps has a bound, and what is told apart is exact. */
+static void sums_of_endless_times_have_a_bound(void **state)
+{
+	isc_timeline_facts const *f;
+	uint32_t source, device, domain, name;
+
+	(void)state;
+	assert_int_equal(isc_timeline_new(NULL, &timeline, NULL), ISC_OK);
+	source = isc_timeline_source(timeline, "text");
+	device = isc_timeline_device(timeline, source, 0);
+	domain = isc_timeline_domain(timeline, source, 1);
+	name = isc_timeline_name(timeline, "k", 1);
+	for (uint64_t i = 0; i < 8; i++) {
+		uint32_t thread = isc_timeline_thread(timeline, source, 1, i + 1);
+		const isc_gpu_record kernel = {.start_ns = INT64_MIN,
+					       .end_ns = INT64_MAX,
+					       .device = device,
+					       .domain = domain,
+					       .name = name,
+					       .thread = ISC_GPU_UNKNOWN,
+					       .stream = i,
+					       .kind = ISC_GPU_KERNEL};
+		const isc_gpu_record copy = {.start_ns = INT64_MIN,
+					     .end_ns = INT64_MAX,
+					     .device = device,
+					     .domain = domain,
+					     .name = name,
+					     .thread = ISC_GPU_UNKNOWN,
+					     .bytes = UINT64_MAX,
+					     .stream = i,
+					     .kind = ISC_GPU_H2D};
+		const isc_host_span scope = {INT64_MIN / 4, INT64_MIN / 8, thread, name, 0, ISC_HOST_SCOPE};
+		const isc_host_span op = {INT64_MIN, INT64_MAX, thread, name, 0, ISC_HOST_OP};
+
+		assert_int_equal(isc_timeline_add(timeline, &kernel, NULL), ISC_OK);
+		assert_int_equal(isc_timeline_add(timeline, &copy, NULL), ISC_OK);
+		assert_int_equal(isc_timeline_span(timeline, &scope, NULL), ISC_OK);
+		assert_int_equal(isc_timeline_span(timeline, &op, NULL), ISC_OK);
+	}
+	assert_int_equal(isc_timeline_finish(timeline, NULL, &f, NULL), ISC_OK);
+	assert_int_equal(f->gpus[0].busy_ns, f->gpus[0].last_ns - f->gpus[0].first_ns);
+	assert_int_equal(f->kernels[0].total_ns, ISC_NS_SUM_MOST);
+	assert_int_equal(f->copies[0].total_ns, ISC_NS_SUM_MOST);
+	assert_true(f->copies[0].bytes == UINT64_MAX);
+	assert_int_equal(f->gpus[0].class_ns[f->kernels[0].class], ISC_NS_SUM_MOST);
+	assert_int_equal(f->scopes[0].total_ns, ISC_NS_SUM_MOST);
+	assert_int_equal(f->functions[0].total_ns, ISC_NS_SUM_MOST);
+	assert_int_equal(f->functions[0].self_ns, ISC_NS_SUM_MOST);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -437,6 +488,7 @@ int main(void)
 		cmocka_unit_test(classes_come_from_names),
 		cmocka_unit_test(calls_of_hip_are_what_those_of_cuda_are),
 		cmocka_unit_test_teardown(a_kernel_is_of_the_scope_that_it_was_asked_for_in, end),
+		cmocka_unit_test_teardown(sums_of_endless_times_have_a_bound, end),
 	};
 
 	return cmocka_run_group_tests_name("timeline", tests, NULL, NULL);
