@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/grow.h"
 #include "base/hashmap.h"
+#include "symbol/deep.h"
 #include "symbol/elf.h"
 #include "symbol/module.h"
 
@@ -249,12 +250,18 @@ static void *work(void *self)
 static void begin_worker(isc_namer *n)
 {
 	sigset_t all, before;
+	pthread_attr_t attr;
 
+	if (pthread_attr_init(&attr) != 0)
+		return;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (pthread_create(&n->thread, NULL, work, n) == 0)
+	/* However small the program wants its own to be. */
+	if (pthread_attr_setstacksize(&attr, ISC_DEEP_STACK_BYTES) == 0 &&
+	    pthread_create(&n->thread, &attr, work, n) == 0)
 		n->worker = WORKER_RUNS;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
 }
 
 void isc_namer_define(isc_namer *n, uint32_t process, uint32_t id, uint16_t type, const void *data, uint32_t len)

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "symbol/deep.h"
+
 struct isc_source {
 	Dwfl *dwfl;
 	Dwfl_Module *module;
@@ -92,7 +94,17 @@ static int find_elf(Dwfl_Module *module, void **self, const char *name, Dwarf_Ad
 	return -1;
 }
 
-isc_source *isc_source_open(const char *path, const char *debug)
+static void close_source(void *self)
+{
+	isc_source *s = self;
+
+	if (s->dwfl != NULL)
+		dw.end(s->dwfl);
+	free(s->debug);
+	free(s);
+}
+
+static isc_source *open_source(const char *path, const char *debug)
 {
 	static const Dwfl_Callbacks callbacks = {.find_elf = find_elf, .find_debuginfo = find_debug};
 	isc_source *s;
@@ -124,23 +136,13 @@ isc_source *isc_source_open(const char *path, const char *debug)
 			*self = s;
 	}
 	if (s->module == NULL || dw.module_getdwarf(s->module, &s->bias) == NULL) {
-		isc_source_close(s);
+		close_source(s);
 		return NULL;
 	}
 	return s;
 }
 
-void isc_source_close(isc_source *s)
-{
-	if (s == NULL)
-		return;
-	if (s->dwfl != NULL)
-		dw.end(s->dwfl);
-	free(s->debug);
-	free(s);
-}
-
-bool isc_source_find(isc_source *s, uint64_t address, const char **file, uint32_t *line)
+static bool find_line(const isc_source *s, uint64_t address, const char **file, uint32_t *line)
 {
 	Dwfl_Line *found = dw.module_getsrc(s->module, address);
 	int number = 0;
@@ -150,6 +152,60 @@ bool isc_source_find(isc_source *s, uint64_t address, const char **file, uint32_
 	*file = dw.lineinfo(found, NULL, &number, NULL, NULL, NULL);
 	*line = number > 0 ? (uint32_t)number : 0;
 	return *file != NULL && number > 0;
+}
+
+/* ---- with room for what libdw puts on the stack ---------------------------------- */
+
+struct opening {
+	const char *path, *debug;
+	isc_source *source;
+};
+
+static void open_deep(void *self)
+{
+	struct opening *o = self;
+
+	o->source = open_source(o->path, o->debug);
+}
+
+isc_source *isc_source_open(const char *path, const char *debug)
+{
+	struct opening o = {path, debug, NULL};
+
+	isc_deep_call(open_deep, &o);
+	return o.source;
+}
+
+void isc_source_close(isc_source *s)
+{
+	if (s != NULL)
+		isc_deep_call(close_source, s);
+}
+
+struct finding {
+	const isc_source *source;
+	uint64_t address;
+	const char *file;
+	uint32_t line;
+	bool found;
+};
+
+static void find_deep(void *self)
+{
+	struct finding *f = self;
+
+	f->found = find_line(f->source, f->address, &f->file, &f->line);
+}
+
+bool isc_source_find(isc_source *s, uint64_t address, const char **file, uint32_t *line)
+{
+	struct finding f = {.source = s, .address = address};
+
+	if (!isc_deep_call(find_deep, &f) || !f.found)
+		return false;
+	*file = f.file;
+	*line = f.line;
+	return true;
 }
 
 #else

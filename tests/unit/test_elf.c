@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -222,6 +223,47 @@ static void lines_come_from_debug_information(void **state)
 	assert_null(isc_source_open("/dev/null", NULL));
 }
 
+#define SMALL_STACK (64u << 10)
+#define NESTED 1500
+
+/* A pointer to a pointer to a pointer ... */
+static void *name_on_a_small_stack(void *failed)
+{
+	isc_source *s = isc_source_open("/proc/self/exe", NULL);
+	char name[NESTED + 16] = "_Z1f", *plain;
+	const char *file = "";
+	uint32_t line;
+
+	memset(name + 4, 'P', NESTED);
+	memcpy(name + 4 + NESTED, "i", 2);
+	plain = isc_demangle_kernel(name);
+	if (s != NULL &&
+	    (!isc_source_find(s, named_function_offset(), &file, &line) || strstr(file, "named_function.h") == NULL))
+		*(const char **)failed = "no line";
+#if ISC_HAS_IBERTY
+	if (plain == NULL || strlen(plain) != strlen("f(int)") + NESTED)
+		*(const char **)failed = "no plain name";
+#endif
+	free(plain);
+	isc_source_close(s);
+	return NULL;
+}
+
+static void names_and_lines_are_found_on_a_small_stack(void **state)
+{
+	const char *failed = "";
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	(void)state;
+	pthread_attr_init(&attr);
+	assert_int_equal(pthread_attr_setstacksize(&attr, SMALL_STACK), 0);
+	assert_int_equal(pthread_create(&thread, &attr, name_on_a_small_stack, &failed), 0);
+	pthread_join(thread, NULL);
+	pthread_attr_destroy(&attr);
+	assert_string_equal(failed, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -232,6 +274,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_file_is_refused),
 		cmocka_unit_test(names_of_c_and_rust_are_plain),
 		cmocka_unit_test(lines_come_from_debug_information),
+		cmocka_unit_test(names_and_lines_are_found_on_a_small_stack),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
