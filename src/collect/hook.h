@@ -156,6 +156,7 @@
 	HOOK(SIGNAL, ERRNO, sigwaitinfo, NULL) \
 	HOOK(SIGNAL, ERRNO, sigtimedwait, NULL) \
 	HOOK(SIGNAL, ERRNO, signalfd, NULL) \
+	HOOK(SIGNAL, ERRNO, sigpending, NULL) \
 	HOOK(BIRTH, ERRNO, fork, NULL) \
 	HOOK(BIRTH, ERRNO, daemon, NULL) \
 	HOOK(BIRTH, CODE, pthread_create, NULL) \

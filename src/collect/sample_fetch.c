@@ -53,6 +53,14 @@ static bool take_kept(siginfo_t *info)
 	return atomic_compare_exchange_strong(&kept_state, &state, (state & ~(uint32_t)STATE) + TURN);
 }
 
+bool isc_sample_is_kept(void)
+{
+	const isc_sampled *t = isc_sampled_self;
+
+	return t != NULL && t->holds && isc_sample_is_own(t) &&
+	       (t->held || (atomic_load(&kept_state) & STATE) != EMPTY);
+}
+
 void isc_sample_kept_drop(void)
 {
 	siginfo_t info;

@@ -61,6 +61,9 @@ void isc_sample_fetch_end(const isc_sample_fetching *f);
 		fetched_; \
 	})
 
+/* Is one pending that the program would find so? */
+bool isc_sample_is_kept(void);
+
 /* Signals are fetched through a descriptor, by anybody at any time: if SIGURG is among them sampling ends. */
 void isc_sample_fetch_by_descriptor(const sigset_t *set);
 

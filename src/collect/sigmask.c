@@ -219,6 +219,15 @@ ISC_HOOK int sigtimedwait(const sigset_t *__restrict set, siginfo_t *__restrict 
 	ISC_BLOCKED(ISC_WAIT_SIGNAL, int, ISC_FETCHED(set, ISC_REAL(sigtimedwait)(set, info, timeout)));
 }
 
+ISC_HOOK int sigpending(sigset_t *set)
+{
+	int result = ISC_REAL(sigpending)(set);
+
+	if (result == 0 && isc_sample_is_kept())
+		sigaddset(set, SIGURG);
+	return result;
+}
+
 ISC_HOOK int signalfd(int fd, const sigset_t *mask, int flags)
 {
 	isc_sample_fetch_by_descriptor(mask);

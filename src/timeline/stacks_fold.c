@@ -16,7 +16,6 @@
 #define KEPT_MOST (ISC_STACKS_MOST / 8 * 3)
 #define KEPT_NAMES_MOST (ISC_STACKS_NAMES_MOST / 8 * 3)
 #define KEPT_BYTES_MOST (ISC_STACKS_BYTES_MOST / 8 * 3)
-#define GONE UINT32_MAX
 
 struct weight {
 	double all; /* time and samples, of the place and all below it */
@@ -27,7 +26,8 @@ struct fold {
 	const isc_stacks *from;
 	isc_stacks to;
 	struct weight *weight; /* heaviest first */
-	uint32_t *kept;	       /* by place: where it is now; GONE */
+	bool *kept;	       /* by place */
+	uint32_t *home;	       /* by place: where it is now, or the nearest caller that is kept */
 	bool *named;	       /* by the number of a name: something that is kept has it */
 };
 
@@ -59,8 +59,6 @@ static void choose(struct fold *f)
 	const isc_stacks *s = f->from;
 	size_t bytes = 0, names = 0;
 
-	for (size_t i = 0; i < s->count; i++)
-		f->kept[i] = GONE;
 	for (size_t i = 0; i < s->count && i < KEPT_MOST; i++) {
 		uint32_t place = f->weight[i].place, name = s->node[place].id;
 
@@ -71,7 +69,7 @@ static void choose(struct fold *f)
 		if (bytes > KEPT_BYTES_MOST || names > KEPT_NAMES_MOST)
 			break;
 		f->named[name] = true;
-		f->kept[place] = 0;
+		f->kept[place] = true;
 	}
 }
 
@@ -94,12 +92,12 @@ static bool keep(struct fold *f, size_t place)
 		f->to.count = 1;
 		node = f->to.node;
 	} else {
-		node = name != 0 ? isc_stacks_child(&f->to, f->kept[old->parent], name) : NULL;
+		node = name != 0 ? isc_stacks_child(&f->to, f->home[old->parent], name) : NULL;
 	}
 	if (node == NULL)
 		return false;
 	isc_stacks_count(node, old->samples, old->ns);
-	f->kept[place] = (uint32_t)(node - f->to.node);
+	f->home[place] = (uint32_t)(node - f->to.node);
 	return true;
 }
 
@@ -107,16 +105,15 @@ static bool keep(struct fold *f, size_t place)
 static bool give_up(struct fold *f, size_t place)
 {
 	const isc_facts_stack *old = &f->from->node[place];
-	uint32_t above = old->parent, other;
 	isc_facts_stack *node;
+	uint32_t other;
 
 	f->to.folded++;
+	f->home[place] = f->home[old->parent];
 	if (old->samples == 0 && old->ns == 0)
 		return true;
-	while (f->kept[above] == GONE)
-		above = f->from->node[above].parent;
 	other = isc_strings_put(&f->to.names, OTHER_STACKS, sizeof(OTHER_STACKS) - 1);
-	node = other != 0 ? isc_stacks_child(&f->to, f->kept[above], other) : NULL;
+	node = other != 0 ? isc_stacks_child(&f->to, f->home[place], other) : NULL;
 	if (node == NULL)
 		return false;
 	isc_stacks_count(node, old->samples, old->ns);
@@ -130,7 +127,7 @@ static bool rebuild(struct fold *f)
 	f->to.folded = f->from->folded;
 	/* Callers come first, so each finds where its caller is now. */
 	for (size_t i = 0; ok && i < f->from->count; i++)
-		ok = f->kept[i] != GONE ? keep(f, i) : give_up(f, i);
+		ok = f->kept[i] ? keep(f, i) : give_up(f, i);
 	return ok;
 }
 
@@ -141,8 +138,9 @@ bool isc_stacks_fold(isc_stacks *s)
 
 	f.weight = calloc(s->count, sizeof(*f.weight));
 	f.kept = calloc(s->count, sizeof(*f.kept));
+	f.home = calloc(s->count, sizeof(*f.home));
 	f.named = calloc((size_t)s->names.count + 1, sizeof(*f.named));
-	ok = f.weight != NULL && f.kept != NULL && f.named != NULL;
+	ok = f.weight != NULL && f.kept != NULL && f.home != NULL && f.named != NULL;
 	if (ok) {
 		weigh(&f);
 		choose(&f);
@@ -156,6 +154,7 @@ bool isc_stacks_fold(isc_stacks *s)
 	}
 	free(f.weight);
 	free(f.kept);
+	free(f.home);
 	free(f.named);
 	return ok;
 }

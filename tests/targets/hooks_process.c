@@ -218,13 +218,15 @@ static void c_sigwait(void)
 {
 	struct timespec brief = {0, 1000000};
 	siginfo_t info;
-	sigset_t set, old;
+	sigset_t set, old, pending;
 	int number = 0;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &set, &old);
 	raise(SIGUSR1);
+	TRY(sigpending(&pending));
+	say(" %d%d", sigismember(&pending, SIGUSR1), sigismember(&pending, SIGURG));
 	TRY(sigwait(&set, &number));
 	say(" %d", number);
 	raise(SIGUSR1);
@@ -506,6 +508,7 @@ int main(int argc, char **argv)
 		{"sigblock", c_old_masks, NULL},
 		{"sighold", c_old_masks, NULL},
 		{"sigrelse", c_old_masks, NULL},
+		{"sigpending", c_sigwait, NULL},
 		{"sigwait", c_sigwait, NULL},
 		{"sigwaitinfo", c_sigwait, NULL},
 		{"sigtimedwait", c_sigwait, NULL},

@@ -137,7 +137,7 @@ static int count(int way, pthread_t fetcher)
 		int seen = got;
 
 		send_one(way, fetcher);
-		for (int wait = 0; got == seen && wait < 400; wait++)
+		for (int wait = 0; got == seen && wait < 8000; wait++)
 			usleep(500);
 	}
 	return got - before;
@@ -165,13 +165,19 @@ static void fetch(const char *name, void *(*by)(void *))
 static void later(void)
 {
 	struct timespec none = {0, 0};
+	sigset_t before, pending, after;
 	siginfo_t info;
 	int first, second;
 
+	sigpending(&before);
 	kill(getpid(), SIGURG);
 	usleep(50000);
+	sigpending(&pending);
 	first = sigtimedwait(&all, &info, &none);
-	printf("later: %s by kill %d\n", first == SIGURG ? "urgent" : "another", info.si_code == SI_USER);
+	sigpending(&after);
+	printf("later: %s by kill %d, pending %d %d %d\n", first == SIGURG ? "urgent" : "another",
+	       info.si_code == SI_USER, sigismember(&before, SIGURG), sigismember(&pending, SIGURG),
+	       sigismember(&after, SIGURG));
 	raise(SIGURG);
 	usleep(50000);
 	first = sigtimedwait(&all, &info, &none);
