@@ -9,6 +9,7 @@
  *	moments.c	marks and counters
  *	stacks.c	samples without a moment; stacks_fold.c when they are too many
  *	tally.c		tables of kernels and copies
+ *	rest.c		what is too much to be listed
  */
 #ifndef ISC_TIMELINE_STATE_H
 #define ISC_TIMELINE_STATE_H
@@ -195,6 +196,7 @@ isc_status isc_moments_walk(isc_timeline *t, isc_error *err); /* when the window
 int isc_moment_compare(const void *a, const void *b);
 isc_status isc_calls_match(isc_timeline *t, isc_error *err);
 isc_status isc_devices_walk(isc_timeline *t, isc_error *err);
+bool isc_lists_fold(isc_timeline *t); /* false: no memory */
 
 /* ---- stacks ---- */
 

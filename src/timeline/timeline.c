@@ -409,7 +409,7 @@ isc_status isc_timeline_finish(isc_timeline *t, const isc_timeline_window *windo
 		st = isc_calls_match(t, err);
 	if (st == ISC_OK)
 		st = isc_devices_walk(t, err);
-	if (st == ISC_OK && !take_lists(t))
+	if (st == ISC_OK && (!take_lists(t) || !isc_lists_fold(t)))
 		st = isc_timeline_no_memory(err);
 	if (!t->cut) {
 		t->facts.stacks = t->stacks.node;

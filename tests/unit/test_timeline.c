@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/ns.h"
@@ -467,6 +468,64 @@ static void sums_of_endless_times_have_a_bound(void **state)
 	assert_int_equal(f->functions[0].self_ns, ISC_NS_SUM_MOST);
 }
 
+/* A hundred thousand names of each kind, each used once but for three: what is listed has an end, and sums are exact. */
+static void too_long_lists_end_in_a_row_for_the_rest(void **state)
+{
+	const int many = 100000, long_ns = 50;
+	const isc_timeline_facts *f;
+	uint64_t calls = 0, kernels = 0;
+	uint32_t source, device, domain, thread;
+	int64_t self = 0, total = 0, scopes = 0;
+
+	(void)state;
+	assert_int_equal(isc_timeline_new(NULL, &timeline, NULL), ISC_OK);
+	source = isc_timeline_source(timeline, "text");
+	device = isc_timeline_device(timeline, source, 0);
+	domain = isc_timeline_domain(timeline, source, 1);
+	thread = isc_timeline_thread(timeline, source, 1, 1);
+	for (int i = 0; i < many; i++) {
+		char text[32];
+		int len = snprintf(text, sizeof(text), "name%d", i);
+		uint32_t name = isc_timeline_name(timeline, text, (size_t)len);
+		int64_t from = (int64_t)i * 100, to = from + (i == many - 1 ? long_ns : 1);
+		const isc_gpu_record kernel = {.start_ns = from,
+					       .end_ns = to,
+					       .device = device,
+					       .domain = domain,
+					       .name = name,
+					       .thread = ISC_GPU_UNKNOWN,
+					       .kind = ISC_GPU_KERNEL};
+		const isc_host_span op = {from, to, thread, name, 0, ISC_HOST_OP};
+		const isc_host_span scope = {from, to, thread, name, 0, ISC_HOST_SCOPE};
+
+		assert_int_equal(isc_timeline_add(timeline, &kernel, NULL), ISC_OK);
+		assert_int_equal(isc_timeline_span(timeline, &op, NULL), ISC_OK);
+		assert_int_equal(isc_timeline_span(timeline, &scope, NULL), ISC_OK);
+	}
+	assert_int_equal(isc_timeline_finish(timeline, NULL, &f, NULL), ISC_OK);
+	assert_int_equal(f->function_count, 32769);
+	assert_int_equal(f->kernel_count, 32769);
+	assert_int_equal(f->scope_count, 32769);
+	for (size_t i = 0; i < 32769; i++) {
+		calls += f->functions[i].calls;
+		self += f->functions[i].self_ns;
+		kernels += f->kernels[i].count;
+		total += f->kernels[i].total_ns;
+		scopes += f->scopes[i].total_ns;
+	}
+	assert_int_equal(calls, many);
+	assert_int_equal(kernels, many);
+	assert_int_equal(self, many - 1 + long_ns);
+	assert_int_equal(total, many - 1 + long_ns);
+	assert_int_equal(scopes, many - 1 + long_ns);
+	assert_int_equal(f->functions[0].self_ns, long_ns);
+	assert_int_equal(f->kernels[0].total_ns, long_ns);
+	assert_string_equal(f->functions[32768].name.at, "(other functions)");
+	assert_string_equal(f->kernels[32768].name.at, "(other kernels)");
+	assert_string_equal(f->scopes[32768].name.at, "(other scopes)");
+	assert_int_equal(f->folded, 3 * (many - 32768));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -489,6 +548,7 @@ int main(void)
 		cmocka_unit_test(calls_of_hip_are_what_those_of_cuda_are),
 		cmocka_unit_test_teardown(a_kernel_is_of_the_scope_that_it_was_asked_for_in, end),
 		cmocka_unit_test_teardown(sums_of_endless_times_have_a_bound, end),
+		cmocka_unit_test_teardown(too_long_lists_end_in_a_row_for_the_rest, end),
 	};
 
 	return cmocka_run_group_tests_name("timeline", tests, NULL, NULL);

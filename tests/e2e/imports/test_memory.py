@@ -101,6 +101,25 @@ def test_functions_without_number_are_folded_and_said(inferscope: Command, size:
     assert f"{rest['samples']:,} of {number * 3 // 2:,} samples" in warning["text"]
 
 
+def test_spans_without_number_are_listed_up_to_a_rest(inferscope: Command) -> None:
+    """Half a million functions with a name of their own, in 35 MB."""
+    path, number = inferscope.folder / "names.json", 500_000
+    span = '{"ph":"X","name":"fn%d","pid":1,"tid":1,"ts":%d,"dur":1}'
+    with path.open("w") as file:
+        file.write('{"traceEvents":[\n')
+        for n in range(0, number, EVENTS):
+            file.write("".join(span % (k, 2 * k) + ",\n" for k in range(n, n + EVENTS)))
+        hot = {"ph": "X", "name": "hot", "pid": 1, "tid": 1, "ts": 2 * number, "dur": 1000}
+        file.write(json.dumps(hot) + "]}")
+    code, _, peak = measured(inferscope, path)
+    assert code == 0
+    assert peak < 256, peak
+    functions = json.loads((inferscope.folder / "report.json").read_text())["functions"]
+    assert sum(f["calls"] for f in functions) == number + 1
+    assert functions[0]["name"] == "hot" and len(functions) < 40_000
+    assert [f["calls"] for f in functions if f["name"] == "(other functions)"] == [number + 1 - (len(functions) - 1)]
+
+
 # ---- small files with huge claims ----
 
 HUGE = 2**64 - 1
