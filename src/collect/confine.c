@@ -23,6 +23,7 @@ static void confined(void)
 	if (isc_kernel_pid() == isc_image_self.pid) {
 		isc_image_self.flags &= ~ISC_CONTROL_WAITS;
 		isc_sample_give_way();
+		isc_sample_confine();
 		isc_memory_give_way();
 	}
 	errno = error;

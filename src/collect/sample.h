@@ -265,6 +265,8 @@ void isc_sample_kept_drop(void);
 /* Where sampling has ended and the program believes SIGURG to be blocked, it is from here on. */
 void isc_sample_come_true(void);
 void isc_sample_fetch_forked(void);
+/* Sampling has ended, and from now on no system call of ours may be made: the last that sets things right are. */
+void isc_sample_confine(void);
 
 /* A SIGURG that is not ours: the program's. */
 void isc_sample_signal_pass(int number, siginfo_t *info, void *context);

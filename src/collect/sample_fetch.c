@@ -29,6 +29,7 @@ enum { EMPTY = 0, WRITING = 1, FULL = 2, STATE = 3, TURN = 4 };
 static siginfo_t kept;
 static _Atomic uint32_t kept_state;   /* and which turn it is, so that a reader knows what it has read */
 static _Atomic uint32_t seats[SEATS]; /* ids of the threads that fetch */
+static _Atomic bool confined;	      /* a filter of system calls may be set */
 
 static bool keep(const siginfo_t *info)
 {
@@ -57,7 +58,7 @@ bool isc_sample_is_kept(void)
 {
 	const isc_sampled *t = isc_sampled_self;
 
-	return t != NULL && t->holds && isc_sample_is_own(t) &&
+	return t != NULL && t->holds && isc_sample_on() && isc_sample_is_own(t) &&
 	       (t->held || (atomic_load(&kept_state) & STATE) != EMPTY);
 }
 
@@ -160,6 +161,9 @@ bool isc_sample_kept_back(siginfo_t *info, void *context)
 
 	if (t == NULL || !t->holds)
 		return false;
+	/* To send it on might be the program's end. */
+	if (atomic_load_explicit(&confined, memory_order_relaxed))
+		return true;
 	if (!isc_sample_on() || !isc_sample_is_own(t)) {
 		block_and_return(t, info, context);
 		return true;
@@ -190,7 +194,8 @@ void isc_sample_come_true(void)
 	isc_sampled *t = isc_sampled_self;
 	siginfo_t info;
 
-	if (t == NULL || !t->holds || isc_sample_on() || !isc_sample_is_own(t))
+	if (t == NULL || !t->holds || isc_sample_on() || atomic_load_explicit(&confined, memory_order_relaxed) ||
+	    !isc_sample_is_own(t))
 		return;
 	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &urgent, NULL, sizeof(urgent));
 	t->holds = false;
@@ -206,6 +211,12 @@ void isc_sample_fetch_by_descriptor(const sigset_t *set)
 	isc_sample_come_true();
 }
 
+void isc_sample_confine(void)
+{
+	isc_sample_come_true();
+	atomic_store(&confined, true);
+}
+
 static uint32_t sit_down(void)
 {
 	uint32_t tid = isc_kernel_tid();
@@ -217,6 +228,14 @@ static uint32_t sit_down(void)
 			return i + 1;
 	}
 	return 0;
+}
+
+/* Unless another has it already, because one that was sent on could not be. */
+static void get_up(uint32_t seat)
+{
+	uint32_t tid = isc_kernel_tid();
+
+	atomic_compare_exchange_strong(&seats[seat], &tid, 0);
 }
 
 isc_sample_fetching isc_sample_fetch_begin(const sigset_t *set)
@@ -251,13 +270,12 @@ isc_sample_fetching isc_sample_fetch_begin(const sigset_t *set)
 void isc_sample_fetch_end(const isc_sample_fetching *f)
 {
 	const uint64_t urgent = URGENT;
-	uint32_t tid = isc_kernel_tid();
 	int error = errno;
 
 	if (!f->on)
 		return;
 	if (f->seat != 0)
-		atomic_compare_exchange_strong(&seats[f->seat - 1], &tid, 0);
+		get_up(f->seat - 1);
 	/* What is still pending comes to our handler, and is kept again. */
 	if (f->blocked)
 		syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &urgent, NULL, sizeof(urgent));
