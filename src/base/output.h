@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 
 #include "base/status.h"
 
@@ -52,5 +53,9 @@ isc_status isc_output_save(const char *path, bool force, isc_output_is_ours is_o
  * be reading it.  One that another recorder still writes is refused, also with force.
  */
 isc_status isc_output_create_trace(const char *path, bool force, isc_output_is_ours is_ours, int *fd, isc_error *err);
+
+/* Removes a trace that was created so, if the path still means that file: made is what
+ * fstat() said of *fd. */
+void isc_output_remove_trace(const char *path, const struct stat *made, isc_output_is_ours is_ours);
 
 #endif

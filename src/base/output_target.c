@@ -32,6 +32,10 @@ static void hint_for(int sys, isc_error *err)
 	case EEXIST:
 		isc_hint(err, "a file appeared there in the meantime; move it away or add --force");
 		break;
+	case EMFILE:
+	case ENFILE:
+		isc_hint(err, "raise the limit of open files (ulimit -n)");
+		break;
 	case ENAMETOOLONG:
 		isc_hint(err, "choose a shorter name");
 		break;

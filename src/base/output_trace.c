@@ -99,3 +99,22 @@ isc_status isc_output_create_trace(const char *path, bool force, isc_output_is_o
 	isc_output_target_close(&t);
 	return st;
 }
+
+void isc_output_remove_trace(const char *path, const struct stat *made, isc_output_is_ours is_ours)
+{
+	isc_output_target t;
+	struct stat sb;
+	int fd = -1;
+
+	if (isc_output_target_open(&t, path, false, is_ours, NULL) == ISC_OK)
+		fd = openat(t.dir_fd, t.name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	/* A number can be used again when a file is gone, so it has to begin as ours do too; one
+	 * that nothing was written to is empty. */
+	if (fd >= 0 && fstat(fd, &sb) == 0 && S_ISREG(sb.st_mode) && sb.st_dev == made->st_dev &&
+	    sb.st_ino == made->st_ino && still_named(&t, fd) &&
+	    (sb.st_size == 0 || isc_output_target_check_fd(&t, fd, NULL) == ISC_OK))
+		unlinkat(t.dir_fd, t.name, 0);
+	if (fd >= 0)
+		close(fd);
+	isc_output_target_close(&t);
+}

@@ -36,23 +36,57 @@ static void print_result(const isc_probe *probe, const isc_probe_result *result)
 		print_line("", "", result->fix);
 }
 
-static void print_session(void *self, const char *folder, const char *trace, isc_status status)
+static void describe(const isc_remains *r, char *out, size_t room)
+{
+	switch (r->state) {
+	case ISC_REMAINS_SALVAGED:
+		snprintf(out, room, "what a killed recorder left is now in %s", r->trace);
+		break;
+	case ISC_REMAINS_EMPTY:
+		snprintf(out, room, "removed %s: it held nothing", r->folder);
+		break;
+	case ISC_REMAINS_HOMELESS:
+		snprintf(out, room, "removed %s: its trace %s is gone", r->folder, r->trace);
+		break;
+	case ISC_REMAINS_RUNNING:
+		snprintf(out, room, "%s lost its recorder, its program still runs", r->folder);
+		break;
+	case ISC_REMAINS_ELSEWHERE:
+		snprintf(out, room, "%s has the rest of %s: run inferscope doctor in the folder of that trace",
+			 r->folder, r->trace);
+		break;
+	case ISC_REMAINS_FOREIGN:
+		snprintf(out, room, "left %s alone: %s; move or remove it yourself", r->folder, r->why);
+		break;
+	case ISC_REMAINS_FAILED:
+		if (r->status == ISC_ERR_VERSION)
+			snprintf(
+				out, room,
+				"left %s alone: another version of InferScope made it; run the doctor of that version, "
+				"or remove it",
+				r->folder);
+		else
+			snprintf(out, room, "cannot clear %s: %s", r->folder, isc_status_text(r->status));
+		break;
+	}
+}
+
+static void print_session(void *self, const isc_remains *r)
 {
 	unsigned *seen = self;
-	char what[2400];
+	char what[4096];
 
 	++*seen;
-	if (status == ISC_OK && trace[0])
-		snprintf(what, sizeof(what), "what a killed recorder left is now in %s", trace);
-	else if (status == ISC_OK)
-		snprintf(what, sizeof(what), "removed %s: it held nothing", folder);
-	else if (status == ISC_ERR_EXISTS)
-		snprintf(what, sizeof(what), "%s lost its recorder, its program still runs", folder);
-	else
-		snprintf(what, sizeof(what), "cannot clear %s: %s", folder, isc_status_text(status));
-	print_line(status == ISC_OK ? "ok" : "limited", "dead session", what);
-	if (status == ISC_ERR_EXISTS)
+	describe(r, what, sizeof(what));
+	print_line(r->state <= ISC_REMAINS_HOMELESS ? "ok" : "limited", "dead session", what);
+	if (r->state == ISC_REMAINS_RUNNING)
 		print_line("", "", "when the program has ended: inferscope doctor");
+	if (r->left == 0)
+		return;
+	snprintf(what, sizeof(what),
+		 "%s stays: it holds %s%s, which InferScope did not make; move or remove it yourself", r->folder,
+		 r->left_name, r->left > 1 ? " and more" : "");
+	print_line("limited", "dead session", what);
 }
 
 static bool look_at_everything(const isc_settings *settings)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/output.h"
@@ -34,13 +35,14 @@ static void say(void *self, int level, const char *what, const char *hint)
 		isc_log_write(&isc_cli_log, level, "%s", what);
 }
 
-static void say_salvaged(void *self, const char *folder, const char *trace, isc_status status)
+static void say_salvaged(void *self, const isc_remains *r)
 {
 	(void)self;
-	(void)folder;
-	if (status == ISC_OK && trace[0] != 0)
+	if (r->state == ISC_REMAINS_SALVAGED)
 		isc_log_write(&isc_cli_log, ISC_LOG_INFO,
-			      "an earlier recorder was killed: the rest of its session is now in %s", trace);
+			      "an earlier recorder was killed: the rest of its session is now in %s", r->trace);
+	else if (r->state > ISC_REMAINS_RUNNING || r->left > 0)
+		isc_log_write(&isc_cli_log, ISC_LOG_INFO, "%s is left as it is; inferscope doctor says why", r->folder);
 }
 
 typedef struct plan {
@@ -116,6 +118,7 @@ static int run(const isc_settings *settings, const isc_target *target, bool insi
 	isc_session_result result = {.exit_code = ISC_EXIT_RUN_FAILED};
 	isc_report_request reports = {0};
 	char trace[PATH_ROOM], nsys[PATH_ROOM];
+	struct stat made = {0};
 	plan p = {0};
 	isc_error err;
 	isc_status st;
@@ -136,13 +139,14 @@ static int run(const isc_settings *settings, const isc_target *target, bool insi
 		free(p.argv);
 		return isc_cli_fail(&err, result.exit_code);
 	}
+	fstat(session.trace_fd, &made);
 	isc_session_salvage(trace, say_salvaged, NULL);
 	session.trace_path = trace;
 	session.lacks_package = p.lacks_package;
 	st = isc_session_run(&session, p.argv, &result, &err);
 	free(p.argv);
 	if (result.launch == NULL) { /* it never ran: no trace either */
-		unlink(trace);
+		isc_output_remove_trace(trace, &made, isc_trace_is_ours);
 		isc_report_request_close(&reports);
 		return isc_cli_fail(&err, result.exit_code);
 	}

@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -25,6 +25,7 @@
 #include "cli/options.h"
 #include "cli/report_files.h"
 #include "session/gpu_parts.h"
+#include "session/scratch.h"
 #include "session/session.h"
 #include "session/signals.h"
 #include "trace/format.h"
@@ -128,31 +129,11 @@ static isc_status trace_name(const isc_settings *s, pid_t pid, char *out, size_t
 	return isc_path_absolute(name, out, room, err);
 }
 
-/* A file of our own where files of a moment go. */
-static isc_status make_scratch(char *out, size_t room, int *fd, isc_error *err)
-{
-	const char *places[] = {getenv("TMPDIR"), "/tmp", "/dev/shm", getenv("XDG_RUNTIME_DIR")};
-	isc_status st = isc_fail(err, ISC_ERR_ABSENT, "no folder for a trace");
-	uint64_t random;
-
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		if (places[i] == NULL || places[i][0] != '/' ||
-		    getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
-			continue;
-		snprintf(out, room, "%s/inferscope-%u-%016llx.isc", places[i], (unsigned)geteuid(),
-			 (unsigned long long)random);
-		st = isc_output_create_trace(out, false, NULL, fd, err);
-		if (st == ISC_OK)
-			break;
-	}
-	return st;
-}
-
 static isc_status make_trace(const watch_args *args, const isc_settings *s, char *trace, size_t room, int *fd,
 			     isc_error *err)
 {
 	if (args->scratch)
-		return make_scratch(trace, room, fd, err);
+		return isc_scratch_make(trace, room, fd, err);
 	return isc_output_create_trace(trace, s->force, isc_trace_is_ours, fd, err);
 }
 
@@ -185,6 +166,7 @@ int cmd_watch(int argc, char **argv)
 				     .option = take_option};
 	isc_session_options session = {.trace_fd = -1};
 	char trace[PATH_ROOM];
+	struct stat made = {0};
 	watch_args args = {0};
 	isc_settings settings;
 	isc_error err;
@@ -219,12 +201,13 @@ int cmd_watch(int argc, char **argv)
 	isc_session_salvage(args.scratch ? NULL : trace, NULL, NULL);
 	st = make_trace(&args, &settings, trace, sizeof(trace), &session.trace_fd, &err);
 	if (st == ISC_OK) {
+		fstat(session.trace_fd, &made);
 		session.settings = &settings;
 		session.trace_path = trace;
 		session.scratch = args.scratch;
 		st = isc_session_watch(&session, args.pid, be_ready, &settings, &err);
 		if (args.scratch)
-			unlink(trace);
+			isc_output_remove_trace(trace, &made, isc_trace_is_ours);
 	}
 	if (st == ISC_OK && !args.scratch && settings.report &&
 	    settings.origin[isc_settings_find("report")].kind != ISC_ORIGIN_DEFAULT)

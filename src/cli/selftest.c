@@ -11,6 +11,7 @@
 #include "analyze/analysis.h"
 #include "base/buffer.h"
 #include "base/output.h"
+#include "base/temporary.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/commands.h"
@@ -133,28 +134,26 @@ static int record_apart(const isc_settings *settings, const char *trace)
 
 int isc_selftest_run(void)
 {
-	char folder[PATH_MAX], trace[PATH_MAX + 16];
-	const char *temp = getenv("TMPDIR");
+	static const char *const made[] = {"trace.isc", NULL};
+	char trace[PATH_MAX + 16];
+	isc_temporary folder;
 	isc_settings settings;
 	isc_error err;
 	int code;
 
-	snprintf(folder, sizeof(folder), "%s/inferscope-selftest-XXXXXX", temp != NULL && temp[0] != 0 ? temp : "/tmp");
 	if (isc_settings_init(&settings, &err) != ISC_OK)
 		return isc_cli_fail(&err, ISC_EXIT_FAILED);
-	if (mkdtemp(folder) == NULL) {
-		isc_fail_errno(&err, "cannot make a folder for the trace of the self-test");
+	if (isc_temporary_make(&folder, "inferscope-selftest", &err) != ISC_OK) {
 		isc_settings_fini(&settings);
 		return isc_cli_fail(&err, ISC_EXIT_FAILED);
 	}
-	snprintf(trace, sizeof(trace), "%s/trace.isc", folder);
+	snprintf(trace, sizeof(trace), "%s/trace.isc", folder.path);
 	code = record_apart(&settings, trace);
 	if (code == ISC_EXIT_OK)
 		code = judge(trace);
 	else
 		print_line("missing", "no CUDA device could be used");
-	unlink(trace);
-	rmdir(folder);
+	isc_temporary_remove(&folder, made);
 	isc_settings_fini(&settings);
 	return code;
 }

@@ -10,14 +10,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/temporary.h"
 #include "cli/commands.h"
 #include "cli/report_files.h"
-#include "import/import.h"
 #include "session/cuda_driver.h"
 #include "session/launch.h"
 
 #define VARIABLE "INFERSCOPE_UNDER_NSYS"
 #define OWN_ARGUMENTS 12
+#define RESULT "gpu.sqlite"
 
 static bool on_path(const char *name, char *out, size_t room)
 {
@@ -53,42 +54,91 @@ bool isc_nsys_inside(void)
 }
 
 typedef struct places {
-	char folder[PATH_MAX]; /* of our own, beside the trace */
-	char made[PATH_MAX];   /* what nsys is to make */
-	char kept[PATH_MAX];   /* where that goes */
+	isc_temporary folder; /* beside the trace */
+	char made[PATH_MAX];  /* what nsys is to make */
+	char kept[PATH_MAX];  /* where that goes */
 } places;
 
 static isc_status make_places(const char *trace, places *p, isc_error *err)
 {
-	if (snprintf(p->folder, sizeof(p->folder), "%s.nsys-XXXXXX", trace) >= (int)sizeof(p->folder) ||
-	    snprintf(p->kept, sizeof(p->kept), "%s.sqlite", trace) >= (int)sizeof(p->kept) || strlen(trace) > 3000)
+	char stem[PATH_MAX];
+	isc_status st;
+
+	if (strlen(trace) > 3000)
 		return isc_fail(err, ISC_ERR_INVALID, "the path %.100s is too long", trace);
-	if (mkdtemp(p->folder) == NULL)
-		return isc_fail_errno(err, "cannot make a folder beside %.150s", trace);
-	snprintf(p->made, sizeof(p->made), "%.3500s/gpu.sqlite", p->folder);
-	return ISC_OK;
+	snprintf(stem, sizeof(stem), "%s.nsys", trace);
+	snprintf(p->kept, sizeof(p->kept), "%s.sqlite", trace);
+	st = isc_temporary_make(&p->folder, stem, err);
+	if (st == ISC_OK)
+		snprintf(p->made, sizeof(p->made), "%.3500s/" RESULT, p->folder.path);
+	return st;
 }
 
-static void remove_places(const places *p)
+static void remove_places(places *p)
 {
-	char report[PATH_MAX];
+	static const char *const made[] = {"gpu.nsys-rep", RESULT, NULL};
 
-	snprintf(report, sizeof(report), "%.3500s/gpu.nsys-rep", p->folder);
-	unlink(report);
-	unlink(p->made);
-	rmdir(p->folder);
+	isc_temporary_remove(&p->folder, made);
 }
 
-/* Beside the trace, if nothing else is there: an earlier one of these, or what may be replaced by force. */
-static const char *keep(const places *p, bool force)
+/* SQLite keeps four bytes in its header for whoever made a file to say so. */
+#define APPLICATION_AT 68
+#define SQLITE_HEADER 100
+
+static const char sqlite_magic[16] = "SQLite format 3", our_application[4] = {'I', 'S', 'C', '1'};
+
+static bool is_sqlite(int fd, char header[SQLITE_HEADER])
 {
-	enum isc_import_format format = ISC_IMPORT_UNKNOWN;
 	struct stat sb;
 
-	if (lstat(p->kept, &sb) == 0 && !force &&
-	    (!S_ISREG(sb.st_mode) || isc_import_sniff(p->kept, &format, NULL) != ISC_OK || format != ISC_IMPORT_SQLITE))
+	return fd >= 0 && fstat(fd, &sb) == 0 && S_ISREG(sb.st_mode) && sb.st_uid == geteuid() &&
+	       pread(fd, header, SQLITE_HEADER, 0) == SQLITE_HEADER &&
+	       memcmp(header, sqlite_magic, sizeof(sqlite_magic)) == 0;
+}
+
+/* Without it the file is used now and not replaced later. */
+static void mark_result(const places *p)
+{
+	int fd = openat(p->folder.dir, RESULT, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	char header[SQLITE_HEADER];
+
+	if (is_sqlite(fd, header) &&
+	    pwrite(fd, our_application, sizeof(our_application), APPLICATION_AT) != (ssize_t)sizeof(our_application))
+		isc_log_write(&isc_cli_log, ISC_LOG_WARN, "cannot mark %s as InferScope's", p->made);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* A regular file that an earlier run put there; by force any regular file. */
+static bool may_replace(const char *path, bool force)
+{
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	char header[SQLITE_HEADER];
+	struct stat sb;
+	bool may;
+
+	if (fd < 0)
+		return false;
+	may = force ? fstat(fd, &sb) == 0 && S_ISREG(sb.st_mode)
+		    : is_sqlite(fd, header) &&
+			      memcmp(header + APPLICATION_AT, our_application, sizeof(our_application)) == 0;
+	close(fd);
+	return may;
+}
+
+/* Beside the trace, if nothing else is there. */
+static const char *keep(const places *p, bool force)
+{
+	struct stat sb;
+
+	mark_result(p);
+	if (renameat2(p->folder.dir, RESULT, AT_FDCWD, p->kept, RENAME_NOREPLACE) == 0)
+		return p->kept;
+	if (errno != EEXIST && errno != EINVAL && errno != ENOSYS)
 		return p->made;
-	return rename(p->made, p->kept) == 0 ? p->kept : p->made;
+	if (lstat(p->kept, &sb) == 0 && !may_replace(p->kept, force))
+		return p->made;
+	return renameat(p->folder.dir, RESULT, AT_FDCWD, p->kept) == 0 ? p->kept : p->made;
 }
 
 static char **arguments(const char *nsys, const places *p, int argc, char **argv, char *output, size_t room)
@@ -101,7 +151,7 @@ static char **arguments(const char *nsys, const places *p, int argc, char **argv
 	if (all == NULL || len <= 0)
 		return all;
 	self[len] = 0;
-	snprintf(output, room, "--output=%.3500s/gpu", p->folder);
+	snprintf(output, room, "--output=%.3500s/gpu", p->folder.path);
 	all[n++] = (char *)(uintptr_t)nsys;
 	all[n++] = "profile";
 	all[n++] = "--trace=cuda,nvtx";
@@ -161,7 +211,7 @@ int isc_nsys_run(const isc_settings *settings, const char *nsys, const char *tra
 	isc_launch *child = NULL;
 	char output[PATH_MAX];
 	char **all = NULL;
-	places p = {.folder = ""};
+	places p = {.folder = {.dir = -1}};
 	struct stat before = {.st_ino = 0};
 	isc_error err;
 	isc_status st = isc_report_request_open(&reports, &err);
@@ -180,8 +230,7 @@ int isc_nsys_run(const isc_settings *settings, const char *nsys, const char *tra
 	}
 	free(all);
 	if (st != ISC_OK) {
-		if (p.made[0] != 0)
-			remove_places(&p);
+		remove_places(&p);
 		isc_report_request_close(&reports);
 		return isc_cli_fail(&err, exit_code);
 	}

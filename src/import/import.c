@@ -3,12 +3,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/temporary.h"
 #include "base/units.h"
 #include "import/bytes.h"
 #include "import/reader.h"
@@ -201,10 +203,11 @@ static isc_status read_json(isc_import *import, isc_reader *r, isc_bytes *bytes,
 
 /* ---- SQLite ---- */
 
+#define COPY "copy.sqlite"
+
 /* SQLite reads files with names: what is packed goes into a temporary one. */
-static isc_status unpack(isc_bytes *bytes, char *path, size_t room, isc_error *err)
+static isc_status unpack(isc_bytes *bytes, const isc_temporary *folder, isc_error *err)
 {
-	const char *folder = getenv("TMPDIR");
 	char *buffer = malloc(256u << 10);
 	isc_status st = ISC_OK;
 	size_t got = 1;
@@ -212,14 +215,9 @@ static isc_status unpack(isc_bytes *bytes, char *path, size_t room, isc_error *e
 
 	if (buffer == NULL)
 		return isc_fail(err, ISC_ERR_NOMEM, "no memory to unpack");
-	if (folder == NULL || folder[0] == 0 || strlen(folder) + 32 > room)
-		folder = "/tmp";
-	snprintf(path, room, "%s/inferscope-XXXXXX", folder);
-	fd = mkostemp(path, O_CLOEXEC);
-	if (fd < 0) {
-		path[0] = 0;
-		st = isc_fail_errno(err, "cannot make a temporary file in %.100s", folder);
-	}
+	fd = isc_temporary_create(folder, COPY);
+	if (fd < 0)
+		st = isc_fail_errno(err, "cannot make a temporary file in %.100s", folder->path);
 	while (st == ISC_OK && got > 0) {
 		st = isc_bytes_read(bytes, buffer, 256u << 10, &got, err);
 		for (size_t done = 0; st == ISC_OK && done < got;) {
@@ -228,11 +226,9 @@ static isc_status unpack(isc_bytes *bytes, char *path, size_t room, isc_error *e
 			if (n > 0)
 				done += (size_t)n;
 			else if (errno != EINTR)
-				st = isc_fail_errno(err, "cannot write a temporary file in %.100s", folder);
+				st = isc_fail_errno(err, "cannot write a temporary file in %.100s", folder->path);
 		}
 	}
-	if (st == ISC_ERR_SYSTEM)
-		isc_hint(err, "set TMPDIR to a folder with room");
 	if (fd >= 0)
 		close(fd);
 	free(buffer);
@@ -241,19 +237,26 @@ static isc_status unpack(isc_bytes *bytes, char *path, size_t room, isc_error *e
 
 static isc_status read_sqlite(isc_reader *r, isc_bytes *bytes, const char *path, isc_error *err)
 {
+	static const char *const made[] = {COPY, NULL};
 	const isc_bytes_stats *stats = isc_bytes_stats_get(bytes);
 	isc_splitter_stats none = {0};
-	char copy[4096] = "";
-	isc_status st = ISC_OK;
+	char copy[PATH_MAX + sizeof(COPY)];
+	isc_temporary folder;
+	isc_status st;
 
 	r->file->format = "Nsight Systems";
 	if (!stats->packed)
 		return isc_nsys_read(r, path, err);
-	st = unpack(bytes, copy, sizeof(copy), err);
+	st = isc_temporary_make(&folder, "inferscope", err);
 	if (st == ISC_OK)
+		st = unpack(bytes, &folder, err);
+	if (st == ISC_ERR_SYSTEM)
+		isc_hint(err, "set TMPDIR to a folder with room");
+	if (st == ISC_OK) {
+		snprintf(copy, sizeof(copy), "%s/" COPY, folder.path);
 		st = isc_nsys_read(r, copy, err);
-	if (copy[0] != 0)
-		unlink(copy);
+	}
+	isc_temporary_remove(&folder, made);
 	if (st == ISC_OK && !r->file->damaged)
 		tell_damage(r->file, stats, &none);
 	return st;

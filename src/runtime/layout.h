@@ -1,6 +1,6 @@
 /*
  * layout.h - what the program and the recorder share: three kinds of files in
- * the session folder, byte for byte.
+ * the session folder, byte for byte.  Each carries our seal.
  *
  *	control			one per session, made by the recorder
  *	pPID.GEN		one pool of event blocks per process image
@@ -31,6 +31,22 @@
 #define ISC_OPENCL_VARIABLE "OPENCL_LAYERS"
 #define ISC_OPENCL_LIBRARY "libinferscope_opencl.so"
 #define ISC_CUDA_LIBRARY "libinferscope_cuda.so"
+
+/* ---- our seal --------------------------------------------------------- */
+
+#define ISC_SEAL_MAGIC 0x314c414553435349ull
+
+/*
+ * Every file that we make in a session's folder says so and names the session.
+ * The seal is written before anything else, so a maker that dies at any later
+ * moment leaves a file that is known as ours.  Whatever has no seal, or that of
+ * another session, is somebody else's and is never written to or removed.
+ */
+typedef struct isc_seal {
+	uint64_t magic; /* ISC_SEAL_MAGIC */
+	uint8_t session_id[16];
+} isc_seal;
+_Static_assert(sizeof(isc_seal) == 24, "seal");
 
 /* ---- control ---------------------------------------------------------- */
 
@@ -125,7 +141,9 @@ typedef struct isc_control {
 	_Atomic uint64_t attach_failed; /* 136: images that could not open a pool; processes */
 	_Atomic uint64_t start_cost_ns; /* 144: CPU time that our own start took in them; processes, fetch_add */
 	uint32_t ticks_per_us;		/* 152: of the clock; recorder, before publishing */
-	uint8_t pad2[100];
+	uint8_t pad2[4];
+	isc_seal seal; /* 160: recorder, first of all */
+	uint8_t pad3[72];
 	char trace_path[2048]; /* 256: where the trace goes, for salvage; recorder */
 	char rt_path[1024];    /* the runtime as it is preloaded; recorder */
 	uint8_t node_of_cpu
@@ -133,13 +151,14 @@ typedef struct isc_control {
 	isc_roster_entry roster[];  /* 4096: entry n lies at n % roster_entries */
 } isc_control;
 _Static_assert(offsetof(isc_control, roster_tail) == 128, "control: roster_tail");
+_Static_assert(offsetof(isc_control, seal) == 160, "control: seal");
 _Static_assert(offsetof(isc_control, trace_path) == 256, "control: trace_path");
 _Static_assert(sizeof(isc_control) == 4096, "control");
 
 /* A FIFO that the recorder reads: a byte in it wakes it up. */
 #define ISC_BELL_NAME "bell"
 
-/* A file of zeros, backed in full, that the first process to write claims by
+/* A file of zeros, sealed as a pool and backed in full, that the first process to write claims by
  * rename, so that the root process starts with room while children start small.
  * Its size says how many blocks it has: isc_pool_backed_bytes(). */
 #define ISC_SPARE_NAME "spare"
@@ -206,6 +225,7 @@ typedef struct isc_pool {
 	uint64_t off_slot;		    /* 64 */
 	uint64_t off_block;		    /* 72 */
 	uint64_t size;			    /* 80 of the mapping, backed or not */
+	isc_seal seal;			    /* 88 creator, first of all */
 	_Alignas(128) _Atomic uint64_t seq; /* 128 next take number, from 1; threads, fetch_add */
 	_Atomic uint64_t serial;	    /* 136 thread serials given; threads, fetch_add */
 	_Atomic uint64_t noslot;	    /* 144 events lost for want of a slot; threads, fetch_add */
@@ -214,6 +234,8 @@ typedef struct isc_pool {
 	_Alignas(4096) char end[];
 } isc_pool;
 _Static_assert(sizeof(isc_pool) == 4096, "pool header");
+_Static_assert(offsetof(isc_pool, seal) == 88, "pool: seal");
+_Static_assert(offsetof(isc_pool, seq) == 128, "pool: seq");
 
 /* Where things lie in a pool: header, states, slots, blocks. */
 static inline uint64_t isc_pool_off_slot(uint32_t max_blocks)
@@ -260,9 +282,12 @@ typedef struct isc_defs {
 	_Atomic uint64_t backed; /* 32 bytes that may be touched; creator, then the recorder, release */
 	_Atomic uint64_t lost;	 /* 40 definitions for which there was no room; threads */
 	uint64_t size;		 /* 48 of the mapping */
-	uint64_t pad[9];
+	uint64_t pad[4];
+	isc_seal seal; /* 88 creator, first of all */
+	uint64_t pad2[2];
 } isc_defs;
 _Static_assert(sizeof(isc_defs) == 128, "definitions header");
+_Static_assert(offsetof(isc_defs, seal) == offsetof(isc_pool, seal), "one place for both");
 
 typedef struct isc_def {       /* at a multiple of 16 */
 	_Atomic uint64_t head; /* ISC_DEF_HEAD; taker: CAS 0 -> RESERVED, release COMMITTED */

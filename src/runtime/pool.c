@@ -54,13 +54,14 @@ static uint64_t file_limit(void)
 	return limit[0];
 }
 
+/* From behind the seal on, which is there already. */
 static bool back_by_writing(int fd, uint64_t bytes)
 {
 	static const char zeros[4096];
+	uint64_t n;
 
-	for (uint64_t at = 0; at < bytes; at += sizeof(zeros)) {
-		uint64_t n = bytes - at < sizeof(zeros) ? bytes - at : sizeof(zeros);
-
+	for (uint64_t at = offsetof(isc_pool, seal) + sizeof(isc_seal); at < bytes; at += n) {
+		n = bytes - at < sizeof(zeros) ? bytes - at : sizeof(zeros);
 		if (syscall(SYS_pwrite64, fd, zeros, n, at) != (long)n)
 			return false;
 	}
@@ -80,45 +81,70 @@ static bool back(int fd, uint64_t bytes)
 	return false;
 }
 
-static int claim_spare(const char *path, uint64_t *bytes)
+static isc_seal seal_of(const isc_control *control)
+{
+	isc_seal seal = {.magic = ISC_SEAL_MAGIC};
+
+	memcpy(seal.session_id, control->session_id, sizeof(seal.session_id));
+	return seal;
+}
+
+/* The recorder's file, sealed for this session: nothing else is moved or written to. */
+static bool is_spare(int fd, const isc_seal *seal, uint64_t *bytes)
+{
+	isc_seal found;
+	struct stat sb;
+
+	if (!isc_kernel_stat(fd, &sb) || !S_ISREG(sb.st_mode) || sb.st_nlink != 1 ||
+	    syscall(SYS_pread64, fd, &found, sizeof(found), offsetof(isc_pool, seal)) != (long)sizeof(found) ||
+	    memcmp(&found, seal, sizeof(found)) != 0)
+		return false;
+	*bytes = (uint64_t)sb.st_size;
+	return true;
+}
+
+/* Of two that opened it one renames it, and the other goes without. */
+static int claim_spare(const char *path, const isc_seal *seal, uint64_t *bytes)
 {
 	static const char name[] = "/" ISC_SPARE_NAME;
 	char spare[ISC_FOLDER_MAX + sizeof(name)];
-	struct stat sb;
 	size_t n = strlen(isc_image_self.folder);
 	int fd;
 
 	memcpy(spare, isc_image_self.folder, n);
 	memcpy(spare + n, name, sizeof(name));
-	if (syscall(SYS_renameat, AT_FDCWD, spare, AT_FDCWD, path) != 0)
+	fd = isc_kernel_open(spare, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
+	if (fd < 0)
 		return -1;
-	fd = isc_kernel_open(path, O_RDWR | O_NOFOLLOW, 0);
-	if (fd >= 0 && isc_kernel_stat(fd, &sb) && S_ISREG(sb.st_mode) && sb.st_nlink == 1) {
-		*bytes = (uint64_t)sb.st_size;
+	if (is_spare(fd, seal, bytes) && syscall(SYS_renameat, AT_FDCWD, spare, AT_FDCWD, path) == 0)
 		return fd;
-	}
-	if (fd >= 0)
-		isc_kernel_close(fd);
+	isc_kernel_close(fd);
+	return -1;
+}
+
+/* Of a file that was made just now. */
+static int give_up(int fd, const char *path)
+{
+	isc_kernel_close(fd);
 	isc_kernel_unlink(path);
 	return -1;
 }
 
-/* A new file whose first *bytes are backed: as asked, or what fits down to least. */
-static int make_file(const char *path, uint64_t *bytes, uint64_t least, uint64_t step)
+/* A new file with our seal whose first *bytes are backed: as asked, or what fits down to least. */
+static int make_file(const char *path, const isc_seal *seal, uint64_t *bytes, uint64_t least, uint64_t step)
 {
 	uint64_t limit = file_limit();
-	int fd = isc_kernel_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+	int fd = limit >= least ? isc_kernel_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600) : -1;
 
 	if (fd < 0)
 		return -1;
+	if (syscall(SYS_pwrite64, fd, seal, sizeof(*seal), offsetof(isc_pool, seal)) != (long)sizeof(*seal))
+		return give_up(fd, path);
 	while (*bytes > limit || !back(fd, *bytes)) {
 		uint64_t over = (*bytes - least) / 2 / step * step;
 
-		if (*bytes <= least) {
-			isc_kernel_close(fd);
-			isc_kernel_unlink(path);
-			return -1;
-		}
+		if (*bytes <= least)
+			return give_up(fd, path);
 		*bytes = least + over;
 	}
 	return fd;
@@ -140,8 +166,9 @@ static isc_pool *open_pool(const isc_control *control, const char *path, uint64_
 	uint64_t size = off_block + (uint64_t)max_blocks * ISC_BLOCK_SIZE;
 	uint64_t bytes = 0;
 	uint64_t blocks;
+	isc_seal seal = seal_of(control);
 	isc_pool *p;
-	int fd = claim_spare(path, &bytes);
+	int fd = claim_spare(path, &seal, &bytes);
 
 	if (fd >= 0 && bytes < off_block + BLOCKS_MIN * ISC_BLOCK_SIZE) {
 		isc_kernel_close(fd);
@@ -150,7 +177,7 @@ static isc_pool *open_pool(const isc_control *control, const char *path, uint64_
 	}
 	if (fd < 0) {
 		bytes = off_block + (uint64_t)control->first_blocks * ISC_BLOCK_SIZE;
-		fd = make_file(path, &bytes, off_block + BLOCKS_MIN * ISC_BLOCK_SIZE, ISC_BLOCK_SIZE);
+		fd = make_file(path, &seal, &bytes, off_block + BLOCKS_MIN * ISC_BLOCK_SIZE, ISC_BLOCK_SIZE);
 		if (fd < 0)
 			return NULL;
 	}
@@ -184,12 +211,13 @@ static isc_defs *open_defs(const isc_control *control, const char *path, uint64_
 	/* A fork child goes on with its parent's definitions and has few of its own. */
 	uint64_t bytes =
 		(isc_image_self.parent_gen != 0 ? control->first_defs_bytes / 4 : control->first_defs_bytes) & ~4095u;
+	isc_seal seal = seal_of(control);
 	isc_defs *d;
 	int fd;
 
 	if (bytes < DEFS_MIN)
 		bytes = DEFS_MIN;
-	fd = make_file(path, &bytes, DEFS_MIN, 4096);
+	fd = make_file(path, &seal, &bytes, DEFS_MIN, 4096);
 	if (fd < 0)
 		return NULL;
 	d = map_file(fd, control->max_defs_bytes);

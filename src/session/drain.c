@@ -31,6 +31,13 @@ typedef struct candidate {
 	uint64_t gen;
 } candidate;
 
+static int open_folder(const isc_drain_options *options)
+{
+	if (options->folder == NULL)
+		return openat(options->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return open(options->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+}
+
 isc_status isc_drain_new(const isc_drain_options *options, const isc_drain_sink *sink, isc_drain **out, isc_error *err)
 {
 	isc_drain *d = calloc(1, sizeof(*d));
@@ -39,14 +46,16 @@ isc_status isc_drain_new(const isc_drain_options *options, const isc_drain_sink 
 	if (d == NULL)
 		return isc_fail(err, ISC_ERR_NOMEM, "no memory to read events");
 	d->options = *options;
+	d->seal = isc_seal_of(options->session_id);
 	d->sink = *sink;
 	d->dirty = true;
 	d->copy = malloc((size_t)ISC_DRAIN_BATCH * ISC_BLOCK_SIZE);
 	d->runs = malloc(ISC_DRAIN_BATCH * sizeof(*d->runs));
 	d->def_copy = malloc(ISC_DEF_MAX);
-	d->dir = open(options->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	d->dir = open_folder(options);
 	if (d->dir < 0) {
-		isc_status st = isc_fail_errno(err, "cannot open the session folder %s", options->folder);
+		isc_status st = isc_fail_errno(err, "cannot open the session folder %s",
+					       options->folder != NULL ? options->folder : "again");
 
 		isc_drain_free(d);
 		return st;
@@ -85,28 +94,11 @@ static uint64_t key_of(uint32_t pid, uint64_t gen)
 	return gen ^ pid * 0x9e3779b97f4a7c15ull;
 }
 
-/* pPID.GEN, exactly as the runtime writes it. */
 static bool parse_name(const char *name, candidate *c)
 {
-	uint64_t pid = 0, gen = 0;
-	const char *at = name;
-
-	if (*at++ != 'p' || *at == '0' || *at == '.' || strlen(name) >= sizeof(c->name))
+	if (strlen(name) >= sizeof(c->name) || !isc_seal_pool_name(name, 'p', &c->pid, &c->gen))
 		return false;
-	for (; *at >= '0' && *at <= '9' && pid <= INT32_MAX; at++)
-		pid = pid * 10 + (uint64_t)(*at - '0');
-	if (pid > INT32_MAX || *at++ != '.' || *at == '0' || *at == '\0' || strlen(at) > 16)
-		return false;
-	for (; *at != '\0'; at++) {
-		const char *digit = strchr("0123456789abcdef", *at);
-
-		if (digit == NULL)
-			return false;
-		gen = gen << 4 | (uint64_t)(digit - "0123456789abcdef");
-	}
 	strcpy(c->name, name);
-	c->pid = (uint32_t)pid;
-	c->gen = gen;
 	return true;
 }
 

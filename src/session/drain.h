@@ -41,10 +41,12 @@ typedef struct isc_drain_sink {
 typedef struct isc_drain isc_drain;
 
 typedef struct isc_drain_options {
-	const char *folder;   /* the session's */
-	uint64_t limit_bytes; /* for all pools together; they grow no further (0: not at all) */
-	bool takeover;	      /* an earlier recorder died: clear its pins, resume its numbers */
-	bool keep_files;      /* do not remove drained pools of the dead (salvage tests) */
+	const char *folder;	/* the session's; NULL: dir is that folder */
+	int dir;		/* the caller's, open */
+	uint8_t session_id[16]; /* files that are not sealed for this session are left alone */
+	uint64_t limit_bytes;	/* for all pools together; they grow no further (0: not at all) */
+	bool takeover;		/* an earlier recorder died: clear its pins, resume its numbers */
+	bool keep_files;	/* do not remove drained pools of the dead (salvage tests) */
 } isc_drain_options;
 
 isc_status isc_drain_new(const isc_drain_options *options, const isc_drain_sink *sink, isc_drain **out, isc_error *err);

@@ -24,16 +24,11 @@ static const char *defs_name(const isc_drain_pool *p, char *to)
 	return to;
 }
 
-static int open_file(isc_drain *d, const isc_drain_pool *p, struct stat *sb)
+static int open_file(isc_drain *d, const isc_drain_pool *p)
 {
 	char name[sizeof(p->name)];
-	int fd = openat(d->dir, defs_name(p, name), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
-	if (fd >= 0 && fstat(fd, sb) == 0 && S_ISREG(sb->st_mode) && sb->st_uid == geteuid())
-		return fd;
-	if (fd >= 0)
-		close(fd);
-	return -1;
+	return isc_seal_open(d->dir, defs_name(p, name), offsetof(isc_defs, seal), &d->seal, NULL);
 }
 
 void isc_drain_defs_open(isc_drain *d, isc_drain_pool *p)
@@ -41,9 +36,9 @@ void isc_drain_defs_open(isc_drain *d, isc_drain_pool *p)
 	isc_drain_defs *defs = &p->defs;
 	struct stat sb;
 	isc_defs h;
-	int fd = open_file(d, p, &sb);
+	int fd = open_file(d, p);
 
-	if (fd < 0)
+	if (fd < 0 || fstat(fd, &sb) < 0)
 		goto refuse;
 	if (sb.st_size < (off_t)sizeof(h) || pread(fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h) ||
 	    atomic_load_explicit(&h.magic, memory_order_relaxed) != ISC_DEFS_MAGIC || h.gen != p->gen ||
@@ -188,7 +183,6 @@ void isc_drain_defs_grow(isc_drain *d, isc_drain_pool *p)
 {
 	isc_drain_defs *defs = &p->defs;
 	uint64_t tail, want;
-	struct stat sb;
 	int fd;
 
 	if (defs->map == NULL || p->grow_pause > 0)
@@ -201,7 +195,7 @@ void isc_drain_defs_grow(isc_drain *d, isc_drain_pool *p)
 		want = (defs->backed + (want - defs->backed) / 2) & ~(uint64_t)(GROW_LEAST - 1);
 	if (want <= defs->backed)
 		return;
-	fd = open_file(d, p, &sb);
+	fd = open_file(d, p);
 	if (fd < 0 || posix_fallocate(fd, 0, (off_t)want) != 0) {
 		d->stats.grow_failed++;
 		p->grow_pause = 64;

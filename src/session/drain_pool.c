@@ -29,21 +29,21 @@ static bool header_makes_sense(const isc_pool *h, uint64_t file_size, uint32_t p
 	       file_size >= h->off_block && h->defs_base <= UINT32_MAX && h->parent_gen != gen;
 }
 
-/* A new descriptor of a file of ours in the folder, or -1. */
+/* A new descriptor of a file in the folder that may be a pool, or -1. */
 static int open_file(isc_drain *d, const char *name, struct stat *sb)
 {
 	int fd = openat(d->dir, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
 	if (fd < 0)
 		return -1;
-	if (fstat(fd, sb) == 0 && S_ISREG(sb->st_mode) && sb->st_uid == geteuid())
+	if (fstat(fd, sb) == 0 && S_ISREG(sb->st_mode) && sb->st_uid == geteuid() && sb->st_nlink == 1)
 		return fd;
 	close(fd);
 	return -1;
 }
 
 /* Reads the header into h; 0 unfinished, 1 good, -1 not ours. */
-static int read_header(int fd, const struct stat *sb, uint32_t pid, uint64_t gen, isc_pool *h)
+static int read_header(const isc_drain *d, int fd, const struct stat *sb, uint32_t pid, uint64_t gen, isc_pool *h)
 {
 	if (sb->st_size < (off_t)sizeof(isc_pool))
 		return 0;
@@ -53,7 +53,8 @@ static int read_header(int fd, const struct stat *sb, uint32_t pid, uint64_t gen
 		return 0;
 	/* The magic is stored last: seen, it vouches for what is read from now on. */
 	if (pread(fd, h, sizeof(*h), 0) != (ssize_t)sizeof(*h) ||
-	    atomic_load_explicit(&h->magic, memory_order_relaxed) != ISC_POOL_MAGIC)
+	    atomic_load_explicit(&h->magic, memory_order_relaxed) != ISC_POOL_MAGIC ||
+	    memcmp(&h->seal, &d->seal, sizeof(d->seal)) != 0)
 		return -1;
 	return header_makes_sense(h, (uint64_t)sb->st_size, pid, gen) ? 1 : -1;
 }
@@ -115,7 +116,7 @@ isc_drain_pool *isc_drain_pool_open(isc_drain *d, const char *name, uint32_t pid
 	*later = false;
 	if (fd < 0)
 		return NULL;
-	good = read_header(fd, &sb, pid, gen, &header);
+	good = read_header(d, fd, &sb, pid, gen, &header);
 	*later = good == 0;
 	if (good == 1)
 		p = adopt(d, name, &header, (uint64_t)sb.st_size, fd);
@@ -139,9 +140,9 @@ void isc_drain_pool_close(isc_drain *d, isc_drain_pool *p, bool remove)
 	d->stats.bytes -= p->off_block + (uint64_t)p->nblocks * ISC_BLOCK_SIZE;
 	ISC_DRAIN_MUNMAP(p->map, p->size);
 	if (remove) {
-		unlinkat(d->dir, p->name, 0);
+		isc_seal_remove(d->dir, p->name, offsetof(isc_pool, seal), &d->seal);
 		p->name[0] = 'd';
-		unlinkat(d->dir, p->name, 0);
+		isc_seal_remove(d->dir, p->name, offsetof(isc_defs, seal), &d->seal);
 	}
 	free(p->threads);
 	free(p);
@@ -172,7 +173,6 @@ static bool has_room(const isc_drain *d, uint32_t blocks)
 void isc_drain_pool_grow(isc_drain *d, isc_drain_pool *p)
 {
 	uint32_t want = blocks_wanted(p);
-	struct stat sb;
 	int fd, failed;
 
 	if (p->grow_pause > 0) {
@@ -185,8 +185,8 @@ void isc_drain_pool_grow(isc_drain *d, isc_drain_pool *p)
 		want = p->nblocks + (want - p->nblocks) / 2;
 	if (want == p->nblocks)
 		return;
-	fd = open_file(d, p->name, &sb);
-	failed = fd < 0 ? errno : posix_fallocate(fd, 0, (off_t)(p->off_block + (uint64_t)want * ISC_BLOCK_SIZE));
+	fd = isc_seal_open(d->dir, p->name, offsetof(isc_pool, seal), &d->seal, NULL);
+	failed = fd < 0 ? ENOENT : posix_fallocate(fd, 0, (off_t)(p->off_block + (uint64_t)want * ISC_BLOCK_SIZE));
 	if (fd >= 0)
 		close(fd);
 	if (failed) {

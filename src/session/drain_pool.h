@@ -16,6 +16,7 @@
 #include "base/record.h"
 #include "runtime/layout.h"
 #include "session/drain.h"
+#include "session/seal.h"
 
 /* Tests map the program's own memory here, so that a race detector sees both sides. */
 #ifdef ISC_DRAIN_MMAP
@@ -126,6 +127,7 @@ struct isc_drain {
 	isc_drain_sink sink;
 	isc_drain_stats stats;
 	int dir;
+	isc_seal seal;
 	uint64_t cycle;
 	unsigned calm;		     /* cycles with few events */
 	unsigned fresh;		     /* pools opened in this cycle */

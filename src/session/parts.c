@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "session/folder.h"
+
 #define RUNTIME "libinferscope_rt.so"
 
 #if defined(__x86_64__)
@@ -135,7 +137,7 @@ isc_status isc_parts_find(isc_parts *out, isc_error *err)
  * is not seen into: no reason to fail. */
 static void link_inject(const isc_parts *parts, const char *session_folder, char *out, size_t room)
 {
-	if (parts->inject[0] == 0 || (size_t)snprintf(out, room, "%s/_inject", session_folder) >= room ||
+	if (parts->inject[0] == 0 || (size_t)snprintf(out, room, "%s/" ISC_INJECT_NAME, session_folder) >= room ||
 	    strchr(out, ':') != NULL || symlink(parts->inject, out) < 0)
 		out[0] = 0;
 }
@@ -154,7 +156,7 @@ isc_status isc_parts_preload_path(const isc_parts *parts, const char *session_fo
 	if (plain)
 		n = snprintf(out, room, "%s", parts->runtime);
 	else
-		n = snprintf(out, room, "%s/rt.so", session_folder);
+		n = snprintf(out, room, "%s/" ISC_PRELOAD_NAME, session_folder);
 	if (n < 0 || (size_t)n >= room)
 		return isc_fail(err, ISC_ERR_LIMIT, "the path of " RUNTIME " is too long");
 	if (plain)

@@ -77,7 +77,7 @@ struct isc_recorder {
 	int bell; /* readable: a process of the program asks for a flush; -1: it has to wait until we look */
 };
 
-const isc_folder *isc_recorder_folder(const isc_recorder *r)
+isc_folder *isc_recorder_folder(isc_recorder *r)
 {
 	return &r->folder;
 }
@@ -148,15 +148,13 @@ static const char *numa_folder(void)
 }
 
 /* Without one things go on, and answers come later. */
-static int make_bell(const isc_folder *folder)
+static int make_bell(isc_folder *folder)
 {
-	char path[sizeof(folder->path) + sizeof("/" ISC_BELL_NAME)];
-
-	snprintf(path, sizeof(path), "%s/" ISC_BELL_NAME, folder->path);
-	if (mkfifo(path, 0600) < 0)
+	if (mkfifoat(folder->dir, ISC_BELL_NAME, 0600) < 0)
 		return -1;
+	isc_folder_vouch(folder, ISC_BELL_NAME);
 	/* For writing too: without a writer it would be readable all the time. */
-	return open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+	return openat(folder->dir, ISC_BELL_NAME, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
 }
 
 isc_status isc_recorder_new(const isc_recorder_options *options, isc_recorder **out, isc_error *err)
@@ -177,7 +175,7 @@ isc_status isc_recorder_new(const isc_recorder_options *options, isc_recorder **
 	r->calls.fd = -1;
 	r->say = options->say;
 	r->say_self = options->say_self;
-	r->folder.lock_fd = -1;
+	r->folder.dir = r->folder.lock_fd = -1;
 	r->clock_source = isc_clock_source();
 	pair = isc_clock_read_pair(r->clock_source);
 	r->start_ns = pair.mono_ns;
@@ -287,10 +285,11 @@ static void set_phase(isc_recorder *r, uint32_t phase)
 
 isc_status isc_recorder_begin(isc_recorder *r, pid_t root, const char *rt_path, bool running, isc_error *err)
 {
-	isc_drain_options options = {.folder = r->folder.path, .limit_bytes = r->folder.memory_bytes};
+	isc_drain_options options = {.dir = r->folder.dir, .limit_bytes = r->folder.memory_bytes};
 	isc_drain_sink sink;
 	isc_status st;
 
+	memcpy(options.session_id, r->folder.seal.session_id, sizeof(options.session_id));
 	st = isc_follow_new(r->writer, r->folder.control, r->clock_source, root, &r->follow, err);
 	if (st != ISC_OK)
 		return st;
@@ -512,6 +511,21 @@ static void release(isc_recorder *r)
 	free(r);
 }
 
+/* Whoever put something there wants to know where it is. */
+static void remove_folder(isc_recorder *r, bool alive)
+{
+	isc_folder_left left;
+	char path[sizeof(r->folder.path)], what[sizeof(path) + sizeof(left.name) + 100];
+
+	memcpy(path, r->folder.path, sizeof(path));
+	isc_folder_remove(&r->folder, alive, &left);
+	if (left.count == 0)
+		return;
+	snprintf(what, sizeof(what), "%s stays: it holds %s%s, which InferScope did not make", path, left.name,
+		 left.count > 1 ? " and more" : "");
+	tell(r, ISC_LOG_WARN, what, "move out what you need and remove the folder");
+}
+
 isc_status isc_recorder_finish(isc_recorder *r, isc_error *err)
 {
 	isc_status st;
@@ -527,7 +541,7 @@ isc_status isc_recorder_finish(isc_recorder *r, isc_error *err)
 	if (r->write_failed)
 		st = ISC_OK; /* told already */
 	r->writer = NULL;
-	isc_folder_remove(&r->folder, alive);
+	remove_folder(r, alive);
 	release(r);
 	return st;
 }
@@ -537,6 +551,6 @@ void isc_recorder_abandon(isc_recorder *r)
 	if (r == NULL)
 		return;
 	isc_writer_close(r->writer, NULL, NULL);
-	isc_folder_remove(&r->folder, false);
+	isc_folder_remove(&r->folder, false, NULL);
 	release(r);
 }

@@ -35,7 +35,7 @@ typedef struct isc_recorder_options {
 
 /* Makes the session folder and the trace.  trace_fd is closed in any case. */
 isc_status isc_recorder_new(const isc_recorder_options *options, isc_recorder **out, isc_error *err);
-const isc_folder *isc_recorder_folder(const isc_recorder *r);
+isc_folder *isc_recorder_folder(isc_recorder *r);
 
 /* Adds session facts: a JSON object. */
 void isc_recorder_facts(isc_recorder *r, const char *json, size_t len);

@@ -2,21 +2,29 @@
  * salvage.c - what a killed recorder left: its folder still holds what the
  * program wrote after the recorder's last look.  It is read into the trace, and
  * the folder goes.
+ *
+ * A session may name any trace.  It is written to only beside the trace of this call
+ * or in the working folder, where the caller expects us to write; with a trace
+ * elsewhere the session stays as it is, and the caller is told where to go.
  */
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/path.h"
 #include "session/drain.h"
 #include "session/follow.h"
+#include "session/scratch.h"
 #include "session/session.h"
 #include "session/sink.h"
-#include "trace/format.h"
+#include "session/trace_place.h"
 #include "trace/writer.h"
 
 typedef struct salvage {
+	char beside[PATH_MAX]; /* the folder of this call's trace, or "" */
 	isc_session_visit visit;
 	void *self;
 	unsigned count;
@@ -24,13 +32,14 @@ typedef struct salvage {
 
 static isc_status drain_into(const isc_folder *folder, isc_writer *writer, isc_error *err)
 {
-	isc_drain_options options = {.folder = folder->path, .takeover = true};
+	isc_drain_options options = {.dir = folder->dir, .takeover = true};
 	isc_sink sink = {.writer = writer, .clock_source = folder->control->clock_source, .resume = true};
 	isc_drain_sink drain_sink = isc_sink_drain(&sink);
 	isc_drain_cycle cycle;
 	isc_drain *drain = NULL;
 	isc_status st;
 
+	memcpy(options.session_id, folder->seal.session_id, sizeof(options.session_id));
 	isc_sink_clock(&sink, isc_clock_read_pair(sink.clock_source));
 	st = isc_follow_resume(writer, folder->control, sink.clock_source, (pid_t)folder->control->root_pid,
 			       &sink.follow, err);
@@ -55,82 +64,112 @@ static isc_status drain_into(const isc_folder *folder, isc_writer *writer, isc_e
 	return st;
 }
 
-/* Looked at before anything is written: the path may name another trace by now,
- * even one that is being recorded. */
-static bool is_trace_of(int fd, const isc_control *control)
+static bool is_here(const salvage *s, int dir)
 {
-	isc_file_header h;
-
-	return pread(fd, &h, sizeof(h), 0) == (ssize_t)sizeof(h) && isc_trace_is_ours(h.magic, sizeof(h.magic)) &&
-	       memcmp(h.session_id, control->session_id, sizeof(h.session_id)) == 0;
+	return isc_trace_place_is(dir, ".") || (s->beside[0] != 0 && isc_trace_place_is(dir, s->beside));
 }
 
-/* Who would have read it is gone. */
-static void remove_scratch(const char *trace, const isc_control *control)
+/* fd is closed in any case. */
+static isc_status resume(const isc_folder *folder, int fd)
 {
-	int fd = open(trace, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
-
-	if (fd < 0)
-		return;
-	if (is_trace_of(fd, control))
-		unlink(trace);
-	close(fd);
-}
-
-static isc_status salvage_one(const char *path, char *trace, size_t room)
-{
-	isc_folder folder;
 	isc_writer *writer = NULL;
 	isc_error err;
-	isc_status st = isc_folder_adopt(path, &folder, &err);
-	int fd;
+	isc_status st = isc_writer_resume(fd, &writer, &err);
 
-	trace[0] = 0;
-	if (st == ISC_ERR_CORRUPT) { /* never begun, or of another version: nothing to read */
-		isc_folder_remove(&folder, false);
-		return ISC_OK;
-	}
-	if (st != ISC_OK)
-		return st;
-	snprintf(trace, room, "%s", folder.control->trace_path);
-	if (folder.control->flags & ISC_CONTROL_SCRATCH) {
-		remove_scratch(trace, folder.control);
-		trace[0] = 0;
-		isc_folder_remove(&folder, false);
-		return ISC_OK;
-	}
-	/* Moved away or replaced since: then the remains have no home. */
-	fd = open(trace, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
-	if (fd >= 0 && is_trace_of(fd, folder.control) && isc_writer_resume(fd, &writer, &err) == ISC_OK) {
-		st = drain_into(&folder, writer, &err);
-		isc_writer_close(writer, NULL, NULL);
-	} else if (fd >= 0) {
+	if (st != ISC_OK) {
 		close(fd);
+		return st;
 	}
-	isc_folder_remove(&folder, false);
+	st = drain_into(folder, writer, &err);
+	isc_writer_close(writer, NULL, NULL);
 	return st;
 }
 
-static void visit_one(void *self, const char *path, bool recorder_alive, bool program_alive)
+static enum isc_remains_state resume_trace(const salvage *s, const isc_folder *folder, isc_remains *r)
+{
+	int dir, fd = -1;
+	enum isc_trace_place place = isc_trace_place_folder(r->trace, &dir);
+	bool here = place == ISC_TRACE_THERE && is_here(s, dir);
+
+	/* What is not to be written to is not opened for it. */
+	if (place == ISC_TRACE_THERE) {
+		place = isc_trace_place_file(dir, r->trace, folder->seal.session_id, here ? O_RDWR : O_RDONLY, &fd);
+		close(dir);
+	}
+	if (place == ISC_TRACE_GONE) /* moved away or replaced since: the remains have no home */
+		return ISC_REMAINS_HOMELESS;
+	if (here && fd >= 0) {
+		r->status = resume(folder, fd);
+		return r->status == ISC_OK ? ISC_REMAINS_SALVAGED : ISC_REMAINS_FAILED;
+	}
+	if (fd >= 0)
+		close(fd);
+	return ISC_REMAINS_ELSEWHERE;
+}
+
+static enum isc_remains_state salvage_one(const salvage *s, const isc_folder *folder, isc_remains *r)
+{
+	if (folder->control == NULL)
+		return ISC_REMAINS_EMPTY;
+	snprintf(r->trace, sizeof(r->trace), "%s", folder->control->trace_path);
+	if (folder->control->flags & ISC_CONTROL_SCRATCH) {
+		/* Who would have read it is gone. */
+		isc_scratch_remove(r->trace, folder->seal.session_id);
+		return ISC_REMAINS_EMPTY;
+	}
+	return resume_trace(s, folder, r);
+}
+
+static void salvage_dead(salvage *s, isc_remains *r)
+{
+	isc_folder_left left = {0};
+	isc_folder folder;
+	isc_error err;
+
+	r->status = isc_folder_adopt(r->folder, &folder, &err);
+	if (r->status != ISC_OK) {
+		r->state = r->status == ISC_ERR_EXISTS ? ISC_REMAINS_RUNNING : ISC_REMAINS_FAILED;
+		return;
+	}
+	r->state = salvage_one(s, &folder, r);
+	if (r->state == ISC_REMAINS_ELSEWHERE || r->state == ISC_REMAINS_FAILED) {
+		isc_folder_close(&folder);
+		return;
+	}
+	isc_folder_remove(&folder, false, &left);
+	r->left = left.count;
+	snprintf(r->left_name, sizeof(r->left_name), "%s", left.name);
+	s->count++;
+}
+
+static void visit_one(void *self, const char *path, enum isc_folder_state state, const char *why)
 {
 	salvage *s = self;
-	char trace[2048] = "";
-	isc_status st = ISC_ERR_EXISTS;
+	isc_remains r = {.folder = path, .why = why};
 
-	if (recorder_alive)
+	switch (state) {
+	case ISC_FOLDER_RUNNING:
+		r.state = ISC_REMAINS_RUNNING;
+		break;
+	case ISC_FOLDER_FOREIGN:
+		r.state = ISC_REMAINS_FOREIGN;
+		break;
+	case ISC_FOLDER_DEAD:
+		salvage_dead(s, &r);
+		break;
+	default:
 		return;
-	if (!program_alive) {
-		st = salvage_one(path, trace, sizeof(trace));
-		s->count += st == ISC_OK;
 	}
 	if (s->visit != NULL)
-		s->visit(s->self, path, trace, st);
+		s->visit(s->self, &r);
 }
 
 unsigned isc_session_salvage(const char *trace_path, isc_session_visit visit, void *self)
 {
 	salvage s = {.visit = visit, .self = self};
 
+	if (trace_path != NULL && !isc_path_folder(trace_path, s.beside, sizeof(s.beside)))
+		s.beside[0] = 0;
 	isc_folder_each(trace_path, visit_one, &s);
 	return s.count;
 }

@@ -31,7 +31,7 @@ static void add_facts(isc_recorder *r, const isc_settings *settings, char *const
 }
 
 /* The runtime as the program is to preload it; "" when it is not wanted or not there. */
-static isc_status find_preload(const isc_session_options *options, const isc_folder *folder, char *out, size_t room,
+static isc_status find_preload(const isc_session_options *options, isc_folder *folder, char *out, size_t room,
 			       isc_error *err)
 {
 	isc_parts parts;
@@ -41,8 +41,11 @@ static isc_status find_preload(const isc_session_options *options, const isc_fol
 	if (!options->settings->agent)
 		return ISC_OK;
 	st = isc_parts_find(&parts, err);
-	if (st == ISC_OK)
+	if (st == ISC_OK) {
 		st = isc_parts_preload_path(&parts, folder->path, out, room, err);
+		isc_folder_vouch(folder, ISC_PRELOAD_NAME);
+		isc_folder_vouch(folder, ISC_INJECT_NAME);
+	}
 	if (st != ISC_OK)
 		out[0] = 0;
 	return st;
@@ -141,15 +144,17 @@ static void wait_children(isc_recorder *r, double seconds)
 
 /* What Python children have to find in their environment, since no agent will put
  * it there: "" when none is to be seen into. */
-static void find_inject(const isc_session_options *options, const isc_folder *folder, const char *preload, char *out,
+static void find_inject(const isc_session_options *options, isc_folder *folder, const char *preload, char *out,
 			size_t room)
 {
 	isc_parts parts;
 
 	out[0] = 0;
 	if (preload[0] == 0 && (options->settings->follow != ISC_FOLLOW_NONE || options->lacks_package) &&
-	    isc_parts_find(&parts, NULL) == ISC_OK)
+	    isc_parts_find(&parts, NULL) == ISC_OK) {
 		isc_parts_inject_path(&parts, folder->path, out, room);
+		isc_folder_vouch(folder, ISC_INJECT_NAME);
+	}
 }
 
 isc_status isc_session_run(const isc_session_options *options, char *const *argv, isc_session_result *result,

@@ -43,10 +43,31 @@ typedef void (*isc_session_ready)(void *self, const char *folder, const char *ru
 isc_status isc_session_watch(const isc_session_options *options, pid_t pid, isc_session_ready ready, void *self,
 			     isc_error *err);
 
-/* Reads what dead sessions of this user left into their traces and removes them.
- * Returns how many; visit (may be NULL) is told of each, and of sessions whose
- * program runs on without a recorder (ISC_ERR_EXISTS). */
-typedef void (*isc_session_visit)(void *self, const char *folder, const char *trace, isc_status status);
+enum isc_remains_state {
+	ISC_REMAINS_SALVAGED,  /* the rest is in the trace */
+	ISC_REMAINS_EMPTY,     /* removed: there was nothing to keep */
+	ISC_REMAINS_HOMELESS,  /* removed: the trace is not there any more */
+	ISC_REMAINS_RUNNING,   /* left: the program runs on without a recorder */
+	ISC_REMAINS_ELSEWHERE, /* left: the trace lies in another folder than this call may write to */
+	ISC_REMAINS_FAILED,    /* left: see status */
+	ISC_REMAINS_FOREIGN    /* left: it only has the name of a session */
+};
+
+/* What was found in one folder, and what became of it.  Borrowed for the visit. */
+typedef struct isc_remains {
+	const char *folder;
+	enum isc_remains_state state;
+	isc_status status; /* why it failed */
+	const char *why;   /* why it is foreign */
+	char trace[2048];  /* that the session names, or "" */
+	unsigned left;	   /* files in a removed session that are not ours: they and the folder stay */
+	char left_name[256];
+} isc_remains;
+
+/* Reads what dead sessions of this user left into their traces and removes them; only
+ * traces beside trace_path (may be NULL) and in the working folder are written to.
+ * Returns how many it removed; visit (may be NULL) is called for each, and for all that stay. */
+typedef void (*isc_session_visit)(void *self, const isc_remains *remains);
 unsigned isc_session_salvage(const char *trace_path, isc_session_visit visit, void *self);
 
 #endif

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/temporary.h"
+
 /* Of a run in the file, read at a time. */
 #define RUN_BUFFER_BYTES (64u << 10)
 
@@ -73,25 +75,23 @@ static isc_status no_memory(isc_error *err)
 
 static isc_status open_file(isc_spool *s, isc_error *err)
 {
+	static const char *const made[] = {"spool", NULL};
 	const char *folder = getenv("TMPDIR");
-	char path[4096];
+	isc_temporary named;
 	isc_status st;
 
-	if (folder == NULL || folder[0] == 0 || strlen(folder) > sizeof(path) - 32)
+	if (folder == NULL || folder[0] == 0)
 		folder = "/tmp";
 	s->fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (s->fd >= 0)
 		return ISC_OK;
 	/* Not every file system can make a file without a name. */
-	strcpy(path, folder);
-	strcat(path, "/inferscope-XXXXXX");
-	s->fd = mkostemp(path, O_CLOEXEC);
-	if (s->fd >= 0) {
-		unlink(path);
-		return ISC_OK;
-	}
-	st = isc_fail_errno(err, "cannot make a temporary file in %.100s", folder);
-	isc_hint(err, "set TMPDIR to a folder with room");
+	st = isc_temporary_make(&named, "inferscope", err);
+	if (st == ISC_OK && (s->fd = isc_temporary_create(&named, made[0])) < 0)
+		st = isc_fail_errno(err, "cannot make a temporary file in %.100s", folder);
+	isc_temporary_remove(&named, made);
+	if (st != ISC_OK)
+		isc_hint(err, "set TMPDIR to a folder with room");
 	return st;
 }
 

@@ -174,18 +174,16 @@ def test_names_cannot_steer_the_terminal(inferscope: Command, tmp_path: Path, na
     states(run.stdout)
 
 
-def test_a_session_that_is_just_being_made_is_left_alone(inferscope: Command) -> None:
-    """A recorder that has made its folder and nothing in it yet must find it there."""
-    name = f"/dev/shm/inferscope-{os.geteuid()}-{secrets.token_hex(8)}"
-    young, old = Path(name + "-young"), Path(name + "-old")
-    long_ago = time.time() - 60
-    try:
-        young.mkdir(0o700)
-        old.mkdir(0o700)
-        os.utime(old, (long_ago, long_ago))
-        inferscope("doctor")
-        assert young.is_dir()
-        assert not old.exists()
-    finally:
-        shutil.rmtree(young, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
+def test_a_session_that_is_just_being_made_is_left_alone(inferscope: Command, tmp_path: Path) -> None:
+    """A recorder that has made its folder and nothing in it yet must find it there, and nobody hears of it."""
+    place = tmp_path / "runtime"
+    place.mkdir(0o700)
+    young, old = (place / f"inferscope-{os.geteuid()}-{secrets.token_hex(8)}" for _ in range(2))
+    young.mkdir(0o700)
+    old.mkdir(0o700)
+    os.utime(old, (time.time() - 60,) * 2)
+    done = inferscope("doctor", env={"XDG_RUNTIME_DIR": str(place)})
+    assert young.is_dir()
+    assert str(young) not in done.stdout
+    assert old.is_dir()  # empty, and nothing shows that it is ours
+    assert f"left {old} alone: it has no lock file of InferScope's" in done.stdout

@@ -111,6 +111,19 @@ static void put_file(const char *name, const uint8_t *data, size_t size)
 	close(fd);
 }
 
+/* Version and seal as in this session, else nothing behind them would be reached. */
+static void put_seal(const char *name, size_t seal_at, size_t abi_at)
+{
+	const isc_seal seal = {.magic = ISC_SEAL_MAGIC};
+	const uint32_t abi = ISC_RT_ABI;
+	int fd = openat(dir, name, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0 || pwrite(fd, &seal, sizeof(seal), (off_t)seal_at) != (ssize_t)sizeof(seal) ||
+	    (abi_at != 0 && pwrite(fd, &abi, sizeof(abi), (off_t)abi_at) != (ssize_t)sizeof(abi)))
+		abort();
+	close(fd);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	isc_drain_options options = {.folder = folder, .keep_files = true, .limit_bytes = 1u << 20};
@@ -142,6 +155,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		pool_size = (uint32_t)size;
 	put_file(POOL, data, pool_size);
 	put_file(DEFS, data + pool_size, size - pool_size);
+	if (size % 16 != 15) {
+		put_seal(POOL, offsetof(isc_pool, seal), offsetof(isc_pool, abi));
+		put_seal(DEFS, offsetof(isc_defs, seal), 0);
+	}
 	options.takeover = size % 2;
 	if (isc_drain_new(&options, &sink, &d, NULL) != ISC_OK)
 		abort();

@@ -56,6 +56,13 @@ static inline bool transport_session_make(transport_session *s, const isc_contro
 	return true;
 }
 
+/* Seals a file for the session of a test, whose id is all zeros unless the test wished for another. */
+static inline void transport_seal(isc_seal *seal, const isc_control *control)
+{
+	seal->magic = ISC_SEAL_MAGIC;
+	memcpy(seal->session_id, control->session_id, sizeof(seal->session_id));
+}
+
 /* Empties a folder of plain files and removes it. */
 static inline void transport_folder_remove(const char *folder)
 {

@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "base/output.h"
+#include "base/temporary.h"
 
 #define OURS "our mark"
 
@@ -452,6 +453,67 @@ static void a_reader_that_looks_at_the_lock_is_waited_for(void **state)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
+static void a_trace_is_removed_only_while_it_is_the_one_that_was_made(void **state)
+{
+	struct stat made;
+	isc_error err;
+	int fd;
+
+	(void)state;
+	/* Another file took the name; with our mark, too. */
+	assert_int_equal(isc_output_create_trace("t.isc", false, is_ours, &fd, &err), ISC_OK);
+	assert_int_equal(fstat(fd, &made), 0);
+	assert_int_equal(rename("t.isc", "moved.isc"), 0);
+	put("t.isc", OURS " another");
+	isc_output_remove_trace("t.isc", &made, is_ours);
+	assert_string_equal(get("t.isc"), OURS " another");
+	/* The number is the same, and something else was written there. */
+	assert_int_equal(write(fd, "foreign", 7), 7);
+	isc_output_remove_trace("moved.isc", &made, is_ours);
+	assert_string_equal(get("moved.isc"), "foreign");
+	/* A link to it is not it. */
+	assert_int_equal(symlink("moved.isc", "link.isc"), 0);
+	put("moved.isc", OURS);
+	isc_output_remove_trace("link.isc", &made, is_ours);
+	assert_string_equal(get("moved.isc"), OURS);
+	isc_output_remove_trace("moved.isc", &made, is_ours);
+	assert_int_equal(access("moved.isc", F_OK), -1);
+	close(fd);
+}
+
+static void a_temporary_folder_goes_and_nothing_in_its_place(void **state)
+{
+	static const char *const names[] = {"made", NULL};
+	isc_temporary t;
+	char path[PATH_MAX], inside[PATH_MAX + 8];
+	struct stat sb;
+	isc_error err;
+
+	(void)state;
+	setenv("TMPDIR", folder, 1);
+	for (unsigned swap = 0; swap < 3; swap++) {
+		assert_int_equal(isc_temporary_make(&t, "stem", &err), ISC_OK);
+		assert_int_equal(stat(t.path, &sb), 0);
+		assert_int_equal(sb.st_mode & 07777, 0700);
+		close(isc_temporary_create(&t, "made"));
+		strcpy(path, t.path);
+		snprintf(inside, sizeof(inside), "%s/made", path);
+		/* As it is; another folder with that file in its place; an empty one. */
+		if (swap != 0) {
+			assert_int_equal(rename(path, swap == 1 ? "away1" : "away2"), 0);
+			assert_int_equal(mkdir(path, 0700), 0);
+		}
+		if (swap == 1)
+			put(inside, "theirs");
+		isc_temporary_remove(&t, names);
+		assert_int_equal(access(path, F_OK), swap == 0 ? -1 : 0);
+		if (swap == 1)
+			assert_string_equal(get(inside), "theirs");
+		isc_temporary_remove(&t, names); /* twice is fine */
+	}
+	unsetenv("TMPDIR");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -471,6 +533,8 @@ int main(void)
 		T(a_full_disk_is_an_error_and_leaves_nothing),
 		T(what_is_half_written_can_be_dropped_from_a_handler),
 		T(a_reader_that_looks_at_the_lock_is_waited_for),
+		T(a_trace_is_removed_only_while_it_is_the_one_that_was_made),
+		T(a_temporary_folder_goes_and_nothing_in_its_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -230,46 +230,6 @@ static void a_handler_before_the_pool_is_made_loses_nothing(void **state)
 }
 #endif
 
-static void make_spare(uint32_t blocks)
-{
-	char path[300];
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/" ISC_SPARE_NAME, session.folder);
-	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	assert_true(fd >= 0);
-	assert_int_equal(posix_fallocate(fd, 0, (off_t)isc_pool_backed_bytes(256, 32, blocks)), 0);
-	close(fd);
-}
-
-static void the_spare_is_claimed_once(void **state)
-{
-	uint32_t first, second;
-
-	(void)state;
-	make_spare(100);
-	assert_int_equal(in_child(write_one), 0);
-	assert_int_equal(in_child(write_one), 0);
-	assert_int_equal(transport_session_files(&session, 's'), 0);
-	transport_sink_drain(sink, session.folder, NULL);
-	assert_int_equal(sink->pools, 2);
-	first = atomic_load(&sink->header[0].nblocks);
-	second = atomic_load(&sink->header[1].nblocks);
-	assert_int_equal(first, 100);
-	assert_int_equal(second, 16);
-	assert_int_equal(sink->events, 2);
-}
-
-static void a_spare_too_small_is_not_used(void **state)
-{
-	(void)state;
-	make_spare(1);
-	assert_int_equal(in_child(write_one), 0);
-	transport_sink_drain(sink, session.folder, NULL);
-	assert_int_equal(atomic_load(&sink->header[0].nblocks), 16);
-	assert_int_equal(sink->events, 1);
-}
-
 static void write_under_a_small_file_limit(void)
 {
 	struct rlimit limit = {4096, 4096};
@@ -536,8 +496,6 @@ int main(void)
 		JOINED(no_pool_before_the_first_event),
 		JOINED(the_first_event_keeps_errno_mask_and_descriptors),
 		JOINED(a_handler_before_the_pool_is_made_loses_nothing),
-		JOINED(the_spare_is_claimed_once),
-		JOINED(a_spare_too_small_is_not_used),
 		JOINED(a_file_size_limit_leaves_the_program_alone),
 		JOINED(a_process_that_cannot_open_its_pool_is_counted),
 		JOINED(a_pool_shrinks_to_what_fits),

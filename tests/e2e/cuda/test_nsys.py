@@ -99,6 +99,32 @@ def test_nsight_systems_stands_in_for_cupti(bare: Callable[..., Any], python: st
     assert found["program"]["exit_code"] == 7
 
 
+def test_a4_only_a_result_of_ours_is_replaced(bare: Callable[..., Any], python: str, tmp_path: Path) -> None:
+    """A database of the user's has that name: it stays, and the report is made all the same."""
+    kept = tmp_path / "inferscope.isc.sqlite"
+    with sqlite3.connect(kept) as db:
+        db.execute("CREATE TABLE mine (words TEXT)")
+    before = kept.read_bytes()
+    run = bare("run", "--python", python, "-c", PROGRAM)
+    assert kept.read_bytes() == before
+    assert run.report.kernels[0].count == 10
+    # One of an earlier run is replaced.
+    kept.unlink()
+    for _ in range(2):
+        bare("run", "--python", python, "-c", PROGRAM)
+        first, kept_bytes = kept.stat().st_ino, kept.read_bytes()
+        assert kept_bytes != before
+        assert sqlite3.connect(kept).execute("PRAGMA application_id").fetchone() == (0x49534331,)
+    bare("run", "--python", python, "-c", PROGRAM)
+    assert kept.stat().st_ino != first
+    # A link is neither followed nor replaced, by force neither.
+    kept.rename(tmp_path / "mine.sqlite")
+    kept.symlink_to(tmp_path / "mine.sqlite")
+    bare("run", "--force", "--python", python, "-c", PROGRAM)
+    assert kept.is_symlink()
+    assert not list(tmp_path.glob("**/*.nsys-*"))
+
+
 def test_without_its_result_the_report_is_of_the_cpu(bare: Callable[..., Any], python: str) -> None:
     run = bare("run", "--python", python, "-c", PROGRAM, NSYS_FAILS="1")
     assert (run.returncode, run.stdout) == (7, "hello\n")
