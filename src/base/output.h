@@ -12,7 +12,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/stat.h>
 
 #include "base/status.h"
 
@@ -54,8 +53,18 @@ isc_status isc_output_save(const char *path, bool force, isc_output_is_ours is_o
  */
 isc_status isc_output_create_trace(const char *path, bool force, isc_output_is_ours is_ours, int *fd, isc_error *err);
 
-/* Removes a trace that was created so, if the path still means that file: made is what
- * fstat() said of *fd. */
-void isc_output_remove_trace(const char *path, const struct stat *made, isc_output_is_ours is_ours);
+/* A file that was made, wherever its path leads by now: held without being open for
+ * reading, so that nothing else gets its number and its lock goes with *fd. */
+typedef struct isc_output_made {
+	int dir_fd, file_fd; /* -1: none */
+	char name[256];
+} isc_output_made;
+
+/* The same, and *made is filled; to be released. */
+isc_status isc_output_make_trace(const char *path, bool force, isc_output_is_ours is_ours, int *fd,
+				 isc_output_made *made, isc_error *err);
+
+/* Lets go of it, and with remove takes it away, if its name still means that file. */
+void isc_output_made_release(isc_output_made *made, bool remove);
 
 #endif

@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -88,33 +89,58 @@ static isc_status create(const isc_output_target *t, int *out, isc_error *err)
 	return st == ISC_OK ? busy(t, err) : st;
 }
 
-isc_status isc_output_create_trace(const char *path, bool force, isc_output_is_ours is_ours, int *fd, isc_error *err)
+/* Takes the folder over from the target.  A new file that cannot be held goes again. */
+static isc_status hold(isc_output_target *t, int *fd, isc_output_made *made, isc_error *err)
+{
+	isc_status st;
+
+	snprintf(made->name, sizeof(made->name), "%s", t->name);
+	made->file_fd = openat(t->dir_fd, t->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (made->file_fd >= 0) {
+		made->dir_fd = t->dir_fd;
+		t->dir_fd = -1;
+		return ISC_OK;
+	}
+	st = isc_output_target_fail(t, "cannot write", err);
+	if (still_named(t, *fd))
+		unlinkat(t->dir_fd, t->name, 0);
+	close(*fd);
+	*fd = -1;
+	return st;
+}
+
+isc_status isc_output_make_trace(const char *path, bool force, isc_output_is_ours is_ours, int *fd,
+				 isc_output_made *made, isc_error *err)
 {
 	isc_output_target t;
 	isc_status st = isc_output_target_open(&t, path, force, is_ours, err);
 
 	*fd = -1;
+	if (made != NULL)
+		*made = (isc_output_made){.dir_fd = -1, .file_fd = -1};
 	if (st == ISC_OK)
 		st = create(&t, fd, err);
+	if (st == ISC_OK && made != NULL)
+		st = hold(&t, fd, made, err);
 	isc_output_target_close(&t);
 	return st;
 }
 
-void isc_output_remove_trace(const char *path, const struct stat *made, isc_output_is_ours is_ours)
+isc_status isc_output_create_trace(const char *path, bool force, isc_output_is_ours is_ours, int *fd, isc_error *err)
 {
-	isc_output_target t;
-	struct stat sb;
-	int fd = -1;
+	return isc_output_make_trace(path, force, is_ours, fd, NULL, err);
+}
 
-	if (isc_output_target_open(&t, path, false, is_ours, NULL) == ISC_OK)
-		fd = openat(t.dir_fd, t.name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	/* A number can be used again when a file is gone, so it has to begin as ours do too; one
-	 * that nothing was written to is empty. */
-	if (fd >= 0 && fstat(fd, &sb) == 0 && S_ISREG(sb.st_mode) && sb.st_dev == made->st_dev &&
-	    sb.st_ino == made->st_ino && still_named(&t, fd) &&
-	    (sb.st_size == 0 || isc_output_target_check_fd(&t, fd, NULL) == ISC_OK))
-		unlinkat(t.dir_fd, t.name, 0);
-	if (fd >= 0)
-		close(fd);
-	isc_output_target_close(&t);
+void isc_output_made_release(isc_output_made *made, bool remove)
+{
+	struct stat named, ours;
+
+	if (made->dir_fd < 0)
+		return;
+	if (remove && fstatat(made->dir_fd, made->name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    fstat(made->file_fd, &ours) == 0 && named.st_dev == ours.st_dev && named.st_ino == ours.st_ino)
+		unlinkat(made->dir_fd, made->name, 0);
+	close(made->dir_fd);
+	close(made->file_fd);
+	made->dir_fd = made->file_fd = -1;
 }

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/output.h"
@@ -88,14 +87,14 @@ static isc_status refuse_stdout(isc_error *err)
 
 /* Everything that would be an error after the program has run is one now. */
 static isc_status open_outputs(const isc_settings *settings, const char *trace, isc_report_request *reports,
-			       int *trace_fd, isc_error *err)
+			       int *trace_fd, isc_output_made *made, isc_error *err)
 {
 	isc_status st;
 
 	*reports = isc_report_request_of(settings, trace);
 	st = isc_report_request_open(reports, err);
 	if (st == ISC_OK)
-		st = isc_output_create_trace(trace, settings->force, isc_trace_is_ours, trace_fd, err);
+		st = isc_output_make_trace(trace, settings->force, isc_trace_is_ours, trace_fd, made, err);
 	return st;
 }
 
@@ -118,7 +117,7 @@ static int run(const isc_settings *settings, const isc_target *target, bool insi
 	isc_session_result result = {.exit_code = ISC_EXIT_RUN_FAILED};
 	isc_report_request reports = {0};
 	char trace[PATH_ROOM], nsys[PATH_ROOM];
-	struct stat made = {0};
+	isc_output_made made = {.dir_fd = -1};
 	plan p = {0};
 	isc_error err;
 	isc_status st;
@@ -133,23 +132,23 @@ static int run(const isc_settings *settings, const isc_target *target, bool insi
 		return isc_nsys_run(settings, nsys, trace, argc, arguments);
 	}
 	if (st == ISC_OK)
-		st = open_outputs(settings, trace, &reports, &session.trace_fd, &err);
+		st = open_outputs(settings, trace, &reports, &session.trace_fd, &made, &err);
 	if (st != ISC_OK) {
 		isc_report_request_close(&reports);
 		free(p.argv);
 		return isc_cli_fail(&err, result.exit_code);
 	}
-	fstat(session.trace_fd, &made);
 	isc_session_salvage(trace, say_salvaged, NULL);
 	session.trace_path = trace;
 	session.lacks_package = p.lacks_package;
 	st = isc_session_run(&session, p.argv, &result, &err);
 	free(p.argv);
 	if (result.launch == NULL) { /* it never ran: no trace either */
-		isc_output_remove_trace(trace, &made, isc_trace_is_ours);
+		isc_output_made_release(&made, true);
 		isc_report_request_close(&reports);
 		return isc_cli_fail(&err, result.exit_code);
 	}
+	isc_output_made_release(&made, false);
 	if (st != ISC_OK)
 		isc_log_error(&isc_cli_log, ISC_LOG_ERROR, &err);
 	report(&reports, settings, &result);

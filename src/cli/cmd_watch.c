@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -130,11 +129,11 @@ static isc_status trace_name(const isc_settings *s, pid_t pid, char *out, size_t
 }
 
 static isc_status make_trace(const watch_args *args, const isc_settings *s, char *trace, size_t room, int *fd,
-			     isc_error *err)
+			     isc_output_made *made, isc_error *err)
 {
 	if (args->scratch)
-		return isc_scratch_make(trace, room, fd, err);
-	return isc_output_create_trace(trace, s->force, isc_trace_is_ours, fd, err);
+		return isc_scratch_make(trace, room, fd, made, err);
+	return isc_output_make_trace(trace, s->force, isc_trace_is_ours, fd, made, err);
 }
 
 /* Of what was asked for by name. */
@@ -166,7 +165,7 @@ int cmd_watch(int argc, char **argv)
 				     .option = take_option};
 	isc_session_options session = {.trace_fd = -1};
 	char trace[PATH_ROOM];
-	struct stat made = {0};
+	isc_output_made made = {.dir_fd = -1};
 	watch_args args = {0};
 	isc_settings settings;
 	isc_error err;
@@ -199,15 +198,13 @@ int cmd_watch(int argc, char **argv)
 	detach();
 	isc_signals_shield();
 	isc_session_salvage(args.scratch ? NULL : trace, NULL, NULL);
-	st = make_trace(&args, &settings, trace, sizeof(trace), &session.trace_fd, &err);
+	st = make_trace(&args, &settings, trace, sizeof(trace), &session.trace_fd, &made, &err);
 	if (st == ISC_OK) {
-		fstat(session.trace_fd, &made);
 		session.settings = &settings;
 		session.trace_path = trace;
 		session.scratch = args.scratch;
 		st = isc_session_watch(&session, args.pid, be_ready, &settings, &err);
-		if (args.scratch)
-			isc_output_remove_trace(trace, &made, isc_trace_is_ours);
+		isc_output_made_release(&made, args.scratch);
 	}
 	if (st == ISC_OK && !args.scratch && settings.report &&
 	    settings.origin[isc_settings_find("report")].kind != ISC_ORIGIN_DEFAULT)

@@ -49,7 +49,7 @@ static bool remove_vouched(int dir, size_t i, uint64_t ino)
 {
 	struct stat sb;
 
-	return ino != 0 && fstatat(dir, vouched_for[i].name, &sb, AT_SYMLINK_NOFOLLOW) == 0 &&
+	return fstatat(dir, vouched_for[i].name, &sb, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       (sb.st_mode & S_IFMT) == vouched_for[i].type && sb.st_ino == ino && sb.st_uid == geteuid() &&
 	       sb.st_nlink == 1 && unlinkat(dir, vouched_for[i].name, 0) == 0;
 }

@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/output.h"
 #include "base/path.h"
 #include "session/trace_place.h"
 
@@ -30,7 +29,7 @@ static const char *scratch_place(size_t i)
 	}
 }
 
-isc_status isc_scratch_make(char *out, size_t room, int *fd, isc_error *err)
+isc_status isc_scratch_make(char *out, size_t room, int *fd, isc_output_made *made, isc_error *err)
 {
 	isc_status st = isc_fail(err, ISC_ERR_ABSENT, "no folder for a trace");
 	uint64_t random;
@@ -43,7 +42,7 @@ isc_status isc_scratch_make(char *out, size_t room, int *fd, isc_error *err)
 			continue;
 		snprintf(out, room, "%s/inferscope-%u-%016llx.isc", place, (unsigned)geteuid(),
 			 (unsigned long long)random);
-		st = isc_output_create_trace(out, false, NULL, fd, err);
+		st = isc_output_make_trace(out, false, NULL, fd, made, err);
 		if (st == ISC_OK)
 			break;
 	}

@@ -9,10 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/status.h"
+#include "base/output.h"
 
-/* A new trace of our own: its path, and *fd as isc_output_create_trace() gives it. */
-isc_status isc_scratch_make(char *out, size_t room, int *fd, isc_error *err);
+/* A new trace of our own: its path, *fd and *made as isc_output_make_trace() gives them. */
+isc_status isc_scratch_make(char *out, size_t room, int *fd, isc_output_made *made, isc_error *err);
 
 /* Removes the scratch trace of a dead session: only from a folder in which we make such
  * files, by a name that we give them, and with the session's id in it.  false: it is

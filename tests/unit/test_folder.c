@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,10 +20,12 @@
 
 #include "session/folder_files.h"
 #include "session/scratch.h"
+#include "session/trace_place.h"
 #include "trace/format.h"
 
 #define ID "session-of-tests"
 #define OTHER_ID "another--session"
+#define LONG "a file of somebody's, as long as a lock file or longer"
 
 static char base[64], trace[80]; /* a folder of the test's, in which sessions lie beside their trace */
 
@@ -309,6 +312,24 @@ static void files_of_another_session_survive(void **state)
 	assert_int_equal(entries(path), 3);
 }
 
+/* Somebody wanted to keep it. */
+static void a_copy_of_ours_by_another_name_survives(void **state)
+{
+	static const char *const names[] = {"p12.ab.bak", "p12.", "p012.ab", "d12.AB", "x12.ab", "p99999999999.a"};
+	const unsigned count = sizeof(names) / sizeof(names[0]);
+	isc_folder f = make_session_here();
+	isc_folder_left left;
+	char path[512];
+
+	(void)state;
+	strcpy(path, f.path);
+	for (unsigned i = 0; i < count; i++)
+		close(isc_seal_make(f.dir, names[i], 8192, offsetof(isc_pool, seal), &f.seal));
+	isc_folder_remove(&f, false, &left);
+	assert_int_equal(left.count, count);
+	assert_int_equal(entries(path), count + 1);
+}
+
 static void links_pipes_folders_and_second_names_survive(void **state)
 {
 	isc_folder f = make_session_here(), after;
@@ -434,11 +455,13 @@ static void a_folder_without_our_lock_is_not_a_session(void **state)
 	age(path);
 	expect_foreign(path, "it has no lock file of InferScope's");
 	put(&f, "notes.txt", "mine");
-	put(&f, ISC_LOCK_NAME, "mine");
-	put(&f, ISC_CONTROL_NAME, "mine");
+	put(&f, ISC_LOCK_NAME, LONG);
 	age(path);
 	expect_foreign(path, "it has no lock file of InferScope's");
-	assert_true(holds(&f, ISC_LOCK_NAME, "mine") && holds(&f, ISC_CONTROL_NAME, "mine"));
+	put(&f, ISC_CONTROL_NAME, LONG);
+	age(path);
+	expect_foreign(path, "it has no lock file of InferScope's");
+	assert_true(holds(&f, ISC_LOCK_NAME, LONG) && holds(&f, ISC_CONTROL_NAME, LONG));
 	isc_folder_close(&f);
 }
 
@@ -568,6 +591,29 @@ static void a_scratch_trace_goes_only_from_where_we_make_them(void **state)
 	unsetenv("TMPDIR");
 }
 
+/* To open a device can do something, and somebody may wait at the other end of a pipe. */
+static void what_is_not_a_file_is_not_even_opened(void **state)
+{
+	char events[4096], path[120];
+	int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC), dir, fd;
+	isc_folder f = make_session_here();
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/pipe.isc", base);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(mkfifoat(f.dir, "p12.ab", 0600), 0);
+	assert_true(inotify_add_watch(watch, path, IN_OPEN) >= 0);
+	snprintf(events, sizeof(events), "%s/p12.ab", f.path);
+	assert_true(inotify_add_watch(watch, events, IN_OPEN) >= 0);
+	assert_int_equal(isc_trace_place_folder(path, &dir), ISC_TRACE_THERE);
+	assert_int_equal(isc_trace_place_file(dir, path, (const uint8_t *)ID, O_RDWR, &fd), ISC_TRACE_GONE);
+	assert_int_equal(fd, -1);
+	isc_folder_remove(&f, false, NULL);
+	assert_int_equal(read(watch, events, sizeof(events)), -1);
+	close(watch);
+	close(dir);
+}
+
 #define HERE(test) cmocka_unit_test_setup_teardown(test, make_base, remove_base)
 
 int main(void)
@@ -580,6 +626,7 @@ int main(void)
 		HERE(a_session_that_is_recorded_is_left_alone),
 		HERE(files_with_our_names_and_without_our_seal_survive),
 		HERE(files_of_another_session_survive),
+		HERE(a_copy_of_ours_by_another_name_survives),
 		HERE(links_pipes_folders_and_second_names_survive),
 		HERE(a_pipe_in_the_place_of_ours_survives),
 		HERE(files_of_another_user_survive),
@@ -591,6 +638,7 @@ int main(void)
 		HERE(a_link_or_a_file_by_that_name_is_not_a_session),
 		HERE(other_names_are_not_looked_at),
 		HERE(a_scratch_trace_goes_only_from_where_we_make_them),
+		HERE(what_is_not_a_file_is_not_even_opened),
 	};
 
 	return cmocka_run_group_tests_name("folder", tests, NULL, NULL);

@@ -455,30 +455,37 @@ static void a_reader_that_looks_at_the_lock_is_waited_for(void **state)
 
 static void a_trace_is_removed_only_while_it_is_the_one_that_was_made(void **state)
 {
-	struct stat made;
+	isc_output_made made;
 	isc_error err;
 	int fd;
 
 	(void)state;
-	/* Another file took the name; with our mark, too. */
-	assert_int_equal(isc_output_create_trace("t.isc", false, is_ours, &fd, &err), ISC_OK);
-	assert_int_equal(fstat(fd, &made), 0);
-	assert_int_equal(rename("t.isc", "moved.isc"), 0);
-	put("t.isc", OURS " another");
-	isc_output_remove_trace("t.isc", &made, is_ours);
-	assert_string_equal(get("t.isc"), OURS " another");
-	/* The number is the same, and something else was written there. */
-	assert_int_equal(write(fd, "foreign", 7), 7);
-	isc_output_remove_trace("moved.isc", &made, is_ours);
-	assert_string_equal(get("moved.isc"), "foreign");
-	/* A link to it is not it. */
-	assert_int_equal(symlink("moved.isc", "link.isc"), 0);
-	put("moved.isc", OURS);
-	isc_output_remove_trace("link.isc", &made, is_ours);
-	assert_string_equal(get("moved.isc"), OURS);
-	isc_output_remove_trace("moved.isc", &made, is_ours);
-	assert_int_equal(access("moved.isc", F_OK), -1);
+	/* Another file took the name; it has our mark, too. */
+	assert_int_equal(isc_output_make_trace("t.isc", false, is_ours, &fd, &made, &err), ISC_OK);
 	close(fd);
+	assert_int_equal(unlink("t.isc"), 0);
+	put("t.isc", OURS " another");
+	isc_output_made_release(&made, true);
+	assert_string_equal(get("t.isc"), OURS " another");
+	/* Another folder is on the way. */
+	assert_int_equal(mkdir("way", 0700), 0);
+	assert_int_equal(isc_output_make_trace("way/t.isc", false, is_ours, &fd, &made, &err), ISC_OK);
+	assert_int_equal(rename("way", "old"), 0);
+	assert_int_equal(mkdir("way", 0700), 0);
+	put("way/t.isc", "theirs");
+	isc_output_made_release(&made, true);
+	assert_string_equal(get("way/t.isc"), "theirs");
+	assert_int_equal(access("old/t.isc", F_OK), -1);
+	/* It is recorded into for as long as it is open, not for as long as it is held. */
+	close(fd);
+	assert_int_equal(isc_output_make_trace("u.isc", false, is_ours, &fd, &made, &err), ISC_OK);
+	close(fd);
+	put("u.isc", OURS);
+	assert_int_equal(isc_output_create_trace("u.isc", false, is_ours, &fd, &err), ISC_OK);
+	close(fd);
+	isc_output_made_release(&made, false);
+	isc_output_made_release(&made, true); /* twice is fine */
+	assert_int_equal(access("u.isc", F_OK), 0);
 }
 
 static void a_temporary_folder_goes_and_nothing_in_its_place(void **state)

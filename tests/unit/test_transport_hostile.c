@@ -244,6 +244,10 @@ static void more_blocks_than_there_are_are_not_looked_at(void **state)
 			char path[300];
 
 			fill_block(&f, 0, 10, 0, 10);
+			if (cut) /* its state word is there, and it is not */
+				fill_block(&f, 5, 20, 10, 10);
+			/* What lies behind the state words would pass for one. */
+			atomic_store(&f.pool->seq, 1ull << 40);
 			atomic_store(&f.pool->nblocks, counts[i]);
 			forget(&f);
 			path_of('p', path, sizeof(path));

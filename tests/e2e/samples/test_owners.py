@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -165,6 +166,59 @@ every("all blocked")
 signal.pthread_sigmask(signal.SIG_SETMASK, [signal.SIGUSR1])
 every("one blocked")
 """
+
+
+MASKED = (
+    SPIN
+    + """
+import signal, time
+URGENT = signal.SIGURG
+others = [n for n in signal.valid_signals() if 0 < n < 32 and n != URGENT]
+def blocked(signals):
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    told = URGENT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    return before, told
+def nothing():
+    spin(300)
+def everything():
+    before, told = blocked(signal.valid_signals())
+    spin(300)
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return told
+def sixteen():
+    before, told = blocked([URGENT, *others[:15]])
+    spin(300)
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return told
+def fifteen():
+    before, told = blocked([URGENT, *others[:14]])
+    spin(300)
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return told
+def by_name():
+    before, told = blocked([URGENT])
+    spin(300)
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return told
+nothing()
+print(everything(), sixteen(), fifteen(), by_name())
+"""
+)
+
+
+def test_who_blocks_nearly_everything_is_sampled_and_who_names_our_signal_is_not(
+    inferscope: Any, python: str, tmp_path: Path
+) -> None:
+    """A set of 16 signals up to 31 was not made for SIGURG; a smaller one that has it was: nothing of ours comes."""
+    run = run_python(inferscope, python, tmp_path, MASKED, rate="500")
+    assert run.stdout == "True True True True\n"
+    # Counted by how many there are: the one that comes when the signal is let in again stands for all that time.
+    count: Counter[str] = Counter()
+    for sample in samples(run):
+        count.update(set(sample.names(tmp_path / "program.py")))
+    assert count["nothing"] > 20, count
+    assert min(count["everything"], count["sixteen"]) > count["nothing"] / 2, count
+    assert max(count["fifteen"], count["by_name"]) < count["nothing"] / 5, count
 
 
 @pytest.mark.parametrize("follow", ["python", "all", "none"])
