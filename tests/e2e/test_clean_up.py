@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -165,8 +166,8 @@ class Dead:
     trace: Path
     place: Path
 
-    def doctor(self, cwd: Path | None = None) -> Run:
-        return self.inferscope("doctor", cwd=cwd, env={"XDG_RUNTIME_DIR": str(self.place)})
+    def doctor(self, cwd: Path | None = None, **more: str) -> Run:
+        return self.inferscope("doctor", cwd=cwd, env={"XDG_RUNTIME_DIR": str(self.place), **more})
 
     def lines(self, done: Run) -> list[str]:
         return [line for line in done.stdout.splitlines() if self.folder.name in line or str(self.trace) in line]
@@ -177,6 +178,16 @@ class Dead:
             file.write(bytes(path) + b"\0")
 
 
+def sessions_of(folder: Path) -> list[Path]:
+    """Of traces in this folder; others' come and go meanwhile."""
+    found = []
+    for session in Path("/dev/shm").glob(f"inferscope-{os.getuid()}-*"):
+        with suppress(OSError):
+            if bytes(folder) in (session / "control").read_bytes():
+                found.append(session)
+    return found
+
+
 @pytest.fixture
 def dead(inferscope: Command, target: Target, tmp_path: Path, place: Path) -> Dead:
     """In a place of its own, where no other command on this machine clears it."""
@@ -184,14 +195,7 @@ def dead(inferscope: Command, target: Target, tmp_path: Path, place: Path) -> De
     running = inferscope.start("run", "--no-report", "--", program, "800", "1", "500")
     until(lambda: program_under(running.pid, "marks"), "the program")
     # Published, and with a pool of the program's in it.
-    own = until(
-        lambda: [
-            folder
-            for folder in Path("/dev/shm").glob(f"inferscope-{os.getuid()}-*")
-            if list(folder.glob("p*")) and bytes(tmp_path) in (folder / "control").read_bytes()
-        ],
-        "the session",
-    )
+    own = until(lambda: [folder for folder in sessions_of(tmp_path) if list(folder.glob("p*"))], "the session")
     running.kill()
     running.communicate(timeout=60)  # the program holds stdout until it has ended
     folder = place / own[0].name
@@ -268,8 +272,7 @@ def test_a4_a_trace_elsewhere_is_not_written_to_and_nothing_is_lost(dead: Dead, 
     line = f"{dead.folder} has the rest of {dead.trace}: run inferscope doctor in the folder of that trace"
     assert f"limited  dead session      {line}" in done.stdout
     # What it says helps, also where settings name another trace.
-    (tmp_path / ".inferscope.yaml").write_text(f"trace: {elsewhere}/other.isc\n")
-    done = dead.doctor(cwd=tmp_path)
+    done = dead.doctor(cwd=tmp_path, INFERSCOPE_TRACE=str(elsewhere / "other.isc"))
     assert f"what a killed recorder left is now in {dead.trace}" in done.stdout
     assert not dead.folder.exists()
     assert dead.trace.read_bytes() != before[1]

@@ -147,6 +147,7 @@ def test_x5_a_session_that_names_another_file_writes_nothing_there(
 def test_t2_a_program_that_cuts_its_shared_memory_short_harms_itself_alone(inferscope: Command, target: Target) -> None:
     """T2: the recorder goes on, and knows how the program ended."""
     script = """
+echo "$INFERSCOPE_SESSION" >>sessions
 "$0" 100000000 2 &
 until ls "$INFERSCOPE_SESSION"/p* >/dev/null 2>&1; do sleep 0.01; done
 sleep 0.1
@@ -164,3 +165,7 @@ exit 5
     assert run.returncode in (5, -signal.SIGBUS)
     program = run.report.program
     assert run.returncode == (program.exit_code if program.signal is None else -program.signal)
+    # What it cut short has lost our mark, and with it the right to be removed.
+    for session in (inferscope.folder / "sessions").read_text().split():
+        assert [file.name for file in Path(session).iterdir() if file.name == "control"] == ["control"]
+        shutil.rmtree(session)
