@@ -65,6 +65,9 @@ static void describe(const isc_remains *r, char *out, size_t room)
 				"left %s alone: another version of InferScope made it; run the doctor of that version, "
 				"or remove it",
 				r->folder);
+		else if (r->trace[0] != 0)
+			snprintf(out, room, "cannot append the rest in %s to %s: %s", r->folder, r->trace,
+				 isc_status_text(r->status));
 		else
 			snprintf(out, room, "cannot clear %s: %s", r->folder, isc_status_text(r->status));
 		break;

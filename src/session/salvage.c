@@ -98,13 +98,16 @@ static enum isc_remains_state resume_trace(const salvage *s, const isc_folder *f
 	}
 	if (place == ISC_TRACE_GONE) /* moved away or replaced since: the remains have no home */
 		return ISC_REMAINS_HOMELESS;
-	if (here && fd >= 0) {
-		r->status = resume(folder, fd);
-		return r->status == ISC_OK ? ISC_REMAINS_SALVAGED : ISC_REMAINS_FAILED;
+	if (place == ISC_TRACE_UNKNOWN) {
+		r->status = ISC_ERR_DENIED;
+		return ISC_REMAINS_FAILED;
 	}
-	if (fd >= 0)
+	if (!here) {
 		close(fd);
-	return ISC_REMAINS_ELSEWHERE;
+		return ISC_REMAINS_ELSEWHERE;
+	}
+	r->status = resume(folder, fd);
+	return r->status == ISC_OK ? ISC_REMAINS_SALVAGED : ISC_REMAINS_FAILED;
 }
 
 static enum isc_remains_state salvage_one(const salvage *s, const isc_folder *folder, isc_remains *r)

@@ -18,10 +18,8 @@ static enum isc_trace_place place_by_errno(void)
 static bool is_trace_of(int fd, const uint8_t session_id[16])
 {
 	isc_file_header h;
-	struct stat sb;
 
-	return fstat(fd, &sb) == 0 && S_ISREG(sb.st_mode) && sb.st_uid == geteuid() &&
-	       pread(fd, &h, sizeof(h), 0) == (ssize_t)sizeof(h) && isc_trace_is_ours(h.magic, sizeof(h.magic)) &&
+	return pread(fd, &h, sizeof(h), 0) == (ssize_t)sizeof(h) && isc_trace_is_ours(h.magic, sizeof(h.magic)) &&
 	       memcmp(h.session_id, session_id, sizeof(h.session_id)) == 0;
 }
 
@@ -39,6 +37,7 @@ enum isc_trace_place isc_trace_place_folder(const char *path, int *dir)
 enum isc_trace_place isc_trace_place_file(int dir, const char *path, const uint8_t session_id[16], int mode, int *fd)
 {
 	const char *name = isc_path_name(path);
+	enum isc_trace_place place;
 	struct stat sb;
 
 	*fd = -1;
@@ -50,11 +49,15 @@ enum isc_trace_place isc_trace_place_file(int dir, const char *path, const uint8
 	*fd = openat(dir, name, mode | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
 	if (*fd < 0)
 		return place_by_errno();
-	if (is_trace_of(*fd, session_id))
+	if (fstat(*fd, &sb) < 0 || !S_ISREG(sb.st_mode) || !is_trace_of(*fd, session_id))
+		place = ISC_TRACE_GONE;
+	else if (sb.st_uid != geteuid()) /* given away since */
+		place = ISC_TRACE_UNKNOWN;
+	else
 		return ISC_TRACE_THERE;
 	close(*fd);
 	*fd = -1;
-	return ISC_TRACE_GONE;
+	return place;
 }
 
 bool isc_trace_place_is(int dir, const char *folder)

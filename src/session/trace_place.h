@@ -13,7 +13,7 @@
 
 enum isc_trace_place {
 	ISC_TRACE_GONE,	   /* nothing is there, or something else */
-	ISC_TRACE_UNKNOWN, /* it cannot be looked at */
+	ISC_TRACE_UNKNOWN, /* it cannot be looked at, or belongs to another user */
 	ISC_TRACE_THERE
 };
 

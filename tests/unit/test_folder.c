@@ -19,9 +19,6 @@
 #include <cmocka.h>
 
 #include "session/folder_files.h"
-#include "session/scratch.h"
-#include "session/trace_place.h"
-#include "trace/format.h"
 
 #define ID "session-of-tests"
 #define OTHER_ID "another--session"
@@ -549,69 +546,20 @@ static void other_names_are_not_looked_at(void **state)
 	}
 }
 
-/* ---- scratch traces --------------------------------------------------- */
-
-static void write_trace(const char *path, const char *id)
-{
-	isc_file_header h = {.magic = ISC_FILE_MAGIC};
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-
-	assert_true(fd >= 0);
-	memcpy(h.session_id, id, sizeof(h.session_id));
-	assert_int_equal(write(fd, &h, sizeof(h)), sizeof(h));
-	close(fd);
-}
-
-static void a_scratch_trace_goes_only_from_where_we_make_them(void **state)
-{
-	const uint8_t *id = (const uint8_t *)ID;
-	char good[200], other[200];
-
-	(void)state;
-	setenv("TMPDIR", base, 1);
-	snprintf(good, sizeof(good), "%s/inferscope-%u-0123456789abcdef.isc", base, (unsigned)geteuid());
-	/* By another name, of another session, a link, in another folder. */
-	snprintf(other, sizeof(other), "%s/results.isc", base);
-	write_trace(other, ID);
-	assert_false(isc_scratch_remove(other, id));
-	assert_int_equal(access(other, F_OK), 0);
-	write_trace(good, OTHER_ID);
-	assert_false(isc_scratch_remove(good, id));
-	assert_int_equal(rename(good, other), 0);
-	assert_int_equal(symlink(other, good), 0);
-	assert_false(isc_scratch_remove(good, (const uint8_t *)OTHER_ID));
-	assert_int_equal(unlink(good), 0);
-	write_trace(good, ID);
-	setenv("TMPDIR", "/tmp", 1);
-	assert_false(isc_scratch_remove(good, id));
-	setenv("TMPDIR", base, 1);
-	assert_true(isc_scratch_remove(good, id));
-	assert_int_equal(access(good, F_OK), -1);
-	assert_int_equal(access(other, F_OK), 0);
-	unsetenv("TMPDIR");
-}
-
 /* To open a device can do something, and somebody may wait at the other end of a pipe. */
 static void what_is_not_a_file_is_not_even_opened(void **state)
 {
-	char events[4096], path[120];
-	int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC), dir, fd;
+	char events[4096];
+	int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	isc_folder f = make_session_here();
 
 	(void)state;
-	snprintf(path, sizeof(path), "%s/pipe.isc", base);
-	assert_int_equal(mkfifo(path, 0600), 0);
 	assert_int_equal(mkfifoat(f.dir, "p12.ab", 0600), 0);
-	assert_true(inotify_add_watch(watch, path, IN_OPEN) >= 0);
 	snprintf(events, sizeof(events), "%s/p12.ab", f.path);
 	assert_true(inotify_add_watch(watch, events, IN_OPEN) >= 0);
-	assert_int_equal(isc_trace_place_folder(path, &dir), ISC_TRACE_THERE);
-	assert_int_equal(isc_trace_place_file(dir, path, (const uint8_t *)ID, O_RDWR, &fd), ISC_TRACE_GONE);
-	assert_int_equal(fd, -1);
 	isc_folder_remove(&f, false, NULL);
 	assert_int_equal(read(watch, events, sizeof(events)), -1);
 	close(watch);
-	close(dir);
 }
 
 #define HERE(test) cmocka_unit_test_setup_teardown(test, make_base, remove_base)
@@ -637,7 +585,6 @@ int main(void)
 		HERE(a_folder_of_another_user_is_not_a_session),
 		HERE(a_link_or_a_file_by_that_name_is_not_a_session),
 		HERE(other_names_are_not_looked_at),
-		HERE(a_scratch_trace_goes_only_from_where_we_make_them),
 		HERE(what_is_not_a_file_is_not_even_opened),
 	};
 
