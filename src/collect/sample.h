@@ -316,8 +316,8 @@ bool isc_sample_know_stack(isc_sampled *t, uintptr_t sp);
 /* A function of the interpreter that only stands between a call in Python and its frame. */
 bool isc_sample_is_glue(const isc_unwind *u, const isc_native_frame *f);
 
-/* What lies between the two newest frames of the interpreter in this walk is glue. */
-void isc_sample_glue_learn(const isc_unwind *u);
+/* What lies between frames of the interpreter in this walk is glue, below this address. */
+void isc_sample_glue_learn(const isc_unwind *u, uintptr_t below);
 
 /* ---- sample_merge.c ----------------------------------------------------- */
 

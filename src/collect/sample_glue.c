@@ -54,17 +54,20 @@ bool isc_sample_is_glue(const isc_unwind *u, const isc_native_frame *f)
 	       isc_unwind_function(u, f->ip - 1, &first, &past) && is_listed(first);
 }
 
-void isc_sample_glue_learn(const isc_unwind *u)
+void isc_sample_glue_learn(const isc_unwind *u, uintptr_t below)
 {
-	int i = 0;
+	int newer = -1; /* frame of the interpreter */
 
-	while (i < u->n && !isc_sample_is_eval(u->frame[i].ip))
-		i++;
-	for (i++; i < u->n && !isc_sample_is_eval(u->frame[i].ip); i++) {
-		uintptr_t first, past;
+	for (int i = 0; i < u->n && u->frame[i].sp < below; i++) {
+		if (!isc_sample_is_eval(u->frame[i].ip))
+			continue;
+		for (int k = newer + 1; newer >= 0 && k < i; k++) {
+			uintptr_t first, past;
 
-		if (isc_sample_in_eval_module(u->frame[i].ip) &&
-		    isc_unwind_function(u, u->frame[i].ip - 1, &first, &past))
-			list(first);
+			if (isc_sample_in_eval_module(u->frame[k].ip) &&
+			    isc_unwind_function(u, u->frame[k].ip - 1, &first, &past))
+				list(first);
+		}
+		newer = i;
 	}
 }

@@ -404,10 +404,10 @@ __attribute__((noinline)) uint32_t isc_sample_now(uintptr_t caller)
 	return id;
 }
 
-/* Two frames of Python are enough, and lie near each other: a walk without chains. */
-#define GLUE_FRAMES 48
+/* The few frames of Python that are asked for lie near each other: a walk without chains. */
+#define GLUE_FRAMES 64
 
-__attribute__((noinline)) void isc_rt_python_glue(void)
+__attribute__((noinline)) void isc_rt_python_glue(const void *below)
 {
 	static isc_unwind look; /* under the interpreter's lock */
 	uint64_t rest = ~(1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1)), mask;
@@ -429,7 +429,7 @@ __attribute__((noinline)) void isc_rt_python_glue(void)
 		look.anchor_count = 0;
 		isc_fault_arm(&t->fault);
 		isc_unwind_walk(&look, &start, GLUE_FRAMES);
-		isc_sample_glue_learn(&look);
+		isc_sample_glue_learn(&look, (uintptr_t)below);
 		isc_fault_disarm(&t->fault);
 	}
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));

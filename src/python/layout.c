@@ -19,6 +19,8 @@
 #pragma weak isc_rt_python_name
 
 #include "python/layout.h"
+
+#include "python/glue.h"
 #include "runtime/python.h"
 
 #define CHECKED 128 /* frames that are compared; deeper ones are of the same kind */
@@ -193,6 +195,8 @@ void isc_layout_begin(void)
 {
 	const isc_control *control = isc_rt_control();
 
-	if (control != NULL && (control->flags & (ISC_CONTROL_SAMPLE | ISC_CONTROL_WAITS)) != 0)
-		isc_layout_tell();
+	/* Where calls are traced, that is learned with what they add. */
+	if (control != NULL && (control->flags & (ISC_CONTROL_SAMPLE | ISC_CONTROL_WAITS)) != 0 && isc_layout_tell() &&
+	    (control->flags & ISC_CONTROL_CALLS) == 0)
+		isc_glue_learn(false);
 }

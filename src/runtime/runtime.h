@@ -64,9 +64,9 @@ ISC_API void isc_rt_python(const struct isc_python_layout *layout);
 struct isc_python_frame;
 ISC_API int isc_rt_python_walk(const struct isc_python_layout *layout, struct isc_python_frame *frames, int max);
 
-/* Functions of the interpreter between the two newest frames of Python on the calling thread say nothing about a
- * program: samples leave them out from now on.  With the interpreter's lock. */
-ISC_API void isc_rt_python_glue(void);
+/* Functions of the interpreter between frames of Python on the calling thread, below this address of its stack, say
+ * nothing about a program: samples leave them out from now on.  With the interpreter's lock. */
+ISC_API void isc_rt_python_glue(const void *below);
 
 /* The qualified name of a code object, read as samples do; its length, or -1. */
 ISC_API int isc_rt_python_name(const struct isc_python_layout *layout, const void *code, char *to, int room);

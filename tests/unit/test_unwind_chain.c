@@ -166,7 +166,7 @@ static void chains_say_what_cfi_says(void **state)
 static void a_full_table_is_begun_again(void **state)
 {
 	(void)state;
-	for (int i = 0; i < 3000; i++)
+	for (int i = 0; i < 300; i++)
 		wander(12);
 	taken = stepped = 0;
 	for (int i = 0; i < 300; i++)
