@@ -96,11 +96,38 @@ static void settle_told(struct settling *s, const isc_account *a)
 	}
 }
 
+void isc_account_sample(isc_account *a, const isc_attribution *what, double us)
+{
+	switch (what->state) {
+	case ISC_STATE_UNATTRIBUTED:
+		a->unattributed[what->why] += us;
+		break;
+	case ISC_STATE_SPIN:
+		a->spin += us;
+		break;
+	case ISC_STATE_NATIVE:
+		a->native += us;
+		break;
+	default:
+		a->python += us;
+	}
+}
+
+static double unattributed(const isc_account *a)
+{
+	double us = 0;
+
+	for (int why = 0; why < ISC_UNATTRIBUTED_REASONS; why++)
+		us += fmax(a->unattributed[why], 0);
+	return us;
+}
+
 /* Loops that yield are told by the agent, and seen in samples with those that do not: the larger one is all. */
 static void settle_spinning(struct settling *s, const isc_account *a)
 {
 	static const int ran[] = {ON_CPU, UNWATCHED, PARTS};
-	double all = a->python + a->native + a->spin, told = a->told[ISC_STATE_SPIN] * fitting(a), seen = 0;
+	double all = a->python + a->native + a->spin + unattributed(a), told = a->told[ISC_STATE_SPIN] * fitting(a),
+	       seen = 0;
 
 	if (a->sampled && a->spin > 0)
 		seen = a->switches ? s->left[ON_CPU] * a->spin / all : a->spin;
@@ -110,30 +137,72 @@ static void settle_spinning(struct settling *s, const isc_account *a)
 	}
 }
 
+/* Most of the time without a stack. */
+static enum isc_unattributed main_reason(const isc_account *a)
+{
+	int most = 0;
+
+	for (int why = 1; why < ISC_UNATTRIBUTED_REASONS; why++)
+		most = a->unattributed[why] > a->unattributed[most] ? why : most;
+	return (enum isc_unattributed)most;
+}
+
+/* So much of a part is shared out as the samples are.  all: the last state takes what is left, so that rounding leaves
+ * nothing. */
+static void share_out(struct settling *s, const isc_account *a, double us, bool all, const int *from)
+{
+	double none = unattributed(a), seen = none + a->python + a->native;
+
+	take(s, ISC_STATE_UNATTRIBUTED, us * none / seen, from);
+	if (a->merged) {
+		take(s, ISC_STATE_ON_CPU, all ? us : us * (a->python + a->native) / seen, from);
+		return;
+	}
+	take(s, ISC_STATE_PYTHON, us * a->python / seen, from);
+	take(s, ISC_STATE_NATIVE, all ? us : us * a->native / seen, from);
+}
+
 /* What ran, by its samples. */
+static void settle_sampled(struct settling *s, const isc_account *a)
+{
+	static const int runs[] = {ON_CPU, PARTS}, unseen[] = {UNWATCHED, PARTS};
+	double seen = unattributed(a) + a->python + a->native, running = s->left[ON_CPU], rest;
+
+	know(s, ISC_STATE_UNATTRIBUTED, ISC_SOURCE_SAMPLED);
+	if (a->merged) {
+		know(s, ISC_STATE_ON_CPU, ISC_SOURCE_SAMPLED);
+	} else {
+		know(s, ISC_STATE_PYTHON, ISC_SOURCE_SAMPLED);
+		know(s, ISC_STATE_NATIVE, ISC_SOURCE_SAMPLED);
+	}
+	if (seen <= 0) {
+		/* It ran, and no sample says where. */
+		if (a->switches && running > 0) {
+			take(s, ISC_STATE_UNATTRIBUTED, running, runs);
+			s->t->unattributed = ISC_UNATTRIBUTED_UNSAMPLED;
+		}
+		return;
+	}
+	s->t->unattributed = (uint8_t)main_reason(a);
+	if (a->switches)
+		share_out(s, a, running, true, runs);
+	/* Without switches, or while nobody watched: the samples themselves. */
+	rest = seen - s->t->state_us[ISC_STATE_UNATTRIBUTED] -
+	       (a->merged ? s->t->state_us[ISC_STATE_ON_CPU]
+			  : s->t->state_us[ISC_STATE_PYTHON] + s->t->state_us[ISC_STATE_NATIVE]);
+	if (rest > 0)
+		share_out(s, a, rest, false, unseen);
+}
+
 static void settle_running(struct settling *s, const isc_account *a)
 {
 	static const int runs[] = {ON_CPU, PARTS};
-	double seen = a->python + a->native, running;
+	double running;
 
 	settle_spinning(s, a);
 	running = s->left[ON_CPU];
 	if (a->sampled) {
-		know(s, ISC_STATE_PYTHON, ISC_SOURCE_SAMPLED);
-		know(s, ISC_STATE_NATIVE, ISC_SOURCE_SAMPLED);
-		if (a->switches && seen > 0) {
-			take(s, ISC_STATE_PYTHON, running * a->python / seen, runs);
-			take(s, ISC_STATE_NATIVE, running, runs);
-		}
-		/* Without switches, or while nobody watched: the samples themselves. */
-		if (seen > 0) {
-			double rest =
-				fmax(seen - s->t->state_us[ISC_STATE_PYTHON] - s->t->state_us[ISC_STATE_NATIVE], 0);
-			static const int unseen[] = {UNWATCHED, PARTS};
-
-			take(s, ISC_STATE_PYTHON, rest * a->python / seen, unseen);
-			take(s, ISC_STATE_NATIVE, rest * a->native / seen, unseen);
-		}
+		settle_sampled(s, a);
 	} else if (a->traced) {
 		know(s, ISC_STATE_PYTHON, ISC_SOURCE_ESTIMATED);
 		take(s, ISC_STATE_PYTHON, running, runs);
@@ -149,6 +218,7 @@ void isc_account_settle(const isc_account *a, isc_analysis_thread *t)
 		t->state_us[state] = -1;
 		t->source[state] = ISC_SOURCE_NONE;
 	}
+	t->unattributed = ISC_UNATTRIBUTED_UNKNOWN;
 	s.left[UNWATCHED] = a->wall;
 	if (a->switches) {
 		s.left[ON_CPU] = a->on_cpu;

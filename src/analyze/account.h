@@ -9,7 +9,7 @@
 #ifndef ISC_ANALYZE_ACCOUNT_H
 #define ISC_ANALYZE_ACCOUNT_H
 
-#include "analyze/analysis.h"
+#include "analyze/attribution.h"
 
 /* What is known of one thread, in microseconds. */
 typedef struct isc_account {
@@ -28,11 +28,16 @@ typedef struct isc_account {
 	bool sampled;		 /* the thread's program is sampled */
 	bool placed;		 /* and its samples say in which native function they are */
 	double python, native;	 /* CPU time by samples */
+	bool merged;		 /* which of the two is not known: what they have together is on_cpu */
 	double spin;		 /* of what waits for others on its CPU, in neither of them */
-	bool traced;		 /* without samples: Python calls are traced on it */
+	double unattributed[ISC_UNATTRIBUTED_REASONS]; /* likewise, of samples without a stack */
+	bool traced;				       /* without samples: Python calls are traced on it */
 } isc_account;
 
-/* Fills state_us and source of a thread. */
+/* So much CPU time of samples. */
+void isc_account_sample(isc_account *account, const isc_attribution *what, double us);
+
+/* Fills state_us and source of a thread, and why it has time without a stack. */
 void isc_account_settle(const isc_account *account, isc_analysis_thread *t);
 
 #endif

@@ -49,11 +49,31 @@ void isc_build_accounts(isc_build *b)
 	a->retired = b->stats->retired_events;
 }
 
+/* CPU time of the program, with what recording took of it; negative: not known. */
+static double program_cpu_us(const isc_build *b)
+{
+	const isc_analysis *a = b->a;
+	double us = 0;
+
+	if (a->user_us >= 0 && a->system_us >= 0)
+		return a->user_us + a->system_us;
+	for (size_t i = 0; i < a->thread_count && us >= 0; i++)
+		us = a->threads[i].on_cpu_us >= 0 ? us + a->threads[i].on_cpu_us : -1;
+	return b->cut ? -1 : us;
+}
+
 static void take_overhead(isc_build *b)
 {
+	double cpu_us = program_cpu_us(b);
 	isc_analysis *a = b->a;
 
 	a->measured_pct = b->facts.measured_pct;
+	a->measured_cpu_pct = b->facts.own_cpu_us >= 0 && cpu_us > 0 ? b->facts.own_cpu_us / cpu_us * 100 : -1;
+	a->startup_pct = -1;
+	if (b->facts.startup_own_cpu_us >= 0 && b->facts.startup_cpu_us > 0)
+		a->startup_pct = b->facts.startup_own_cpu_us / b->facts.startup_cpu_us * 100;
+	else
+		a->startup_unknown = "the recorder does not say when start-up ended";
 	a->switches_pct = b->facts.switch_cost_pct;
 	a->recorder_cpu_pct = b->facts.recorder_cpu_pct;
 	if (a->recorder_cpu_pct < 0 && b->facts.recorder_cpu_us >= 0 && a->wall_us > 0)

@@ -31,7 +31,9 @@ typedef struct isc_text {
 enum isc_state {
 	ISC_STATE_PYTHON,
 	ISC_STATE_NATIVE,
+	ISC_STATE_ON_CPU, /* python and native together, where native frames were not asked for */
 	ISC_STATE_SPIN,
+	ISC_STATE_UNATTRIBUTED, /* on a CPU, and no stack says where */
 	ISC_STATE_GIL_WAIT,
 	ISC_STATE_LOCK_WAIT,
 	ISC_STATE_IO_WAIT,
@@ -57,7 +59,23 @@ enum isc_source {
 };
 
 const char *isc_state_name(enum isc_state state);
-const char *isc_source_name(enum isc_source source); /* NULL: ISC_SOURCE_NONE */
+
+/* Why time on a CPU has no stack. */
+enum isc_unattributed {
+	ISC_UNATTRIBUTED_UNKNOWN,    /* the trace does not say */
+	ISC_UNATTRIBUTED_TABLE,	     /* the table of stacks was full */
+	ISC_UNATTRIBUTED_UNREADABLE, /* the stack lay in memory that could not be read, or had no native frames */
+	ISC_UNATTRIBUTED_PYTHON,     /* Python's frames cannot be read in this process */
+	ISC_UNATTRIBUTED_ENDED,	     /* the thread ended before its sample was taken */
+	ISC_UNATTRIBUTED_DROPPED,    /* the trace had no room for the stack */
+	ISC_UNATTRIBUTED_UNSAMPLED,  /* no sample was taken of it */
+	ISC_UNATTRIBUTED_REASONS
+};
+
+const char *isc_unattributed_name(enum isc_unattributed why);	/* "stack_table_full" */
+const char *isc_unattributed_words(enum isc_unattributed why);	/* half a sentence: "the table of stacks was full" */
+const char *isc_unattributed_remedy(enum isc_unattributed why); /* what to do about it */
+const char *isc_source_name(enum isc_source source);		/* NULL: ISC_SOURCE_NONE */
 
 typedef struct isc_analysis_process {
 	uint32_t pid;
@@ -93,6 +111,7 @@ typedef struct isc_analysis_thread {
 	/* Adds up to wall_us; negative: not known, and part of ISC_STATE_OTHER. */
 	double state_us[ISC_STATES];
 	uint8_t source[ISC_STATES]; /* enum isc_source */
+	uint8_t unattributed;	    /* enum isc_unattributed: most of that state, if there is any */
 	double scope_us;	    /* in scopes; inner ones may count twice */
 	uint64_t launches;	    /* calls that asked a GPU for work */
 	uint64_t switches;
@@ -110,6 +129,7 @@ typedef struct isc_analysis_breakdown {
 	isc_text name;
 	double pct[ISC_STATES];	    /* negative: not known */
 	uint8_t source[ISC_STATES]; /* enum isc_source */
+	uint8_t unattributed;	    /* enum isc_unattributed: most of that state, if there is any */
 } isc_analysis_breakdown;
 
 typedef struct isc_analysis_bin {
@@ -132,6 +152,7 @@ typedef struct isc_analysis_scope_group {
 	double mean_us;
 	double state_us[ISC_STATES]; /* add up to mean_us; negative: not known */
 	uint8_t source[ISC_STATES];  /* enum isc_source */
+	uint8_t unattributed;	     /* enum isc_unattributed: most of that state, if there is any */
 } isc_analysis_scope_group;
 
 /* What slow scopes spend more time on than median ones. */
@@ -275,10 +296,12 @@ typedef struct isc_analysis_samples {
 	uint64_t steps;	    /* that were due and are accounted for */
 	double us;	    /* CPU time that they stand for */
 	double covered_pct; /* of the CPU time of the processes that have samples; negative: not known */
-	double unknown_us;  /* whose stack is not known */
-	size_t stacks;	    /* different ones */
-	size_t lines;	    /* different ones */
-	isc_text scope;	    /* whose median and slow ones are told apart; empty: none */
+	double unknown_us;  /* whose stack is not known, and of that by reason: */
+	double unattributed_us[ISC_UNATTRIBUTED_REASONS];
+	double cut_us;	/* of which only the root side is known */
+	size_t stacks;	/* different ones */
+	size_t lines;	/* different ones */
+	isc_text scope; /* whose median and slow ones are told apart; empty: none */
 	uint64_t median_scopes, slow_scopes;
 	uint64_t counted; /* that have counts of the processor */
 	uint64_t ended;	  /* processes that were sampled no more before their end */
@@ -474,10 +497,13 @@ typedef struct isc_analysis {
 
 	double budget_pct; /* negative: off or not known */
 	bool budget_known;
-	double measured_pct;	 /* negative: not known */
-	double recorder_cpu_pct; /* negative: not known */
-	double switches_pct;	 /* what watching switches cost; negative: not known */
-	uint64_t events;	 /* stored, retired ones included; produced = events + lost */
+	double measured_pct;	     /* of wall time; negative: not known */
+	double measured_cpu_pct;     /* of the CPU time of the program; negative: not known */
+	double startup_pct;	     /* what start-up paid, of its own time; negative: not known */
+	const char *startup_unknown; /* why; NULL: it is known */
+	double recorder_cpu_pct;     /* negative: not known */
+	double switches_pct;	     /* what watching switches cost; negative: not known */
+	uint64_t events;	     /* stored, retired ones included; produced = events + lost */
 	uint64_t lost, retired, skipped;
 	bool lost_known;	  /* false: the trace breaks off, and lost is what it had told by then */
 	const char *clock_source; /* "tsc" or "monotonic" */

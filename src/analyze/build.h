@@ -23,6 +23,8 @@ typedef struct isc_facts { /* the session's own words, from the trace's meta */
 	isc_text counters, counters_remedy;
 	double wall_us; /* negative: not said; so are all below */
 	double recorder_cpu_us, recorder_cpu_pct, measured_pct, switch_cost_pct;
+	double own_cpu_us;			   /* CPU time that recording took in the program */
+	double startup_cpu_us, startup_own_cpu_us; /* of start-up: all of it, and what recording took of it */
 	uint64_t roster_lost, attach_failed, switches_lost;
 	bool session_on_disk;
 	bool faults;		       /* page faults that had to read were watched with the switches */
@@ -34,6 +36,7 @@ typedef struct isc_facts { /* the session's own words, from the trace's meta */
 	uint64_t switches;	       /* stored */
 	isc_text follow;
 	isc_text version;
+	bool native_off; /* native frames were not asked for: native code cannot be told from Python */
 } isc_facts;
 
 typedef struct isc_build {

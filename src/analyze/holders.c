@@ -5,6 +5,7 @@
 
 #include "analyze/stack_facts.h"
 #include "analyze/waits.h"
+#include "trace/sample.h"
 
 /* More are not looked at: 28 MB in all. */
 #define WAITS_MAX (1u << 19)
@@ -133,7 +134,7 @@ static bool state_of(struct gather *g, const isc_event *ev, const isc_wait *wait
 
 static bool put_deed(struct gather *g, uint32_t tid, uint32_t stack, uint64_t at_ns, uint64_t ns, bool sampled)
 {
-	if (g->deeds >= DEEDS_MAX || stack == 0 || ns == 0)
+	if (g->deeds >= DEEDS_MAX || stack == 0 || isc_stack_is_none(stack) || ns == 0)
 		return true;
 	if (g->deeds == g->deed_room && !grow(&g->deed, &g->deed_room, sizeof(*g->deed)))
 		return false;

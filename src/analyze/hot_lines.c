@@ -30,7 +30,7 @@ static void sum_up(const isc_stack_tree *t, struct line *line)
 {
 	for (size_t i = 0; i < t->count; i++) {
 		const isc_tree_node *n = &t->node[i];
-		uint32_t at = n->python != 0 ? n->python : (uint32_t)i;
+		uint32_t at = n->python != 0 && !n->stand_in ? n->python : (uint32_t)i;
 		struct line *l;
 
 		if (n->samples == 0 || !isc_tree_is_frame(n))

@@ -30,6 +30,12 @@ double isc_judge_pct(const isc_judge *j, enum isc_state state)
 	return j->state_us[state] / j->window_us * 100;
 }
 
+double isc_judge_ran(const isc_judge *j)
+{
+	return fmax(j->state_us[ISC_STATE_PYTHON], 0) + fmax(j->state_us[ISC_STATE_NATIVE], 0) +
+	       fmax(j->state_us[ISC_STATE_ON_CPU], 0);
+}
+
 double isc_judge_solid(const isc_judge *j, enum isc_state state)
 {
 	switch (j->source[state]) {

@@ -30,6 +30,8 @@ typedef struct isc_judge {
 	uint64_t scopes;  /* how many of it */
 	double state_us[ISC_STATES];
 	uint8_t source[ISC_STATES]; /* enum isc_source */
+	uint8_t unattributed;	    /* enum isc_unattributed: most of that state */
+	bool merged;		    /* native frames were off: what ran is on_cpu, neither python nor native */
 	uint64_t samples;	    /* of the thread in the window */
 
 	/* Where most of the time in a state was, as far as stacks tell. */
@@ -71,6 +73,9 @@ typedef struct isc_finding {
 
 /* Share of a state in percent; negative: not known. */
 double isc_judge_pct(const isc_judge *j, enum isc_state state);
+
+/* What it ran, in Python or native code. */
+double isc_judge_ran(const isc_judge *j);
 
 /* How well a state was seen: its source and, where it is sampled, the number of samples. */
 double isc_judge_solid(const isc_judge *j, enum isc_state state);

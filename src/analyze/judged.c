@@ -154,20 +154,13 @@ static bool take_faults(isc_judged *d, const isc_event *ev, const isc_sample *bo
 	       (fact->own.code == fact->mine.code || isc_judged_put(d, ISC_JUDGED_FILLED, fact->own, *filled_ns));
 }
 
-static enum isc_state state_in(const isc_stack_fact *fact)
-{
-	return fact->flags & ISC_STACK_SPIN	? ISC_STATE_SPIN
-	       : fact->flags & ISC_STACK_NATIVE ? ISC_STATE_NATIVE
-						: ISC_STATE_PYTHON;
-}
-
 /* Samples are many and stacks are few: places are looked up once for each of them. */
 static bool place_samples(isc_judged *d)
 {
 	for (size_t i = 0; i < d->stacks.count; i++) {
 		isc_stack_fact fact = d->stacks.fact[i];
 
-		if ((fact.ran_ns > 0 && !take_time(d, state_in(&fact), &fact, fact.ran_ns)) ||
+		if ((fact.ran_ns > 0 && !take_time(d, fact.what.state, &fact, fact.ran_ns)) ||
 		    !isc_judged_put(d, ISC_JUDGED_HOT, fact.own, fact.hot_ns) ||
 		    !isc_judged_put(d, ISC_JUDGED_OTHERS, fact.user, fact.others_ns) ||
 		    (fact.flags & ISC_STACK_WORKER && !isc_judged_put(d, ISC_JUDGED_POOL, fact.user, fact.others_ns)))
@@ -190,8 +183,7 @@ static bool take_sample(isc_judged *d, const isc_event *ev)
 	fact = isc_stack_facts_of(&d->stacks, d->b, ev->process, ev->id);
 	if (fact == NULL)
 		return false;
-	state = ev->id == 0 && body.flags & (ISC_SAMPLE_NO_PYTHON | ISC_SAMPLE_BLIND) ? ISC_STATE_NATIVE
-										      : state_in(fact);
+	state = fact->what.state;
 	d->samples++;
 	d->account.sampled = true;
 	/* A driver that waits on its CPU. */
@@ -200,15 +192,13 @@ static bool take_sample(isc_judged *d, const isc_event *ev)
 	if (!take_faults(d, ev, &body, fact, &filled_ns))
 		return false;
 	ns -= filled_ns;
-	*(state == ISC_STATE_SPIN     ? &d->account.spin
-	  : state == ISC_STATE_NATIVE ? &d->account.native
-				      : &d->account.python) += ns / 1e3;
+	isc_account_sample(&d->account, &fact->what, ns / 1e3);
 	fact->ran_ns += ns + filled_ns;
 	/* More than it stands for was told: that is less of others. */
 	ns = ns > 0 ? ns : 0;
 	fact->hot_ns += state == ISC_STATE_PYTHON ? ns : 0;
 	d->mapping_ns += fact->flags & ISC_STACK_MAPPING ? ns : 0;
-	d->account.placed |= state != ISC_STATE_PYTHON;
+	d->account.placed |= state == ISC_STATE_NATIVE || state == ISC_STATE_SPIN;
 	if (state == ISC_STATE_PYTHON && d->depth > 0 && d->depth <= STAGES_DEEP) {
 		uint32_t name = d->stage[d->depth - 1].name;
 		uint64_t *sum = isc_hashmap_put(&d->stage_of, name, NULL);

@@ -181,6 +181,9 @@ static void settle(isc_judge *j, isc_judged *d)
 	isc_analysis_thread t = {0};
 
 	account->wall = j->window_us;
+	account->merged = b->facts.native_off;
+	for (int why = 0; why < ISC_UNATTRIBUTED_REASONS; why++)
+		account->unattributed[why] = fmax(account->unattributed[why], 0);
 	account->python = fmax(account->python, 0);
 	account->native = fmax(account->native, 0);
 	account->spin = fmax(account->spin, 0);
@@ -203,6 +206,8 @@ static void settle(isc_judge *j, isc_judged *d)
 		j->state_us[s] = t.state_us[s];
 		j->source[s] = t.source[s];
 	}
+	j->unattributed = t.unattributed;
+	j->merged = account->merged;
 }
 
 static unsigned count_cpus(const isc_judged *d)
@@ -217,10 +222,13 @@ static unsigned count_cpus(const isc_judged *d)
 /* A function that wants a CPU and gets none is as slow as one that runs: the queue is shared out by CPU time. */
 static double stretch(const isc_judge *j, const isc_judged *d)
 {
-	static const int ran[] = {ISC_STATE_PYTHON, ISC_STATE_NATIVE, ISC_STATE_SPIN, ISC_STATE_RUN_QUEUE};
+	static const int ran[] = {ISC_STATE_PYTHON, ISC_STATE_NATIVE,	    ISC_STATE_ON_CPU,
+				  ISC_STATE_SPIN,   ISC_STATE_UNATTRIBUTED, ISC_STATE_RUN_QUEUE};
 	double sampled = d->account.python + d->account.native + d->account.spin + d->fault_ns / 1e3;
 	double all = j->filled_us;
 
+	for (int why = 0; why < ISC_UNATTRIBUTED_REASONS; why++)
+		sampled += d->account.unattributed[why];
 	for (size_t i = 0; i < sizeof(ran) / sizeof(ran[0]); i++)
 		all += fmax(j->state_us[ran[i]], 0);
 	return sampled > 0 && all > 0 ? all / sampled : 1;
@@ -229,8 +237,8 @@ static double stretch(const isc_judge *j, const isc_judged *d)
 /* The same for states, which are CPU time that switches told. */
 static double stretch_states(const isc_judge *j)
 {
-	double ran = fmax(j->state_us[ISC_STATE_PYTHON], 0) + fmax(j->state_us[ISC_STATE_NATIVE], 0) +
-		     fmax(j->state_us[ISC_STATE_SPIN], 0) + j->filled_us;
+	double ran = isc_judge_ran(j) + fmax(j->state_us[ISC_STATE_SPIN], 0) +
+		     fmax(j->state_us[ISC_STATE_UNATTRIBUTED], 0) + j->filled_us;
 
 	return ran > 0 ? (ran + fmax(j->state_us[ISC_STATE_RUN_QUEUE], 0)) / ran : 1;
 }
@@ -297,6 +305,7 @@ static void tell(const isc_judge *j, const isc_judged *d)
 		out->pct[s] = isc_judge_pct(j, (enum isc_state)s);
 		out->source[s] = j->source[s];
 	}
+	out->unattributed = j->unattributed;
 	*w = (isc_analysis_window){.from_us = isc_build_us(b, f->at[0].from_ns),
 				   .to_us = isc_build_us(b, f->at[f->count - 1].to_ns),
 				   .judged_us = j->window_us,

@@ -25,8 +25,10 @@
 #define ISC_LANES_DEEPEST 48u	/* rows of calls of one thread; deeper ones are counted */
 #define ISC_LANES_KEPT 16u	/* stretches with a finer grain */
 
-#define ISC_LANES_TID (4ull << 40)  /* keys of threads of a trace of ours: that, and the tid */
-#define ISC_LANES_ON_CPU ISC_STATES /* a state of rows: what it did there is not known from moment to moment */
+#define ISC_LANES_TID (4ull << 40) /* keys of threads of a trace of ours: that, and the tid */
+/* States of rows: what it did there is not known from moment to moment; calls were not recorded there. */
+#define ISC_LANES_ON_CPU ISC_STATE_ON_CPU
+#define ISC_LANES_UNSEEN ISC_STATES
 
 enum isc_row_kind {
 	ISC_ROW_SCOPE,

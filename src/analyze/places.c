@@ -134,6 +134,8 @@ uint32_t isc_places_stack(isc_places *p, isc_build *b, uint32_t process, uint32_
 
 		if (!isc_trace_frame(b->trace, process, id, &frame))
 			break;
+		if (frame.stand_in)
+			continue;
 		is = frame.kind != ISC_FRAME_PYTHON ? 1 : is_library(frame.file.at, frame.file.len) ? 2 : 3;
 		if (is > quality) {
 			best = frame;

@@ -17,7 +17,8 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 	if (!isc_judge_state(j, ISC_STATE_GIL_WAIT, out))
 		return false;
 	/* Work that is gone does not want a CPU either. */
-	out->us += fmax(j->state_us[ISC_STATE_RUN_QUEUE], 0) + fmax(j->state_us[ISC_STATE_PYTHON], 0) * COLD_PART;
+	out->us += fmax(j->state_us[ISC_STATE_RUN_QUEUE], 0) +
+		   (j->merged ? isc_judge_ran(j) : fmax(j->state_us[ISC_STATE_PYTHON], 0)) * COLD_PART;
 	out->us = fmin(out->us, j->window_us);
 	isc_judge_share(j, out->share, &text);
 	isc_buffer_text(&text, " waits for the GIL");

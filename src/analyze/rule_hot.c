@@ -9,7 +9,7 @@ static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 	isc_buffer text = {0};
 
 	(void)gpu;
-	if (!isc_judge_place(j, &j->hot, out))
+	if (j->merged || !isc_judge_place(j, &j->hot, out))
 		return false;
 	out->solid = isc_judge_solid(j, ISC_STATE_PYTHON);
 	isc_judge_sampled(j, out);

@@ -16,8 +16,8 @@ static double path_us(const isc_judge *j)
 	for (int s = 0; s < ISC_STATES; s++) {
 		double us = s != ISC_STATE_IDLE ? isc_whatif_bound(j->a, &j->scope, (enum isc_state)s, NULL) : 0;
 
-		/* Native code and spinning are told as what ran. */
-		own += us > 0 && s != ISC_STATE_NATIVE && s != ISC_STATE_SPIN ? us : 0;
+		/* All that runs has one bound: it is Python's. */
+		own += us > 0 && (s == ISC_STATE_PYTHON || !isc_whatif_runs((enum isc_state)s)) ? us : 0;
 	}
 	return others + own;
 }

@@ -17,17 +17,17 @@
 static bool measure_run(const isc_judge *j, isc_finding *out)
 {
 	const isc_analysis *a = j->a;
-	double cpu_us = a->user_us + a->system_us, rate, ran = 0;
+	double cpu_us = a->user_us + a->system_us, rate;
 	isc_buffer text = {0};
 	isc_units u;
 
 	if (a->minor_faults < 0 || a->user_us < 0 || a->system_us < 0 || cpu_us <= 0)
 		return false;
 	rate = a->minor_faults / cpu_us * 1e6;
-	ran += fmax(j->state_us[ISC_STATE_PYTHON], 0) + fmax(j->state_us[ISC_STATE_NATIVE], 0);
-	*out = (isc_finding){.solid = 0.8, .device_id = -1, .where = isc_judge_where(j, &j->at[ISC_STATE_PYTHON])};
+	*out = (isc_finding){.solid = 0.8, .device_id = -1};
+	out->where = isc_judge_where(j, &j->at[j->merged ? ISC_STATE_ON_CPU : ISC_STATE_PYTHON]);
 	if (rate > FAULTS_A_SECOND && a->minor_faults > FAULTS_ENOUGH)
-		out->us = ran * j->stretch * a->system_us / cpu_us;
+		out->us = isc_judge_ran(j) * j->stretch * a->system_us / cpu_us;
 	out->value = out->share = out->us / j->window_us * 100;
 	isc_judge_share(j, out->share, &text);
 	isc_buffer_format(&text, " goes to the kernel, which fills %s pages a second of CPU time",

@@ -53,7 +53,7 @@ static isc_text holder(const isc_judge *j)
 static bool measure(const isc_judge *j, size_t gpu, isc_finding *out)
 {
 	const isc_analysis_numa *n = &j->a->numa;
-	double ran = fmax(j->state_us[ISC_STATE_PYTHON], 0) + fmax(j->state_us[ISC_STATE_NATIVE], 0);
+	double ran = isc_judge_ran(j);
 	isc_buffer text = {0};
 	isc_units u, v;
 

@@ -49,7 +49,8 @@ static void count_self(isc_build *b, const isc_stack_tree *t)
 		f = &b->a->functions[function_of(t, n)];
 		f->samples += n->samples;
 		f->cpu_self_us += n->self_us;
-		if (n->python == 0 || n->python == i)
+		/* What was called there, and is not known, is not the caller's. */
+		if (n->python == 0 || n->python == i || n->stand_in)
 			continue;
 		f = &b->a->functions[function_of(t, &t->node[n->python])];
 		f->samples += n->samples;

@@ -3,9 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/interpreter.h"
-#include "analyze/spin.h"
-
 #define NEAR_FIRST 4096u
 #define NEAR_MAX (1u << 22) /* ids */
 
@@ -84,11 +81,8 @@ static void follow(isc_stack_facts *s, const isc_build *b, uint32_t process, uin
 	bool newest = true, found = false, met = false;
 	isc_frame frame;
 
+	out->what = isc_attribution_of(b, process, id);
 	while (id != 0 && isc_trace_frame(b->trace, process, id, &frame)) {
-		if (newest && isc_spin_is(&frame))
-			out->flags |= ISC_STACK_SPIN;
-		if (newest && frame.kind == ISC_FRAME_NATIVE && !isc_interpreter_is(&frame))
-			out->flags |= ISC_STACK_NATIVE;
 		if (newest && is_mapping(&frame))
 			out->flags |= ISC_STACK_MAPPING;
 		newest = false;

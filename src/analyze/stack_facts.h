@@ -5,6 +5,7 @@
 #ifndef ISC_ANALYZE_STACK_FACTS_H
 #define ISC_ANALYZE_STACK_FACTS_H
 
+#include "analyze/attribution.h"
 #include "analyze/build.h"
 
 enum {
@@ -12,8 +13,6 @@ enum {
 	ISC_STACK_LOOP = 2,    /* called by an event loop of asyncio */
 	ISC_STACK_WORKER = 4,  /* on a worker of a pool of threads */
 	ISC_STACK_POOL = 8,    /* waits for what a pool does */
-	ISC_STACK_SPIN = 16,   /* in a waiting loop */
-	ISC_STACK_NATIVE = 32, /* in native code that is not the interpreter's */
 	ISC_STACK_MAPPING = 64 /* in a call that takes memory from the kernel, or gives it back */
 };
 
@@ -25,6 +24,7 @@ typedef struct isc_stack_place {
 
 typedef struct isc_stack_fact {
 	uint32_t flags;
+	isc_attribution what; /* of samples with this stack */
 	/* Time of samples, as judged.c sums it up: of the focus thread, of that in the interpreter, of other threads. */
 	double ran_ns, hot_ns, others_ns;
 	isc_stack_place own;  /* the newest Python function */

@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+#include "analyze/attribution.h"
+#include "trace/sample.h"
+
 #define DEPTH_MAX (ISC_STACK_FRAMES_MAX + 1u)
 /* Finding lines takes as long as their tables are: one that is made to be slow goes without. */
 #define SEARCHED_MAX (4ull << 30)
@@ -90,22 +93,17 @@ static uint32_t child_node(isc_stack_tree *t, isc_build *b, uint32_t parent, siz
 	return child != NULL ? (uint32_t)*child : 0;
 }
 
-/* What stands for a stack that is not known. */
-static const char *unknown_name(uint32_t flags)
+/* A word instead of frames; what is above it may be known. */
+static uint32_t stand_in_node(isc_stack_tree *t, isc_build *b, uint32_t parent, size_t rank, const char *name,
+			      bool known)
 {
-	if (flags & ISC_SAMPLE_OTHER)
-		return "(other)";
-	return (flags & (ISC_SAMPLE_FAULT | ISC_SAMPLE_BLIND)) == 0 && (flags & ISC_SAMPLE_NO_PYTHON) ? "(no Python)"
-												      : "?";
-}
-
-static uint32_t unknown_node(isc_stack_tree *t, isc_build *b, uint32_t parent, size_t rank, uint32_t flags)
-{
-	size_t function = isc_function_table_named(b, rank, unknown_name(flags));
+	size_t function = isc_function_table_named(b, rank, name);
 	uint32_t n = function != SIZE_MAX ? child_node(t, b, parent, function, 0, ISC_FRAME_UNKNOWN) : 0;
 
-	if (n != 0)
-		t->node[n].known = false;
+	if (n != 0) {
+		t->node[n].known = known;
+		t->node[n].stand_in = true;
+	}
 	return n;
 }
 
@@ -119,7 +117,11 @@ static uint32_t frame_node(isc_stack_tree *t, isc_build *b, uint32_t parent, uin
 	if (t->node[parent].depth >= DEPTH_MAX)
 		return parent;
 	if (!isc_trace_frame(b->trace, process, id, &frame))
-		return unknown_node(t, b, parent, isc_build_process_rank(b, process), 0);
+		return stand_in_node(t, b, parent, isc_build_process_rank(b, process), "?", false);
+	/* Names of stand-ins are words of ours, and end. */
+	if (frame.stand_in)
+		return stand_in_node(t, b, parent, isc_build_process_rank(b, process), frame.name.at,
+				     isc_stack_is_cut(id));
 	if (t->searched < SEARCHED_MAX)
 		line = isc_trace_frame_line(b->trace, process, &frame, &t->searched);
 	function = isc_function_table_frame(b, process, &frame);
@@ -163,13 +165,18 @@ static uint64_t sum(uint64_t x, uint64_t y)
 
 bool isc_stack_tree_add(isc_stack_tree *t, isc_build *b, const isc_total_stack *s)
 {
+	isc_attribution what = isc_attribution_of(b, s->process, s->stack);
 	size_t rank = isc_build_process_rank(b, s->process);
-	uint32_t root = process_node(t, b, rank), n;
+	uint32_t root = process_node(t, b, rank), stack = s->stack, n;
 	double us = (double)s->cpu_ns / 1e3;
+	isc_frame newest;
 
 	if (root == 0)
 		return false;
-	n = s->stack != 0 ? stack_node(t, b, root, s->process, s->stack) : unknown_node(t, b, root, rank, s->flags);
+	/* One that the trace had no room for is like none at all. */
+	if (!isc_trace_frame(b->trace, s->process, stack, &newest))
+		stack = ISC_STACK_NONE | ISC_STACK_NONE_UNKNOWN;
+	n = stack_node(t, b, root, s->process, stack);
 	if (n == 0)
 		return false;
 	t->node[n].samples = sum(t->node[n].samples, s->samples);
@@ -182,8 +189,12 @@ bool isc_stack_tree_add(isc_stack_tree *t, isc_build *b, const isc_total_stack *
 	b->a->samples.count = sum(b->a->samples.count, s->samples);
 	b->a->samples.steps = sum(b->a->samples.steps, s->steps);
 	b->a->samples.us += us;
-	if (!t->node[n].known)
+	if (what.state == ISC_STATE_UNATTRIBUTED) {
 		b->a->samples.unknown_us += us;
+		b->a->samples.unattributed_us[what.why] += us;
+	}
+	if (isc_stack_is_cut(s->stack))
+		b->a->samples.cut_us += us;
 	return true;
 }
 

@@ -18,6 +18,7 @@ typedef struct isc_tree_node {
 	uint16_t depth;	 /* 0: above all; 1: a process */
 	uint8_t kind;	 /* enum isc_frame_kind */
 	bool known;	 /* false: what is here is "?" and the like */
+	bool stand_in;	 /* no function: a word for what is not known */
 	uint64_t samples;
 	double self_us;
 	double median_us, slow_us; /* of self_us, in scopes of these kinds */

@@ -1,11 +1,9 @@
 #include "analyze/states.h"
 
 #include "analyze/account.h"
+#include "analyze/attribution.h"
 #include "analyze/gpu_waits.h"
-#include "analyze/interpreter.h"
-#include "analyze/spin.h"
 #include "analyze/waits.h"
-#include "trace/frame.h"
 
 /* A transfer below this, on average, is a system call that did not wait. */
 #define BRIEF_US 10.0
@@ -16,9 +14,10 @@
 
 const char *isc_state_name(enum isc_state state)
 {
-	static const char *const names[ISC_STATES] = {"python",	    "native",	"spin",	     "gil_wait",  "lock_wait",
-						      "io_wait",    "sleep",	"idle",	     "syscall",	  "gc",
-						      "page_fault", "gpu_wait", "run_queue", "throttled", "other"};
+	static const char *const names[ISC_STATES] = {
+		"python",     "native",	  "on_cpu",    "spin",	    "unattributed", "gil_wait",
+		"lock_wait",  "io_wait",  "sleep",     "idle",	    "syscall",	    "gc",
+		"page_fault", "gpu_wait", "run_queue", "throttled", "other"};
 
 	return names[state];
 }
@@ -101,26 +100,16 @@ static void take_samples(isc_build *b, const isc_hashmap *by_index, isc_account 
 
 	for (size_t i = 0; (s = isc_totals_stack_at(b->totals, i)) != NULL; i++) {
 		size_t rank = rank_of(by_index, s->thread), process = isc_build_process_rank(b, s->process);
-		isc_frame frame = {0};
-		/* The newest frame tells what kind of code ran. */
-		double us;
-		bool native = s->stack == 0 ? (s->flags & (ISC_SAMPLE_NO_PYTHON | ISC_SAMPLE_BLIND)) != 0
-					    : isc_trace_frame(b->trace, s->process, s->stack, &frame) &&
-						      frame.kind == ISC_FRAME_NATIVE && !isc_interpreter_is(&frame);
+		isc_attribution what = isc_attribution_of(b, s->process, s->stack);
 
 		if (process != SIZE_MAX) {
 			told[process].sampled = true;
-			told[process].placed |= frame.kind == ISC_FRAME_NATIVE;
+			told[process].placed |= what.native;
 		}
 		if (rank == SIZE_MAX)
 			continue;
-		us = (double)(s->cpu_ns > s->fault_ns ? s->cpu_ns - s->fault_ns : 0) / 1e3;
-		if (isc_spin_is(&frame))
-			account[rank].spin += us;
-		else if (native)
-			account[rank].native += us;
-		else
-			account[rank].python += us;
+		isc_account_sample(&account[rank], &what,
+				   (double)(s->cpu_ns > s->fault_ns ? s->cpu_ns - s->fault_ns : 0) / 1e3);
 		account[rank].filled += (double)s->faults * b->a->usage.fault_us;
 	}
 }
@@ -164,6 +153,7 @@ static void settle(const isc_build *b, const isc_track *track, const struct told
 	size_t process = track->process;
 
 	account->wall = t->wall_us;
+	account->merged = b->facts.native_off;
 	account->switches = t->on_cpu_us >= 0;
 	account->estimated = t->estimated;
 	account->on_cpu = t->on_cpu_us;
@@ -256,4 +246,5 @@ void isc_build_breakdown(isc_build *b)
 		out->pct[state] = t->state_us[state] >= 0 ? t->state_us[state] / t->wall_us * 100 : -1;
 		out->source[state] = t->source[state];
 	}
+	out->unattributed = t->unattributed;
 }

@@ -82,6 +82,8 @@ static void settle(const struct explain *e, const isc_tail *tail, const isc_tail
 	if (g->count == 0)
 		return;
 	memcpy(account.told, g->sums.told, sizeof(account.told));
+	memcpy(account.unattributed, g->sums.unattributed_us, sizeof(account.unattributed));
+	account.merged = b->facts.native_off;
 	account.switches = g->watched_us >= threads_us * WATCHED_SHARE && (g->watched_us > 0 || g->task_us > 0);
 	if (account.switches) {
 		account.on_cpu = g->on_cpu_us * more + g->task_run_us;
@@ -103,6 +105,7 @@ static void settle(const struct explain *e, const isc_tail *tail, const isc_tail
 	}
 	account.gpu = e->gpu || g->sums.told[ISC_STATE_GPU_WAIT] > 0;
 	isc_account_settle(&account, &settled);
+	out->unattributed = settled.unattributed;
 	out->count = g->count;
 	out->mean_us = g->wall_us / (double)g->count;
 	for (int state = 0; state < ISC_STATES; state++) {
@@ -119,7 +122,7 @@ static void settle(const struct explain *e, const isc_tail *tail, const isc_tail
 static double running_us(const isc_analysis_scope_group *g)
 {
 	return fmax(g->state_us[ISC_STATE_PYTHON], 0) + fmax(g->state_us[ISC_STATE_NATIVE], 0) +
-	       fmax(g->state_us[ISC_STATE_SPIN], 0);
+	       fmax(g->state_us[ISC_STATE_ON_CPU], 0) + fmax(g->state_us[ISC_STATE_SPIN], 0);
 }
 
 /* ---- what differs ---- */

@@ -4,9 +4,7 @@
 #include <string.h>
 
 #include "analyze/holders.h"
-#include "analyze/interpreter.h"
 #include "analyze/names.h"
-#include "analyze/spin.h"
 #include "analyze/waits.h"
 #include "trace/gpu.h"
 
@@ -70,15 +68,13 @@ struct walk {
 	isc_hashmap named; /* process and id -> rank of the scope + 2; 1: none */
 	isc_names names;   /* of all scopes, by rank, and others behind them */
 	struct lane *last;
-	uint8_t *kinds; /* of nodes: enum kind */
-	uint32_t bare;	/* key of what runs in no call; 0: not looked up */
+	uint8_t *states, *reasons; /* of nodes: what their samples are; 0: not looked up */
+	uint32_t bare;		   /* key of what runs in no call; 0: not looked up */
 	struct {
 		uint64_t name; /* process and id, + 1 */
 		size_t tail;
 	} recent_names[NAMES];
 };
-
-enum kind { KIND_NOT_KNOWN, KIND_PYTHON, KIND_NATIVE, KIND_SPIN };
 
 static struct lane *lane_of(struct walk *w, const isc_event *ev)
 {
@@ -331,34 +327,34 @@ static bool take_gpu_call(struct walk *w, struct lane *l, const isc_event *ev)
 
 /* ---- samples ---- */
 
-static enum kind kind_of(struct walk *w, const isc_event *ev, uint32_t node, uint32_t flags)
+/* One for each node; those that stand for more than one stack are looked up every time. */
+static isc_attribution attribution_of(struct walk *w, const isc_event *ev, uint32_t node)
 {
-	isc_frame frame = {0};
+	isc_attribution what;
 
-	if (node == 0)
-		return flags & (ISC_SAMPLE_NO_PYTHON | ISC_SAMPLE_BLIND) ? KIND_NATIVE : KIND_PYTHON;
-	if (w->kinds[node] == KIND_NOT_KNOWN) {
-		isc_trace_frame(w->t->b->trace, ev->process, ev->id, &frame);
-		/* The interpreter itself is no native code of the program, as in the accounts of threads. */
-		w->kinds[node] = isc_spin_is(&frame)						 ? KIND_SPIN
-				 : frame.kind == ISC_FRAME_NATIVE && !isc_interpreter_is(&frame) ? KIND_NATIVE
-												 : KIND_PYTHON;
+	if (node == 0 || w->t->tree->node[node].stand_in)
+		return isc_attribution_of(w->t->b, ev->process, ev->id);
+	if (w->states[node] == 0) {
+		what = isc_attribution_of(w->t->b, ev->process, ev->id);
+		w->states[node] = (uint8_t)((unsigned)what.state + 1);
+		w->reasons[node] = (uint8_t)what.why;
 	}
-	return (enum kind)w->kinds[node];
+	return (isc_attribution){.state = (enum isc_state)(w->states[node] - 1),
+				 .why = (enum isc_unattributed)w->reasons[node]};
 }
 
 static bool take_sample(struct walk *w, struct lane *l, const isc_event *ev)
 {
 	uint32_t node = isc_stack_tree_find(w->t->tree, ev->process, ev->id);
+	isc_attribution what;
 	isc_sample body;
-	enum kind kind;
 	double us;
 
 	if ((l->pile == NULL && l->running == NULL) || ev->extra_len < sizeof(body))
 		return true;
 	memcpy(&body, ev->extra, sizeof(body));
 	us = (double)ev->arg * body.period_ns / 1e3;
-	kind = kind_of(w, ev, node, body.flags);
+	what = attribution_of(w, ev, node);
 	for (int i = 0; i < 2; i++) {
 		isc_tail_pile *pile = i == 0 ? l->pile : l->running;
 		isc_tail_sums *s;
@@ -367,7 +363,10 @@ static bool take_sample(struct walk *w, struct lane *l, const isc_event *ev)
 			continue;
 		s = &pile->top->own;
 		s->samples++;
-		*(kind == KIND_PYTHON ? &s->python_us : kind == KIND_SPIN ? &s->spin_us : &s->native_us) += us;
+		*(what.state == ISC_STATE_UNATTRIBUTED ? &s->unattributed_us[what.why]
+		  : what.state == ISC_STATE_SPIN       ? &s->spin_us
+		  : what.state == ISC_STATE_NATIVE     ? &s->native_us
+						       : &s->python_us) += us;
 		if (node != 0 && !isc_cells_add(&s->cells, ISC_TAIL_NODE | node, 1, us))
 			return false;
 	}
@@ -579,8 +578,9 @@ bool isc_tails_walk(isc_tails *t)
 	isc_event ev;
 	uint64_t done = 0;
 
-	w.kinds = isc_arena_array(t->b->arena, t->tree->count + 1, sizeof(*w.kinds));
-	good = w.kinds != NULL && name_scopes(&w);
+	w.states = isc_arena_array(t->b->arena, t->tree->count + 1, sizeof(*w.states));
+	w.reasons = isc_arena_array(t->b->arena, t->tree->count + 1, sizeof(*w.reasons));
+	good = w.states != NULL && w.reasons != NULL && name_scopes(&w);
 	isc_trace_rewind(t->b->trace);
 	while (good && isc_trace_next(t->b->trace, &ev)) {
 		isc_build_progress(t->b, ++done, t->b->a->events);

@@ -28,6 +28,8 @@ bool isc_tail_sums_merge(isc_tail_sums *into, const isc_tail_sums *from, double 
 	into->python_us += from->python_us * factor;
 	into->native_us += from->native_us * factor;
 	into->spin_us += from->spin_us * factor;
+	for (int why = 0; why < ISC_UNATTRIBUTED_REASONS; why++)
+		into->unattributed_us[why] += from->unattributed_us[why] * factor;
 	into->samples += from->samples;
 	return isc_cells_merge(&into->cells, &from->cells, factor);
 }

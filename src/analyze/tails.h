@@ -41,6 +41,7 @@ typedef struct isc_tail_sums {
 	double run_us;			      /* neither, as far as events tell */
 	double loop_us;			      /* others had the event loop */
 	double python_us, native_us, spin_us; /* CPU time by samples */
+	double unattributed_us[ISC_UNATTRIBUTED_REASONS];
 	uint64_t samples;
 	isc_cells cells; /* last: what is before it is cleared at once */
 } isc_tail_sums;

@@ -273,7 +273,6 @@ static void take_samples(isc_build *b, const struct tracks *s)
 
 	for (size_t i = 0; (total = isc_totals_stack_at(b->totals, i)) != NULL; i++) {
 		const uint64_t *rank = isc_hashmap_find(&s->by_index, total->thread);
-		uint32_t unknown = ISC_SAMPLE_FAULT | ISC_SAMPLE_BLIND | ISC_SAMPLE_OTHER;
 		double us = (double)total->cpu_ns / 1e3;
 		isc_analysis_thread *t;
 
@@ -282,11 +281,7 @@ static void take_samples(isc_build *b, const struct tracks *s)
 		t = &b->a->threads[*rank - 1];
 		t->samples += total->samples;
 		t->sampled_us += us;
-		if (total->stack == 0)
-			frame.kind = total->flags & ISC_SAMPLE_NO_PYTHON && !(total->flags & unknown)
-					     ? ISC_FRAME_NATIVE
-					     : ISC_FRAME_UNKNOWN;
-		else if (!isc_trace_frame(b->trace, total->process, total->stack, &frame))
+		if (!isc_trace_frame(b->trace, total->process, total->stack, &frame))
 			frame.kind = ISC_FRAME_UNKNOWN;
 		t->sampled_python_us += frame.kind == ISC_FRAME_PYTHON ? us : 0;
 		t->sampled_native_us += frame.kind == ISC_FRAME_NATIVE ? us : 0;

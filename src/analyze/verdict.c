@@ -14,6 +14,9 @@
 #define STARVED_PCT 50
 /* Above it, what nobody told of may be the cause. */
 #define OTHER_PCT 50
+/* The same of time on a CPU that no stack explains; from the first on it is doubted. */
+#define UNATTRIBUTED_DOUBT_PCT 5
+#define UNATTRIBUTED_PCT 30
 
 /* A rule that fired, with what its metric says. */
 struct fired {
@@ -52,12 +55,16 @@ double isc_rule_confidence(const isc_rule *rule, double value, double solid)
 static double trust(const isc_analysis *a, const isc_judge *j)
 {
 	double all = (double)(a->events + a->lost), other = isc_judge_pct(j, ISC_STATE_OTHER), trust = 1;
+	double blind = isc_judge_pct(j, ISC_STATE_UNATTRIBUTED);
 
 	if (all > 0)
 		trust *= 1 - fmin(1, 2 * (double)a->lost / all);
 	/* Time that nobody told of may be anything. */
 	if (other > 0)
 		trust *= 1 - 0.6 * fmin(1, other / 100);
+	if (blind > UNATTRIBUTED_DOUBT_PCT)
+		trust *= 1 -
+			 0.5 * fmin(1, (blind - UNATTRIBUTED_DOUBT_PCT) / (UNATTRIBUTED_PCT - UNATTRIBUTED_DOUBT_PCT));
 	if (!a->lost_known)
 		trust *= 0.9;
 	return a->damaged ? trust * 0.8 : trust;
@@ -251,6 +258,11 @@ static bool tell_changes(struct reaching *r)
 				  isc_units_count(&u, a->lost));
 		good = add_change(r, &room, &text);
 	}
+	if (good && isc_judge_pct(r->j, ISC_STATE_UNATTRIBUTED) > UNATTRIBUTED_DOUBT_PCT) {
+		isc_buffer_format(&text, "what ran in the %s of the time that has no known stack",
+				  isc_units_percent(&u, isc_judge_pct(r->j, ISC_STATE_UNATTRIBUTED)));
+		good = add_change(r, &room, &text);
+	}
 	if (good && isc_judge_pct(r->j, ISC_STATE_OTHER) >= 10) {
 		isc_buffer_format(&text, "what the thread did in the %s of its time that nobody told of",
 				  isc_units_percent(&u, isc_judge_pct(r->j, ISC_STATE_OTHER)));
@@ -410,11 +422,25 @@ static const char *unseen_words(const struct reaching *r)
 			: "waits were not recorded; run with the agent, without --no-agent and --no-syscalls");
 }
 
+static const char *unattributed_words(const struct reaching *r)
+{
+	isc_units u;
+
+	return isc_arena_format(r->arena, "%s of the judged time ran without a known stack: %s; %s",
+				isc_units_percent(&u, isc_judge_pct(r->j, ISC_STATE_UNATTRIBUTED)),
+				isc_unattributed_words((enum isc_unattributed)r->j->unattributed),
+				isc_unattributed_remedy((enum isc_unattributed)r->j->unattributed));
+}
+
 static void conclude(struct reaching *r)
 {
 	isc_analysis_verdict *v = &r->a->verdict;
 	double trusted = trust(r->a, r->j);
 
+	if (isc_judge_pct(r->j, ISC_STATE_UNATTRIBUTED) > UNATTRIBUTED_PCT) {
+		withhold(r->a, unattributed_words(r));
+		return;
+	}
 	if (r->count > 0) {
 		const struct fired *top = &r->fired[0];
 

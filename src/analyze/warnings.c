@@ -319,12 +319,38 @@ static void about_calls(isc_build *b)
 
 /* ---- samples ---- */
 
+/* Time on a CPU of which the stack, or part of it, is not known. */
+static void about_stacks(isc_build *b)
+{
+	const isc_analysis_samples *s = &b->a->samples;
+	int why = 0;
+	isc_units n, pct;
+
+	for (int i = 1; i < ISC_UNATTRIBUTED_REASONS; i++)
+		why = s->unattributed_us[i] > s->unattributed_us[why] ? i : why;
+	if (s->unknown_us > s->us * UNKNOWN_SHARE)
+		warn(b, GRAVE, "unknown_stacks", isc_unattributed_remedy((enum isc_unattributed)why),
+		     "%s of the sampled CPU time (%s) has no known stack and is unattributed, mostly because %s",
+		     isc_units_percent(&pct, s->unknown_us / s->us * 100), isc_units_time(&n, s->unknown_us),
+		     isc_unattributed_words((enum isc_unattributed)why));
+	if (s->cut_us > s->us * UNKNOWN_SHARE)
+		warn(b, NOTE, "cut_stacks", isc_unattributed_remedy(ISC_UNATTRIBUTED_TABLE),
+		     "of %s of the sampled CPU time (%s) only the outer frames are known, because %s: the rest is "
+		     "(deeper frames not recorded)",
+		     isc_units_percent(&pct, s->cut_us / s->us * 100), isc_units_time(&n, s->cut_us),
+		     isc_unattributed_words(ISC_UNATTRIBUTED_TABLE));
+	if (b->facts.native_off)
+		warn(b, NOTE, "no_native_frames", "run with --native on or --native leaf",
+		     "native frames were not recorded (--native off): python and native are null, on_cpu has both, "
+		     "and no rule names a Python function as hot");
+}
+
 static void about_samples(isc_build *b)
 {
 	const isc_analysis_samples *s = &b->a->samples;
 	double mean_hz = s->us > 0 ? (double)s->steps / s->us * 1e6 : -1;
 	bool lowered = s->least_hz >= 0 && mean_hz >= 0 && mean_hz < s->rate_hz * RATE_KEPT;
-	isc_units n, pct;
+	isc_units n;
 
 	if (s->refused > 0)
 		warn(b, GRAVE, "threads_not_sampled",
@@ -350,11 +376,7 @@ static void about_samples(isc_build *b)
 		     "where "
 		     "waits and allocations are not told either, or it fetches SIGURG itself",
 		     isc_units_count(&n, s->ended), s->ended == 1 ? "process was" : "processes were");
-	if (s->unknown_us > s->us * UNKNOWN_SHARE)
-		warn(b, NOTE, "unknown_stacks", NULL,
-		     "%s of the sampled CPU time (%s) has no stack that is known: threads without Python, or stacks "
-		     "that could not be read",
-		     isc_units_percent(&pct, s->unknown_us / s->us * 100), isc_units_time(&n, s->unknown_us));
+	about_stacks(b);
 	if (b->facts.counters_stand_in)
 		warn(b, GRAVE, "no_counters", "run without INFERSCOPE_TEST_COUNTERS",
 		     "instructions and cycles of stacks are none: other events stand for them, as tests asked for");

@@ -31,9 +31,15 @@ static bool is_at(const isc_analysis_what_if *w, const isc_analysis_frame *where
 }
 
 /* What a function runs is not told apart here. */
-static enum isc_state merged(enum isc_state state)
+bool isc_whatif_runs(enum isc_state state)
 {
-	return state == ISC_STATE_NATIVE || state == ISC_STATE_SPIN ? ISC_STATE_PYTHON : state;
+	return state == ISC_STATE_PYTHON || state == ISC_STATE_NATIVE || state == ISC_STATE_ON_CPU ||
+	       state == ISC_STATE_SPIN || state == ISC_STATE_UNATTRIBUTED;
+}
+
+static bool same_state(enum isc_state x, enum isc_state y)
+{
+	return x == y || (isc_whatif_runs(x) && isc_whatif_runs(y));
 }
 
 double isc_whatif_bound(const isc_analysis *a, const isc_text *scope, enum isc_state state,
@@ -45,11 +51,13 @@ double isc_whatif_bound(const isc_analysis *a, const isc_text *scope, enum isc_s
 	if (s == NULL)
 		return -1;
 	if (where == NULL || where->name.len == 0)
-		return fmin(s->path_us[merged(state)], s->all.mean_us);
+		return fmin(isc_whatif_runs(state) ? s->path_us[ISC_STATE_PYTHON] + s->path_us[ISC_STATE_ON_CPU]
+						   : s->path_us[state],
+			    s->all.mean_us);
 	for (size_t i = 0; i < s->what_if_count; i++) {
 		const isc_analysis_what_if *w = &s->what_if[i];
 
-		if (w->cause.state == merged(state) && is_at(w, where))
+		if (same_state(w->cause.state, state) && is_at(w, where))
 			sum += w->saves_at_most_us;
 	}
 	return fmin(sum, s->all.mean_us);
@@ -114,7 +122,7 @@ static isc_analysis_what_if one_of(const isc_tails *t, const isc_tail *tail, con
 	isc_analysis_what_if w = {.total_us = fmax(cell->us, 0) + (more != NULL ? more->us : 0)};
 
 	w.cause.event_loop = key->kind == ISC_TAIL_LOOP;
-	w.cause.state = key->kind == ISC_TAIL_RUN     ? ISC_STATE_PYTHON
+	w.cause.state = key->kind == ISC_TAIL_RUN     ? (t->b->facts.native_off ? ISC_STATE_ON_CPU : ISC_STATE_PYTHON)
 			: key->kind == ISC_TAIL_LOOP  ? ISC_STATE_OTHER
 			: key->kind == ISC_TAIL_AWAIT ? ISC_STATE_IDLE
 						      : (enum isc_state)key->kind;

@@ -21,6 +21,9 @@
 double isc_whatif_bound(const isc_analysis *a, const isc_text *scope, enum isc_state state,
 			const isc_analysis_frame *where);
 
+/* States of a thread that has a CPU: bounds do not tell them apart. */
+bool isc_whatif_runs(enum isc_state state);
+
 /* How long one scope of this name takes, on average.  Negative: not known. */
 double isc_whatif_mean(const isc_analysis *a, const isc_text *scope);
 

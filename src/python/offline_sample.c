@@ -72,25 +72,18 @@ PyObject *isc_event_stack(isc_event_maker *m, uint32_t process, uint32_t id)
 }
 
 /* The state of a thread that runs follows from its newest frame. */
-static PyObject *state_of(const isc_event_maker *m, const isc_excerpt *spans, const isc_piece *span, PyObject *newest)
+static PyObject *state_of(const isc_event_maker *m, const isc_piece *span, PyObject *newest)
 {
 	PyObject *kind = newest != NULL ? PyDict_GetItemString(newest, "kind") : NULL;
-	uint32_t unknown = ISC_SAMPLE_FAULT | ISC_SAMPLE_BLIND | ISC_SAMPLE_OTHER;
-	isc_sample body = {0};
 	isc_frame frame;
 
 	if (isc_trace_frame(m->trace, span->process, span->id, &frame) && isc_spin_is(&frame))
 		return PyUnicode_FromString("spin");
-	if (kind != NULL) {
+	if (kind != NULL && kind != Py_None) {
 		Py_INCREF(kind);
 		return kind;
 	}
-	if (span->extra_len >= sizeof(body))
-		memcpy(&body, spans->extra.data + span->extra, sizeof(body));
-	if (body.flags & ISC_SAMPLE_NO_PYTHON && !(body.flags & unknown))
-		return PyUnicode_FromString("native");
-	Py_INCREF(Py_None);
-	return Py_None;
+	return PyUnicode_FromString("unattributed");
 }
 
 static PyObject *instructions_of(const isc_excerpt *spans, const isc_piece *span)
@@ -130,7 +123,7 @@ bool isc_event_add_sample(isc_event_maker *m, const isc_excerpt *spans, const is
 	if (stack == NULL)
 		return false;
 	newest = PyList_Size(stack) > 0 ? PyList_GetItem(stack, PyList_Size(stack) - 1) : NULL;
-	state = state_of(m, spans, span, newest);
+	state = state_of(m, span, newest);
 	counted = instructions_of(spans, span);
 	node = node_of(spans, span);
 	good = state != NULL && counted != NULL && node != NULL &&

@@ -22,6 +22,7 @@ static void add_cost(isc_buffer *out, yyjson_val *overhead)
 {
 	double measured = isc_html_number(overhead, "measured_pct"), budget = isc_html_number(overhead, "budget_pct");
 	double recorder = isc_html_number(overhead, "recorder_cpu_pct");
+	double of_cpu = isc_html_number(overhead, "measured_cpu_pct");
 	size_t governed = yyjson_arr_size(yyjson_obj_get(overhead, "governed"));
 	isc_units u;
 
@@ -37,6 +38,8 @@ static void add_cost(isc_buffer *out, yyjson_val *overhead)
 		isc_buffer_format(out, "of a budget of %s; ", isc_units_percent(&u, budget));
 	else
 		isc_buffer_text(out, "no budget was set; ");
+	if (of_cpu >= 0)
+		isc_buffer_format(out, "%s of the program's CPU time; ", isc_units_percent(&u, of_cpu));
 	if (recorder >= 0)
 		isc_buffer_format(out, "the recorder took %s of a CPU beside it; ", isc_units_percent(&u, recorder));
 	if (governed > 0)

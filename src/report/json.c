@@ -93,6 +93,7 @@ static void put_breakdown(struct json *j, val *root, const isc_analysis_breakdow
 	for (int s = 0; s < ISC_STATES; s++)
 		put_words(j, sources, isc_state_name((enum isc_state)s),
 			  isc_source_name((enum isc_source)breakdown->source[s]));
+	isc_scope_json_why(j, o, breakdown->pct[ISC_STATE_UNATTRIBUTED], breakdown->unattributed);
 	put_count(j, o, "thread_id", breakdown->tid);
 	put_text(j, o, "thread", &breakdown->name);
 }
@@ -290,7 +291,7 @@ static void put_paths(struct json *j, val *root, const isc_analysis *a)
 static void put_samples(struct json *j, val *root, const isc_analysis *a)
 {
 	const isc_analysis_samples *s = &a->samples;
-	val *o = object_in(j, root, "samples");
+	val *o = object_in(j, root, "samples"), *why;
 
 	put_count(j, o, "count", s->count);
 	put_count(j, o, "steps", s->steps);
@@ -300,6 +301,10 @@ static void put_samples(struct json *j, val *root, const isc_analysis *a)
 	put_us(j, o, "mean_rate_hz", s->us > 0 ? (double)s->steps / s->us * 1e6 : -1);
 	put_us(j, o, "covered_pct", s->covered_pct);
 	put_us(j, o, "unknown_us", s->unknown_us);
+	why = object_in(j, o, "unattributed_us");
+	for (int i = 0; i < ISC_UNATTRIBUTED_REASONS; i++)
+		put_us(j, why, isc_unattributed_name((enum isc_unattributed)i), s->unattributed_us[i]);
+	put_us(j, o, "cut_us", s->cut_us);
 	put_count(j, o, "stacks", s->stacks);
 	put_count(j, o, "lines", s->lines);
 	if (s->scope.len > 0)
@@ -349,6 +354,7 @@ static void put_threads(struct json *j, val *root, const isc_analysis *a)
 		put_us(j, o, "unwatched_us", t->unwatched_us);
 		for (int s = 0; s < ISC_STATES; s++)
 			put_us(j, o, isc_state_name((enum isc_state)s), t->state_us[s]);
+		isc_scope_json_why(j, o, t->state_us[ISC_STATE_UNATTRIBUTED], t->unattributed);
 		put(j, o, "estimated", yyjson_mut_bool(j->doc, t->estimated));
 		put_count(j, o, "switches", t->switches);
 		put_count(j, o, "events", t->events);
@@ -388,6 +394,9 @@ static void put_overhead(struct json *j, val *root, const isc_analysis *a)
 	put_us(j, o, "budget_pct", a->budget_pct);
 	put(j, o, "budget_off", yyjson_mut_bool(j->doc, a->budget_known && a->budget_pct < 0));
 	put_us(j, o, "measured_pct", a->measured_pct);
+	put_us(j, o, "measured_cpu_pct", a->measured_cpu_pct);
+	put_us(j, o, "startup_pct", a->startup_pct);
+	put_words(j, o, "startup_unknown", a->startup_pct < 0 ? a->startup_unknown : NULL);
 	put_us(j, o, "recorder_cpu_pct", a->recorder_cpu_pct);
 	put_us(j, o, "switches_pct", a->switches_pct);
 	put_count(j, o, "events", a->events);

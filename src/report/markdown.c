@@ -300,7 +300,11 @@ static void write_breakdown(const isc_analysis *a, isc_buffer *out)
 			continue;
 		isc_grid_cell(&t, isc_state_name((enum isc_state)s));
 		add_share(&t, w->pct[s], 100);
-		isc_grid_cell(&t, source);
+		isc_buffer_text(&t.text, source);
+		if (s == ISC_STATE_UNATTRIBUTED)
+			isc_buffer_format(&t.text, ", %s",
+					  isc_unattributed_name((enum isc_unattributed)w->unattributed));
+		isc_grid_end(&t);
 	}
 	end_table(&t, out, 0, 0);
 }
@@ -510,8 +514,9 @@ static void write_counters(const isc_analysis *a, isc_buffer *out)
 
 static void write_overhead(const isc_analysis *a, isc_buffer *out)
 {
-	static const char *const titles[] = {">budget", ">program slowed by", ">recorder CPU", ">events stored",
-					     ">lost",	">dropped for size",  "clock",	       NULL};
+	static const char *const titles[] = {">budget",		  ">of wall time",  ">of CPU time",
+					     ">recorder CPU",	  ">events stored", ">lost",
+					     ">dropped for size", "clock",	    NULL};
 	isc_units u;
 	isc_grid t;
 
@@ -519,6 +524,7 @@ static void write_overhead(const isc_analysis *a, isc_buffer *out)
 	isc_buffer_text(out, "\n## What tracing cost\n\n");
 	isc_grid_cell(&t, a->budget_known && a->budget_pct < 0 ? "off" : isc_units_percent(&u, a->budget_pct));
 	isc_grid_cell(&t, isc_units_percent(&u, a->measured_pct));
+	isc_grid_cell(&t, isc_units_percent(&u, a->measured_cpu_pct));
 	isc_grid_cell(&t, isc_units_percent(&u, a->recorder_cpu_pct));
 	add_count(&t, a->events);
 	if (a->lost_known) {

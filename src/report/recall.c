@@ -177,6 +177,17 @@ static uint8_t source_named(yyjson_val *name)
 	return ISC_SOURCE_NONE;
 }
 
+uint8_t isc_recall_why(yyjson_val *o)
+{
+	yyjson_val *name = yyjson_obj_get(o, "unattributed_because");
+
+	for (int why = 0; why < ISC_UNATTRIBUTED_REASONS; why++) {
+		if (yyjson_equals_str(name, isc_unattributed_name((enum isc_unattributed)why)))
+			return (uint8_t)why;
+	}
+	return ISC_UNATTRIBUTED_UNKNOWN;
+}
+
 void isc_recall_states(yyjson_val *o, double values[ISC_STATES], uint8_t sources[ISC_STATES])
 {
 	yyjson_val *seen = yyjson_obj_get(o, "sources");
@@ -209,6 +220,7 @@ static void recall_threads(yyjson_val *list, isc_analysis *a)
 		t->waiting_us = real_in(o, "waiting_us");
 		t->unwatched_us = real_in(o, "unwatched_us");
 		isc_recall_states(o, t->state_us, t->source);
+		t->unattributed = isc_recall_why(o);
 		t->estimated = flag_in(o, "estimated");
 		t->switches = count_in(o, "switches");
 		t->events = count_in(o, "events");
@@ -223,6 +235,7 @@ static void recall_breakdown(yyjson_val *o, isc_analysis *a)
 	b->tid = id_in(o, "thread_id");
 	b->name = text_in(a->arena, o, "thread");
 	isc_recall_states(o, b->pct, b->source);
+	b->unattributed = isc_recall_why(o);
 }
 
 /* ---- functions and samples ---- */
@@ -316,6 +329,11 @@ static void recall_samples(yyjson_val *report, isc_analysis *a)
 					    .scope = text_in(a->arena, o, "scope"),
 					    .median_scopes = count_in(o, "median_scopes"),
 					    .slow_scopes = count_in(o, "slow_scopes")};
+	for (int why = 0; why < ISC_UNATTRIBUTED_REASONS; why++)
+		a->samples.unattributed_us[why] = fmax(real_in(yyjson_obj_get(o, "unattributed_us"),
+							       isc_unattributed_name((enum isc_unattributed)why)),
+						       0);
+	a->samples.cut_us = fmax(real_in(o, "cut_us"), 0);
 	recall_lines(yyjson_obj_get(report, "lines"), a);
 	recall_paths(yyjson_obj_get(report, "paths"), a);
 }
@@ -353,6 +371,9 @@ static void recall_overhead(yyjson_val *report, isc_analysis *a)
 	a->budget_pct = real_in(o, "budget_pct");
 	a->budget_known = a->budget_pct >= 0 || flag_in(o, "budget_off");
 	a->measured_pct = real_in(o, "measured_pct");
+	a->measured_cpu_pct = real_in(o, "measured_cpu_pct");
+	a->startup_pct = real_in(o, "startup_pct");
+	a->startup_unknown = words_in(a->arena, o, "startup_unknown");
 	a->recorder_cpu_pct = real_in(o, "recorder_cpu_pct");
 	a->switches_pct = real_in(o, "switches_pct");
 	a->events = count_in(o, "events");

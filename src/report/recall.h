@@ -21,6 +21,9 @@ void isc_recall_gpus(yyjson_val *report, isc_analysis *a);
 void isc_recall_memory(yyjson_val *report, isc_analysis *a);
 void isc_recall_syscalls(yyjson_val *list, isc_analysis *a);
 
+/* Why time of a breakdown has no stack: enum isc_unattributed. */
+uint8_t isc_recall_why(yyjson_val *o);
+
 /* Of a breakdown: a negative share is not known. */
 void isc_recall_states(yyjson_val *o, double values[ISC_STATES], uint8_t sources[ISC_STATES]);
 

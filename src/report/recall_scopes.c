@@ -11,6 +11,7 @@ static void recall_group(yyjson_val *o, double mean_us, uint64_t count, isc_anal
 	yyjson_val *breakdown = yyjson_obj_get(o, "breakdown");
 
 	isc_recall_states(breakdown, g->state_us, g->source);
+	g->unattributed = isc_recall_why(breakdown);
 	g->mean_us = mean_us;
 	g->count = count;
 	for (int s = 0; s < ISC_STATES; s++)

@@ -13,6 +13,12 @@ static void put_raw(struct json *j, val *o, const char *key, isc_buffer *raw)
 	isc_buffer_clear(raw);
 }
 
+void isc_scope_json_why(struct json *j, val *o, double unattributed, uint8_t why)
+{
+	put_words(j, o, "unattributed_because",
+		  unattributed > 0 ? isc_unattributed_name((enum isc_unattributed)why) : NULL);
+}
+
 static void put_states(struct json *j, val *o, const isc_analysis_scope_group *g)
 {
 	val *sources;
@@ -29,6 +35,7 @@ static void put_states(struct json *j, val *o, const isc_analysis_scope_group *g
 	for (int s = 0; s < ISC_STATES; s++)
 		put_words(j, sources, isc_state_name((enum isc_state)s),
 			  isc_source_name((enum isc_source)g->source[s]));
+	isc_scope_json_why(j, o, g->state_us[ISC_STATE_UNATTRIBUTED], g->unattributed);
 }
 
 static void put_group(struct json *j, val *groups, const char *key, const isc_analysis_scope_group *g)

@@ -8,6 +8,9 @@
 
 struct json;
 
+/* Why time has no stack, if there is any. */
+void isc_scope_json_why(struct json *j, yyjson_mut_val *o, double unattributed, uint8_t why);
+
 /* Adds the list to root. */
 void isc_scope_json_write(struct json *j, yyjson_mut_val *root, const isc_analysis *a);
 

@@ -134,7 +134,7 @@ static void write_hottest(const isc_analysis *a, isc_buffer *out)
 
 static void write_events(const isc_analysis *a, isc_buffer *out)
 {
-	isc_units u;
+	isc_units u, v;
 
 	begin(out);
 	isc_words_plural(out, a->events, "event", "events");
@@ -148,7 +148,10 @@ static void write_events(const isc_analysis *a, isc_buffer *out)
 		isc_buffer_text(out, ", only ");
 		isc_words_plural(out, a->samples.count, "sample", "samples");
 	}
-	if (a->measured_pct >= 0)
+	if (isc_words_costs_apart(a))
+		isc_buffer_format(out, "; tracing cost the program %s of its wall time and %s of its CPU time",
+				  isc_units_percent(&u, a->measured_pct), isc_units_percent(&v, a->measured_cpu_pct));
+	else if (a->measured_pct >= 0)
 		isc_buffer_format(out, "; tracing slowed the program by %s", isc_units_percent(&u, a->measured_pct));
 	isc_buffer_text(out, "\n");
 }

@@ -1,8 +1,12 @@
 #include "report/words.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/units.h"
+
+/* A program that mostly waits pays little of its wall time, and much of its CPU time. */
+#define COSTS_APART_POINTS 1
 
 static bool needs_quotes(const isc_text *arg)
 {
@@ -57,6 +61,12 @@ void isc_words_plural(isc_buffer *out, uint64_t n, const char *one, const char *
 	isc_units u;
 
 	isc_buffer_format(out, "%s %s", isc_units_count(&u, n), n == 1 ? one : many);
+}
+
+bool isc_words_costs_apart(const isc_analysis *a)
+{
+	return a->measured_pct >= 0 && a->measured_cpu_pct >= 0 &&
+	       fabs(a->measured_cpu_pct - a->measured_pct) > COSTS_APART_POINTS;
 }
 
 const isc_analysis_thread *isc_words_busiest(const isc_analysis *a)

@@ -17,6 +17,9 @@ void isc_words_end(isc_buffer *out, bool known, int exit_code, int signal);
 /* "1 thread", "2,048 threads". */
 void isc_words_plural(isc_buffer *out, uint64_t n, const char *one, const char *many);
 
+/* Do the shares of wall time and of CPU time that recording cost differ by more than a point? */
+bool isc_words_costs_apart(const isc_analysis *a);
+
 /* The thread that ran longest: what a summary speaks of; NULL when no thread's time is known. */
 const isc_analysis_thread *isc_words_busiest(const isc_analysis *a);
 

@@ -117,7 +117,7 @@ static void add_machine(yyjson_mut_doc *doc, yyjson_mut_val *root)
 
 void isc_facts_first(isc_buffer *out, const isc_settings *settings, char *const *argv)
 {
-	static const char *const follow[] = {"python", "all", "none"};
+	static const char *const follow[] = {"python", "all", "none"}, *const native[] = {"on", "leaf", "off"};
 	yyjson_mut_val *root;
 	yyjson_mut_doc *doc = new_object(&root);
 	struct utsname host;
@@ -136,6 +136,8 @@ void isc_facts_first(isc_buffer *out, const isc_settings *settings, char *const 
 		yyjson_mut_obj_add_null(doc, root, "budget_pct");
 	if (settings->sample)
 		yyjson_mut_obj_add_uint(doc, root, "rate_hz", settings->rate_hz);
+	if (settings->sample)
+		yyjson_mut_obj_add_str(doc, root, "native", native[settings->native]);
 	yyjson_mut_obj_add_str(doc, root, "follow", follow[settings->follow]);
 	yyjson_mut_obj_add_bool(doc, root, "agent", settings->agent);
 	yyjson_mut_obj_add_bool(doc, root, "waits", settings->agent && settings->syscalls);
@@ -225,9 +227,8 @@ static double allocations_ns(const isc_facts_end *end)
 	return n * ALLOCATION_NS + (n < apart ? n : apart) * ALLOCATION_COLD_NS;
 }
 
-/* What the program lost, as far as it is known: what events and samples took in it, its hooks, our start in it,
- * and the recorder where no other CPU was idle.  Of processes that worked at once each lost its part. */
-static double cost_us(const isc_facts_end *end)
+/* CPU time that recording took in the program: events and samples, its hooks, our start in it. */
+static double inside_us(const isc_facts_end *end)
 {
 	const isc_writer_stats *w = &end->writer;
 	uint64_t calls = w->call_events < end->produced ? w->call_events : end->produced;
@@ -237,7 +238,14 @@ static double cost_us(const isc_facts_end *end)
 		    (double)w->syscalls * SYSCALL_NS + allocations_ns(end) + (double)w->looked_at * LOOK_NS +
 		    (double)end->start_cost_ns;
 
-	return (ns + (double)end->collecting_ns * crowded(end)) / 1e3 / end->at_once;
+	return ns / 1e3;
+}
+
+/* What the program lost, as far as it is known: what it spent itself, and the recorder where no other CPU was idle.
+ * Of processes that worked at once each lost its part. */
+static double cost_us(const isc_facts_end *end)
+{
+	return (inside_us(end) + (double)end->collecting_ns * crowded(end) / 1e3) / end->at_once;
 }
 
 void isc_facts_last(isc_buffer *out, const isc_facts_end *end)
@@ -254,6 +262,8 @@ void isc_facts_last(isc_buffer *out, const isc_facts_end *end)
 		yyjson_mut_obj_add_real(doc, root, "measured_pct",
 					cost_us(end) / wall_us * 100 + end->switches.cost_pct);
 	}
+	yyjson_mut_obj_add_real(doc, root, "own_cpu_us",
+				inside_us(end) + end->switches.cost_pct / 100 * wall_us * end->at_once);
 	yyjson_mut_obj_add_uint(doc, root, "switches", end->switches.switches);
 	yyjson_mut_obj_add_uint(doc, root, "switches_lost", end->switches.lost);
 	yyjson_mut_obj_add_real(doc, root, "switches_paused_us", (double)end->switches.paused_ns / 1e3);

@@ -1,4 +1,7 @@
+#include <string.h>
+
 #include "trace/opened.h"
+#include "trace/sample.h"
 
 /* The next chunk of a type that can be read; false at the end, or without memory:
  * what cannot be unpacked here may be whole. */
@@ -52,6 +55,17 @@ static bool next_columns(isc_trace *tr)
 	return false;
 }
 
+/* Its stack, as whoever walks it needs it. */
+static void name_stack(isc_event *ev)
+{
+	isc_sample body;
+
+	if (ev->extra_len < sizeof(body))
+		return;
+	memcpy(&body, ev->extra, sizeof(body));
+	ev->id = isc_trace_sample_stack(ev->id, body.flags);
+}
+
 bool isc_trace_next(isc_trace *tr, isc_event *ev)
 {
 	isc_event_cursor *c = &tr->events;
@@ -73,6 +87,8 @@ bool isc_trace_next(isc_trace *tr, isc_event *ev)
 	ev->extra_len = (cols->slots[i] - 1u) * (uint32_t)sizeof(isc_record);
 	ev->extra = cols->extra + c->extra;
 	c->extra += ev->extra_len;
+	if (ev->kind == ISC_KIND_SAMPLE)
+		name_stack(ev);
 	return true;
 }
 

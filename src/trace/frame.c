@@ -4,6 +4,7 @@
 
 #include "base/lines.h"
 #include "trace/native.h"
+#include "trace/sample.h"
 
 bool isc_trace_code(const isc_trace *tr, uint32_t process, uint32_t code, isc_frame *out)
 {
@@ -52,13 +53,33 @@ static bool use_native(const isc_trace *tr, uint32_t process, uint32_t place, is
 	return true;
 }
 
+/* A name without a definition, for what a sample does not have. */
+static void stand_in(uint32_t id, isc_frame *out)
+{
+	static const char cut[] = "(deeper frames not recorded)", none[] = "(unattributed)", bare[] = "(no Python)";
+
+	*out = (isc_frame){.stand_in = true, .name = {none, sizeof(none) - 1}};
+	if (isc_stack_is_cut(id)) {
+		out->kind = (id & ISC_STACK_NONE) != 0 ? ISC_FRAME_NATIVE : ISC_FRAME_PYTHON;
+		out->parent = id & ~ISC_STACK_TAGS;
+		out->name = (isc_frame_text){cut, sizeof(cut) - 1};
+	} else if (id == (ISC_STACK_NONE | ISC_STACK_NONE_PYTHON)) {
+		out->name = (isc_frame_text){bare, sizeof(bare) - 1};
+	}
+}
+
 bool isc_trace_frame(const isc_trace *tr, uint32_t process, uint32_t id, isc_frame *out)
 {
 	uint16_t type = 0;
 	uint32_t len = 0;
-	const void *data = id != 0 ? isc_trace_define_any(tr, process, id, &type, &len) : NULL;
+	const void *data =
+		id != 0 && (id & ISC_STACK_TAGS) == 0 ? isc_trace_define_any(tr, process, id, &type, &len) : NULL;
 	isc_def_stack frame;
 
+	if ((id & ISC_STACK_TAGS) != 0) {
+		stand_in(id, out);
+		return true;
+	}
 	if (data == NULL)
 		return false;
 	*out = (isc_frame){.name = {"?", 1}};

@@ -34,9 +34,10 @@ typedef struct isc_frame {
 	isc_frame_text name;   /* "?" when not known */
 	isc_frame_text file;   /* of the source */
 	isc_frame_text module; /* of native code: the program or library */
+	bool stand_in;	       /* no frame of the program: a word for frames, or a whole stack, that are not known */
 } isc_frame;
 
-/* False: there is no such definition.  A parent is always lower than its child:
+/* False: there is no such definition.  Also of stacks that no definition stands for (trace/sample.h).  A parent is always lower than its child:
  * whoever goes up comes to an end. */
 bool isc_trace_frame(const isc_trace *tr, uint32_t process, uint32_t id, isc_frame *out);
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/lines.h"
+#include "trace/sample.h"
 
 static uint32_t line_of(const isc_trace *tr, uint32_t process, const isc_def_stack *frame)
 {
@@ -16,6 +17,8 @@ int isc_trace_stack(const isc_trace *tr, uint32_t process, uint32_t id, isc_stac
 {
 	int n = 0;
 
+	if (isc_stack_is_cut(id))
+		id &= ~ISC_STACK_TAGS;
 	while (id != 0 && n < max) {
 		uint32_t len = 0;
 		const void *data = isc_trace_define(tr, process, id, ISC_DEF_STACK, &len);

@@ -432,7 +432,7 @@ static bool add_sample(isc_totals *t, const isc_totals_lane *lane, const isc_rec
 	if (extra_len < sizeof(body))
 		return true;
 	memcpy(&body, extra, sizeof(body));
-	s = stack_of(t, lane->thread, r->id);
+	s = stack_of(t, lane->thread, isc_trace_sample_stack(r->id, body.flags));
 	used = isc_hashmap_put(&t->by_cpu, lane->process, NULL);
 	if (s == NULL || used == NULL)
 		return false;

@@ -125,7 +125,7 @@ typedef struct isc_total_calls {
 typedef struct isc_total_stack {
 	uint32_t process;
 	uint32_t thread;
-	uint32_t stack; /* definition id; 0: none, or not known */
+	uint32_t stack; /* definition id, or one of those in trace/sample.h; 0: of all that had no room of their own */
 	uint32_t flags; /* enum isc_sample_flag, of any of them */
 	uint64_t samples;
 	uint64_t steps;

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/varint.h"
+#include "trace/sample.h"
 #include "trace/totals_lane.h"
 
 /* A part is closed behind the entry that takes it past this: the largest entry
@@ -481,6 +482,7 @@ static isc_status read_stack(isc_totals *t, struct reading *r)
 	if (!get_pair(r, &s.process, &s.thread) || !isc_varint_get32(&r->at, r->end, &s.stack) || !get(r, &s.samples) ||
 	    !get(r, &s.steps) || !get(r, &s.cpu_ns) || !isc_varint_get32(&r->at, r->end, &s.flags))
 		return ISC_ERR_CORRUPT;
+	s.stack = isc_trace_total_stack(s.stack, s.flags);
 	e = isc_totals_add_stack(t, s.thread, s.stack);
 	if (e == NULL)
 		return ISC_ERR_NOMEM;

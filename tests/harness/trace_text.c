@@ -151,7 +151,9 @@ static uint32_t define_lines(struct maker *m, uint32_t process, uint32_t code, u
 	return define_bytes(m, process, ISC_DEF_LINES, &lines, sizeof(lines.head) + sizeof(lines.table), st);
 }
 
-/* One frame: "name file first-line line", each in one word; "?" is none that is known. */
+#include "trace_native_words.h"
+
+/* One frame: "name file first-line line", each in one word; "?" is none that is known; "native name file". */
 static uint32_t define_frame(struct maker *m, uint32_t process, uint32_t parent, const struct word *w, isc_status *st)
 {
 	char copy[160], *rest = copy, *part[4] = {0};
@@ -162,6 +164,10 @@ static uint32_t define_frame(struct maker *m, uint32_t process, uint32_t parent,
 		part[i] = strsep(&rest, " ");
 	if (strcmp(copy, "?") == 0)
 		return define_bytes(m, process, UNKNOWN_TYPE, &frame, sizeof(frame), st);
+	if (strcmp(part[0], "native") == 0 && part[2] != NULL) {
+		frame.code = define_native(m, process, part[1], part[2], st);
+		return *st == ISC_OK ? define_bytes(m, process, ISC_DEF_STACK, &frame, sizeof(frame), st) : 0;
+	}
 	if (part[3] == NULL) {
 		*st = bad(m, "a frame has a name, a file, its first line and a line");
 		return 0;

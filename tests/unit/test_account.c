@@ -80,7 +80,7 @@ static void waits_take_the_time_in_which_a_thread_was_blocked(void **state)
 						      "t1 70ms in\n"
 						      "t1 70ms wait_exit read 20ms\n"
 						      "t1 80ms sample 1 40ms \"step model.py 3 4\"\n"
-						      "t1 80ms sample 1 10ms flags=8\n"
+						      "t1 80ms sample 1 10ms \"native gemm /usr/lib/libmkl.so\"\n"
 						      "t1 80ms preempt\n"
 						      "t1 85ms in\n"
 						      "end 100ms status=0\n");

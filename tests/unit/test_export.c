@@ -144,16 +144,17 @@ static void samples_win_over_calls_in_stacks(void **state)
 	const char *text = META ONE_THREAD "t1 1ms call_enter f a.py 1\n"
 					   "t1 2ms sample 2 5ms \"main m.py 1 9\" \"run m.py 12 14\"\n"
 					   "t1 3ms sample 1 5ms \"main m.py 1 9\" \"run m.py 12 15\"\n"
-					   "t1 4ms sample 1 5ms flags=8\n"
+					   "t1 4ms sample 1 5ms flags=16\n"
 					   "t1 5ms call_exit f a.py 1\n"
 					   "end 9ms status=0\n";
 	char *got;
 
 	(void)state;
-	check(text, OPTIONS(.format = ISC_EXPORT_COLLAPSED), "main (m.py:1);run (m.py:12) 3\n(unknown) 1\n");
+	check(text, OPTIONS(.format = ISC_EXPORT_COLLAPSED), "main (m.py:1);run (m.py:12) 3\n(unattributed) 1\n");
 	got = exported(text, &(isc_export_options){.format = ISC_EXPORT_SPEEDSCOPE});
-	assert_non_null(strstr(got, "\"samples\":[[2,1],[2,1],[]],\"weights\":[10000000,5000000,5000000]"));
+	assert_non_null(strstr(got, "\"samples\":[[2,1],[2,1],[3]],\"weights\":[10000000,5000000,5000000]"));
 	assert_non_null(strstr(got, "{\"name\":\"run\",\"file\":\"m.py\",\"line\":12}"));
+	assert_non_null(strstr(got, "{\"name\":\"(unattributed)\"}"));
 	free(got);
 }
 

@@ -12,6 +12,7 @@
 #include "base/lines.h"
 #include "sample_trace.h"
 #include "trace/reader.h"
+#include "trace/sample.h"
 #include "trace/stack.h"
 #include "trace/totals.h"
 #include "trace/totals_lane.h"
@@ -189,7 +190,8 @@ static void totals_add_up_time_and_not_samples(void **state)
 		s = isc_totals_stack_at(which, 1);
 		assert_true(s->thread == THREAD + 1 && s->cpu_ns == 10000000);
 		s = isc_totals_stack_at(which, 2);
-		assert_true(s->stack == 0 && s->flags == ISC_SAMPLE_OTHER);
+		assert_int_equal(s->stack, ISC_STACK_NONE | ISC_STACK_NONE_TABLE);
+		assert_int_equal(s->flags, ISC_SAMPLE_OTHER);
 		assert_null(isc_totals_stack_at(which, 3));
 	}
 	/* What was read goes on. */

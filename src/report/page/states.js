@@ -5,7 +5,9 @@ var WORK = 0, WAIT = 1, NOTHING = 2;
 var STATES = {
 	python: ["Python", WORK],
 	native: ["native code", WORK],
+	on_cpu: ["on a CPU", WORK],
 	spin: ["spins", WORK],
+	unattributed: ["unattributed", NOTHING],
 	gc: ["garbage collection", WORK, "garbage collection", "garbage collections"],
 	syscall: ["system call", WORK],
 	page_fault: ["page fault", WAIT, "page fault", "page faults"],
@@ -20,6 +22,8 @@ var STATES = {
 	other: ["not told apart", NOTHING],
 };
 var STATE_ORDER = Object.keys(STATES);
+/* Of the timeline alone: a stretch of calls, no state of a thread. */
+STATES.unseen = ["calls not recorded", NOTHING];
 
 function stateWords(key) {
 	return STATES[key] ? STATES[key][0] : key === "event_loop" ? "waits for the event loop" : key;

@@ -56,10 +56,10 @@ function threadParts(o, lane, t0, t1, columns) {
 	if (rows.length > 0)
 		return stripParts(rows, t0, t1, columns, function (row, i) {
 			var key = o.states[row.name[i]];
-			return key === "on_cpu" ? "var(--s-native)" : stateFill(key);
+			return stateFill(key);
 		}, function (row, i) {
 			var key = o.states[row.name[i]];
-			return key === "on_cpu" ? "on a CPU" : stateWords(key);
+			return stateWords(key);
 		});
 	var calls = lane.rows.filter(function (r) { return r.kind === "call"; }).sort(function (a, b) { return a.depth - b.depth; })[0];
 	return calls ? stripParts([calls], t0, t1, columns, function () { return "var(--s-python)"; }, function (row, i) { return pieceLabel(o, row.name[i]); }, function () { return "in calls"; }) : [];

@@ -21,7 +21,7 @@ function mixed(a, b, share) {
 function palette(o) {
 	var p = { panel: packed(colour("panel")), lane: packed(colour("lane")), accent: packed(colour("accent")), states: [], hatched: [], names: [], css: [] };
 	o.states.forEach(function (key, i) {
-		p.states[i] = packed(colour(key === "on_cpu" ? "s-native" : "s-" + key));
+		p.states[i] = packed(colour("s-" + key));
 		p.hatched[i] = STATES[key] && STATES[key][1] === WAIT;
 	});
 	p.python = packed(colour("s-python"));

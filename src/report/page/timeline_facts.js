@@ -4,7 +4,7 @@ function nameOf(o, hit) {
 	var key;
 	if (hit.row.kind === "run" || hit.row.kind === "wait") {
 		key = o.states[hit.row.name[hit.i]];
-		return key === "on_cpu" ? "on a CPU" : stateWords(key);
+		return stateWords(key);
 	}
 	return o.labels[hit.row.name[hit.i]];
 }
