@@ -99,6 +99,8 @@ static isc_status build(isc_build *b, isc_error *err)
 	/* Losses and events of the whole run, before the totals are cut. */
 	if (st == ISC_OK)
 		isc_build_accounts(b);
+	if (st == ISC_OK && !isc_unseen_find(&b->unseen, b))
+		st = isc_build_no_memory(err);
 	if (st == ISC_OK)
 		st = isc_build_totals(b, err);
 	if (st == ISC_OK)
@@ -164,6 +166,7 @@ isc_status isc_analysis_new(isc_trace *trace, const isc_analysis_options *option
 	isc_holders_free(b.holders);
 	isc_hashmap_fini(&b.entry_of);
 	isc_hashmap_fini(&b.gpu_held);
+	isc_unseen_fini(&b.unseen);
 	isc_function_table_fini(&b.table);
 	if (st == ISC_OK)
 		*out = b.a;

@@ -159,6 +159,7 @@ typedef struct isc_analysis_scope_group {
 typedef struct isc_analysis_cause {
 	enum isc_state state;
 	bool event_loop;	   /* instead: a task did not run while others had its event loop */
+	bool not_seen;		   /* instead: calls were not recorded, and too few samples say who ran */
 	isc_analysis_frame where;  /* name empty: not known */
 	isc_analysis_frame holder; /* likewise: where the thread was that had what was waited for */
 	uint32_t holder_tid;	   /* 0: not known, or several */

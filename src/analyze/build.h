@@ -7,6 +7,7 @@
 
 #include "analyze/analysis.h"
 #include "analyze/function_table.h"
+#include "analyze/unseen.h"
 #include "base/arena.h"
 #include "base/hashmap.h"
 #include "base/histogram.h"
@@ -59,6 +60,7 @@ typedef struct isc_build {
 	double us_per_tick; /* of totals; 0: not known */
 	double tick_us;	    /* of events, likewise */
 
+	isc_unseen unseen; /* when calls were not recorded */
 	isc_function_table table;
 	isc_hashmap entry_of; /* process index -> rank in a->processes + 1 */
 	size_t root;	      /* rank of the program that was started, or SIZE_MAX */

@@ -10,6 +10,7 @@
 #include "analyze/replay.h"
 #include "import/import.h"
 #include "timeline/recorded.h"
+#include "trace/sample.h"
 
 /* A sample older than this says nothing of where a thread is now. */
 #define SAMPLE_NS 20000000u
@@ -105,7 +106,7 @@ static bool note(struct reading *r, const isc_event *ev)
 	switch (ev->kind) {
 	case ISC_KIND_SAMPLE:
 		p = place_of(r, ev->thread);
-		if (p != NULL && ev->id != 0) {
+		if (p != NULL && ev->id != 0 && !isc_stack_is_none(ev->id)) {
 			p->sample = ev->id;
 			p->sample_ns = ev->time_ns;
 		}
@@ -147,7 +148,9 @@ static uint32_t where(struct reading *r, const isc_event *ev, const isc_recorded
 	/* What another thread tells of is not on this one. */
 	if (name != 0 || item->tid != 0)
 		return name;
-	name = isc_gpu_place_code(&r->places, trace, r->t, ev->process, lane->open, lane->depth);
+	if (lane->depth > lane->stale)
+		name = isc_gpu_place_code(&r->places, trace, r->t, ev->process, lane->open + lane->stale,
+					  lane->depth - lane->stale);
 	p = name == 0 ? place_of(r, ev->thread) : NULL;
 	if (p != NULL && p->sample != 0 && ev->time_ns - p->sample_ns < SAMPLE_NS)
 		name = isc_gpu_place_stack(&r->places, trace, r->t, ev->process, p->sample);
@@ -340,7 +343,7 @@ isc_status isc_build_gpu(isc_build *b, isc_error *err)
 {
 	double margin_us = b->options != NULL && b->options->margin_us > 0 ? b->options->margin_us : 1000;
 	isc_timeline_options how = {.margin_ns = (int64_t)(margin_us * 1e3)};
-	struct reading r = {.b = b};
+	struct reading r = {.b = b, .replay = {.unseen = &b->unseen}};
 	isc_lanes_watch watch = {0};
 	isc_status st = isc_recorded_new(b->trace, how.margin_ns, &r.recorded, err);
 

@@ -44,7 +44,7 @@ uint32_t isc_gpu_place_stack(isc_gpu_places *p, const isc_trace *trace, isc_time
 		return known != NULL ? (uint32_t)(*known - 1) : 0;
 	for (unsigned n = 0; n < ISC_STACK_FRAMES_MAX && isc_trace_frame(trace, process, id, &frame); n++) {
 		id = frame.parent;
-		if (frame.kind != ISC_FRAME_PYTHON)
+		if (frame.kind != ISC_FRAME_PYTHON || frame.stand_in)
 			continue;
 		if (!found || !is_library(&frame))
 			best = frame;

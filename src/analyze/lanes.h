@@ -26,9 +26,8 @@
 #define ISC_LANES_KEPT 16u	/* stretches with a finer grain */
 
 #define ISC_LANES_TID (4ull << 40) /* keys of threads of a trace of ours: that, and the tid */
-/* States of rows: what it did there is not known from moment to moment; calls were not recorded there. */
+/* A state of rows: what it did there is not known from moment to moment. */
 #define ISC_LANES_ON_CPU ISC_STATE_ON_CPU
-#define ISC_LANES_UNSEEN ISC_STATES
 
 enum isc_row_kind {
 	ISC_ROW_SCOPE,

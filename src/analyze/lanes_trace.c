@@ -33,6 +33,9 @@ struct thread {
 	size_t lane; /* place + 1; 0: there are too many */
 	struct call *calls;
 	size_t depth, call_room;
+	size_t stale; /* so many of these, outermost first, were open when a pause began: they may have ended in it */
+	size_t pause; /* where it is in the pauses of its process */
+	uint64_t paused_ns;		   /* since when it is in one; 0: it is not */
 	struct span spans[SCOPES_DEEPEST]; /* by row; instance 0: free */
 	uint64_t last_ns;
 };
@@ -152,6 +155,37 @@ static bool enter(struct reading *r, struct thread *t, const isc_event *ev)
 	return true;
 }
 
+/* Calls are recorded again: those that were open may still be. */
+static void end_pause(struct reading *r, struct thread *t, uint64_t now_ns)
+{
+	static const char words[] = "(calls not recorded)";
+	isc_piece_name name = {.name = {words, sizeof(words) - 1}};
+
+	if (t->paused_ns != 0 && t->call_room > 0)
+		add(r, t, ISC_ROW_CALL, 0, t->paused_ns, now_ns, isc_lanes_name(r->l, &name));
+	for (size_t i = 0; t->paused_ns != 0 && i < t->depth; i++)
+		t->calls[i].start_ns = now_ns;
+	t->paused_ns = 0;
+}
+
+/* Calls were not recorded for a while: what was open is not seen to end. */
+static void note_pause(struct reading *r, struct thread *t, const isc_event *ev)
+{
+	const isc_unseen_process *unseen = isc_unseen_of(&r->b->unseen, ev->process);
+	isc_pause p;
+
+	if (t->last_ns == 0 || !isc_unseen_pause(unseen, &t->pause, t->last_ns, ev->time_ns, &p)) {
+		end_pause(r, t, t->last_ns);
+		return;
+	}
+	for (size_t i = t->depth; t->paused_ns == 0 && i-- > t->stale;)
+		add(r, t, ISC_ROW_CALL, i, t->calls[i].start_ns, p.from_ns, name_of(r, ev->process, t->calls[i].id));
+	t->stale = t->depth;
+	t->paused_ns = t->paused_ns != 0 ? t->paused_ns : p.from_ns;
+	if (p.to_ns < ev->time_ns)
+		end_pause(r, t, p.to_ns);
+}
+
 static void leave(struct reading *r, struct thread *t, const isc_event *ev)
 {
 	size_t i = t->depth;
@@ -164,8 +198,12 @@ static void leave(struct reading *r, struct thread *t, const isc_event *ev)
 	for (; t->depth >= i; t->depth--) {
 		const struct call *c = &t->calls[t->depth - 1];
 
-		add(r, t, ISC_ROW_CALL, t->depth - 1, c->start_ns, ev->time_ns, name_of(r, ev->process, c->id));
+		if (t->depth == i || t->depth > t->stale)
+			add(r, t, ISC_ROW_CALL, t->depth - 1, c->start_ns, ev->time_ns, name_of(r, ev->process, c->id));
 	}
+	/* Who ends now was open all the time, and so was who had called it. */
+	if (t->depth < t->stale)
+		t->stale = 0;
 }
 
 /* ---- scopes: a row is taken while one is open on it ---- */
@@ -302,6 +340,7 @@ static bool feed(struct reading *r, const isc_event *ev)
 	t = thread_of(r, ev->thread);
 	if (t == NULL)
 		return false;
+	note_pause(r, t, ev);
 	t->last_ns = ev->time_ns;
 	switch (ev->kind) {
 	case ISC_KIND_CALL_ENTER:
@@ -344,7 +383,8 @@ static void close_all(struct reading *r)
 		const isc_trace_thread *info = isc_trace_thread_find(r->b->trace, t->thread);
 		uint32_t process = info != NULL ? info->process : 0;
 
-		for (; t->depth > 0; t->depth--)
+		end_pause(r, t, t->last_ns);
+		for (; t->depth > t->stale; t->depth--)
 			add(r, t, ISC_ROW_CALL, t->depth - 1, t->calls[t->depth - 1].start_ns, t->last_ns,
 			    name_of(r, process, t->calls[t->depth - 1].id));
 		for (size_t row = 0; row < SCOPES_DEEPEST; row++) {

@@ -10,6 +10,7 @@ void isc_replay_fini(isc_replay *r)
 isc_replay_lane *isc_replay_lane_of(isc_replay *r, isc_arena *arena, const isc_event *ev)
 {
 	isc_replay_lane *lane = r->last;
+	isc_pause pause;
 	uint64_t *rank;
 
 	/* Events come in runs of one thread. */
@@ -27,6 +28,10 @@ isc_replay_lane *isc_replay_lane_of(isc_replay *r, isc_arena *arena, const isc_e
 		}
 		lane = r->last = &r->lane[*rank - 1];
 	}
+	/* Who was open when calls were not recorded may have ended meanwhile. */
+	if (r->unseen != NULL && lane->time_ns != 0 &&
+	    isc_unseen_pause(isc_unseen_of(r->unseen, ev->process), &lane->pause, lane->time_ns, ev->time_ns, &pause))
+		lane->stale = lane->depth;
 	lane->gap = ev->number != lane->expected;
 	lane->expected = ev->number + 1;
 	return lane;
@@ -37,7 +42,7 @@ isc_status isc_replay_enter(isc_replay_lane *lane, isc_totals *totals, uint64_t 
 	isc_status st = ISC_OK;
 
 	lane->inside = true;
-	for (size_t i = 0; i < lane->depth && st == ISC_OK; i++)
+	for (size_t i = lane->stale; i < lane->depth && st == ISC_OK; i++)
 		st = isc_totals_open_call(totals, lane->process, lane->thread, lane->stream, lane->open[i], ns, err);
 	if (st == ISC_OK && lane->wait_call != 0)
 		st = isc_totals_open_wait(totals, lane->process, lane->thread, lane->stream, lane->wait_call,
@@ -85,6 +90,9 @@ bool isc_replay_note(isc_replay_lane *lane, isc_arena *arena, const isc_event *e
 		for (i = lane->depth; i > 0 && lane->open[i - 1] != ev->id;)
 			i--;
 		lane->depth = i > 0 ? i - 1 : lane->depth;
+		/* Who ends now was open all the time, and so was who had called it. */
+		if (i > 0 && lane->depth < lane->stale)
+			lane->stale = 0;
 		return true;
 	default:
 		return true;

@@ -31,6 +31,8 @@ typedef struct isc_replay_lane {
 	uint32_t wait_stack;
 	uint32_t *open; /* codes, outermost first */
 	size_t depth, room;
+	size_t stale; /* so many of these may have ended while calls were not recorded */
+	size_t pause; /* where it is in the pauses of its process */
 } isc_replay_lane;
 
 typedef struct isc_replay {
@@ -38,6 +40,7 @@ typedef struct isc_replay {
 	size_t count, room;
 	isc_hashmap by_lane; /* thread and stream -> rank + 1 */
 	isc_replay_lane *last;
+	const isc_unseen *unseen; /* when calls were not recorded; NULL: never */
 } isc_replay;
 
 /* A zeroed struct is empty. */

@@ -35,7 +35,7 @@ struct explain {
 
 const char *isc_cause_name(const isc_analysis_cause *cause)
 {
-	return cause->event_loop ? "event_loop" : isc_state_name(cause->state);
+	return cause->event_loop ? "event_loop" : cause->not_seen ? "not_seen" : isc_state_name(cause->state);
 }
 
 static bool take_told(struct explain *e)
@@ -134,7 +134,7 @@ static bool propose(struct explain *e, const isc_analysis_cause *cause, uint32_t
 	for (size_t i = 0; i < e->count; i++) {
 		c = &e->candidate[i];
 		if (c->place == place && c->holder == holder && c->cause.state == cause->state &&
-		    c->cause.event_loop == cause->event_loop) {
+		    c->cause.event_loop == cause->event_loop && c->cause.not_seen == cause->not_seen) {
 			c->cause.extra_us += cause->extra_us;
 			return true;
 		}
@@ -168,7 +168,7 @@ static bool compare_told(struct explain *e, const isc_tail *tail, double least_u
 		const isc_tail_key *key = cell->key & ISC_TAIL_NODE ? NULL : &e->t->key[cell->key - 1];
 		isc_analysis_cause cause = {0};
 
-		if (key == NULL || key->kind == ISC_TAIL_RUN)
+		if (key == NULL || key->kind == ISC_TAIL_RUN || key->kind >= ISC_TAIL_UNSEEN)
 			continue;
 		cause.extra_us = cell->us / (double)slow->count - in_group(median, cell->key);
 		cause.event_loop = key->kind == ISC_TAIL_LOOP;
@@ -204,7 +204,7 @@ static bool sample_functions(struct explain *e, const isc_tail_group *g, struct 
 		const isc_tree_node *n, *python;
 		uint32_t place;
 
-		if ((cell->key & ISC_TAIL_NODE) == 0)
+		if ((cell->key & ISC_TAIL_NODE) == 0 || cell->key & ISC_TAIL_NODE_UNSEEN)
 			continue;
 		n = &tree->node[cell->key & ~ISC_TAIL_NODE];
 		python = n->python != 0 ? &tree->node[n->python] : n;
@@ -240,32 +240,71 @@ static bool is_traced(const struct explain *e, const isc_tail_group *g)
 	return g->sums.run_us > 0 && placed >= g->sums.run_us * TRACED_SHARE;
 }
 
+/* What ran, of all that lies between waits; whose it was does not matter. */
+static double part_run(const isc_analysis_scope_group *g, const isc_tail_group *sums)
+{
+	double us = running_us(g) + fmax(g->state_us[ISC_STATE_UNATTRIBUTED], 0);
+
+	return fmin(us * (double)sums->count / sums->sums.run_us, 1);
+}
+
+/* What functions run, where samples do not say more. */
+static enum isc_state ran(const struct explain *e)
+{
+	return e->t->b->facts.native_off ? ISC_STATE_ON_CPU : ISC_STATE_PYTHON;
+}
+
+/* By how much chance may have moved what samples say of a place, in one slow and one median scope together. */
+static double error_us(const isc_tail *tail, const struct sampled *in, uint32_t place)
+{
+	const isc_tail_group *slow = &tail->group[ISC_TAIL_SLOW], *median = &tail->group[ISC_TAIL_MEDIAN];
+	const isc_cell *cell = isc_cells_find(&in->all, place);
+	uint64_t samples = cell != NULL ? cell->count : 0;
+
+	if (slow->sums.unseen_us <= 0)
+		return 0;
+	return isc_samples_error_us(samples, slow->sums.samples, slow->sums.unseen_us / (double)slow->count) +
+	       isc_samples_error_us(samples, median->sums.samples, median->sums.unseen_us / (double)median->count);
+}
+
 static bool compare_traced(struct explain *e, const isc_tail *tail, const isc_analysis_scope *s,
 			   const struct sampled *in, double least_us)
 {
 	const isc_tail_group *slow = &tail->group[ISC_TAIL_SLOW], *median = &tail->group[ISC_TAIL_MEDIAN];
 	/* What is between waits has time in the scheduler's queue in it. */
 	bool watched = slow->watched_us > 0 || slow->task_us > 0;
-	double slow_part = watched ? fmin(running_us(&s->slow) * (double)slow->count / slow->sums.run_us, 1) : 1;
-	double median_part = watched && median->sums.run_us > 0
-				     ? fmin(running_us(&s->median) * (double)median->count / median->sums.run_us, 1)
-				     : 1;
+	double slow_part = watched ? part_run(&s->slow, slow) : 1;
+	double median_part = watched && median->sums.run_us > 0 ? part_run(&s->median, median) : 1;
 	const isc_cell *cell;
 	size_t at = 0;
 
 	while ((cell = isc_cells_next(&slow->sums.cells, &at)) != NULL) {
 		const isc_tail_key *key = cell->key & ISC_TAIL_NODE ? NULL : &e->t->key[cell->key - 1];
-		isc_analysis_cause cause = {.state = ISC_STATE_PYTHON};
+		isc_analysis_cause cause = {.state = ran(e)};
 
-		if (key == NULL || key->kind != ISC_TAIL_RUN)
+		if (key == NULL || (key->kind != ISC_TAIL_RUN && key->kind != ISC_TAIL_UNSEEN))
 			continue;
+		cause.not_seen = key->kind == ISC_TAIL_UNSEEN;
 		if (key->place != 0 && value(&in->native, key->place) * 2 > value(&in->all, key->place))
 			cause.state = ISC_STATE_NATIVE;
 		cause.extra_us = cell->us * slow_part / (double)slow->count - in_group(median, cell->key) * median_part;
-		if (cause.extra_us >= least_us && !propose(e, &cause, key->place, 0))
+		if (cause.extra_us >= least_us && (cause.not_seen || cause.extra_us > error_us(tail, in, key->place)) &&
+		    !propose(e, &cause, key->place, 0))
 			return false;
 	}
 	return true;
+}
+
+/* Where samples shared out what calls do not tell, functions do not have more together than slow ones run longer. */
+static void fit_in(struct explain *e, const isc_tail *tail, size_t from)
+{
+	const isc_tail_group *slow = &tail->group[ISC_TAIL_SLOW], *median = &tail->group[ISC_TAIL_MEDIAN];
+	double more = slow->sums.run_us / (double)slow->count - median->sums.run_us / (double)median->count, sum = 0;
+
+	for (size_t i = from; i < e->count; i++)
+		sum += e->candidate[i].cause.extra_us;
+	for (size_t i = from; i < e->count && sum > more && more > 0; i++)
+		e->candidate[i].cause.extra_us *= more / sum;
 }
 
 static bool compare_sampled(struct explain *e, const isc_tail *tail, const isc_analysis_scope *s,
@@ -278,7 +317,7 @@ static bool compare_sampled(struct explain *e, const isc_tail *tail, const isc_a
 	size_t at = 0;
 
 	while ((cell = isc_cells_next(&in_slow->all, &at)) != NULL) {
-		isc_analysis_cause cause = {.state = ISC_STATE_PYTHON};
+		isc_analysis_cause cause = {.state = ran(e)};
 
 		if (value(&in_slow->native, cell->key) * 2 > cell->us)
 			cause.state = ISC_STATE_NATIVE;
@@ -293,18 +332,19 @@ static bool compare_sampled(struct explain *e, const isc_tail *tail, const isc_a
 }
 
 /* What nobody knows a place of. */
-static bool compare_states(struct explain *e, const isc_tail *tail, const isc_analysis_scope *s, bool functions,
-			   double least_us)
+static bool compare_states(struct explain *e, const isc_tail *tail, const isc_analysis_scope *s, bool traced,
+			   bool functions, double least_us)
 {
-	static const enum isc_state bare[] = {ISC_STATE_RUN_QUEUE, ISC_STATE_PAGE_FAULT, ISC_STATE_OTHER,
-					      ISC_STATE_PYTHON,	   ISC_STATE_NATIVE,	 ISC_STATE_SPIN};
+	/* Functions have the last ones already; samples of functions, all but the fourth. */
+	static const enum isc_state bare[] = {ISC_STATE_RUN_QUEUE,    ISC_STATE_PAGE_FAULT, ISC_STATE_OTHER,
+					      ISC_STATE_UNATTRIBUTED, ISC_STATE_PYTHON,	    ISC_STATE_NATIVE,
+					      ISC_STATE_ON_CPU,	      ISC_STATE_SPIN};
 	const isc_tail_group *slow = &tail->group[ISC_TAIL_SLOW], *median = &tail->group[ISC_TAIL_MEDIAN];
 
 	for (size_t i = 0; i < sizeof(bare) / sizeof(bare[0]); i++) {
 		isc_analysis_cause cause = {.state = bare[i]};
 
-		/* Functions have it already. */
-		if (functions && i >= 3)
+		if ((traced && i >= 3) || (functions && i >= 4))
 			break;
 		cause.extra_us = fmax(s->slow.state_us[bare[i]], 0) - fmax(s->median.state_us[bare[i]], 0);
 		if (bare[i] == ISC_STATE_OTHER)
@@ -335,19 +375,26 @@ static bool compare(struct explain *e, const isc_tail *tail, isc_analysis_scope 
 	const isc_tail_group *slow = &tail->group[ISC_TAIL_SLOW], *median = &tail->group[ISC_TAIL_MEDIAN];
 	double least_us = fmax((s->slow.mean_us - s->median.mean_us) * CAUSE_SHARE, CAUSE_MIN_US);
 	struct sampled in_slow = {0}, in_median = {0};
-	bool traced = is_traced(e, slow), enough, good;
+	bool traced = is_traced(e, slow), holes = false, enough, good;
+	size_t of_waits;
 
 	enough = slow->sums.samples >= SAMPLES_SLOW && median->sums.samples >= SAMPLES_MEDIAN;
-	if (enough && e->t->b->a->governed_count > 0)
-		traced = false;
+	/* With many samples they alone are best.  With few, time in calls that were not there is theirs all the same, as
+	 * tail_holes.c has shared it out, or nobody's. */
+	holes = isc_unseen_of(&e->t->b->unseen, tail->process) != NULL;
+	if (holes)
+		traced = !enough && slow->sums.run_us > 0;
 	e->count = 0;
 	good = sample_functions(e, slow, &in_slow) && sample_functions(e, median, &in_median) &&
 	       compare_told(e, tail, least_us);
+	of_waits = e->count;
 	if (good && traced)
 		good = compare_traced(e, tail, s, &in_slow, least_us);
 	else if (good && in_slow.all.used > 0)
 		good = compare_sampled(e, tail, s, &in_slow, &in_median, least_us);
-	good = good && compare_states(e, tail, s, traced || in_slow.all.used > 0, least_us);
+	if (good && traced && holes)
+		fit_in(e, tail, of_waits);
+	good = good && compare_states(e, tail, s, traced, traced || in_slow.all.used > 0, least_us);
 	sampled_fini(&in_slow);
 	sampled_fini(&in_median);
 	if (!good)

@@ -171,7 +171,7 @@ static void unlink_open(isc_tail_opens *o, isc_tail_open *s)
 
 /* Those inside may have run beside each other, and share the time that was waited for them.  Without
  * something that one of them does, up to all of it could be saved: the others may take no longer. */
-static bool note_more(isc_tail_open *s, double waited, double factor)
+static bool note_more(const isc_tails *t, isc_tail_open *s, double waited, double factor)
 {
 	const isc_cell *cell;
 	size_t at = 0;
@@ -179,8 +179,8 @@ static bool note_more(isc_tail_open *s, double waited, double factor)
 	while ((cell = isc_cells_next(&s->elsewhere.cells, &at)) != NULL) {
 		double most = cell->us < waited ? cell->us : waited;
 
-		if ((cell->key & ISC_TAIL_NODE) == 0 && most > cell->us * factor &&
-		    !isc_cells_add(&s->more, cell->key, 0, most - cell->us * factor))
+		if ((cell->key & ISC_TAIL_NODE) == 0 && t->key[cell->key - 1].kind != ISC_TAIL_HOLE &&
+		    most > cell->us * factor && !isc_cells_add(&s->more, cell->key, 0, most - cell->us * factor))
 			return false;
 	}
 	return true;
@@ -205,7 +205,7 @@ static bool explain_waiting(isc_tails *t, isc_tail_open *s)
 			isc_cells_add(&s->own.cells, cell->key, 0, -cell->us * part);
 	}
 	s->own.loop_us *= 1 - part;
-	return note_more(s, waited, waited * part / s->elsewhere_us) &&
+	return note_more(t, s, waited, waited * part / s->elsewhere_us) &&
 	       isc_tail_sums_merge(&s->own, &s->elsewhere, waited * part / s->elsewhere_us);
 }
 

@@ -1,82 +1,17 @@
-#include "analyze/tail_walk.h"
+#include "analyze/tail_lane.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "analyze/holders.h"
-#include "analyze/names.h"
 #include "analyze/waits.h"
 #include "trace/gpu.h"
 
-/* Steps of an event loop that are remembered, to say what had it while a task waited; shorter
- * ones are not worth it. */
-#define STEPS 64u
-#define STEP_MIN_US 50.0
 /* A transfer below this, on average, is a system call that did not wait. */
 #define BRIEF_US 10.0
 #define DEPTH_MAX 65536u
-#define FRAMES 12
 
-struct call {
-	uint32_t code;
-	uint32_t key; /* of what runs in it; 0: not looked up */
-};
-
-struct step {
-	uint64_t from_ns, to_ns;
-	uint32_t place;
-};
-
-/* Names of scopes that are known without a look into a table of all; a power of two. */
-#define NAMES 256u
-
-/* Waits that may lie in the call of a GPU's library that is told of next. */
-#define RECENT 16u
-
-struct recent {
-	uint64_t from_ns, to_ns;
-	uint32_t key;
-	uint8_t state;
-};
-
-struct lane {
-	uint32_t process, thread;
-	uint64_t expected;
-	uint64_t last_ns; /* 0: nothing yet */
-	uint32_t task;
-	struct call *calls; /* open ones, outermost first */
-	size_t depth, room;
-	isc_tail_pile *pile, *running; /* of the thread; of the task that runs; NULL: none */
-	double idle_us;		       /* that it waited while no task ran */
-	uint64_t changes;	       /* when those were found */
-	struct step *steps;	       /* STEPS of them, when it has tasks */
-	size_t step;
-	uint64_t step_ns;  /* when this one began */
-	double longest_us; /* of its pieces */
-	uint32_t longest;  /* where that was */
-	uint32_t first;	   /* the function that it began with */
-	uint32_t awaited;  /* where a coroutine of it stopped to run; 0: it runs */
-	bool yields;
-	struct recent recent[RECENT];
-	unsigned recents;
-};
-
-struct walk {
-	isc_tails *t;
-	isc_tail_opens opens;
-	isc_hashmap lanes; /* thread -> lane */
-	isc_hashmap named; /* process and id -> rank of the scope + 2; 1: none */
-	isc_names names;   /* of all scopes, by rank, and others behind them */
-	struct lane *last;
-	uint8_t *states, *reasons; /* of nodes: what their samples are; 0: not looked up */
-	uint32_t bare;		   /* key of what runs in no call; 0: not looked up */
-	struct {
-		uint64_t name; /* process and id, + 1 */
-		size_t tail;
-	} recent_names[NAMES];
-};
-
-static struct lane *lane_of(struct walk *w, const isc_event *ev)
+static isc_tail_lane *lane_of(isc_tail_walk *w, const isc_event *ev)
 {
 	uint64_t *known;
 
@@ -86,23 +21,24 @@ static struct lane *lane_of(struct walk *w, const isc_event *ev)
 	if (known == NULL)
 		return NULL;
 	if (*known == 0) {
-		struct lane *fresh = isc_arena_alloc(w->t->b->arena, sizeof(*fresh));
+		isc_tail_lane *fresh = isc_arena_alloc(w->t->b->arena, sizeof(*fresh));
 
 		if (fresh == NULL)
 			return NULL;
 		fresh->process = ev->process;
+		fresh->unseen = isc_unseen_of(&w->t->b->unseen, ev->process);
 		fresh->thread = ev->thread;
 		*known = (uint64_t)(uintptr_t)fresh;
 	}
-	w->last = (struct lane *)(uintptr_t)*known;
+	w->last = (isc_tail_lane *)(uintptr_t)*known;
 	return w->last;
 }
 
 /* The scope of a name; SIZE_MAX: none is listed. */
-static bool scope_of(struct walk *w, const isc_event *ev, size_t *tail)
+static bool scope_of(isc_tail_walk *w, const isc_event *ev, size_t *tail)
 {
 	uint64_t name_key = isc_hashmap_key(ev->process, ev->id), *known;
-	size_t rank, at = (size_t)(ev->id ^ ev->process * 31u) & (NAMES - 1);
+	size_t rank, at = (size_t)(ev->id ^ ev->process * 31u) & (ISC_TAIL_NAMES - 1);
 	uint32_t len = 0;
 	const char *name;
 
@@ -126,7 +62,7 @@ static bool scope_of(struct walk *w, const isc_event *ev, size_t *tail)
 	return true;
 }
 
-static bool name_scopes(struct walk *w)
+static bool name_scopes(isc_tail_walk *w)
 {
 	const isc_analysis *a = w->t->b->a;
 
@@ -137,7 +73,7 @@ static bool name_scopes(struct walk *w)
 	return true;
 }
 
-static void find_piles(struct walk *w, struct lane *l)
+void isc_tail_lane_find_piles(isc_tail_walk *w, isc_tail_lane *l)
 {
 	l->pile = isc_tail_pile_find(&w->opens, l->thread, 0);
 	l->running = l->task != 0 ? isc_tail_pile_find(&w->opens, l->thread, l->task) : NULL;
@@ -146,25 +82,26 @@ static void find_piles(struct walk *w, struct lane *l)
 
 /* ---- what the thread does ---- */
 
-static uint32_t place_of_call(struct walk *w, struct lane *l)
+uint32_t isc_tail_lane_place(isc_tail_walk *w, isc_tail_lane *l)
 {
-	return l->depth > 0 ? isc_places_code(&w->t->places, w->t->b, l->process, l->calls[l->depth - 1].code) : 0;
+	return l->depth > l->stale ? isc_places_code(&w->t->places, w->t->b, l->process, l->calls[l->depth - 1].code)
+				   : 0;
 }
 
-static uint32_t run_key(struct walk *w, struct lane *l)
+static uint32_t run_key(isc_tail_walk *w, isc_tail_lane *l)
 {
-	struct call *top = l->depth > 0 ? &l->calls[l->depth - 1] : NULL;
+	isc_tail_call *top = l->depth > 0 ? &l->calls[l->depth - 1] : NULL;
 
 	if (top == NULL && w->bare == 0)
 		w->bare = isc_tails_key(w->t, ISC_TAIL_RUN, 0, 0, 0);
 	if (top == NULL)
 		return w->bare;
 	if (top->key == 0)
-		top->key = isc_tails_key(w->t, ISC_TAIL_RUN, place_of_call(w, l), 0, 0);
+		top->key = isc_tails_key(w->t, ISC_TAIL_RUN, isc_tail_lane_place(w, l), 0, 0);
 	return top->key;
 }
 
-static enum isc_state state_of(struct walk *w, const isc_event *ev, const isc_wait *wait)
+static enum isc_state state_of(isc_tail_walk *w, const isc_event *ev, const isc_wait *wait)
 {
 	isc_total_wait as_total = {.process = ev->process,
 				   .thread = ev->thread,
@@ -176,7 +113,7 @@ static enum isc_state state_of(struct walk *w, const isc_event *ev, const isc_wa
 }
 
 /* Of a wait or a collection that has ended; 0: no memory. */
-static uint32_t told_key(struct walk *w, struct lane *l, const isc_event *ev, const isc_wait *wait,
+static uint32_t told_key(isc_tail_walk *w, isc_tail_lane *l, const isc_event *ev, const isc_wait *wait,
 			 enum isc_state *state)
 {
 	isc_places *places = &w->t->places;
@@ -184,7 +121,7 @@ static uint32_t told_key(struct walk *w, struct lane *l, const isc_event *ev, co
 
 	if (ev->kind == ISC_KIND_GC) {
 		*state = ISC_STATE_GC;
-		return isc_tails_key(w->t, ISC_STATE_GC, place_of_call(w, l), 0, 0);
+		return isc_tails_key(w->t, ISC_STATE_GC, isc_tail_lane_place(w, l), 0, 0);
 	}
 	*state = state_of(w, ev, wait);
 	if (ev->kind == ISC_KIND_WAIT_BRIEF) {
@@ -202,17 +139,28 @@ static uint32_t told_key(struct walk *w, struct lane *l, const isc_event *ev, co
 	return isc_tails_key(w->t, (uint8_t)*state, place, holder, wait->holder);
 }
 
-static bool add_told(isc_tail_pile *pile, enum isc_state state, uint32_t key, double us, double run_us, uint32_t run)
+static bool add_told(isc_tail_pile *pile, enum isc_state state, uint32_t key, double us)
 {
 	isc_tail_sums *s = &pile->top->own;
 
 	s->told[state] += us;
-	s->run_us += run_us;
-	return isc_cells_add(&s->cells, run, 0, run_us) && (us <= 0 || isc_cells_add(&s->cells, key, 1, us));
+	return us <= 0 || isc_cells_add(&s->cells, key, 1, us);
+}
+
+/* What ran between two events: in the innermost open call, and as far as that is not known in nobody. */
+static bool add_run(isc_tail_walk *w, isc_tail_pile *pile, double us, double unseen_us, uint32_t run)
+{
+	isc_tail_sums *s = &pile->top->own;
+
+	unseen_us = fmin(unseen_us, fmax(us, 0));
+	s->run_us += us;
+	s->unseen_us += unseen_us;
+	return isc_cells_add(&s->cells, run, 0, us - unseen_us) &&
+	       (unseen_us <= 0 || isc_cells_add(&s->cells, w->unseen, 0, unseen_us));
 }
 
 /* How long the wait or collection was that the event tells of, in microseconds; negative: none. */
-static double told_us(const struct walk *w, const isc_event *ev, isc_wait *wait)
+static double told_us(const isc_tail_walk *w, const isc_event *ev, isc_wait *wait)
 {
 	if (ev->kind < ISC_KIND_WAIT_EXIT || ev->kind > ISC_KIND_GC || ev->extra_len < sizeof(*wait) ||
 	    (ev->kind == ISC_KIND_GC && ev->arg == ISC_GC_WATCHED))
@@ -222,7 +170,7 @@ static double told_us(const struct walk *w, const isc_event *ev, isc_wait *wait)
 }
 
 /* From the last event to this one. */
-static bool spend(struct walk *w, struct lane *l, const isc_event *ev)
+static bool spend(isc_tail_walk *w, isc_tail_lane *l, const isc_event *ev, double unseen)
 {
 	double us = l->last_ns != 0 && ev->time_ns > l->last_ns ? (double)(ev->time_ns - l->last_ns) / 1e3 : 0, told;
 	bool brief = ev->kind == ISC_KIND_WAIT_BRIEF, any = l->pile != NULL || l->running != NULL;
@@ -244,16 +192,16 @@ static bool spend(struct walk *w, struct lane *l, const isc_event *ev)
 	}
 	if (us - (told > 0 ? told : 0) > l->longest_us) {
 		l->longest_us = us - (told > 0 ? told : 0);
-		l->longest = place_of_call(w, l);
+		l->longest = unseen * 2 < us ? isc_tail_lane_place(w, l) : 0;
 	}
 	if (!any)
 		return true;
 	if (told > 0 && ev->kind == ISC_KIND_WAIT_EXIT)
-		l->recent[l->recents++ % RECENT] =
-			(struct recent){ev->time_ns - (uint64_t)fmin(told * 1e3, (double)ev->time_ns), ev->time_ns, key,
-					(uint8_t)state};
+		l->recent[l->recents++ % ISC_TAIL_RECENT] =
+			(isc_tail_recent){ev->time_ns - (uint64_t)fmin(told * 1e3, (double)ev->time_ns), ev->time_ns,
+					  key, (uint8_t)state};
 	run = run_key(w, l);
-	if (run == 0)
+	if (run == 0 || (w->unseen == 0 && (w->unseen = isc_tails_key(w->t, ISC_TAIL_UNSEEN, 0, 0, 0)) == 0))
 		return false;
 	for (int i = 0; i < 2; i++) {
 		isc_tail_pile *pile = i == 0 ? l->pile : l->running;
@@ -264,14 +212,14 @@ static bool spend(struct walk *w, struct lane *l, const isc_event *ev)
 		/* When brief ones were is not known; no more than ran. */
 		if (brief && part > pile->top->own.run_us + us)
 			part = pile->top->own.run_us + us > 0 ? pile->top->own.run_us + us : 0;
-		if (!add_told(pile, state, key, part, us - part, run))
+		if (!add_told(pile, state, key, part) || !add_run(w, pile, us - part, unseen, run))
 			return false;
 	}
 	return true;
 }
 
 /* What a pile was said to do from one moment to another was waiting for a device. */
-static bool turn_to_gpu(struct lane *l, isc_tail_pile *pile, uint32_t key, uint32_t run, uint64_t from_ns,
+static bool turn_to_gpu(isc_tail_lane *l, isc_tail_pile *pile, uint32_t key, uint32_t run, uint64_t from_ns,
 			uint64_t to_ns)
 {
 	isc_tail_sums *s = &pile->top->own;
@@ -280,8 +228,8 @@ static bool turn_to_gpu(struct lane *l, isc_tail_pile *pile, uint32_t key, uint3
 	from_ns = from_ns > pile->top->from_ns ? from_ns : pile->top->from_ns;
 	if (to_ns <= from_ns)
 		return true;
-	for (unsigned i = 0; i < l->recents && i < RECENT; i++) {
-		const struct recent *r = &l->recent[i];
+	for (unsigned i = 0; i < l->recents && i < ISC_TAIL_RECENT; i++) {
+		const isc_tail_recent *r = &l->recent[i];
 		uint64_t from = r->from_ns > from_ns ? r->from_ns : from_ns, to = r->to_ns < to_ns ? r->to_ns : to_ns;
 
 		us = to > from ? fmin((double)(to - from) / 1e3, s->told[r->state]) : 0;
@@ -300,7 +248,7 @@ static bool turn_to_gpu(struct lane *l, isc_tail_pile *pile, uint32_t key, uint3
 }
 
 /* A call that returns when a device is done. */
-static bool take_gpu_call(struct walk *w, struct lane *l, const isc_event *ev)
+static bool take_gpu_call(isc_tail_walk *w, isc_tail_lane *l, const isc_event *ev)
 {
 	const isc_trace *trace = w->t->b->trace;
 	isc_gpu_called c;
@@ -315,7 +263,7 @@ static bool take_gpu_call(struct walk *w, struct lane *l, const isc_event *ev)
 	to = ISC_GPU_ARG_TIME(ev->arg) == ISC_GPU_TIME_TICKS ? isc_trace_ticks_to_ns(trace, c.end) : c.end;
 	key = isc_tails_key(w->t, ISC_STATE_GPU_WAIT,
 			    c.stack != 0 ? isc_places_stack(&w->t->places, w->t->b, ev->process, c.stack)
-					 : place_of_call(w, l),
+					 : isc_tail_lane_place(w, l),
 			    0, 0);
 	run = run_key(w, l);
 	if (key == 0 || run == 0 || (l->pile != NULL && !turn_to_gpu(l, l->pile, key, run, from, to)) ||
@@ -328,7 +276,7 @@ static bool take_gpu_call(struct walk *w, struct lane *l, const isc_event *ev)
 /* ---- samples ---- */
 
 /* One for each node; those that stand for more than one stack are looked up every time. */
-static isc_attribution attribution_of(struct walk *w, const isc_event *ev, uint32_t node)
+static isc_attribution attribution_of(isc_tail_walk *w, const isc_event *ev, uint32_t node)
 {
 	isc_attribution what;
 
@@ -343,7 +291,7 @@ static isc_attribution attribution_of(struct walk *w, const isc_event *ev, uint3
 				 .why = (enum isc_unattributed)w->reasons[node]};
 }
 
-static bool take_sample(struct walk *w, struct lane *l, const isc_event *ev)
+static bool take_sample(isc_tail_walk *w, isc_tail_lane *l, const isc_event *ev)
 {
 	uint32_t node = isc_stack_tree_find(w->t->tree, ev->process, ev->id);
 	isc_attribution what;
@@ -367,111 +315,29 @@ static bool take_sample(struct walk *w, struct lane *l, const isc_event *ev)
 		  : what.state == ISC_STATE_SPIN       ? &s->spin_us
 		  : what.state == ISC_STATE_NATIVE     ? &s->native_us
 						       : &s->python_us) += us;
-		if (node != 0 && !isc_cells_add(&s->cells, ISC_TAIL_NODE | node, 1, us))
+		if (node != 0 && (!isc_cells_add(&s->cells, ISC_TAIL_NODE | node, 1, us) ||
+				  !isc_tail_lane_sampled(w, l, s, ev->time_ns, node, us)))
 			return false;
 	}
 	return true;
 }
 
-/* ---- tasks ---- */
-
-static void end_step(struct lane *l, uint64_t now_ns)
-{
-	double us = (double)(now_ns - l->step_ns) / 1e3;
-
-	if (l->step_ns != 0 && now_ns > l->step_ns && us >= STEP_MIN_US) {
-		/* Where half of it was, else what it began with. */
-		uint32_t place = l->longest_us * 2 >= us || l->first == 0 ? l->longest : l->first;
-
-		l->steps[l->step++ % STEPS] = (struct step){l->step_ns, now_ns, place};
-	}
-	l->step_ns = now_ns;
-	l->longest_us = 0;
-	l->longest = l->first = 0;
-}
-
-/* A task goes on: what had the loop since it stopped to run? */
-static bool resume(struct walk *w, struct lane *l, isc_tail_pile *pile, uint64_t now_ns)
-{
-	isc_tail_sums *s = &pile->top->own;
-	double gap = now_ns > pile->since_ns ? (double)(now_ns - pile->since_ns) / 1e3 : 0;
-	double idle = l->idle_us - pile->idle_us, busy;
-	uint32_t key = isc_tails_key(w->t, ISC_TAIL_AWAIT, pile->awaited, 0, 0);
-
-	idle = idle < gap ? idle : gap;
-	busy = gap - idle;
-	s->told[ISC_STATE_IDLE] += idle;
-	s->loop_us += busy;
-	if (key == 0 || (idle > 0 && !isc_cells_add(&s->cells, key, 1, idle)))
-		return false;
-	for (size_t i = 0; i < STEPS && i < l->step && busy > 0; i++) {
-		const struct step *step = &l->steps[(l->step - 1 - i) % STEPS];
-		uint64_t from = step->from_ns > pile->since_ns ? step->from_ns : pile->since_ns;
-		double us = step->to_ns > from ? (double)(step->to_ns - from) / 1e3 : 0;
-
-		if (us <= 0)
-			break;
-		us = us < busy ? us : busy;
-		busy -= us;
-		key = isc_tails_key(w->t, ISC_TAIL_LOOP, step->place, 0, 0);
-		if (key == 0 || !isc_cells_add(&s->cells, key, 1, us))
-			return false;
-	}
-	key = isc_tails_key(w->t, ISC_TAIL_LOOP, 0, 0, 0);
-	return key != 0 && (busy <= 0 || isc_cells_add(&s->cells, key, 1, busy));
-}
-
-static bool change_task(struct walk *w, struct lane *l, const isc_event *ev)
-{
-	if (l->steps == NULL)
-		l->steps = isc_arena_array(w->t->b->arena, STEPS, sizeof(*l->steps));
-	if (l->steps == NULL)
-		return false;
-	/* Waiting for something to do is nobody's step. */
-	if (l->task != 0)
-		end_step(l, ev->time_ns);
-	if (l->running != NULL) {
-		l->running->since_ns = ev->time_ns;
-		l->running->idle_us = l->idle_us;
-		l->running->awaited = l->yields ? l->awaited : 0;
-	}
-	l->task = ev->id;
-	l->yields = false;
-	l->step_ns = ev->time_ns;
-	l->longest_us = 0;
-	l->longest = l->first = 0;
-	find_piles(w, l);
-	return l->running == NULL || l->running->since_ns == 0 || resume(w, l, l->running, ev->time_ns);
-}
-
-/* The innermost coroutine of the program that gives way is where the task waits. */
-static void note_yield(struct walk *w, struct lane *l, const isc_event *ev)
-{
-	uint32_t place;
-
-	if (ev->arg != ISC_CALL_YIELDED || l->running == NULL)
-		return;
-	place = isc_places_code(&w->t->places, w->t->b, ev->process, ev->id);
-	if (place == ISC_PLACE_NO_MEMORY || (l->yields && !isc_places_is_library(&w->t->places, l->awaited)))
-		return;
-	if (!l->yields || !isc_places_is_library(&w->t->places, place))
-		l->awaited = place;
-	l->yields = true;
-}
-
 /* ---- calls and scopes ---- */
 
-static bool step_call(struct walk *w, struct lane *l, const isc_event *ev)
+static bool step_call(isc_tail_walk *w, isc_tail_lane *l, const isc_event *ev)
 {
-	struct call *call;
+	isc_tail_call *call;
 	size_t i;
 
 	if (ev->kind == ISC_KIND_CALL_EXIT) {
-		note_yield(w, l, ev);
+		isc_tail_lane_yield(w, l, ev);
 		/* Those above it have ended too, unseen; one that is not open says nothing. */
 		for (i = l->depth; i > 0 && l->calls[i - 1].code != ev->id;)
 			i--;
 		l->depth = i > 0 ? i - 1 : l->depth;
+		/* Who ends now was open all the time, and so was who had called it. */
+		if (i > 0 && l->depth < l->stale)
+			l->stale = 0;
 		return true;
 	}
 	l->yields = false;
@@ -480,13 +346,15 @@ static bool step_call(struct walk *w, struct lane *l, const isc_event *ev)
 	call = isc_arena_push(w->t->b->arena, &l->calls, &l->depth, &l->room, sizeof(*call));
 	if (call == NULL)
 		return false;
-	*call = (struct call){.code = ev->id};
+	*call = (isc_tail_call){.code = ev->id, .governed_ns = UINT64_MAX};
+	if (l->unseen != NULL)
+		call->governed_ns = isc_unseen_governed_ns(&w->t->b->unseen, ev->process, ev->id);
 	if (l->task != 0 && l->first == 0 && w->opens.open > 0)
-		l->first = place_of_call(w, l);
+		l->first = isc_tail_lane_place(w, l);
 	return l->first != ISC_PLACE_NO_MEMORY;
 }
 
-static bool step_span(struct walk *w, struct lane *l, const isc_event *ev, size_t tail)
+static bool step_span(isc_tail_walk *w, isc_tail_lane *l, const isc_event *ev, size_t tail)
 {
 	isc_tail_open *s;
 	isc_span span;
@@ -509,7 +377,7 @@ static bool step_span(struct walk *w, struct lane *l, const isc_event *ev, size_
 	return isc_tail_opens_leave(&w->opens, s, ev->time_ns - (uint64_t)ns, ev->time_ns, true);
 }
 
-static bool step_scope(struct walk *w, struct lane *l, const isc_event *ev)
+static bool step_scope(isc_tail_walk *w, isc_tail_lane *l, const isc_event *ev)
 {
 	isc_tail_open *s;
 	size_t tail = SIZE_MAX;
@@ -526,13 +394,13 @@ static bool step_scope(struct walk *w, struct lane *l, const isc_event *ev)
 	else if ((s = isc_tail_opens_find(&w->opens, ev, tail, 0)) != NULL)
 		good = isc_tail_opens_leave(&w->opens, s, s->from_ns, ev->time_ns, true);
 	if (l->changes != w->opens.changes)
-		find_piles(w, l);
+		isc_tail_lane_find_piles(w, l);
 	return good;
 }
 
-static bool feed(struct walk *w, const isc_event *ev)
+static bool feed(isc_tail_walk *w, const isc_event *ev)
 {
-	struct lane *l;
+	isc_tail_lane *l;
 	bool good = true;
 
 	/* What interrupted a write of ours is read apart from it, and is not much. */
@@ -544,13 +412,13 @@ static bool feed(struct walk *w, const isc_event *ev)
 	if (ev->number != l->expected && l->last_ns != 0) {
 		isc_tail_opens_drop(&w->opens, l->thread, 0);
 		isc_tail_opens_drop(&w->opens, l->thread, l->task);
-		l->depth = 0;
+		l->depth = l->stale = 0;
 		l->last_ns = 0;
 	}
 	l->expected = ev->number + 1;
 	if (l->changes != w->opens.changes)
-		find_piles(w, l);
-	good = spend(w, l, ev);
+		isc_tail_lane_find_piles(w, l);
+	good = spend(w, l, ev, isc_tail_lane_unseen_us(w, l, ev->time_ns));
 	l->last_ns = ev->time_ns;
 	switch (good ? ev->kind : 0) {
 	case ISC_KIND_SCOPE_ENTER:
@@ -563,7 +431,7 @@ static bool feed(struct walk *w, const isc_event *ev)
 	case ISC_KIND_CALL_EXIT:
 		return step_call(w, l, ev);
 	case ISC_KIND_TASK:
-		return change_task(w, l, ev);
+		return isc_tail_lane_task(w, l, ev);
 	case ISC_KIND_SAMPLE:
 		return take_sample(w, l, ev);
 	default:
@@ -573,7 +441,7 @@ static bool feed(struct walk *w, const isc_event *ev)
 
 bool isc_tails_walk(isc_tails *t)
 {
-	struct walk w = {.t = t, .opens = {.t = t}};
+	isc_tail_walk w = {.t = t, .opens = {.t = t}};
 	bool good = true;
 	isc_event ev;
 	uint64_t done = 0;

@@ -24,6 +24,7 @@ bool isc_tail_sums_merge(isc_tail_sums *into, const isc_tail_sums *from, double 
 	for (int state = 0; state < ISC_STATES; state++)
 		into->told[state] += from->told[state] * factor;
 	into->run_us += from->run_us * factor;
+	into->unseen_us += from->unseen_us * factor;
 	into->loop_us += from->loop_us * factor;
 	into->python_us += from->python_us * factor;
 	into->native_us += from->native_us * factor;
@@ -223,7 +224,7 @@ bool isc_build_tails(isc_build *b, isc_stack_tree *tree)
 		return true;
 	t.tail = isc_arena_array(b->arena, b->a->scope_count, sizeof(*t.tail));
 	good = t.tail != NULL && isc_tails_walk(&t) && sum_groups(&t) && isc_tails_switches(&t) &&
-	       isc_tails_explain(&t);
+	       isc_tails_fill_holes(&t) && isc_tails_explain(&t);
 	if (good && tree->count > 0)
 		fill_stacks(&t);
 	fini(&t);

@@ -22,11 +22,15 @@ enum { ISC_TAIL_ALL, ISC_TAIL_MEDIAN, ISC_TAIL_SLOW, ISC_TAIL_GROUPS };
 enum {
 	ISC_TAIL_RUN = ISC_STATES, /* between waits, by traced calls */
 	ISC_TAIL_AWAIT,		   /* a task waited, and so did its event loop */
-	ISC_TAIL_LOOP		   /* a task did not run, and others had its event loop */
+	ISC_TAIL_LOOP,		   /* a task did not run, and others had its event loop */
+	ISC_TAIL_UNSEEN,	   /* like the first, where calls were not recorded: nobody's yet */
+	ISC_TAIL_HOLE		   /* samples in a function (holder) that the open call (place) had called unseen */
 };
 
 /* Keys of cells: ranks in the table of keys, from 1, or nodes of the tree of stacks. */
 #define ISC_TAIL_NODE (1u << 31)
+/* With that: of samples while calls were not recorded, and of those with the open call's own function. */
+#define ISC_TAIL_NODE_UNSEEN (1u << 30)
 
 typedef struct isc_tail_key {
 	uint8_t kind;	     /* enum isc_state, or above */
@@ -39,6 +43,7 @@ typedef struct isc_tail_key {
 typedef struct isc_tail_sums {
 	double told[ISC_STATES];	      /* waits and collections */
 	double run_us;			      /* neither, as far as events tell */
+	double unseen_us;		      /* of that: calls were not recorded */
 	double loop_us;			      /* others had the event loop */
 	double python_us, native_us, spin_us; /* CPU time by samples */
 	double unattributed_us[ISC_UNATTRIBUTED_REASONS];
@@ -101,6 +106,7 @@ bool isc_tails_count(isc_tails *t, size_t tail, const isc_tail_sums *sums, const
 /* The parts, in their order; false: no memory. */
 bool isc_tails_walk(isc_tails *t);
 bool isc_tails_switches(isc_tails *t);
+bool isc_tails_fill_holes(isc_tails *t);
 bool isc_tails_explain(isc_tails *t);
 
 /* What could be saved, of one name (whatif.c); false: no memory. */

@@ -148,7 +148,7 @@ bool isc_tails_what_if(isc_tails *t, const isc_tail *tail, isc_analysis_scope *s
 	while ((cell = isc_cells_next(&all->sums.cells, &at)) != NULL) {
 		isc_analysis_what_if w, *place;
 
-		if (cell->key & ISC_TAIL_NODE)
+		if (cell->key & ISC_TAIL_NODE || t->key[cell->key - 1].kind >= ISC_TAIL_UNSEEN)
 			continue;
 		w = one_of(t, tail, cell, s->all.mean_us);
 		*(w.cause.event_loop ? &s->path_loop_us : &s->path_us[w.cause.state]) +=

@@ -263,7 +263,7 @@ static isc_status feed(isc_build *b, struct inside *in, isc_error *err)
 
 isc_status isc_build_totals(isc_build *b, isc_error *err)
 {
-	struct inside in = {.first_ns = UINT64_MAX};
+	struct inside in = {.first_ns = UINT64_MAX, .replay = {.unseen = &b->unseen}};
 	isc_status st;
 
 	if (!b->cut)

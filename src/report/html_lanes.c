@@ -93,7 +93,6 @@ void isc_html_lanes(struct json *j, val *root, const isc_lanes *l)
 	list = list_in(j, o, "states");
 	for (int s = 0; s < ISC_STATES; s++)
 		add(j, list, yyjson_mut_str(j->doc, isc_state_name((enum isc_state)s)));
-	add(j, list, yyjson_mut_str(j->doc, "unseen"));
 	put_names(j, o, l);
 	list = list_in(j, o, "values");
 	for (size_t i = 0; i < l->value_count; i++)

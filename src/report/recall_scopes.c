@@ -22,6 +22,7 @@ static void cause_named(yyjson_val *name, isc_analysis_cause *c)
 {
 	c->state = ISC_STATE_OTHER;
 	c->event_loop = yyjson_equals_str(name, "event_loop");
+	c->not_seen = yyjson_equals_str(name, "not_seen");
 	for (int s = 0; s < ISC_STATES; s++) {
 		if (yyjson_equals_str(name, isc_state_name((enum isc_state)s)))
 			c->state = (enum isc_state)s;

@@ -22,11 +22,9 @@ var STATES = {
 	other: ["not told apart", NOTHING],
 };
 var STATE_ORDER = Object.keys(STATES);
-/* Of the timeline alone: a stretch of calls, no state of a thread. */
-STATES.unseen = ["calls not recorded", NOTHING];
 
 function stateWords(key) {
-	return STATES[key] ? STATES[key][0] : key === "event_loop" ? "waits for the event loop" : key;
+	return STATES[key] ? STATES[key][0] : key === "event_loop" ? "waits for the event loop" : key === "not_seen" ? "not seen" : key;
 }
 
 /* Hatched fills for SVG, once for the page. */
