@@ -196,7 +196,7 @@ static bool take_sample(isc_judged *d, const isc_event *ev)
 	fact->ran_ns += ns + filled_ns;
 	/* More than it stands for was told: that is less of others. */
 	ns = ns > 0 ? ns : 0;
-	fact->hot_ns += state == ISC_STATE_PYTHON ? ns : 0;
+	fact->hot_ns += state == ISC_STATE_PYTHON || state == ISC_STATE_ON_CPU ? ns : 0;
 	d->mapping_ns += fact->flags & ISC_STACK_MAPPING ? ns : 0;
 	d->account.placed |= state == ISC_STATE_NATIVE || state == ISC_STATE_SPIN;
 	if (state == ISC_STATE_PYTHON && d->depth > 0 && d->depth <= STAGES_DEEP) {

@@ -16,12 +16,17 @@
 /* Wall time and CPU time are taken for the same where a process ran at least that share. */
 #define RAN_ENOUGH 0.9
 #define TWO_SIDED_95 1.96
+/* From so many samples on, what they did not see bounds what a function took. */
+#define SAMPLES_BOUND 10u
 
 /* All samples of a process. */
 struct share {
 	uint64_t samples;
 	double us;
-	double ran; /* share of its time in which a thread of it had a CPU */
+	double ran;	  /* share of its time in which a thread of it had a CPU */
+	bool known;	  /* the next two are */
+	double stretch;	  /* ready or on a CPU, of the time on a CPU */
+	double waited_us; /* all its threads together */
 };
 
 struct sums {
@@ -145,6 +150,16 @@ static double larger(double x, double y)
 	return x > y ? x : y;
 }
 
+/* Where calls were left out, what was open got their time.  If that is more than samples allow for, its CPU time with the
+ * queue that goes with it and all that its process waited, it is what samples say. */
+static void bound(isc_analysis_function *f, const struct share *share)
+{
+	double most = (f->cpu_self_us + f->cpu_error_us) * share->stretch + share->waited_us;
+
+	if (f->traced && f->estimated && share->known && share->samples >= SAMPLES_BOUND && f->self_us > most)
+		f->self_us = f->cpu_self_us * share->stretch + share->waited_us;
+}
+
 static void merge(isc_build *b, const struct sums *s)
 {
 	for (size_t i = 0; i < b->a->function_count; i++) {
@@ -160,23 +175,34 @@ static void merge(isc_build *b, const struct sums *s)
 		} else if (side->unseen_us > 0 && f->self_us > f->cpu_self_us) {
 			f->self_us = larger(f->self_us - side->unseen_us, f->cpu_self_us);
 		}
+		if (!f->by_samples)
+			bound(f, &s->share[i]);
 	}
 }
 
 /* Of a Python process one thread runs at a time. */
-static double share_run(const isc_build *b, size_t rank)
+static void share_run(const isc_build *b, size_t rank, struct share *out)
 {
-	double on_cpu = 0, wall = 0;
+	double on_cpu = 0, queued = 0, wall = 0;
+
+	out->known = true;
 
 	for (size_t i = 0; i < b->a->thread_count; i++) {
 		const isc_analysis_thread *t = &b->a->threads[i];
 
-		if (t->pid != b->a->processes[rank].pid || t->on_cpu_us < 0)
+		if (t->pid != b->a->processes[rank].pid)
+			continue;
+		out->known &= t->on_cpu_us >= 0;
+		if (t->on_cpu_us < 0)
 			continue;
 		on_cpu += t->on_cpu_us;
+		queued += larger(t->run_queue_us, 0);
+		out->waited_us += larger(t->waiting_us, 0) + larger(t->unwatched_us, 0);
 		wall = t->wall_us > wall ? t->wall_us : wall;
 	}
-	return wall > 0 && on_cpu < wall ? on_cpu / wall : 1;
+	out->known &= on_cpu > 0;
+	out->stretch = on_cpu > 0 ? (on_cpu + queued) / on_cpu : 1;
+	out->ran = wall > 0 && on_cpu < wall ? on_cpu / wall : 1;
 }
 
 static bool take_shares(isc_build *b, struct sums *s)
@@ -194,14 +220,15 @@ static bool take_shares(isc_build *b, struct sums *s)
 
 		if (t->node[i].depth == 1)
 			s->of_rank[rank < ranks ? rank : ranks] =
-				(struct share){t->node[i].total_samples, t->node[i].total_us, 0};
+				(struct share){.samples = t->node[i].total_samples, .us = t->node[i].total_us};
 	}
-	/* Asked for where functions were paused, which is rare, and only once. */
+	/* Asked for where functions were left out, which is rare, and only once. */
 	for (size_t i = 0; i < n; i++) {
 		size_t rank = b->table.side[i].rank;
 
-		if (b->table.side[i].paused && rank < ranks && s->of_rank[rank].ran <= 0)
-			s->of_rank[rank].ran = share_run(b, rank);
+		if ((b->table.side[i].paused || b->a->functions[i].estimated) && rank < ranks &&
+		    s->of_rank[rank].ran <= 0)
+			share_run(b, rank, &s->of_rank[rank]);
 	}
 	for (size_t i = 0; i < n; i++) {
 		const isc_analysis_function *f = &b->a->functions[i];

@@ -28,6 +28,7 @@ struct fired {
 
 struct reaching {
 	const isc_judge *j;
+	const isc_rules *rules;
 	isc_analysis *a;
 	isc_arena *arena;
 	struct fired *fired;
@@ -422,6 +423,29 @@ static const char *unseen_words(const struct reaching *r)
 			: "waits were not recorded; run with the agent, without --no-agent and --no-syscalls");
 }
 
+/* Without native frames a function that takes most of the time may run Python or native code, and which of them decides
+ * the verdict; NULL: something else does. */
+static const char *unsplit_words(const struct reaching *r)
+{
+	const isc_judge *j = r->j;
+	double pct = j->merged && j->window_us > 0 ? j->hot.us / j->window_us * 100 : 0;
+	isc_units u;
+
+	for (size_t i = 0; i < r->rules->count; i++) {
+		const isc_rule *rule = &r->rules->rule[i];
+
+		if (rule->off || rule->metric != &isc_metric_hot || !isc_rule_fires(rule, pct) ||
+		    (r->count > 0 && isc_rule_excess(rule, pct) <= r->fired[0].excess))
+			continue;
+		return isc_arena_format(r->arena,
+					"%s of the time is on a CPU in %.*s, and without native frames (--native off) "
+					"nobody knows whether that is Python or native code; run with --native leaf",
+					isc_units_percent(&u, pct), (int)(j->hot.name.len < 80 ? j->hot.name.len : 80),
+					j->hot.name.at);
+	}
+	return NULL;
+}
+
 static const char *unattributed_words(const struct reaching *r)
 {
 	isc_units u;
@@ -436,9 +460,15 @@ static void conclude(struct reaching *r)
 {
 	isc_analysis_verdict *v = &r->a->verdict;
 	double trusted = trust(r->a, r->j);
+	const char *unsplit;
 
 	if (isc_judge_pct(r->j, ISC_STATE_UNATTRIBUTED) > UNATTRIBUTED_PCT) {
 		withhold(r->a, unattributed_words(r));
+		return;
+	}
+	unsplit = unsplit_words(r);
+	if (unsplit != NULL) {
+		withhold(r->a, unsplit);
 		return;
 	}
 	if (r->count > 0) {
@@ -473,7 +503,7 @@ static void conclude(struct reaching *r)
 
 isc_status isc_verdict_reach(const isc_judge *j, const isc_rules *rules, isc_analysis *a, isc_error *err)
 {
-	struct reaching r = {.j = j, .a = a, .arena = j->arena};
+	struct reaching r = {.j = j, .rules = rules, .a = a, .arena = j->arena};
 	const char *why;
 
 	a->verdict =

@@ -20,6 +20,10 @@
 #define ROOM "make room in /dev/shm, or lower --trace-size-mb"
 #define DOCTOR "inferscope doctor says what is missing here and how to get it"
 
+#define RECORD_ALL "record every call with --budget off, or allow more with --budget"
+
+/* Of the time so much may be without calls before it is said. */
+#define PAUSED_SHARE 0.05
 /* Of the sampled time so much may be without a stack before it is said. */
 #define NO_WORD "the trace does not say why"
 #define UNKNOWN_SHARE 0.05
@@ -111,10 +115,11 @@ static void about_events(isc_build *b)
 		     isc_units_count(&n, a->retired), isc_units_count(&of, a->events),
 		     b->cut ? "this report does not" : "a report with --scope or --from will not");
 	if (b->folded > 0)
-		warn(b, GRAVE, "too_many_names", "use fewer different names: put what varies into metadata",
-		     "the trace has more names, threads or open scopes than its totals can hold: %s of them are "
-		     "counted "
-		     "together as \"?\" or not matched",
+		warn(b, GRAVE, "too_many_names",
+		     "raise --trace-size-mb, or set it to 0 for no limit; put what varies in names of scopes and marks "
+		     "into metadata",
+		     "the trace has more names, stacks, threads or open scopes than its totals hold: %s events of them "
+		     "are counted together as \"?\" or not matched",
 		     isc_units_count(&n, b->folded));
 	if (a->complete && !a->damaged && b->accounted != a->events)
 		warn(b, GRAVE, "accounts_differ", RERECORD, "%s events are said to be stored, and %s are",
@@ -280,6 +285,29 @@ static void about_scopes(isc_build *b)
 
 /* ---- calls ---- */
 
+/* The process that was paused longest. */
+static void about_pauses(isc_build *b)
+{
+	double window_us = isc_build_inside_us(b, b->from_ns, b->to_ns), most_us = 0;
+	uint64_t process, of;
+	size_t at = 0;
+	isc_units n, pct;
+
+	while (isc_hashmap_next(&b->unseen.processes, &at, &process, &of)) {
+		const isc_unseen_process *p = isc_unseen_of(&b->unseen, (uint32_t)process);
+		double us = 0;
+
+		for (size_t i = 0; i < p->count; i++)
+			us += isc_build_inside_us(b, p->pause[i].from_ns, p->pause[i].to_ns);
+		most_us = us > most_us ? us : most_us;
+	}
+	if (window_us > 0 && most_us > window_us * PAUSED_SHARE)
+		warn(b, NOTE, "paused_calls", RECORD_ALL,
+		     "no calls were recorded for %s (%s of the time), to stay inside the budget: what ran meanwhile is "
+		     "known from samples only",
+		     isc_units_time(&n, most_us), isc_units_percent(&pct, most_us / window_us * 100));
+}
+
 static void about_calls(isc_build *b)
 {
 	const isc_analysis *a = b->a;
@@ -294,14 +322,15 @@ static void about_calls(isc_build *b)
 	for (size_t i = 0; i < b->table.side_count; i++)
 		paused |= b->table.side[i].paused;
 	if (a->governed_count > 0)
-		warn(b, NOTE, "governed_functions", "trace every call with --budget off, or allow more with --budget",
-		     "%s of %s functions were not traced all the time, to stay inside the budget: their calls are "
-		     "estimated, and %s%s",
+		warn(b, NOTE, "governed_functions", RECORD_ALL,
+		     "%s of %s functions were not recorded all the time, to stay inside the budget: their call counts "
+		     "are estimates, and %s%s",
 		     isc_units_count(&n, a->governed_count), isc_units_count(&of, traced),
 		     sampled == a->governed_count ? "their times are CPU time by samples"
-		     : sampled > 0		  ? "their times too, of some by samples"
-						  : "what they took unseen is in the time of their callers",
-		     paused ? "; one that was called only meanwhile, and briefly, may not be listed" : "");
+		     : sampled > 0		  ? "some of their times are CPU time by samples, the others estimates"
+						  : "too few samples say how long they took unrecorded",
+		     paused ? "; a function that was called only meanwhile, and briefly, may be missing" : "");
+	about_pauses(b);
 	if (a->skipped > 0)
 		warn(b, NOTE, "skipped_calls", "give the thread a larger stack",
 		     "times that a stack was nearly used up: %s; calls there were not traced, their time is their "
@@ -360,7 +389,7 @@ static void about_samples(isc_build *b)
 	if (s->count == 0)
 		return;
 	if (lowered)
-		warn(b, NOTE, "rate_lowered", "allow more with --budget, or ask for less with --rate or --native leaf",
+		warn(b, NOTE, "rate_lowered", "allow more with --budget, or make samples cheaper with --native leaf",
 		     "to stay inside the budget there were %.0f samples a second on average and %.0f at the least, of "
 		     "%.0f "
 		     "that were asked for",

@@ -7,8 +7,8 @@
 #undef META
 #define META \
 	"meta {\"argv\": [\"serve\"], \"perf\": \"ok\", \"waits\": true, \"budget_pct\": 5, \"host\": \"h\"}\n" \
-	"p1 pid=100 root traced python end=10s status=0 argv serve\n" \
-	"t1 p1 tid=100 main name=main end=10s\n"
+	"p1 pid=100 root traced python end=700ms status=0 argv serve\n" \
+	"t1 p1 tid=100 main name=main end=700ms\n"
 #define REQUESTS 40
 #define DEEPEST 4
 
@@ -106,7 +106,7 @@ static isc_analysis *serve(const struct server *s, const isc_analysis_options *o
 		if (s->step > 0 && ms % s->step == 0)
 			say_sample(&text, s, ms, now, n);
 	}
-	isc_buffer_text(&text, "end 10s status=0\n");
+	isc_buffer_text(&text, "end 700ms status=0\n");
 	a = options != NULL ? analysis_with(text.data, options) : analysis_of(text.data);
 	isc_buffer_fini(&text);
 	return a;
@@ -254,6 +254,26 @@ static void a_part_behind_a_pause_has_no_call_from_before(void **state)
 	isc_analysis_free(a);
 }
 
+/* main is open all the time, and runs for 5 of 15 ms. */
+static void an_open_caller_has_no_more_than_samples_allow(void **state)
+{
+	static const struct server servers[] = {{.paused_from = 5, .paused_to = 10000, .burst = 5, .step = 5},
+						{.governed = true, .step = 5}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(servers) / sizeof(servers[0]); i++) {
+		isc_analysis *a = serve(&servers[i], NULL);
+
+		for (size_t k = 0; k < a->function_count; k++) {
+			const isc_analysis_function *f = &a->functions[k];
+
+			if (text_is(&f->name, "main") || text_is(&f->name, "handle"))
+				assert_true(f->self_us <= f->cpu_self_us + f->cpu_error_us + 1);
+		}
+		isc_analysis_free(a);
+	}
+}
+
 static void pauses_are_found_in_order(void **state)
 {
 	isc_pause pauses[] = {{10, 20}, {30, 40}, {50, UINT64_MAX}}, p;
@@ -280,6 +300,7 @@ int main(void)
 		cmocka_unit_test(a_pause_and_a_governed_function_blame_nobody_else),
 		cmocka_unit_test(a_timeline_draws_no_call_through_a_pause),
 		cmocka_unit_test(a_part_behind_a_pause_has_no_call_from_before),
+		cmocka_unit_test(an_open_caller_has_no_more_than_samples_allow),
 		cmocka_unit_test(pauses_are_found_in_order),
 	};
 

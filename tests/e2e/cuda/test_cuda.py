@@ -12,7 +12,20 @@ import pytest
 from .conftest import Cuda, copy_of_double, counted, gpu_times, reported, said, warned
 
 STATES = (
-    *("python", "native", "spin", "gil_wait", "lock_wait", "io_wait", "sleep", "idle", "syscall", "gc"),
+    *(
+        "python",
+        "native",
+        "on_cpu",
+        "spin",
+        "unattributed",
+        "gil_wait",
+        "lock_wait",
+        "io_wait",
+        "sleep",
+        "idle",
+        "syscall",
+        "gc",
+    ),
     *("page_fault", "gpu_wait", "run_queue", "throttled", "other"),
 )
 SCENES = [("cpu", 40, 1), ("gpu", 40, 1), ("copy", 20, 1), ("even", 40, 1), ("gpu", 20, 2), ("copy", 10, 2)]

@@ -20,7 +20,20 @@ pytestmark = pytest.mark.timed
 
 BUSY_PCT = 5  # of a request, in which others had the CPU
 STATES = (
-    *("python", "native", "spin", "gil_wait", "lock_wait", "io_wait", "sleep", "idle", "syscall", "gc"),
+    *(
+        "python",
+        "native",
+        "on_cpu",
+        "spin",
+        "unattributed",
+        "gil_wait",
+        "lock_wait",
+        "io_wait",
+        "sleep",
+        "idle",
+        "syscall",
+        "gc",
+    ),
     *("page_fault", "gpu_wait", "run_queue", "throttled", "other"),
 )
 

@@ -12,7 +12,20 @@ import pytest
 pytestmark = pytest.mark.timed
 
 STATES = (
-    *("python", "native", "spin", "gil_wait", "lock_wait", "io_wait", "sleep", "idle", "syscall", "gc"),
+    *(
+        "python",
+        "native",
+        "on_cpu",
+        "spin",
+        "unattributed",
+        "gil_wait",
+        "lock_wait",
+        "io_wait",
+        "sleep",
+        "idle",
+        "syscall",
+        "gc",
+    ),
     *("page_fault", "gpu_wait", "run_queue", "throttled", "other"),
 )
 WITHIN = 0.05
