@@ -73,7 +73,7 @@ static void take_overhead(isc_build *b)
 	if (b->facts.startup_own_cpu_us >= 0 && b->facts.startup_cpu_us > 0)
 		a->startup_pct = b->facts.startup_own_cpu_us / b->facts.startup_cpu_us * 100;
 	else
-		a->startup_unknown = "the recorder does not say when start-up ended";
+		a->startup_unknown = "the trace does not say when start-up ended";
 	a->switches_pct = b->facts.switch_cost_pct;
 	a->recorder_cpu_pct = b->facts.recorder_cpu_pct;
 	if (a->recorder_cpu_pct < 0 && b->facts.recorder_cpu_us >= 0 && a->wall_us > 0)

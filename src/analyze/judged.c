@@ -365,6 +365,25 @@ static void take_rate(isc_analysis_samples *s, const isc_event *ev)
 		s->least_hz = hz;
 }
 
+/* What recording took of the CPU time before the window: calls by the cost that the program measured, samples by theirs. */
+static void take_start_up(isc_judged *d, const isc_event *ev)
+{
+	isc_sample body;
+
+	if (ev->process != d->focus.process || ev->time_ns >= d->focus.at[0].from_ns)
+		return;
+	if (ev->kind == ISC_KIND_GOVERNED && ev->arg == ISC_GOVERNED_COST)
+		d->call_ns = (double)ev->id / 16;
+	d->start_up_calls +=
+		ev->kind == ISC_KIND_CALL_ENTER || ev->kind == ISC_KIND_CALL_RESUME || ev->kind == ISC_KIND_C_ENTER;
+	if (ev->kind != ISC_KIND_SAMPLE || ev->extra_len < sizeof(body))
+		return;
+	memcpy(&body, ev->extra, sizeof(body));
+	d->start_up_samples++;
+	d->start_up_ns += (double)ev->arg * body.period_ns;
+	d->start_up_own_ns += body.cost_ns;
+}
+
 static bool read_events(isc_judged *d)
 {
 	isc_event ev;
@@ -372,6 +391,8 @@ static bool read_events(isc_judged *d)
 	isc_trace_rewind(d->b->trace);
 	d->step_ns = d->focus.at[0].from_ns;
 	while (isc_trace_next(d->b->trace, &ev)) {
+		if (d->focus.start_up_us > 0)
+			take_start_up(d, &ev);
 		if (ev.kind >= ISC_KIND_CALL_ENTER && ev.kind <= ISC_KIND_C_EXIT)
 			continue;
 		if (ev.kind == ISC_KIND_SAMPLE_RATE)

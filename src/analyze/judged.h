@@ -40,6 +40,8 @@ typedef struct isc_judged {
 	double logged_ns, pool_ns, blocked_ns;
 	double faults, fault_ns, mapping_ns; /* page faults, CPU time in them, and in calls that map */
 	uint64_t faulting;		     /* samples in them */
+	uint64_t start_up_calls, start_up_samples; /* before the window, of the process */
+	double call_ns, start_up_ns, start_up_own_ns;
 	bool loop, tasks;
 	uint64_t step_ns; /* when the loop's step began */
 	isc_event open;	  /* the wait that is open; kind 0: none */

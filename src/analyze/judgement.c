@@ -329,6 +329,25 @@ static void tell(const isc_judge *j, const isc_judged *d)
 					      : "the whole run";
 }
 
+/* Fewer samples than that do not say what start-up cost. */
+#define START_UP_SAMPLES 20u
+
+/* What recording cost start-up, where the recorder does not say it and all events of that time are there. */
+static void tell_start_up(const isc_judged *d)
+{
+	isc_analysis *a = d->b->a;
+	double own_ns = d->start_up_own_ns + (double)d->start_up_calls * d->call_ns;
+
+	if (a->startup_pct >= 0 || d->start_up_samples < START_UP_SAMPLES || d->start_up_ns <= 0)
+		return;
+	if (a->retired > 0) {
+		a->startup_unknown = "events of start-up were dropped to hold the trace to its size";
+		return;
+	}
+	a->startup_pct = own_ns / d->start_up_ns * 100;
+	a->startup_unknown = NULL;
+}
+
 isc_status isc_build_verdict(isc_build *b, isc_error *err)
 {
 	isc_judge j = {.a = b->a, .arena = b->arena};
@@ -342,6 +361,8 @@ isc_status isc_build_verdict(isc_build *b, isc_error *err)
 		good = fill(&j, &d);
 	if (good && j.known && j.window_us > 0)
 		tell(&j, &d);
+	if (good)
+		tell_start_up(&d);
 	isc_judged_fini(&d);
 	if (!good || b->arena->failed)
 		return isc_build_no_memory(err);

@@ -193,12 +193,14 @@ static isc_status fill_sample(struct maker *m, uint32_t process, isc_record *slo
 	slot[0].arg = (uint16_t)strtoul(m->word[3].at, NULL, 10);
 	for (size_t i = 5; i < m->words && st == ISC_OK; i++) {
 		const char *flags = value_of(&m->word[i], "flags"), *faults = value_of(&m->word[i], "faults");
-		const char *kernel = value_of(&m->word[i], "kernel_us");
+		const char *kernel = value_of(&m->word[i], "kernel_us"), *cost = value_of(&m->word[i], "cost_us");
 
 		if (faults != NULL)
 			counts.faults = (uint32_t)strtoul(faults, NULL, 10);
 		else if (kernel != NULL)
 			counts.kernel_us = (uint32_t)strtoul(kernel, NULL, 10);
+		else if (cost != NULL)
+			body.cost_ns = (uint32_t)strtoul(cost, NULL, 10) * 1000;
 		else if (flags != NULL)
 			body.flags = (uint32_t)strtoul(flags, NULL, 10);
 		else

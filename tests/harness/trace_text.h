@@ -28,6 +28,7 @@
  *	t1 5ms sample 2 5ms "main m.py 1 9" "run m.py 12 14"	steps and their length, then frames, root
  *					first: name, file, first line and line; "?": of an unknown kind; "native gemm /lib/libmkl.so"
  *	t1 5ms sample 1 5ms faults=900 kernel_us=4000 "run m.py 12 14"	page faults of it, and its time in the kernel
+ *	t1 5ms sample 1 5ms cost_us=90 "run m.py 12 14"	what the sample took itself
  *	t1 5ms sample 1 5ms flags=8	without a stack; enum isc_sample_flag
  *	t1 9ms syscalls read 2ms 100		and other records of system calls: trace_syscall_words.h
  *	t1 3ms gpu_call launch clEnqueue 1ms 1.2ms 7	and other records of GPUs: trace_gpu_words.h

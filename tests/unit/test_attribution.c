@@ -185,6 +185,44 @@ static void waits_are_judged_without_native_frames(void **state)
 	isc_analysis_free(a);
 }
 
+/* 200 ms of imports before the scopes, in samples of 5 ms that took 100 us each, and 200 calls of 1 us. */
+static void start_up_pays_of_its_own_time(void **state)
+{
+	isc_buffer text = {0};
+	isc_analysis *a;
+
+	(void)state;
+	isc_buffer_text(&text,
+			"meta {\"argv\": [\"serve\"], \"perf\": \"ok\", \"own_cpu_us\": 50000, "
+			"\"user_us\": 900000, \"system_us\": 100000, \"measured_pct\": 1, \"host\": \"h\"}\n" PROGRAM
+			"t1 0s in\nt1 0s governed cost 16000\n");
+	for (unsigned i = 0; i < 40; i++) {
+		for (unsigned k = 0; k < 5; k++)
+			isc_buffer_format(
+				&text, "t1 %u.%ums call_enter load /a/m.py 3\nt1 %u.%ums call_exit load /a/m.py 3 0\n",
+				i * 5, k, i * 5, k);
+		isc_buffer_format(&text, "t1 %ums sample 1 5ms cost_us=100 " STEP, i * 5 + 1);
+	}
+	for (unsigned i = 0; i < 300; i++)
+		isc_buffer_format(&text,
+				  "t1 %ums scope_enter request\nt1 %ums sample 1 10ms " STEP
+				  "t1 %ums scope_exit request\n",
+				  300 + i * 12, 305 + i * 12, 310 + i * 12);
+	isc_buffer_text(&text, "end 10s status=0\n");
+	a = analysis_of(text.data);
+	/* 40 x 100 us and 200 x 1 us, of 200 ms. */
+	assert_near(a->startup_pct, 2.1);
+	assert_null(a->startup_unknown);
+	assert_near(a->measured_cpu_pct, 5);
+	assert_near(a->measured_pct, 1);
+	isc_analysis_free(a);
+	isc_buffer_fini(&text);
+	a = sampled(META, 0, "");
+	assert_true(a->startup_pct < 0 && a->startup_unknown != NULL);
+	assert_true(a->measured_cpu_pct < 0);
+	isc_analysis_free(a);
+}
+
 static double confidence_with(double unattributed)
 {
 	struct scene *s = scene();
@@ -227,6 +265,7 @@ int main(void)
 		cmocka_unit_test(the_tags_of_stacks_are_told_from_ids),
 		cmocka_unit_test(without_native_frames_what_ran_is_not_split),
 		cmocka_unit_test(waits_are_judged_without_native_frames),
+		cmocka_unit_test(start_up_pays_of_its_own_time),
 		cmocka_unit_test(unattributed_time_lowers_confidence_and_then_withholds_the_verdict),
 	};
 

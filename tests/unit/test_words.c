@@ -131,6 +131,15 @@ static void the_top_leaves_out_who_only_waits(void **state)
 	assert_int_equal(isc_words_top(&a, top, 3), 0);
 }
 
+static void both_costs_are_said_when_they_differ(void **state)
+{
+	(void)state;
+	assert_true(isc_words_costs_apart(&(isc_analysis){.measured_pct = 0.2, .measured_cpu_pct = 7}));
+	assert_false(isc_words_costs_apart(&(isc_analysis){.measured_pct = 2, .measured_cpu_pct = 2.9}));
+	assert_false(isc_words_costs_apart(&(isc_analysis){.measured_pct = 2, .measured_cpu_pct = -1}));
+	assert_false(isc_words_costs_apart(&(isc_analysis){.measured_pct = -1, .measured_cpu_pct = 7}));
+}
+
 static void a_scope_that_came_once_is_the_slowest_only_alone(void **state)
 {
 	isc_analysis_scope s[] = {
@@ -157,6 +166,7 @@ int main(void)
 		cmocka_unit_test(a_function_is_named_as_people_name_it),
 		cmocka_unit_test(only_functions_of_the_library_are_known_to_wait),
 		cmocka_unit_test(the_top_leaves_out_who_only_waits),
+		cmocka_unit_test(both_costs_are_said_when_they_differ),
 		cmocka_unit_test(a_scope_that_came_once_is_the_slowest_only_alone),
 	};
 
