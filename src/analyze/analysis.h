@@ -150,6 +150,7 @@ typedef struct isc_analysis_frame {
 typedef struct isc_analysis_scope_group {
 	uint64_t count; /* whose events are in the trace; 0: nothing is known */
 	double mean_us;
+	double unseen_us;	     /* of it, without waits: calls were not recorded */
 	double state_us[ISC_STATES]; /* add up to mean_us; negative: not known */
 	uint8_t source[ISC_STATES];  /* enum isc_source */
 	uint8_t unattributed;	     /* enum isc_unattributed: most of that state, if there is any */

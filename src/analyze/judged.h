@@ -38,8 +38,8 @@ typedef struct isc_judged {
 	isc_hashmap in_stage;  /* name and code -> ns */
 	uint64_t samples, brief;
 	double logged_ns, pool_ns, blocked_ns;
-	double faults, fault_ns, mapping_ns; /* page faults, CPU time in them, and in calls that map */
-	uint64_t faulting;		     /* samples in them */
+	double faults, fault_ns, mapping_ns;	   /* page faults, CPU time in them, and in calls that map */
+	uint64_t faulting;			   /* samples in them */
 	uint64_t start_up_calls, start_up_samples; /* before the window, of the process */
 	double call_ns, start_up_ns, start_up_own_ns;
 	bool loop, tasks;

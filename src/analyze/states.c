@@ -1,5 +1,7 @@
 #include "analyze/states.h"
 
+#include <math.h>
+
 #include "analyze/account.h"
 #include "analyze/attribution.h"
 #include "analyze/gpu_waits.h"
@@ -197,8 +199,12 @@ bool isc_states_fill(isc_build *b, const isc_track *track, const isc_hashmap *by
 	b->fills = take_fault_cost(b);
 	take_samples(b, by_index, account, told);
 	take_scopes(b, by_index);
-	for (size_t i = 0; i < a->thread_count; i++)
+	for (size_t i = 0; i < a->thread_count; i++) {
 		settle(b, &track[i], told, &account[i], &a->threads[i]);
+		if (a->threads[i].unattributed == ISC_UNATTRIBUTED_UNSAMPLED)
+			a->samples.unattributed_us[ISC_UNATTRIBUTED_UNSAMPLED] +=
+				fmax(a->threads[i].state_us[ISC_STATE_UNATTRIBUTED], 0);
+	}
 	return true;
 }
 

@@ -108,6 +108,7 @@ static void settle(const struct explain *e, const isc_tail *tail, const isc_tail
 	out->unattributed = settled.unattributed;
 	out->count = g->count;
 	out->mean_us = g->wall_us / (double)g->count;
+	out->unseen_us = g->sums.unseen_us / (double)g->count;
 	for (int state = 0; state < ISC_STATES; state++) {
 		out->source[state] = settled.source[state];
 		out->state_us[state] = settled.state_us[state] >= 0 ? settled.state_us[state] / (double)g->count : -1;

@@ -352,16 +352,22 @@ static void about_calls(isc_build *b)
 static void about_stacks(isc_build *b)
 {
 	const isc_analysis_samples *s = &b->a->samples;
+	double unsampled_us = s->unattributed_us[ISC_UNATTRIBUTED_UNSAMPLED];
 	int why = 0;
 	isc_units n, pct;
 
-	for (int i = 1; i < ISC_UNATTRIBUTED_REASONS; i++)
+	for (int i = 1; i < ISC_UNATTRIBUTED_UNSAMPLED; i++)
 		why = s->unattributed_us[i] > s->unattributed_us[why] ? i : why;
 	if (s->unknown_us > s->us * UNKNOWN_SHARE)
 		warn(b, GRAVE, "unknown_stacks", isc_unattributed_remedy((enum isc_unattributed)why),
 		     "%s of the sampled CPU time (%s) has no known stack and is unattributed, mostly because %s",
 		     isc_units_percent(&pct, s->unknown_us / s->us * 100), isc_units_time(&n, s->unknown_us),
 		     isc_unattributed_words((enum isc_unattributed)why));
+	if (unsampled_us > (s->us + unsampled_us) * UNKNOWN_SHARE)
+		warn(b, NOTE, "not_sampled", isc_unattributed_remedy(ISC_UNATTRIBUTED_UNSAMPLED),
+		     "threads ran for %s of CPU time (%s of all) without a single sample: that time is unattributed",
+		     isc_units_time(&n, unsampled_us),
+		     isc_units_percent(&pct, unsampled_us / (s->us + unsampled_us) * 100));
 	if (s->cut_us > s->us * UNKNOWN_SHARE)
 		warn(b, NOTE, "cut_stacks", isc_unattributed_remedy(ISC_UNATTRIBUTED_TABLE),
 		     "of %s of the sampled CPU time (%s) only the outer frames are known, because %s: the rest is "

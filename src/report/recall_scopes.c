@@ -113,6 +113,7 @@ static void recall_scope(isc_arena *arena, yyjson_val *o, isc_analysis_scope *s)
 	s->max_us = real_in(o, "max_us");
 	/* Of all of them there are shares alone, whatever they are shares of. */
 	recall_group(o, 100, yyjson_is_obj(yyjson_obj_get(o, "breakdown")), &s->all);
+	s->all.unseen_us = real_in(o, "unseen_us");
 	group = yyjson_obj_get(groups, "median");
 	recall_group(group, real_in(group, "mean_us"), count_in(group, "count"), &s->median);
 	group = yyjson_obj_get(groups, "slow");

@@ -136,6 +136,7 @@ static void put_scope(struct json *j, val *list, const isc_analysis_scope *s)
 	put_us(j, o, "p90_us", s->p90_us);
 	put_us(j, o, "p99_us", s->p99_us);
 	put_us(j, o, "max_us", s->max_us);
+	put_us(j, o, "unseen_us", s->all.count > 0 ? s->all.unseen_us : -1);
 	put_states(j, o, &s->all);
 	put_causes(j, o, s);
 	bins = list_in(j, o, "histogram");
