@@ -33,8 +33,9 @@ typedef struct isc_facts { /* the session's own words, from the trace's meta */
 	isc_text throttle;	       /* why that is not known */
 	isc_text kernel_calls_unknown; /* why the kernel did not count system calls; empty: it did, or was not asked */
 	bool kernel_calls_pretended;   /* it counted something else, for tests */
-	double throttled_us;	       /* its group had used up its share; negative: not known */
-	uint64_t switches;	       /* stored */
+	double collected_from_us, collected_to_us; /* by --delay and --duration */
+	double throttled_us;			   /* its group had used up its share; negative: not known */
+	uint64_t switches;			   /* stored */
 	isc_text follow;
 	isc_text version;
 	bool native_off; /* native frames were not asked for: native code cannot be told from Python */
@@ -49,7 +50,8 @@ typedef struct isc_build {
 	isc_arena *arena;
 	isc_facts facts;
 
-	bool cut;      /* a scope or a time was asked for */
+	bool cut;      /* a scope or a time was asked for: what is counted comes from the events of that part */
+	bool limited;  /* --delay or --duration limited what was recorded, and that is the window */
 	isc_text only; /* the scope's name; at NULL: none */
 	bool only_found;
 	uint64_t start_ns;	 /* of the session, CLOCK_MONOTONIC */
@@ -109,6 +111,12 @@ bool isc_build_bins(isc_arena *arena, const isc_histogram *h, double us, isc_ana
 
 /* The rank of a process image in a->processes, or SIZE_MAX. */
 size_t isc_build_process_rank(const isc_build *b, uint32_t process);
+
+/* Sums that are known of the whole run alone say nothing of what is looked at. */
+static inline bool isc_build_is_part(const isc_build *b)
+{
+	return b->cut || b->limited;
+}
 
 /* When a thread ended, as far as that is known. */
 uint64_t isc_build_thread_end_ns(const isc_build *b, uint32_t thread);

@@ -135,6 +135,8 @@ static bool take_all(isc_build *b, yyjson_val *root)
 	f->waits = yyjson_is_true(yyjson_obj_get(root, "waits"));
 	f->native_off = yyjson_equals_str(yyjson_obj_get(root, "native"), "off");
 	f->throttled_us = number_of(root, "throttled_us");
+	f->collected_from_us = number_of(root, "collected_from_us");
+	f->collected_to_us = number_of(root, "collected_to_us");
 	f->kernel_calls_pretended = yyjson_is_true(yyjson_obj_get(root, "kernel_calls_pretended"));
 	b->a->kernel_calls = number_of(root, "kernel_calls");
 	b->a->user_us = number_of(root, "user_us");
@@ -173,6 +175,7 @@ isc_status isc_build_facts(isc_build *b, isc_error *err)
 
 	b->facts.wall_us = b->facts.recorder_cpu_us = b->facts.recorder_cpu_pct = -1;
 	b->a->samples.rate_hz = b->a->samples.least_hz = -1;
+	b->facts.collected_from_us = b->facts.collected_to_us = -1;
 	b->facts.measured_pct = b->facts.switch_cost_pct = b->facts.throttled_us = -1;
 	b->facts.own_cpu_us = b->facts.startup_cpu_us = b->facts.startup_own_cpu_us = -1;
 	b->a->budget_pct = b->a->kernel_calls = b->a->minor_faults = b->a->major_faults = b->a->user_us =

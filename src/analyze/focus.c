@@ -253,7 +253,9 @@ static bool find_scoped(isc_focus *f, struct finding *s)
 	f->room = most->room;
 	f->scope = s->scope->name;
 	f->scopes = most->count;
-	leave_out_warm_up(f, s, most);
+	/* Who chose the time with --delay and --duration has it whole. */
+	if (!s->b->limited)
+		leave_out_warm_up(f, s, most);
 	return true;
 }
 
@@ -367,7 +369,7 @@ static bool find_plain(isc_focus *f, isc_build *b)
 	start = t->start_ns > start ? t->start_ns : start;
 	end = isc_build_thread_end_ns(b, f->thread);
 	end = end < b->to_ns ? end : b->to_ns;
-	if (!b->cut && !find_start_up(f, b, start, &until))
+	if (!isc_build_is_part(b) && !find_start_up(f, b, start, &until))
 		return false;
 	if (until > start && end > start && (double)(until - start) < (double)(end - start) * MOST_OF_RUN)
 		start = until;
@@ -398,7 +400,7 @@ bool isc_focus_find(isc_focus *f, isc_build *b)
 		return good;
 	t = isc_trace_thread_find(b->trace, f->thread);
 	f->tid = t != NULL ? t->tid : 0;
-	if (!b->cut && f->at[0].from_ns > b->start_ns)
+	if (!isc_build_is_part(b) && f->at[0].from_ns > b->start_ns)
 		f->start_up_us = (double)(f->at[0].from_ns - b->start_ns) / 1e3 - f->warm_up_us;
 	f->start_up_us = f->start_up_us > 0 ? f->start_up_us : 0;
 	return true;

@@ -203,7 +203,8 @@ static isc_status add_work(struct reading *r, const isc_event *ev, const isc_rec
 		record.start_ns = since_start(r, item->start_ns);
 		record.end_ns = since_start(r, item->end_ns);
 	}
-	if (item->mended && (!r->b->cut || (item->start_ns < r->b->to_ns && item->end_ns > r->b->from_ns)))
+	if (item->mended &&
+	    (!isc_build_is_part(r->b) || (item->start_ns < r->b->to_ns && item->end_ns > r->b->from_ns)))
 		r->b->a->causality_fixes++;
 	return isc_timeline_add(r->t, &record, err);
 }
@@ -329,7 +330,7 @@ static isc_status finish(struct reading *r, isc_error *err)
 
 	isc_timeline_source_covers(r->t, r->source, 0, since_start(r, b->end_ns));
 	add_devices(r);
-	if (b->cut) {
+	if (isc_build_is_part(b)) {
 		window.from_ns = since_start(r, b->from_ns);
 		window.to_ns = since_start(r, b->to_ns);
 	}

@@ -315,7 +315,7 @@ static void tell(const isc_judge *j, const isc_judged *d)
 				   .warm_up_us = j->warm_up_us,
 				   .warm_ups = j->warm_ups};
 	/* Who asks for a time has it; what was judged is inside. */
-	if (b->cut && b->only.at == NULL) {
+	if (isc_build_is_part(b) && b->only.at == NULL) {
 		w->from_us = b->a->from_us;
 		w->to_us = b->a->to_us;
 	}
@@ -324,7 +324,7 @@ static void tell(const isc_judge *j, const isc_judged *d)
 					  (int)(j->scope.len < 80 ? j->scope.len : 80), j->scope.at,
 					  isc_units_count(&u, j->scopes), j->scopes == 1 ? "time" : "times");
 	else
-		w->why = b->cut		      ? b->a->why
+		w->why = isc_build_is_part(b) ? b->a->why
 			 : j->start_up_us > 0 ? "the steady part, after the imports"
 					      : "the whole run";
 }

@@ -172,7 +172,7 @@ static void settle(const isc_build *b, const isc_track *track, const struct told
 		account->traced = p->python && b->calls_seen;
 	}
 	/* One figure for the whole group: at most what the thread was ready and had no CPU. */
-	if (b->facts.throttled_us >= 0 && !b->cut && account->switches) {
+	if (b->facts.throttled_us >= 0 && !isc_build_is_part(b) && account->switches) {
 		account->throttling = true;
 		account->told[ISC_STATE_THROTTLED] =
 			b->facts.throttled_us < account->queue ? b->facts.throttled_us : account->queue;

@@ -170,7 +170,7 @@ static void take_counts(const isc_build *b, const isc_track *track, isc_analysis
 	uint64_t until = track->counted_ns < track->end_ns ? track->counted_ns : track->end_ns;
 	double seen_us = until > track->start_ns ? (double)(until - track->start_ns) / 1e3 : 0;
 
-	if (track->counted_ns == 0 || b->cut)
+	if (track->counted_ns == 0 || isc_build_is_part(b))
 		return;
 	t->estimated = true;
 	t->on_cpu_us = fmin((double)track->on_cpu_ns / 1e3, seen_us);
@@ -361,7 +361,8 @@ static bool fill(isc_build *b, struct tracks *s)
 		b->gap_ns += (uint64_t)(isc_build_inside_us(b, s->gaps.gap[i].begin_ns, s->gaps.gap[i].end_ns) * 1e3);
 	/* A thread that lived outside the window has no part in it, and ours none in the program. */
 	for (size_t i = 0; i < a->thread_count; i++) {
-		if (!is_ours(&a->threads[i]) && (!b->cut || a->threads[i].wall_us > 0 || a->threads[i].events > 0))
+		if (!is_ours(&a->threads[i]) &&
+		    (!isc_build_is_part(b) || a->threads[i].wall_us > 0 || a->threads[i].events > 0))
 			a->threads[kept++] = a->threads[i];
 	}
 	a->thread_count = kept;

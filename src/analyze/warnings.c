@@ -438,7 +438,7 @@ static void about_unseen_calls(isc_build *b)
 
 	for (size_t i = 0; i < b->a->syscall_count; i++)
 		seen += b->a->syscalls[i].count;
-	if (b->a->kernel_calls >= 0 && !b->cut)
+	if (b->a->kernel_calls >= 0 && !isc_build_is_part(b))
 		warn(b, b->facts.kernel_calls_pretended ? GRAVE : NOTE, "unseen_syscalls",
 		     b->facts.kernel_calls_pretended ? "run without INFERSCOPE_TEST_TRACEFS" : NULL,
 		     "of %s system calls that the kernel counted%s %s are in syscalls, those through hooked functions "
@@ -526,8 +526,8 @@ static void about_parts(isc_build *b)
 		     "whether a limit of CPU time held the program up is not known%s%.*s",
 		     b->facts.throttle.len > 0 ? ": " : "", (int)b->facts.throttle.len,
 		     b->facts.throttle.len > 0 ? b->facts.throttle.at : "");
-	else if (b->cut)
-		warn(b, NOTE, "no_throttling", "look at the whole run",
+	else if (isc_build_is_part(b))
+		warn(b, NOTE, "no_throttling", b->limited ? NULL : "look at the whole run",
 		     "whether a limit of CPU time held the program up is known of the whole run alone");
 	if (b->a->clock_sync == NULL)
 		warn(b, NOTE, "no_gpu", NULL,

@@ -71,6 +71,27 @@ static uint64_t moment_ns(const isc_build *b, double us)
 	return ns < (double)(b->end_ns - b->start_ns) ? b->start_ns + (uint64_t)ns : b->end_ns;
 }
 
+/* What --delay and --duration left to record is the run, unless another part of it is asked for.  While all of its
+ * events are there they are counted again, so that waits and calls end at its edges; else by the totals. */
+static void limit_window(isc_build *b)
+{
+	const isc_analysis_options *o = b->options;
+	const isc_facts *f = &b->facts;
+	uint64_t from, to;
+
+	if (f->collected_from_us < 0 || (o != NULL && (o->scope != NULL || o->from_us > 0 || o->to_us > 0)))
+		return;
+	from = moment_ns(b, f->collected_from_us);
+	to = f->collected_to_us >= 0 ? moment_ns(b, f->collected_to_us) : b->end_ns;
+	if (to <= from)
+		return;
+	b->limited = true;
+	b->cut = b->stats->retired_events == 0;
+	b->from_ns = from;
+	b->to_ns = to;
+	b->a->why = f->collected_to_us >= 0 ? "the time that --delay and --duration chose" : "the time after --delay";
+}
+
 isc_status isc_build_window(isc_build *b, isc_error *err)
 {
 	const isc_analysis_options *options = b->options;
@@ -84,6 +105,7 @@ isc_status isc_build_window(isc_build *b, isc_error *err)
 	b->from_ns = b->start_ns;
 	b->to_ns = b->end_ns;
 	b->a->why = "the whole run";
+	limit_window(b);
 	if (options == NULL)
 		return ISC_OK;
 	if (!isfinite(options->from_us) || !isfinite(options->to_us) || options->from_us < 0 || options->to_us < 0 ||
@@ -232,7 +254,7 @@ static isc_status feed_one(isc_build *b, struct inside *in, const isc_event *ev,
 	}
 	if (lane->inside && (!take || (b->only.at != NULL && !is_inside(lane))))
 		isc_replay_leave(lane, in->totals, ev->time_ns < b->to_ns ? ev->time_ns : b->to_ns);
-	if (b->options->alone && ev->time_ns < b->from_ns)
+	if (b->options != NULL && b->options->alone && ev->time_ns < b->from_ns)
 		return st;
 	if (!isc_replay_note(lane, b->arena, ev))
 		return isc_build_no_memory(err);

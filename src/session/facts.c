@@ -158,6 +158,17 @@ void isc_facts_perf(isc_buffer *out, const isc_error *why_not)
 	render(out, doc);
 }
 
+void isc_facts_window(isc_buffer *out, double from_us, double to_us)
+{
+	yyjson_mut_val *root;
+	yyjson_mut_doc *doc = new_object(&root);
+
+	yyjson_mut_obj_add_real(doc, root, "collected_from_us", from_us);
+	if (to_us >= 0)
+		yyjson_mut_obj_add_real(doc, root, "collected_to_us", to_us);
+	render(out, doc);
+}
+
 void isc_facts_counters(isc_buffer *out, const isc_error *why_not, bool stand_in)
 {
 	yyjson_mut_val *root;

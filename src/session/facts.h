@@ -24,6 +24,9 @@ void isc_facts_first(isc_buffer *out, const isc_settings *settings, char *const 
 /* Context switches are seen (NULL), or why not. */
 void isc_facts_perf(isc_buffer *out, const isc_error *why_not);
 
+/* Collection lasts from a moment to another, in microseconds of the session; to_us negative: it goes on. */
+void isc_facts_window(isc_buffer *out, double from_us, double to_us);
+
 /* Instructions are counted (NULL), or why not.  stand_in: other events than those, for tests. */
 void isc_facts_counters(isc_buffer *out, const isc_error *why_not, bool stand_in);
 

@@ -51,6 +51,7 @@ struct isc_recorder {
 	uint64_t begin_ns;		     /* the program was let go */
 	uint64_t begin_cpu_ns, ended_cpu_ns; /* CPU time of this thread then, and when the program had ended */
 	uint64_t collect_ns;		     /* --delay has passed here */
+	uint64_t collected_from_ns;	     /* when collection really began; 0: not yet */
 	uint64_t next_clock_ns;
 	uint64_t next_flush_ns;
 	isc_folder folder;
@@ -283,6 +284,30 @@ static void set_phase(isc_recorder *r, uint32_t phase)
 	atomic_store_explicit(&r->folder.control->phase, phase, memory_order_release);
 }
 
+/* Written at once: a recorder that is killed leaves a trace that says where its window began. */
+static void tell_window(isc_recorder *r, bool over)
+{
+	uint64_t now = isc_clock_mono_ns();
+	isc_buffer facts = {0};
+
+	if (r->settings->delay_s <= 0 && r->settings->duration_s <= 0)
+		return;
+	if (r->collected_from_ns == 0)
+		r->collected_from_ns = now;
+	isc_facts_window(&facts, (double)(r->collected_from_ns - r->start_ns) / 1e3,
+			 over && r->settings->duration_s > 0
+				 ? (double)((r->ended_ns != 0 ? r->ended_ns : now) - r->start_ns) / 1e3
+				 : -1);
+	isc_recorder_facts(r, facts.data, facts.len);
+	isc_buffer_fini(&facts);
+}
+
+static void start_collecting(isc_recorder *r)
+{
+	set_phase(r, ISC_PHASE_COLLECTING);
+	tell_window(r, false);
+}
+
 isc_status isc_recorder_begin(isc_recorder *r, pid_t root, const char *rt_path, bool running, isc_error *err)
 {
 	isc_drain_options options = {.dir = r->folder.dir, .limit_bytes = r->folder.memory_bytes};
@@ -306,7 +331,10 @@ isc_status isc_recorder_begin(isc_recorder *r, pid_t root, const char *rt_path, 
 	r->collect_ns = r->begin_ns + (uint64_t)(r->settings->delay_s * 1e9);
 	r->next_clock_ns = r->begin_ns;
 	r->next_flush_ns = r->begin_ns;
-	set_phase(r, r->settings->delay_s > 0 ? ISC_PHASE_WAITING : ISC_PHASE_COLLECTING);
+	if (r->settings->delay_s > 0)
+		set_phase(r, ISC_PHASE_WAITING);
+	else
+		start_collecting(r);
 	isc_folder_publish(&r->folder, rt_path, root);
 	return ISC_OK;
 }
@@ -432,7 +460,7 @@ bool isc_recorder_turn(isc_recorder *r, int fd)
 		continue;
 	now = isc_clock_mono_ns();
 	if (now >= r->collect_ns && atomic_load(&r->folder.control->phase) == ISC_PHASE_WAITING)
-		set_phase(r, ISC_PHASE_COLLECTING);
+		start_collecting(r);
 	collect(r, false);
 	return fd >= 0 && (failed || fds[0].revents != 0);
 }
@@ -533,6 +561,8 @@ isc_status isc_recorder_finish(isc_recorder *r, isc_error *err)
 
 	/* Nothing is produced from here on, so the last drain sees the end of every stream. */
 	set_phase(r, ISC_PHASE_DONE);
+	if (r->collected_from_ns != 0)
+		tell_window(r, true);
 	collect(r, true);
 	last_facts(r);
 	alive = isc_recorder_alive(r) > 0;
