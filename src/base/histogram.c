@@ -151,6 +151,21 @@ bool isc_histogram_merge(isc_histogram *into, const isc_histogram *from)
 	return true;
 }
 
+void isc_histogram_less(isc_histogram *h, const isc_histogram *earlier)
+{
+	uint64_t *cell;
+
+	for (size_t at = 0; (cell = next_cell(earlier, &at)) != NULL; at++) {
+		uint64_t *own = cell_find(h, (unsigned)at), gone = own == NULL ? 0 : *cell < *own ? *cell : *own;
+
+		if (gone == 0)
+			continue;
+		*own -= gone;
+		h->buckets -= *own == 0;
+		h->count -= gone < h->count ? gone : h->count;
+	}
+}
+
 uint64_t isc_histogram_percentile(const isc_histogram *h, double share)
 {
 	uint64_t seen = 0, rank, *cell;

@@ -38,6 +38,9 @@ bool isc_histogram_add(isc_histogram *h, uint64_t value);
  * nearest that is in use.  The first number always gets its own. */
 bool isc_histogram_add_rough(isc_histogram *h, uint64_t value);
 
+/* Takes out what an earlier state of the same histogram had; least and most stay. */
+void isc_histogram_less(isc_histogram *h, const isc_histogram *earlier);
+
 bool isc_histogram_merge(isc_histogram *into, const isc_histogram *from);
 
 /* The number that a share of all numbers does not exceed: 0.5 is the median.

@@ -33,6 +33,7 @@
 #define CLOCK_EVERY_NS NS_PER_S
 /* A reader of the growing file, and a dead recorder, miss at most this much. */
 #define FLUSH_EVERY_NS (NS_PER_S / 4)
+#define PERIOD_NS (10 * NS_PER_S) /* of what a report shows over time */
 #define THROTTLE_EVERY_NS (NS_PER_S / 10)
 #define POLLFDS 512
 #define NUMA_VARIABLE "INFERSCOPE_TEST_NUMA"
@@ -54,6 +55,7 @@ struct isc_recorder {
 	uint64_t collected_from_ns;	     /* when collection really began; 0: not yet */
 	uint64_t next_clock_ns;
 	uint64_t next_flush_ns;
+	uint64_t period_ns; /* when the period began that goes on */
 	isc_folder folder;
 	isc_writer *writer;
 	isc_follow *follow;
@@ -300,6 +302,10 @@ static void tell_window(isc_recorder *r, bool over)
 				 : -1);
 	isc_recorder_facts(r, facts.data, facts.len);
 	isc_buffer_fini(&facts);
+	/* Before --delay some things are recorded all the same, and after --duration what is on its way. */
+	if (!over || r->settings->duration_s > 0)
+		isc_writer_mark(r->writer, over ? ISC_BOUNDARY_WINDOW_END : ISC_BOUNDARY_WINDOW_BEGIN,
+				isc_clock_read_pair(r->clock_source).ticks, NULL);
 }
 
 static void start_collecting(isc_recorder *r)
@@ -331,6 +337,7 @@ isc_status isc_recorder_begin(isc_recorder *r, pid_t root, const char *rt_path, 
 	r->collect_ns = r->begin_ns + (uint64_t)(r->settings->delay_s * 1e9);
 	r->next_clock_ns = r->begin_ns;
 	r->next_flush_ns = r->begin_ns;
+	r->period_ns = r->begin_ns;
 	if (r->settings->delay_s > 0)
 		set_phase(r, ISC_PHASE_WAITING);
 	else
@@ -391,6 +398,17 @@ static void tell_moves(isc_recorder *r)
 	isc_buffer_fini(&text);
 }
 
+/* Behind a flush: everything up to now is in the totals. */
+static void end_period(isc_recorder *r, uint64_t now, bool last)
+{
+	isc_error err;
+
+	if (now < r->period_ns + PERIOD_NS && !last)
+		return;
+	check_write(r, isc_writer_over_time(r->writer, r->period_ns, now, &err), &err);
+	r->period_ns = now;
+}
+
 static void collect(isc_recorder *r, bool last)
 {
 	/* Read before anything is drained. */
@@ -423,6 +441,7 @@ static void collect(isc_recorder *r, bool last)
 	if (now >= r->next_flush_ns || last || flush) {
 		r->next_flush_ns = now + FLUSH_EVERY_NS;
 		check_write(r, isc_writer_flush(r->writer, &err), &err);
+		end_period(r, now, last);
 	}
 	if (flush) {
 		forget(r);

@@ -14,7 +14,16 @@ uint32_t isc_writer_reserve(const isc_writer *w)
 
 	if (need > w->space.plan.checkpoint_segments)
 		need = w->space.plan.checkpoint_segments;
-	return (uint32_t)need + 1;
+	return (uint32_t)need + 1 + isc_snapshots_reserve(w);
+}
+
+static void retire(isc_writer *w, uint32_t segment)
+{
+	const isc_segment *seg = &w->space.segment[segment];
+
+	w->stats.retired_events += seg->events;
+	w->snapshots.gone = seg->last > w->snapshots.gone ? seg->last : w->snapshots.gone;
+	isc_space_release(&w->space, segment);
 }
 
 isc_status isc_writer_make_room(isc_writer *w, uint32_t segments, isc_error *err)
@@ -38,8 +47,7 @@ isc_status isc_writer_make_room(isc_writer *w, uint32_t segments, isc_error *err
 				return st;
 			continue;
 		}
-		w->stats.retired_events += s->segment[oldest].events;
-		isc_space_release(s, oldest);
+		retire(w, oldest);
 	}
 	return ISC_OK;
 }
@@ -54,10 +62,8 @@ isc_status isc_writer_forget(isc_writer *w, isc_error *err)
 	if (st == ISC_OK)
 		st = isc_writer_checkpoint(w, err);
 	for (uint32_t i = 0; st == ISC_OK && i < s->count; i++) {
-		if (s->segment[i].use == ISC_SEGMENT_EVENTS) {
-			w->stats.retired_events += s->segment[i].events;
-			isc_space_release(s, i);
-		}
+		if (s->segment[i].use == ISC_SEGMENT_EVENTS)
+			retire(w, i);
 		if (s->segment[i].use == 0)
 			isc_space_empty(s, i);
 	}
@@ -68,7 +74,8 @@ static isc_status take_segment(isc_writer *w, int use, isc_error *err)
 {
 	isc_status st;
 
-	if (use == ISC_SEGMENT_KEEP && w->space.in_use[use] >= w->space.plan.keep_segments)
+	if (use == ISC_SEGMENT_KEEP &&
+	    w->space.in_use[use] >= w->space.plan.keep_segments - isc_snapshots_segments(&w->space.plan))
 		return isc_fail(err, ISC_ERR_LIMIT, "the trace has no room for further definitions");
 	st = isc_writer_make_room(w, isc_writer_reserve(w) + 1, err);
 	return st == ISC_OK ? isc_space_take(&w->space, use, 0, err) : st;
@@ -100,9 +107,7 @@ isc_status isc_writer_append(isc_writer *w, int use, isc_chunk_header *h, const 
 	return isc_writer_append_packed(w, use, h, stored, raw, len, err);
 }
 
-/* Into the segments of the checkpoint that is being written: they come out of
- * the reserve. */
-static isc_status append_reserved(isc_writer *w, isc_chunk_header *h, const void *raw, size_t len, isc_error *err)
+isc_status isc_writer_append_reserved(isc_writer *w, isc_chunk_header *h, const void *raw, size_t len, isc_error *err)
 {
 	const void *stored = isc_codec_pack(&w->codec, h, raw, len);
 	isc_status st = ISC_OK;
@@ -130,7 +135,7 @@ static isc_status write_totals(isc_writer *w, const isc_totals_cover *cover, isc
 				      .events = (uint32_t)i,
 				      .slots = (uint32_t)(ends.len / sizeof(size_t))};
 
-		st = append_reserved(w, &h, parts.data + start, end - start, err);
+		st = isc_writer_append_reserved(w, &h, parts.data + start, end - start, err);
 		start = end;
 	}
 	isc_buffer_fini(&parts);
@@ -150,7 +155,7 @@ static isc_status write_state(isc_writer *w, isc_error *err)
 		isc_chunk_header h = {.type = (uint16_t)type, .events = records};
 
 		st = out.failed ? isc_fail(err, ISC_ERR_NOMEM, "no memory for a checkpoint of the trace")
-				: append_reserved(w, &h, out.data, out.len, err);
+				: isc_writer_append_reserved(w, &h, out.data, out.len, err);
 	}
 	isc_buffer_fini(&out);
 	return st;
@@ -175,6 +180,7 @@ isc_status isc_writer_checkpoint(isc_writer *w, isc_error *err)
 
 	if (st != ISC_OK)
 		return st;
+	isc_snapshots_prepare(w);
 	w->checkpoint++;
 	st = isc_space_take(&w->space, ISC_SEGMENT_TOTALS, w->checkpoint, err);
 	if (st == ISC_OK)
@@ -191,6 +197,7 @@ isc_status isc_writer_checkpoint(isc_writer *w, isc_error *err)
 	isc_state_clean(&w->state);
 	w->checkpoint_segments = w->space.in_use[ISC_SEGMENT_TOTALS];
 	w->covered = cover.sequence;
+	isc_snapshots_covered(w);
 	return ISC_OK;
 }
 
@@ -217,7 +224,7 @@ isc_status isc_writer_journal(isc_writer *w, isc_error *err)
 		    (w->space.in_use[ISC_SEGMENT_TOTALS] > 2 * w->checkpoint_segments ||
 		     isc_space_available(&w->space) <= isc_writer_reserve(w)))
 			return isc_writer_checkpoint(w, err);
-		st = append_reserved(w, &h, w->payload.data, w->payload.len, err);
+		st = isc_writer_append_reserved(w, &h, w->payload.data, w->payload.len, err);
 	}
 	if (st == ISC_OK)
 		isc_state_clean(&w->state);

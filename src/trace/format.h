@@ -62,7 +62,11 @@ enum isc_chunk_type {
 	ISC_CHUNK_ACCOUNT = 9,	/* produced, stored, lost per stream; a later one replaces */
 	ISC_CHUNK_TOTALS = 10,	/* part `events` of the `slots` parts of checkpoint `number` */
 	ISC_CHUNK_INDEX = 11,	/* where the chunks are */
-	ISC_CHUNK_END = 12	/* how the program ended; the file is complete */
+	ISC_CHUNK_END = 12,	/* how the program ended; the file is complete */
+	/* Part `events` of the `slots` parts of a snapshot of the totals; number: enum isc_boundary, time: its moment,
+	 * thread: rises with every snapshot.  The newest whole one of a boundary counts. */
+	ISC_CHUNK_SNAPSHOT = 13,
+	ISC_CHUNK_OVER_TIME = 14 /* isc_trace_period, packed; a longer one of a process replaces those inside it */
 };
 
 enum isc_segment_use {

@@ -86,6 +86,16 @@ typedef struct isc_trace_switch {
 	uint8_t kind; /* enum isc_switch_kind */
 } isc_trace_switch;
 
+/* Moments whose running totals outlive the events: the boundary of a snapshot. */
+enum isc_boundary {
+	ISC_BOUNDARY_WINDOW_BEGIN = 1, /* --delay had passed */
+	ISC_BOUNDARY_WINDOW_END = 2,   /* --duration had */
+	ISC_BOUNDARY_FIRST_UNIT = 3,   /* the first unit began */
+	ISC_BOUNDARY_LAST_UNIT = 4,    /* the last one ended */
+	ISC_BOUNDARY_RETAINED = 5,     /* from here on all events are in the file */
+	ISC_BOUNDARY_PHASE = 16	       /* this and above: phases, in their order */
+};
+
 /* What became of the events of one stream: produced = stored + lost, always. */
 typedef struct isc_trace_account {
 	uint32_t process;
@@ -95,6 +105,20 @@ typedef struct isc_trace_account {
 	uint64_t stored;
 	uint64_t lost;
 } isc_trace_account;
+
+/* What recording saw, missed and cost in one process from a moment to another.  Of all rows together: events are those
+ * stored, lost those of the accounts. */
+typedef struct isc_trace_period {
+	uint32_t process;	  /* index; 0: several */
+	uint64_t from_ns, to_ns;  /* CLOCK_MONOTONIC */
+	uint64_t samples;	  /* recorded */
+	uint64_t sampled_ns;	  /* CPU time that they stand for */
+	uint64_t unattributed_ns; /* of it, of samples without a known stack */
+	uint64_t events;	  /* stored, samples included */
+	uint64_t lost;
+	uint64_t thinned; /* calls that were not recorded to stay inside the budget, as estimated */
+	uint64_t cost_ns; /* that calls and samples took in the process, as far as it says */
+} isc_trace_period;
 
 typedef struct isc_trace_end {
 	uint64_t end_ns;

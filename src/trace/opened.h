@@ -47,6 +47,8 @@ struct isc_trace {
 	isc_state state;
 	isc_definitions definitions;
 	isc_timebase timebase;
+	isc_trace_snapshot *snapshots;
+	size_t snapshot_count;
 	isc_trace_end end;
 	bool ended;
 	uint8_t *seen_bad; /* one bit a chunk: counted as damaged already */
@@ -64,6 +66,17 @@ int isc_checkpoint_find(const isc_table *table, size_t before, isc_source *sourc
 bool isc_table_has_holes(const isc_table *table, const isc_checkpoint *checkpoint);
 
 void isc_trace_note_bad(isc_trace *tr, size_t chunk, int result);
+
+/* The snapshots of the table, once it is sorted.  ISC_ERR_NOMEM. */
+isc_status isc_trace_find_snapshots(isc_trace *tr, isc_source *source);
+
+/* Each part of one, in order.  An enum isc_source_result, also what part() gives. */
+typedef int isc_snapshot_part(void *self, const uint8_t *raw, size_t len);
+int isc_trace_snapshot_parts(isc_trace *tr, const isc_trace_snapshot *s, isc_source *source, isc_snapshot_part *part,
+			     void *self);
+
+/* ISC_SOURCE_BAD: this checkpoint cannot be used. */
+int isc_checkpoint_load(isc_totals *t, const isc_table *table, const isc_checkpoint *cp, isc_source *source);
 
 /* Feeds a decoded chunk. */
 bool isc_totals_feed_columns(isc_totals *t, const isc_chunk_header *h, const isc_columns *c);

@@ -78,6 +78,7 @@ static isc_status load_chunk(isc_trace *tr, const isc_source *source)
 	case ISC_CHUNK_THREAD:
 	case ISC_CHUNK_ACCOUNT:
 	case ISC_CHUNK_CLOCK:
+	case ISC_CHUNK_OVER_TIME:
 		return isc_state_load(&tr->state, h->type, source->raw, h->raw_size);
 	case ISC_CHUNK_DEFS:
 		return isc_definitions_load(&tr->definitions, h->process, source->raw, h->raw_size);
@@ -92,7 +93,8 @@ static isc_status load_chunk(isc_trace *tr, const isc_source *source)
 static bool is_kept(int type)
 {
 	return type == ISC_CHUNK_META || type == ISC_CHUNK_PROCESS || type == ISC_CHUNK_THREAD ||
-	       type == ISC_CHUNK_CLOCK || type == ISC_CHUNK_DEFS || type == ISC_CHUNK_ACCOUNT || type == ISC_CHUNK_END;
+	       type == ISC_CHUNK_CLOCK || type == ISC_CHUNK_DEFS || type == ISC_CHUNK_ACCOUNT ||
+	       type == ISC_CHUNK_END || type == ISC_CHUNK_OVER_TIME;
 }
 
 /* ISC_ERR_LIMIT: something was written over meanwhile; look again. */
@@ -165,6 +167,8 @@ static isc_status open_trace(isc_trace *tr, const char *name, isc_error *err)
 		fill_stats(tr);
 		free(tr->seen_bad);
 		tr->seen_bad = calloc(tr->table.count / 8 + 1, 1);
+		if (st == ISC_OK && tr->seen_bad != NULL)
+			st = isc_trace_find_snapshots(tr, &source);
 		if (st == ISC_OK && tr->seen_bad != NULL)
 			st = load_kept(tr, &source);
 		if (st != ISC_ERR_LIMIT)
@@ -240,6 +244,7 @@ void isc_trace_close(isc_trace *tr)
 	isc_columns_fini(&tr->events.columns);
 	free(tr->switches.switches);
 	free(tr->seen_bad);
+	free(tr->snapshots);
 	free(tr);
 }
 
@@ -279,6 +284,11 @@ const isc_trace_thread *isc_trace_thread_at(const isc_trace *tr, size_t i)
 const isc_trace_account *isc_trace_account_at(const isc_trace *tr, size_t i)
 {
 	return i < tr->state.account_count ? &tr->state.accounts[i] : NULL;
+}
+
+const isc_trace_period *isc_trace_period_at(const isc_trace *tr, size_t i)
+{
+	return i < tr->state.over_time.count ? &tr->state.over_time.row[i] : NULL;
 }
 
 const isc_trace_process *isc_trace_process_find(const isc_trace *tr, uint32_t process)

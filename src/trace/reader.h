@@ -86,6 +86,20 @@ bool isc_trace_next_switch(isc_trace *tr, isc_trace_switch *sw);
 
 void isc_trace_rewind(isc_trace *tr); /* both cursors */
 
+const isc_trace_period *isc_trace_period_at(const isc_trace *tr, size_t i); /* by time, then process */
+
+/* Snapshots by rank from 0, one of each boundary; NULL past the end, or when there is none.  Borrowed. */
+typedef struct isc_trace_snapshot {
+	uint32_t boundary; /* enum isc_boundary */
+	uint64_t ticks;	   /* its moment */
+	size_t chunk;	   /* its first part, for who reads them */
+} isc_trace_snapshot;
+const isc_trace_snapshot *isc_trace_snapshot_at(const isc_trace *tr, size_t i);
+const isc_trace_snapshot *isc_trace_snapshot_of(const isc_trace *tr, uint32_t boundary);
+
+/* Running totals over all events before a moment, retired ones included.  ISC_ERR_ABSENT: the file does not tell. */
+isc_status isc_trace_totals_until(isc_trace *tr, uint64_t ticks, isc_totals **out, isc_error *err);
+
 /* Running totals over all events ever stored, retired ones included. */
 isc_status isc_trace_totals(isc_trace *tr, isc_totals **out, isc_error *err);
 

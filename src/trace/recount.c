@@ -88,8 +88,7 @@ bool isc_totals_feed_columns(isc_totals *t, const isc_chunk_header *h, const isc
 	return true;
 }
 
-/* ISC_SOURCE_BAD: this checkpoint cannot be used. */
-static int load_checkpoint(isc_totals *t, const isc_table *table, const isc_checkpoint *cp, isc_source *source)
+int isc_checkpoint_load(isc_totals *t, const isc_table *table, const isc_checkpoint *cp, isc_source *source)
 {
 	for (size_t i = cp->first; i <= cp->last; i++) {
 		int result;
@@ -147,7 +146,7 @@ static int count(const isc_trace *tr, const isc_table *table, isc_source *source
 		isc_totals_bound(*out, isc_plan_of(tr->header.limit_bytes).totals_weight);
 		if (isc_checkpoint_find(table, before, source, &cp) == ISC_SOURCE_NOMEM)
 			return ISC_SOURCE_NOMEM;
-		result = cp.found ? load_checkpoint(*out, table, &cp, source) : ISC_SOURCE_OK;
+		result = cp.found ? isc_checkpoint_load(*out, table, &cp, source) : ISC_SOURCE_OK;
 		before = cp.first;
 	} while (result == ISC_SOURCE_BAD);
 	if (result == ISC_SOURCE_OK)

@@ -127,6 +127,13 @@ isc_status isc_writer_resume(int fd, isc_writer **out, isc_error *err)
 	tr->state = (isc_state){0};
 	w->state.weight_max = w->space.plan.state_weight;
 	w->state.pairs_max = w->space.plan.clock_pairs;
+	w->state.over_time.max = isc_over_time_rows(w->space.plan.state_weight);
+	w->state.weight += w->state.over_time.count * ISC_PERIOD_WEIGHT;
+	if (!isc_period_sums_add(&w->periods, &w->state.over_time)) {
+		st = isc_fail(err, ISC_ERR_NOMEM, "no memory to resume the trace");
+		goto out;
+	}
+	isc_snapshots_adopt(w, tr);
 	w->stats.stored_events = totals->events;
 	w->stats.retired_events = tr->stats.retired_events;
 	st = isc_writer_checkpoint(w, err);

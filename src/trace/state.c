@@ -27,6 +27,7 @@ void isc_state_fini(isc_state *s)
 	isc_hashmap_fini(&s->by_account);
 	isc_hashmap_fini(&s->by_gen);
 	isc_hashmap_fini(&s->by_serial);
+	isc_over_time_fini(&s->over_time);
 	isc_buffer_fini(&s->meta);
 	*s = (isc_state){0};
 }
@@ -221,6 +222,7 @@ static isc_status load_one(isc_state *s, int chunk_type, isc_bytes *b)
 	isc_trace_process process;
 	isc_trace_thread thread;
 	isc_trace_account account;
+	isc_trace_period period;
 	isc_clock_pair pair;
 
 	switch (chunk_type) {
@@ -232,6 +234,8 @@ static isc_status load_one(isc_state *s, int chunk_type, isc_bytes *b)
 		return isc_record_get_account(b, &account) ? isc_state_put_account(s, &account) : ISC_ERR_CORRUPT;
 	case ISC_CHUNK_CLOCK:
 		return isc_record_get_clock(b, &pair) ? isc_state_put_pair(s, pair) : ISC_ERR_CORRUPT;
+	case ISC_CHUNK_OVER_TIME:
+		return isc_record_get_period(b, &period) ? isc_over_time_put(&s->over_time, &period) : ISC_ERR_CORRUPT;
 	default:
 		return ISC_ERR_CORRUPT;
 	}
@@ -253,7 +257,7 @@ isc_status isc_state_load(isc_state *s, int chunk_type, const uint8_t *raw, size
 bool isc_state_is_dirty(const isc_state *s)
 {
 	return s->dirty_processes || s->dirty_threads || s->dirty_accounts || s->meta_dirty ||
-	       s->pairs_clean < s->pair_count;
+	       s->pairs_clean < s->pair_count || s->over_time.clean < s->over_time.count;
 }
 
 void isc_state_clean(isc_state *s)
@@ -267,6 +271,7 @@ void isc_state_clean(isc_state *s)
 	s->dirty_processes = s->dirty_threads = s->dirty_accounts = 0;
 	s->meta_dirty = false;
 	s->pairs_clean = s->pair_count;
+	s->over_time.clean = s->over_time.count;
 }
 
 const isc_trace_process *isc_state_process(const isc_state *s, uint32_t process)
@@ -355,23 +360,24 @@ isc_status isc_state_sort(isc_state *s)
 			s->pairs[kept++] = s->pairs[i];
 	}
 	s->pair_count = kept;
+	isc_over_time_sort(&s->over_time);
 	return ISC_OK;
 }
 
-enum { STEP_META, STEP_PROCESS, STEP_THREAD, STEP_ACCOUNT, STEP_CLOCK, STEPS };
+enum { STEP_META, STEP_PROCESS, STEP_THREAD, STEP_ACCOUNT, STEP_CLOCK, STEP_OVER_TIME, STEPS };
 
 /* Adds records from *at on until the chunk is full; how many. */
 static uint32_t fill(const isc_state *s, int step, size_t *at, bool all, isc_buffer *out)
 {
-	const size_t count[] = {[STEP_META] = s->meta.len > 0,
-				[STEP_PROCESS] = s->process_count,
-				[STEP_THREAD] = s->thread_count,
-				[STEP_ACCOUNT] = s->account_count,
-				[STEP_CLOCK] = s->pair_count};
+	const size_t count[] = {[STEP_META] = s->meta.len > 0,	 [STEP_PROCESS] = s->process_count,
+				[STEP_THREAD] = s->thread_count, [STEP_ACCOUNT] = s->account_count,
+				[STEP_CLOCK] = s->pair_count,	 [STEP_OVER_TIME] = s->over_time.count};
 	uint32_t records = 0;
 
 	if (step == STEP_CLOCK && !all && *at < s->pairs_clean)
 		*at = s->pairs_clean;
+	if (step == STEP_OVER_TIME && !all && *at < s->over_time.clean)
+		*at = s->over_time.clean;
 	for (; *at < count[step] && out->len < CHUNK_BYTES; (*at)++) {
 		bool wanted = all;
 
@@ -396,9 +402,13 @@ static uint32_t fill(const isc_state *s, int step, size_t *at, bool all, isc_buf
 			if (wanted)
 				isc_record_put_account(out, &s->accounts[*at]);
 			break;
-		default:
+		case STEP_CLOCK:
 			wanted = true;
 			isc_record_put_clock(out, &s->pairs[*at]);
+			break;
+		default:
+			wanted = true;
+			isc_record_put_period(out, &s->over_time.row[*at]);
 			break;
 		}
 		records += wanted;
@@ -409,11 +419,9 @@ static uint32_t fill(const isc_state *s, int step, size_t *at, bool all, isc_buf
 bool isc_state_next_chunk(const isc_state *s, isc_state_cursor *c, bool all, int *chunk_type, uint32_t *records,
 			  isc_buffer *out)
 {
-	static const int types[] = {[STEP_META] = ISC_CHUNK_META,
-				    [STEP_PROCESS] = ISC_CHUNK_PROCESS,
-				    [STEP_THREAD] = ISC_CHUNK_THREAD,
-				    [STEP_ACCOUNT] = ISC_CHUNK_ACCOUNT,
-				    [STEP_CLOCK] = ISC_CHUNK_CLOCK};
+	static const int types[] = {[STEP_META] = ISC_CHUNK_META,     [STEP_PROCESS] = ISC_CHUNK_PROCESS,
+				    [STEP_THREAD] = ISC_CHUNK_THREAD, [STEP_ACCOUNT] = ISC_CHUNK_ACCOUNT,
+				    [STEP_CLOCK] = ISC_CHUNK_CLOCK,   [STEP_OVER_TIME] = ISC_CHUNK_OVER_TIME};
 
 	isc_buffer_clear(out);
 	for (; c->step < STEPS; c->step++, c->at = 0) {

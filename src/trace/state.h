@@ -15,6 +15,7 @@
 #include "base/hashmap.h"
 #include "base/status.h"
 #include "trace/model.h"
+#include "trace/over_time.h"
 
 typedef struct isc_state {
 	isc_trace_process *processes; /* argv is owned */
@@ -26,6 +27,7 @@ typedef struct isc_state {
 	size_t pair_count, pair_room, pairs_clean;
 	size_t dirty_processes, dirty_threads, dirty_accounts;
 	isc_hashmap by_process, by_thread, by_account, by_gen, by_serial;
+	isc_over_time over_time;
 	isc_buffer meta; /* one JSON object, or empty */
 	bool meta_dirty;
 	uint64_t weight, weight_max;	   /* bytes in a checkpoint at most, before packing */

@@ -14,8 +14,6 @@
 #define COLD_TICKS 5000u /* without a record: the caches are full of other things by then */
 #define OPEN_MAX 65536u	 /* of one lane: above, the oldest was lost long ago */
 
-enum { SCOPES, MARKS, COUNTERS, FUNCTIONS };
-
 isc_status isc_totals_new(isc_totals **out, isc_error *err)
 {
 	*out = calloc(1, sizeof(**out));
@@ -59,6 +57,7 @@ void isc_totals_free(isc_totals *t)
 	free(t->marks);
 	free(t->counters);
 	free(t->threads);
+	free(t->loads);
 	free(t->stacks);
 	free(t->waits);
 	free(t->syscalls);
@@ -92,7 +91,8 @@ struct isc_totals_scope_entry *isc_totals_add_scope(isc_totals *t, uint32_t proc
 {
 	struct isc_totals_scope_entry *e;
 
-	ADD(t, scopes, scope_count, scope_room, &t->by_name[SCOPES], isc_hashmap_key(process, name), ISC_WEIGHT_SCOPE);
+	ADD(t, scopes, scope_count, scope_room, &t->by_name[ISC_TOTALS_SCOPES], isc_hashmap_key(process, name),
+	    ISC_WEIGHT_SCOPE);
 	e = &t->scopes[t->scope_count - 1];
 	e->scope.process = process;
 	e->scope.name = name;
@@ -101,14 +101,15 @@ struct isc_totals_scope_entry *isc_totals_add_scope(isc_totals *t, uint32_t proc
 
 isc_total_mark *isc_totals_add_mark(isc_totals *t, uint32_t process, uint32_t name)
 {
-	ADD(t, marks, mark_count, mark_room, &t->by_name[MARKS], isc_hashmap_key(process, name), ISC_WEIGHT_MARK);
+	ADD(t, marks, mark_count, mark_room, &t->by_name[ISC_TOTALS_MARKS], isc_hashmap_key(process, name),
+	    ISC_WEIGHT_MARK);
 	t->marks[t->mark_count - 1] = (isc_total_mark){.process = process, .name = name};
 	return &t->marks[t->mark_count - 1];
 }
 
 isc_total_counter *isc_totals_add_counter(isc_totals *t, uint32_t process, uint32_t name)
 {
-	ADD(t, counters, counter_count, counter_room, &t->by_name[COUNTERS], isc_hashmap_key(process, name),
+	ADD(t, counters, counter_count, counter_room, &t->by_name[ISC_TOTALS_COUNTERS], isc_hashmap_key(process, name),
 	    ISC_WEIGHT_COUNTER);
 	t->counters[t->counter_count - 1] = (isc_total_counter){.process = process, .name = name};
 	return &t->counters[t->counter_count - 1];
@@ -123,8 +124,8 @@ isc_total_thread *isc_totals_add_thread(isc_totals *t, uint32_t process, uint32_
 
 isc_total_function *isc_totals_add_function(isc_totals *t, uint32_t process, uint32_t code)
 {
-	ADD(t, functions, function_count, function_room, &t->by_name[FUNCTIONS], isc_hashmap_key(process, code),
-	    ISC_WEIGHT_FUNCTION);
+	ADD(t, functions, function_count, function_room, &t->by_name[ISC_TOTALS_FUNCTIONS],
+	    isc_hashmap_key(process, code), ISC_WEIGHT_FUNCTION);
 	t->functions[t->function_count - 1] = (isc_total_function){.process = process, .code = code};
 	return &t->functions[t->function_count - 1];
 }
@@ -187,7 +188,8 @@ uint64_t isc_totals_key_within(isc_totals *t, const isc_hashmap *map, uint32_t p
 
 static struct isc_totals_scope_entry *scope_find_or_add(isc_totals *t, uint32_t process, uint32_t name)
 {
-	FIND_OR_ADD(t, &t->by_name[SCOPES], process, name, ISC_WEIGHT_SCOPE, isc_totals_add_scope, t->scopes);
+	FIND_OR_ADD(t, &t->by_name[ISC_TOTALS_SCOPES], process, name, ISC_WEIGHT_SCOPE, isc_totals_add_scope,
+		    t->scopes);
 }
 
 /* Entries never move in their order, so a place once found stays good. */
@@ -207,17 +209,18 @@ static struct isc_totals_scope_entry *scope_of(isc_totals *t, uint32_t process, 
 
 static isc_total_mark *mark_of(isc_totals *t, uint32_t process, uint32_t name)
 {
-	FIND_OR_ADD(t, &t->by_name[MARKS], process, name, ISC_WEIGHT_MARK, isc_totals_add_mark, t->marks);
+	FIND_OR_ADD(t, &t->by_name[ISC_TOTALS_MARKS], process, name, ISC_WEIGHT_MARK, isc_totals_add_mark, t->marks);
 }
 
 static isc_total_counter *counter_of(isc_totals *t, uint32_t process, uint32_t name)
 {
-	FIND_OR_ADD(t, &t->by_name[COUNTERS], process, name, ISC_WEIGHT_COUNTER, isc_totals_add_counter, t->counters);
+	FIND_OR_ADD(t, &t->by_name[ISC_TOTALS_COUNTERS], process, name, ISC_WEIGHT_COUNTER, isc_totals_add_counter,
+		    t->counters);
 }
 
 isc_total_function *isc_totals_function_of(isc_totals *t, uint32_t process, uint32_t code)
 {
-	FIND_OR_ADD(t, &t->by_name[FUNCTIONS], process, code, ISC_WEIGHT_FUNCTION, isc_totals_add_function,
+	FIND_OR_ADD(t, &t->by_name[ISC_TOTALS_FUNCTIONS], process, code, ISC_WEIGHT_FUNCTION, isc_totals_add_function,
 		    t->functions);
 }
 
@@ -301,6 +304,7 @@ static bool enter_scope(isc_totals *t, isc_totals_lane *lane, const isc_record *
 
 	if (e == NULL)
 		return false;
+	isc_totals_unit_begin(t, r->ticks);
 	e->scope.open++;
 	if (lane->stream > 1 || lane->depth >= OPEN_MAX || !isc_totals_has_room(t, ISC_WEIGHT_OPEN)) {
 		t->folded++;
@@ -341,6 +345,7 @@ static bool leave_scope(isc_totals *t, isc_totals_lane *lane, const isc_record *
 
 	if (e == NULL)
 		return false;
+	isc_totals_unit_end(t, r->ticks);
 	while (i > floor && (lane->open[i - 1].name != r->id || lane->open[i - 1].arg != r->arg))
 		i--;
 	if (i == floor) {
@@ -363,6 +368,7 @@ static bool enter_span(isc_totals *t, const isc_totals_lane *lane, const isc_rec
 
 	if (e == NULL)
 		return false;
+	isc_totals_unit_begin(t, r->ticks);
 	if (e->early > 0)
 		e->early--;
 	else
@@ -382,6 +388,7 @@ static bool leave_span(isc_totals *t, const isc_totals_lane *lane, const isc_rec
 
 	if (e == NULL)
 		return false;
+	isc_totals_unit_end(t, r->ticks);
 	if (extra_len < sizeof(span)) {
 		e->scope.unmatched++;
 		return true;
@@ -434,7 +441,7 @@ static bool add_sample(isc_totals *t, const isc_totals_lane *lane, const isc_rec
 	memcpy(&body, extra, sizeof(body));
 	s = stack_of(t, lane->thread, isc_trace_sample_stack(r->id, body.flags));
 	used = isc_hashmap_put(&t->by_cpu, lane->process, NULL);
-	if (s == NULL || used == NULL)
+	if (s == NULL || used == NULL || !isc_totals_load_sample(t, lane->process, r->id, r->arg, &body))
 		return false;
 	*used += (uint64_t)r->arg * body.period_ns;
 	s->process = s->thread == lane->thread ? lane->process : 0;

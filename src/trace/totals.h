@@ -208,6 +208,10 @@ isc_status isc_totals_open_wait(isc_totals *t, uint32_t process, uint32_t thread
 typedef uint64_t isc_totals_end(void *self, uint32_t process, uint32_t thread, uint8_t stream, uint64_t last);
 void isc_totals_settle(isc_totals *t, isc_totals_end *end, void *self);
 
+/* Leaves what was counted since an earlier moment of the same recording, both settled: sums and counts are exact, least
+ * and most stay those of the whole. */
+void isc_totals_less(isc_totals *t, const isc_totals *earlier);
+
 /* By rank, NULL past the end; borrowed until the next feed. */
 const isc_total_function *isc_totals_function_at(const isc_totals *t, size_t i);
 const isc_total_calls *isc_totals_calls_at(const isc_totals *t, size_t i);

@@ -110,10 +110,22 @@ struct isc_totals_process {
 	size_t counted_count, counted_room;
 };
 
+/* Maps of struct isc_totals, by what has a name. */
+enum { ISC_TOTALS_SCOPES, ISC_TOTALS_MARKS, ISC_TOTALS_COUNTERS, ISC_TOTALS_FUNCTIONS };
+
+/* Samples of a process; of what was fed. */
+typedef struct isc_total_load {
+	uint32_t process;
+	uint64_t samples;
+	uint64_t sampled_ns, unattributed_ns;
+	uint64_t cost_ns; /* that they say they took */
+} isc_total_load;
+
 struct isc_totals {
 	uint64_t weight, weight_max;
 	uint64_t memory; /* rows of all histograms */
 	uint64_t events, folded;
+	uint64_t unit_first, unit_last; /* ticks when the first unit began and the last one ended; of what was fed */
 	isc_totals_recent recent[ISC_TOTALS_RECENT]; /* scopes used lately, by a few bits of their name */
 	isc_hashmap by_name[4];			     /* process and name to index; one for each of the next four */
 	isc_hashmap by_stack;			     /* thread and stack */
@@ -130,6 +142,8 @@ struct isc_totals {
 	uint64_t allocations;  /* and all that were taken or given back */
 	isc_hashmap by_memory; /* process to how many of them it last said */
 	isc_hashmap by_cpu;    /* process to the ns of CPU time that its samples stand for; of what was fed */
+	isc_total_load *loads;
+	size_t load_count, load_room, load_last; /* the last one used */
 	isc_total_stack *stacks;
 	isc_total_wait *waits;
 	isc_total_syscall *syscalls;
@@ -142,6 +156,19 @@ struct isc_totals {
 	isc_hashmap by_thread, by_lane, by_process;
 	bool pauses; /* some process was paused */
 };
+
+/* A unit of the program's work begins or ends: all that is between the first and the last is its serving. */
+static inline void isc_totals_unit_begin(isc_totals *t, uint64_t ticks)
+{
+	if (t->unit_first == 0 || ticks < t->unit_first)
+		t->unit_first = ticks;
+}
+
+static inline void isc_totals_unit_end(isc_totals *t, uint64_t ticks)
+{
+	if (ticks > t->unit_last)
+		t->unit_last = ticks;
+}
 
 /* What a file of this limit can hold of totals. */
 void isc_totals_bound(isc_totals *t, uint64_t weight_max);
@@ -194,9 +221,14 @@ isc_total_wait *isc_totals_wait_of(isc_totals *t, uint32_t thread_and_call, uint
 /* totals_pause.c.  What a process says of its memory, for what that cost. */
 void isc_totals_memory_feed(isc_totals *t, const isc_totals_lane *lane, const void *extra, uint32_t extra_len);
 
+/* totals_load.c.  A sample of a process; false: no memory. */
+bool isc_totals_load_sample(isc_totals *t, uint32_t process, uint32_t stack, uint32_t steps, const isc_sample *body);
+
 /* totals_syscalls.c.  System calls; false: no memory. */
 bool isc_totals_syscalls_feed(isc_totals *t, isc_totals_lane *lane, const isc_record *r, const void *extra,
 			      uint32_t extra_len);
+/* The same row of other totals; NULL: they have none. */
+isc_total_syscall *isc_totals_syscall_find(const isc_totals *t, const isc_total_syscall *like);
 void isc_totals_syscall_write(const isc_total_syscall *s, isc_buffer *out);
 isc_status isc_totals_syscall_read(isc_totals *t, const uint8_t **at, const uint8_t *end);
 

@@ -27,6 +27,14 @@ static isc_total_syscall *new_row(isc_totals *t, uint32_t first, uint32_t key)
 	return bigger;
 }
 
+isc_total_syscall *isc_totals_syscall_find(const isc_totals *t, const isc_total_syscall *like)
+{
+	uint64_t key = isc_hashmap_key(FIRST(like->thread, like->kind, like->call), like->key);
+	const uint64_t *at = isc_hashmap_find(&t->by_syscall, key);
+
+	return at != NULL ? &t->syscalls[*at] : NULL;
+}
+
 static isc_total_syscall *find_row(isc_totals *t, uint32_t first, uint32_t key)
 {
 	const uint64_t *at = isc_hashmap_find(&t->by_syscall, isc_hashmap_key(first, key));

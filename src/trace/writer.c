@@ -28,6 +28,7 @@ isc_writer *isc_writer_new(int fd, const isc_file_header *header, isc_error *err
 	w->space.plan = isc_plan_of(header->limit_bytes);
 	w->state.weight_max = w->space.plan.state_weight;
 	w->state.pairs_max = w->space.plan.clock_pairs;
+	w->state.over_time.max = isc_over_time_rows(w->space.plan.state_weight);
 	isc_totals_bound(w->totals, w->space.plan.totals_weight);
 	return w;
 }
@@ -45,6 +46,8 @@ void isc_writer_free(isc_writer *w)
 	isc_buffer_fini(&w->defs);
 	isc_buffer_fini(&w->payload);
 	isc_totals_free(w->totals);
+	isc_snapshots_fini(&w->snapshots);
+	isc_period_sums_fini(&w->periods);
 	isc_state_fini(&w->state);
 	isc_columns_encoder_fini(&w->encoder);
 	isc_codec_fini(&w->codec);
@@ -484,6 +487,8 @@ isc_status isc_writer_flush(isc_writer *w, isc_error *err)
 	st = isc_writer_journal(w, err);
 	result = result != ISC_OK ? result : st;
 	st = isc_space_status(&w->space, err);
+	if (st == ISC_OK)
+		isc_snapshots_flushed(w);
 	return st != ISC_OK ? st : result;
 }
 
@@ -520,6 +525,7 @@ isc_status isc_writer_close(isc_writer *w, const isc_trace_end *end, isc_error *
 	st = isc_writer_flush(w, err);
 	/* No room for a definition does not keep the rest from being ended well. */
 	if (end != NULL && isc_space_status(&w->space, NULL) == ISC_OK) {
+		isc_snapshots_finish(w);
 		last = isc_writer_checkpoint(w, err);
 		if (last == ISC_OK || last == ISC_ERR_LIMIT)
 			last = isc_writer_finish(w, end, err);

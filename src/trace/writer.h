@@ -71,6 +71,14 @@ isc_status isc_writer_events(isc_writer *w, const isc_trace_run *run, const isc_
 isc_status isc_writer_switches(isc_writer *w, const isc_trace_switch *switches, size_t n, isc_error *err);
 isc_status isc_writer_account(isc_writer *w, const isc_trace_account *account, isc_error *err);
 
+/* The running totals of everything before this moment are kept for ever, as far as they fit.  It is now, or was at
+ * most a second ago. */
+isc_status isc_writer_mark(isc_writer *w, uint32_t boundary, uint64_t ticks, isc_error *err);
+
+/* A period is over: what was seen and missed since the last one becomes a row for each process, which the next flush
+ * writes and nothing writes over.  After a flush: what is not in the file yet is in the next period. */
+isc_status isc_writer_over_time(isc_writer *w, uint64_t from_ns, uint64_t to_ns, isc_error *err);
+
 /* Everything given so far is in the file when this returns. */
 isc_status isc_writer_flush(isc_writer *w, isc_error *err);
 

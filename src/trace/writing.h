@@ -7,6 +7,7 @@
 #include "trace/chunk.h"
 #include "trace/columns.h"
 #include "trace/definitions.h"
+#include "trace/snapshot.h"
 #include "trace/space.h"
 #include "trace/state.h"
 #include "trace/totals_lane.h"
@@ -45,12 +46,17 @@ struct isc_writer {
 	uint64_t checkpoint;	      /* id of the last one */
 	uint32_t checkpoint_segments; /* that it took */
 	uint32_t covered;	      /* chunks up to this are in its totals */
+	isc_snapshots snapshots;
+	isc_period_sums periods; /* at the end of the last period */
 };
 
 /* Makes room, and writes.  Packed: stored is what isc_codec_pack() gave for raw. */
 isc_status isc_writer_append(isc_writer *w, int use, isc_chunk_header *h, const void *raw, size_t len, isc_error *err);
 isc_status isc_writer_append_packed(isc_writer *w, int use, isc_chunk_header *h, const void *stored, const void *raw,
 				    size_t len, isc_error *err);
+
+/* Into the segments of the checkpoint that is being written: they come out of the reserve. */
+isc_status isc_writer_append_reserved(isc_writer *w, isc_chunk_header *h, const void *raw, size_t len, isc_error *err);
 
 /* All state and totals into fresh segments; then the old ones are free. */
 isc_status isc_writer_checkpoint(isc_writer *w, isc_error *err);
