@@ -102,6 +102,8 @@ static isc_status build(isc_build *b, isc_error *err)
 	if (st == ISC_OK && !isc_unseen_find(&b->unseen, b))
 		st = isc_build_no_memory(err);
 	if (st == ISC_OK)
+		st = isc_build_over_time(b, err);
+	if (st == ISC_OK)
 		st = isc_build_totals(b, err);
 	if (st == ISC_OK)
 		st = isc_build_processes(b, err);
@@ -137,6 +139,8 @@ static isc_status build(isc_build *b, isc_error *err)
 	b->a->to_us = isc_build_us(b, b->to_ns);
 	take_overhead(b);
 	st = isc_build_verdict(b, err);
+	if (st == ISC_OK)
+		st = isc_build_judged(b, err);
 	if (st == ISC_OK)
 		st = isc_build_warnings(b, err);
 	return st == ISC_OK && b->options != NULL && b->options->lanes ? isc_build_lanes(b, err) : st;

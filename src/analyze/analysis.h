@@ -96,6 +96,14 @@ typedef struct isc_analysis_process {
 	uint64_t events; /* of all its threads */
 } isc_analysis_process;
 
+/* What of it lies in the time that was judged. */
+typedef struct isc_analysis_judged {
+	bool known;
+	double us; /* of functions and lines their own time, of stacks and threads CPU time */
+	uint64_t samples;
+	uint64_t calls; /* of functions */
+} isc_analysis_judged;
+
 typedef struct isc_analysis_thread {
 	uint32_t tid;
 	uint32_t pid;
@@ -120,6 +128,7 @@ typedef struct isc_analysis_thread {
 	double sampled_us;	  /* CPU time that they stand for */
 	double sampled_python_us; /* of it, in the interpreter or code that it runs */
 	double sampled_native_us; /* in native code; the rest is not known */
+	isc_analysis_judged judged;
 } isc_analysis_thread;
 
 /* Where the time of one thread went: the one that the program is judged by. */
@@ -250,6 +259,7 @@ typedef struct isc_analysis_function {
 	double native_us;    /* of cpu_self_us: in native code that Python code called */
 	double cpu_error_us; /* cpu_self_us is off by more once in twenty times */
 	bool by_samples;     /* self_us and total_us are CPU time by samples */
+	isc_analysis_judged judged;
 } isc_analysis_function;
 
 typedef struct isc_analysis_line {
@@ -258,6 +268,7 @@ typedef struct isc_analysis_line {
 	uint64_t samples;
 	double self_us;	  /* CPU time on it, native code that it called included */
 	double native_us; /* of it, in that native code */
+	isc_analysis_judged judged;
 } isc_analysis_line;
 
 typedef struct isc_analysis_stack {
@@ -270,6 +281,7 @@ typedef struct isc_analysis_stack {
 	bool counted;		   /* the next two are known, of all its samples or nearly all */
 	double instructions, cycles;
 	double memory_bytes; /* by which the most memory of the process grew in it */
+	isc_analysis_judged judged;
 } isc_analysis_stack;
 
 /* A place in the tree of who called whom, functions that only lead to one other folded
@@ -378,6 +390,24 @@ typedef struct isc_analysis_usage {
 } isc_analysis_usage;
 
 #include "analyze/analysis_memory.h"
+
+/* What recording saw, missed and cost in one process, from a moment to another. */
+typedef struct isc_analysis_period {
+	uint32_t pid; /* 0: several */
+	double from_us, to_us;
+	uint64_t samples;
+	double sampled_us;	/* CPU time that they stand for */
+	double unattributed_us; /* of it, of samples without a known stack */
+	uint64_t events, lost;	/* stored, and lost before they were */
+	uint64_t thinned;	/* calls that were not recorded to stay inside the budget, as estimated */
+	double cost_us;		/* that calls and samples took in the process */
+} isc_analysis_period;
+
+#define ISC_PERIOD_SAMPLES 20u		/* fewer say nothing about a share */
+#define ISC_PERIOD_UNATTRIBUTED_PCT 5.0 /* of the sampled time, that lowers confidence */
+
+/* Events were lost in it, or too much of its time has no stack. */
+bool isc_period_is_bad(const isc_analysis_period *p);
 
 /* What was judged: the time of one thread, or of the devices. */
 typedef struct isc_analysis_window {
@@ -507,6 +537,8 @@ typedef struct isc_analysis {
 	double switches_pct;	     /* what watching switches cost; negative: not known */
 	uint64_t events;	     /* stored, retired ones included; produced = events + lost */
 	uint64_t lost, retired, skipped;
+	isc_analysis_period *over_time; /* by time, then process */
+	size_t over_time_count;
 	bool lost_known;	  /* false: the trace breaks off, and lost is what it had told by then */
 	const char *clock_source; /* "tsc" or "monotonic" */
 	bool switches_seen;

@@ -50,13 +50,16 @@ typedef struct isc_build {
 	isc_arena *arena;
 	isc_facts facts;
 
-	bool cut;      /* a scope or a time was asked for: what is counted comes from the events of that part */
-	bool limited;  /* --delay or --duration limited what was recorded, and that is the window */
-	isc_text only; /* the scope's name; at NULL: none */
+	bool cut;	    /* a scope or a time was asked for: what is counted comes from the events of that part */
+	bool part;	    /* the judged part of an analysis: what is shown of the whole alone is not made */
+	bool judged_absent; /* nothing tells the totals of the time that was judged */
+	bool limited;	    /* --delay or --duration limited what was recorded, and that is the window */
+	isc_text only;	    /* the scope's name; at NULL: none */
 	bool only_found;
 	uint64_t start_ns;	 /* of the session, CLOCK_MONOTONIC */
 	uint64_t end_ns;	 /* last thing known of */
 	uint64_t from_ns, to_ns; /* the window */
+	uint64_t retained_ns;	 /* from here on all events are in the trace; 0: all are */
 
 	isc_totals *totals; /* of the window, or of everything */
 	double us_per_tick; /* of totals; 0: not known */
@@ -102,8 +105,10 @@ isc_status isc_build_syscalls(isc_build *b, isc_error *err);
 void isc_build_numa(isc_build *b); /* after the threads */
 isc_status isc_build_gpu(isc_build *b, isc_error *err);
 isc_status isc_build_memory(isc_build *b, isc_error *err); /* after the processes */
+isc_status isc_build_over_time(isc_build *b, isc_error *err);
 void isc_build_accounts(isc_build *b);
 isc_status isc_build_verdict(isc_build *b, isc_error *err); /* after all others but the warnings */
+isc_status isc_build_judged(isc_build *b, isc_error *err);  /* after the verdict */
 isc_status isc_build_warnings(isc_build *b, isc_error *err);
 
 /* The bars of a histogram whose numbers are so many microseconds each; false: no memory. */

@@ -89,6 +89,8 @@ static bool put_interval(struct finding *s, struct lane *l, uint64_t from, uint6
 	isc_interval *at;
 
 	from = from > s->b->from_ns ? from : s->b->from_ns;
+	/* Of what is older some threads have lost their events, and others not. */
+	from = from > s->b->retained_ns ? from : s->b->retained_ns;
 	to = to < s->b->to_ns ? to : s->b->to_ns;
 	if (to <= from)
 		return true;
@@ -367,6 +369,7 @@ static bool find_plain(isc_focus *f, isc_build *b)
 		return true;
 	t = isc_trace_thread_find(b->trace, f->thread);
 	start = t->start_ns > start ? t->start_ns : start;
+	start = b->retained_ns > start ? b->retained_ns : start;
 	end = isc_build_thread_end_ns(b, f->thread);
 	end = end < b->to_ns ? end : b->to_ns;
 	if (!isc_build_is_part(b) && !find_start_up(f, b, start, &until))

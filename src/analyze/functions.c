@@ -211,6 +211,8 @@ static int by_self(const void *x, const void *y)
 	const isc_analysis_function *f = x, *g = y;
 	int order;
 
+	if (f->judged.known && g->judged.known && f->judged.us != g->judged.us)
+		return f->judged.us < g->judged.us ? 1 : -1;
 	if (f->self_us != g->self_us)
 		return f->self_us < g->self_us ? 1 : -1;
 	if (f->calls != g->calls)

@@ -60,7 +60,7 @@ bool isc_build_lines(isc_build *b, const isc_stack_tree *t)
 	if (n > 0)
 		qsort(line, n, sizeof(*line), by_time);
 	a->samples.lines = n;
-	a->line_count = n < LINES_MAX ? n : LINES_MAX;
+	a->line_count = n < LINES_MAX || b->part ? n : LINES_MAX;
 	a->lines = isc_arena_array(b->arena, a->line_count, sizeof(*a->lines));
 	if (a->lines == NULL)
 		return false;

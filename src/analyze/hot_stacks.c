@@ -69,7 +69,7 @@ bool isc_build_stacks(isc_build *b, const isc_stack_tree *t)
 	}
 	if (n > 0)
 		qsort(stack, n, sizeof(*stack), by_time);
-	shown = n < STACKS_MAX ? n : STACKS_MAX;
+	shown = n < STACKS_MAX || b->part ? n : STACKS_MAX;
 	a->samples.stacks = n;
 	a->stack_count = shown + (n > shown);
 	a->stacks = isc_arena_array(b->arena, a->stack_count, sizeof(*a->stacks));

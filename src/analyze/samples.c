@@ -278,13 +278,15 @@ static bool gather(isc_build *b, struct sums *s)
 			return false;
 	}
 	if (b->a->samples.count == 0)
-		return isc_build_tails(b, &s->tree);
+		return b->part || isc_build_tails(b, &s->tree);
 	isc_stack_tree_sum(&s->tree);
 	count_self(b, &s->tree);
 	if (!count_totals(b, &s->tree) || !take_shares(b, s) || !take_coverage(b, s))
 		return false;
 	find_callers(b, s);
 	merge(b, s);
+	if (b->part)
+		return isc_build_lines(b, &s->tree) && isc_build_stacks(b, &s->tree);
 	return isc_build_tails(b, &s->tree) && isc_build_lines(b, &s->tree) && isc_build_stacks(b, &s->tree) &&
 	       isc_build_paths(b, &s->tree) && isc_build_tree(b, &s->tree);
 }

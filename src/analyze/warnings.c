@@ -114,6 +114,10 @@ static void about_events(isc_build *b)
 		     "%s",
 		     isc_units_count(&n, a->retired), isc_units_count(&of, a->events),
 		     b->cut ? "this report does not" : "a report with --scope or --from will not");
+	if (b->judged_absent)
+		warn(b, NOTE, "judged_unknown", "raise --trace-size-mb, or set it to 0 for no limit",
+		     "the events before the judged time were dropped and no totals of its beginning were kept: judged "
+		     "figures of functions, lines, stacks and threads are null");
 	if (b->folded > 0)
 		warn(b, GRAVE, "too_many_names",
 		     "raise --trace-size-mb, or set it to 0 for no limit; put what varies in names of scopes and marks "

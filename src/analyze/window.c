@@ -95,6 +95,7 @@ static void limit_window(isc_build *b)
 isc_status isc_build_window(isc_build *b, isc_error *err)
 {
 	const isc_analysis_options *options = b->options;
+	const isc_trace_snapshot *retained;
 	isc_status st = isc_trace_totals(b->trace, &b->totals, err);
 
 	if (st != ISC_OK)
@@ -105,6 +106,9 @@ isc_status isc_build_window(isc_build *b, isc_error *err)
 	b->from_ns = b->start_ns;
 	b->to_ns = b->end_ns;
 	b->a->why = "the whole run";
+	retained = isc_trace_snapshot_of(b->trace, ISC_BOUNDARY_RETAINED);
+	if (retained != NULL && b->stats->retired_events > 0)
+		b->retained_ns = isc_trace_ticks_to_ns(b->trace, retained->ticks);
 	limit_window(b);
 	if (options == NULL)
 		return ISC_OK;

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "report/html_parts.h"
+#include "report/over_time_words.h"
 
 static void begin_cell(isc_buffer *out, bool fine, const char *title)
 {
@@ -175,8 +176,10 @@ void isc_html_not_seen(isc_buffer *out, yyjson_val *report)
 	else
 		isc_buffer_format(out, "%zu limit%s of this recording", n, n == 1 ? "" : "s");
 	isc_buffer_text(out, "</h2></div></div>\n");
-	if (n == 0)
+	if (n == 0) {
+		isc_over_time_html(out, report);
 		return;
+	}
 	isc_buffer_text(out, "<div class=\"panel\"><ul class=\"warn\">\n");
 	yyjson_arr_foreach(warnings, i, n, w)
 	{
@@ -190,6 +193,7 @@ void isc_html_not_seen(isc_buffer *out, yyjson_val *report)
 		isc_buffer_text(out, "</div></li>\n");
 	}
 	isc_buffer_text(out, "</ul></div>");
+	isc_over_time_html(out, report);
 }
 
 void isc_html_footer(isc_buffer *out, yyjson_val *report)

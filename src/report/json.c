@@ -10,6 +10,7 @@
 #include "report/gpu_json.h"
 #include "report/json_tree.h"
 #include "report/memory_json.h"
+#include "report/over_time_words.h"
 #include "report/scope_json.h"
 #include "report/scope_words.h"
 #include "report/syscall_words.h"
@@ -165,6 +166,12 @@ static void put_sampled(struct json *j, val *o, const isc_analysis *a, const isc
 	put_us(j, o, "native_us", sampled ? f->native_us : -1);
 }
 
+static void put_judged(struct json *j, val *o, const isc_analysis_judged *judged)
+{
+	put_us(j, o, "judged_us", judged->known ? judged->us : -1);
+	put(j, o, "judged_samples", judged->known ? yyjson_mut_uint(j->doc, judged->samples) : yyjson_mut_null(j->doc));
+}
+
 static void put_functions(struct json *j, val *root, const isc_analysis *a)
 {
 	val *list = list_in(j, root, "functions");
@@ -187,6 +194,9 @@ static void put_functions(struct json *j, val *root, const isc_analysis *a)
 		put(j, o, "governed", yyjson_mut_bool(j->doc, f->governed));
 		put(j, o, "native", yyjson_mut_bool(j->doc, f->native));
 		put_sampled(j, o, a, f);
+		put_judged(j, o, &f->judged);
+		put(j, o, "judged_calls",
+		    f->judged.known && f->traced ? yyjson_mut_uint(j->doc, f->judged.calls) : yyjson_mut_null(j->doc));
 	}
 }
 
@@ -232,6 +242,7 @@ static void put_lines(struct json *j, val *root, const isc_analysis *a)
 		put_count(j, o, "samples", l->samples);
 		put_us(j, o, "self_us", l->self_us);
 		put_us(j, o, "native_us", l->native_us);
+		put_judged(j, o, &l->judged);
 	}
 }
 
@@ -268,6 +279,7 @@ static void put_stacks(struct json *j, val *root, const isc_analysis *a)
 		put(j, o, "cycles",
 		    s->counted ? yyjson_mut_uint(j->doc, (uint64_t)s->cycles) : yyjson_mut_null(j->doc));
 		put_count(j, o, "memory_bytes", (uint64_t)s->memory_bytes);
+		put_judged(j, o, &s->judged);
 	}
 }
 
@@ -358,6 +370,7 @@ static void put_threads(struct json *j, val *root, const isc_analysis *a)
 		put(j, o, "estimated", yyjson_mut_bool(j->doc, t->estimated));
 		put_count(j, o, "switches", t->switches);
 		put_count(j, o, "events", t->events);
+		put_judged(j, o, &t->judged);
 	}
 }
 
@@ -404,6 +417,7 @@ static void put_overhead(struct json *j, val *root, const isc_analysis *a)
 	put_count(j, o, "retired", a->retired);
 	put_count(j, o, "skipped", a->skipped);
 	put_governed(j, o, a);
+	isc_over_time_json(j, o, a);
 	o = object_in(j, root, "clock");
 	put_words(j, o, "source", a->clock_source);
 	put_words(j, o, "sync", a->clock_sync);

@@ -14,12 +14,14 @@
 #include "report/hot_spots.h"
 #include "report/memory_words.h"
 #include "report/minor.h"
+#include "report/over_time_words.h"
 #include "report/scope_words.h"
 #include "report/syscall_words.h"
 #include "report/usage_words.h"
 #include "report/verdict_words.h"
 #include "report/words.h"
 
+#define JUDGED_LESS 0.995 /* of its own time: a column that repeats another says nothing */
 #define COMMAND_MAX 200u  /* characters of a command line */
 #define NAME_MAX_LEN 100u /* of a name in a table */
 #define ROWS_MAX 25u	  /* of a table */
@@ -411,10 +413,24 @@ static void add_calls(isc_grid *t, const isc_analysis_function *f)
 	isc_grid_cell(t, isc_units_count(&u, f->calls));
 }
 
+/* What lies in the judged time is known, and is not all of it. */
+static bool has_judged(const isc_analysis *a)
+{
+	for (size_t i = 0; i < a->function_count; i++) {
+		const isc_analysis_function *f = &a->functions[i];
+
+		if (f->judged.known && f->judged.us < f->self_us * JUDGED_LESS)
+			return true;
+	}
+	return false;
+}
+
 static void write_function(const isc_analysis *a, const isc_analysis_function *f, isc_grid *t)
 {
 	isc_words_escaped(&t->text, f, isc_words_function, isc_text_markdown, NAME_MAX_LEN);
 	isc_grid_end(t);
+	if (has_judged(a))
+		add_time(t, f->judged.known ? f->judged.us : -1);
 	add_time(t, f->self_us);
 	add_share(t, f->self_us, a->to_us - a->from_us);
 	add_time(t, f->total_us);
@@ -431,13 +447,18 @@ static void write_function(const isc_analysis *a, const isc_analysis_function *f
 
 static void write_functions(const isc_analysis *a, isc_buffer *out)
 {
-	const char *titles[ISC_GRID_COLUMNS] = {"function", ">self", ">share", ">total"};
-	size_t n = rows(a->function_count), column = 4;
+	const char *titles[ISC_GRID_COLUMNS] = {"function"};
+	size_t n = rows(a->function_count), column = 1;
 	struct notes notes = notes_of(a);
 	isc_grid t;
 
 	if (n == 0)
 		return;
+	if (has_judged(a))
+		titles[column++] = ">judged";
+	titles[column++] = ">self";
+	titles[column++] = ">share";
+	titles[column++] = ">total";
 	if (a->samples.count > 0)
 		titles[column++] = ">CPU";
 	titles[column++] = ">calls";
@@ -449,6 +470,8 @@ static void write_functions(const isc_analysis *a, isc_buffer *out)
 			"\n## Functions\n\n"
 			"Self is the time in a function itself, waiting included; total adds the functions that it "
 			"called; share is self of the time looked at, all threads together.\n");
+	if (has_judged(a))
+		isc_buffer_text(out, "Judged is self inside the judged time, which the table is sorted by.\n");
 	if (a->samples.count > 0)
 		isc_buffer_text(out, "CPU is the CPU time of a function itself by samples, with native code that "
 				     "it called.\n");
@@ -536,6 +559,7 @@ static void write_overhead(const isc_analysis *a, isc_buffer *out)
 	add_count(&t, a->retired);
 	isc_grid_cell(&t, a->clock_source);
 	end_table(&t, out, 0, 0);
+	isc_over_time_markdown(a, out);
 }
 
 static void write_warnings(const isc_analysis *a, isc_buffer *out)

@@ -1,3 +1,4 @@
+#include "report/over_time_words.h"
 #include "report/recall.h"
 
 #include <string.h>
@@ -240,6 +241,14 @@ static void recall_breakdown(yyjson_val *o, isc_analysis *a)
 
 /* ---- functions and samples ---- */
 
+static isc_analysis_judged judged_in(yyjson_val *o)
+{
+	return (isc_analysis_judged){.known = known_in(o, "judged_us"),
+				     .us = fmax(real_in(o, "judged_us"), 0),
+				     .samples = count_in(o, "judged_samples"),
+				     .calls = count_in(o, "judged_calls")};
+}
+
 static void recall_functions(yyjson_val *list, isc_analysis *a)
 {
 	yyjson_val *o;
@@ -269,7 +278,8 @@ static void recall_functions(yyjson_val *list, isc_analysis *a)
 						.cpu_total_us = fmax(real_in(o, "cpu_total_us"), 0),
 						.native_us = fmax(real_in(o, "native_us"), 0),
 						.cpu_error_us = fmax(real_in(o, "cpu_error_us"), 0),
-						.by_samples = flag_in(o, "by_samples")};
+						.by_samples = flag_in(o, "by_samples"),
+						.judged = judged_in(o)};
 		a->governed_count += a->functions[i].governed;
 	}
 }
@@ -381,6 +391,7 @@ static void recall_overhead(yyjson_val *report, isc_analysis *a)
 	a->lost_known = known_in(o, "lost");
 	a->retired = count_in(o, "retired");
 	a->skipped = count_in(o, "skipped");
+	isc_recall_over_time(o, a);
 	o = yyjson_obj_get(report, "clock");
 	source = words_in(a->arena, o, "source");
 	a->clock_source = source != NULL ? source : "?";

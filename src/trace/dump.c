@@ -562,6 +562,7 @@ bool isc_dump_write(isc_trace *tr, const isc_dump_options *options, FILE *out, i
 				  a->process, a->thread, a->stream, a->produced, a->stored, a->lost);
 		isc_dump_finish(&d);
 	}
+	isc_dump_over_time(&d);
 	good = dump_totals(&d, err);
 	dump_end(&d);
 	if ((d.line.failed || isc_trace_stats_get(tr)->no_memory) && good) {

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 if TYPE_CHECKING:
     from tests.e2e.conftest import Command
 
@@ -69,3 +71,74 @@ def test_another_part_can_still_be_asked_for(inferscope: Command, tmp_path: Path
     asked.report_path = tmp_path / "part.json"
     assert asked.report.window.why == "the time asked for"
     assert abs(asked.report.window.from_us / 1e6 - begin - 0.5) < 1e-3
+
+
+# A server by the hour, in seconds: start-up, requests that call `serve` and `inner`, an end that only waits.
+SERVER = """
+import inferscope, time
+
+def boot(k):
+    for i in range(k): i * i
+
+def inner(k):
+    for i in range(k): i * i
+
+def serve():
+    for _ in range(40): inner(400)
+
+t = time.time()
+while time.time() - t < 1: boot(2000)
+n = 0
+t = time.time()
+while time.time() - t < 6:
+    with inferscope.scope("request"):
+        serve()
+    n += 1
+print(n)
+"""
+
+
+@pytest.fixture
+def package(stage: Path) -> Path:
+    """The folder that holds the package."""
+    return next(stage.glob("**/inferscope/__init__.py")).parents[1]
+
+
+def test_what_was_judged_is_exact_when_most_events_are_gone(inferscope: Command, package: Path, tmp_path: Path) -> None:
+    script = tmp_path / "server.py"
+    script.write_text(SERVER)
+    run = inferscope("run", "--budget", "off", "--trace-size-mb", "1", script, env={"PYTHONPATH": str(package)})
+    report, requests = run.report, int(run.stdout)
+    assert report.overhead.lost == 0
+    assert report.overhead.retired > report.overhead.events / 2
+    kept = {line.split()[2] for line in run.dump() if line.startswith("snapshot ")}
+    assert {"first_unit", "last_unit", "retained"} <= kept
+    functions = {f.name: f for f in report.functions}
+    scope = next(s for s in report.scopes if s.name == "request")
+    # Of the whole run every call is counted, and of the judged part as many as its requests made.
+    assert scope.count == requests == functions["serve"].calls
+    judged = functions["serve"].judged_calls
+    assert 0 < judged < requests
+    assert abs(judged - report.window.scopes) <= 2
+    assert abs(functions["inner"].judged_calls - 40 * judged) <= 40
+    assert functions["boot"].judged_calls == 0
+    assert functions["boot"].judged_us == 0
+    assert functions["inner"].judged_us < functions["inner"].self_us
+    assert not [w for w in report.warnings if w.id == "judged_unknown"]
+
+
+def test_rows_over_time_add_up_to_the_totals(inferscope: Command, package: Path, tmp_path: Path) -> None:
+    script = tmp_path / "server.py"
+    script.write_text(SERVER.replace("< 6", "< 11"))
+    run = inferscope("run", script, timeout=120, env={"PYTHONPATH": str(package)})
+    overhead = run.report.overhead
+    rows = overhead.over_time
+    assert sum(row.events for row in rows) == overhead.events
+    assert sum(row.lost for row in rows) == overhead.lost
+    # One that is over after 10 s, and the rest.
+    assert len({row.from_us for row in rows}) == 2
+    assert any(9e6 < row.to_us - row.from_us < 12e6 for row in rows)
+    busiest = max(rows, key=lambda row: row.samples)
+    assert busiest.samples > 100
+    assert busiest.unattributed_us < busiest.sampled_us / 100
+    assert 0 < busiest.cost_us < busiest.to_us - busiest.from_us

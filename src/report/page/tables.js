@@ -44,7 +44,7 @@ function fullTables() {
 		/* A column in which nothing is known only takes room. */
 		var sorted = t.columns[t.sort];
 		t.columns = t.columns.filter(function (c) { return t.rows.some(function (r) { var v = c.value(r); return v !== null && v !== undefined && v !== ""; }); });
-		t.sort = Math.max(0, t.columns.indexOf(sorted));
+		t.sort = t.columns.indexOf(sorted) >= 0 ? t.columns.indexOf(sorted) : Math.min(t.sort, t.columns.length - 1);
 		return t;
 	});
 }
