@@ -165,6 +165,15 @@ static void cut_bounds(char *text)
 	}
 }
 
+/* Snapshots came later, beside what the first format says. */
+static void cut_snapshots(char *dump)
+{
+	char *at = dump;
+
+	while ((at = strstr(at, "\nsnapshot ")) != NULL)
+		memmove(at, strchr(at + 1, '\n'), strlen(strchr(at + 1, '\n')) + 1);
+}
+
 /* And what is written today says the same, bytes and places aside. */
 static void what_is_written_today_says_the_same(void **state)
 {
@@ -180,6 +189,8 @@ static void what_is_written_today_says_the_same(void **state)
 	*strstr(then, "stats bytes") = 0;
 	cut_bounds(now);
 	cut_bounds(then);
+	assert_non_null(strstr(now, "\nsnapshot "));
+	cut_snapshots(now);
 	assert_string_equal(now, then);
 	free(now);
 	free(then);
