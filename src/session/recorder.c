@@ -346,10 +346,17 @@ isc_status isc_recorder_begin(isc_recorder *r, pid_t root, const char *rt_path, 
 	return ISC_OK;
 }
 
+/* When --duration has passed: it counts from when collection really began. */
+static uint64_t over_ns(const isc_recorder *r)
+{
+	uint64_t from = r->collected_from_ns != 0 ? r->collected_from_ns : r->collect_ns;
+
+	return from + (uint64_t)(r->settings->duration_s * 1e9);
+}
+
 bool isc_recorder_over(const isc_recorder *r)
 {
-	return r->settings->duration_s > 0 &&
-	       isc_clock_mono_ns() >= r->collect_ns + (uint64_t)(r->settings->duration_s * 1e9);
+	return r->settings->duration_s > 0 && isc_clock_mono_ns() >= over_ns(r);
 }
 
 /* Those who wait hear that what they had written when they asked is in the file. */
@@ -453,7 +460,7 @@ static void collect(isc_recorder *r, bool last)
 static uint64_t sleep_ns(const isc_recorder *r, uint64_t now)
 {
 	uint64_t sleep = (uint64_t)isc_drain_sleep_us(r->drain, &r->cycle) * 1000;
-	uint64_t due[] = {r->next_flush_ns, r->collect_ns, r->collect_ns + (uint64_t)(r->settings->duration_s * 1e9)};
+	uint64_t due[] = {r->next_flush_ns, r->collect_ns, over_ns(r)};
 
 	for (size_t i = 0; i < sizeof(due) / sizeof(due[0]); i++) {
 		if (due[i] > now && due[i] - now < sleep)

@@ -10,6 +10,10 @@
 /* Between two images: two seconds, and four for every MiB, since writing one takes about 5 ms a MiB. */
 #define IMAGE_FLUSHES 8u
 #define IMAGE_BYTES (64u << 10) /* that cost one flush more */
+/* Whoever asks for flushes all the time gets no more images than their events are worth. */
+#define BYTES_AN_EVENT 8u
+/* Three times what totals take in a file of the default size: beyond, memory matters more than boundaries. */
+#define IMAGE_MAX (16u << 20)
 /* Of the segments of a file, for what is written behind a checkpoint; a quarter of what is kept for fixed ones. */
 #define SEGMENTS_PART 16u
 #define KEPT_PART 4u
@@ -52,7 +56,7 @@ static bool write_image(const isc_totals *t, uint32_t sequence, isc_totals_image
 	isc_totals_write(t, &cover, &out->parts, &out->ends);
 	for (size_t i = 0; i < t->lane_count; i++)
 		out->ticks = t->lanes[i]->last > out->ticks ? t->lanes[i]->last : out->ticks;
-	if (!out->parts.failed && !out->ends.failed)
+	if (!out->parts.failed && !out->ends.failed && out->parts.len <= IMAGE_MAX)
 		return true;
 	drop_image(out);
 	return false;
@@ -275,6 +279,7 @@ static void take_image(isc_writer *w)
 	if (w->totals->unit_last != 0 && w->totals->unit_last <= s->newer.ticks)
 		make_last(w);
 	s->imaged = s->flushes;
+	s->imaged_events = w->stats.stored_events;
 	if (!write_image(w->totals, w->space.sequence, &now))
 		return;
 	drop_image(&s->older);
@@ -291,7 +296,8 @@ void isc_snapshots_flushed(isc_writer *w)
 		s->first_asked = isc_writer_mark(w, ISC_BOUNDARY_FIRST_UNIT, w->totals->unit_first, NULL) == ISC_OK;
 	make_pending(w, false);
 	write_pending(w);
-	if (s->flushes - s->imaged >= IMAGE_FLUSHES + s->newer.parts.len / IMAGE_BYTES)
+	if (s->flushes - s->imaged >= IMAGE_FLUSHES + s->newer.parts.len / IMAGE_BYTES &&
+	    (w->stats.stored_events - s->imaged_events) * BYTES_AN_EVENT >= s->newer.parts.len)
 		take_image(w);
 }
 

@@ -59,6 +59,7 @@ typedef struct isc_snapshots {
 	isc_snapshot last;	       /* of the last unit, as far as it was made */
 	isc_snapshot retained;	       /* made at the end */
 	uint64_t flushes, imaged;      /* the last one after which an image was taken */
+	uint64_t imaged_events;	       /* that were stored then */
 	uint64_t kept_bytes;	       /* in segments that are never written over */
 	uint32_t serial;	       /* of snapshots in the file */
 	uint32_t gone;		       /* chunks up to this may have been written over */
