@@ -333,6 +333,7 @@ typedef struct isc_analysis_wait {
 	isc_analysis_frame held_by; /* the same */
 	uint64_t count;
 	double us;
+	isc_analysis_judged judged; /* calls: how many waits */
 } isc_analysis_wait;
 
 /* Calls from one place: slow ones as far as they were told by themselves, and of the others what samples say. */

@@ -70,7 +70,7 @@ static bool add(struct sums *s, isc_build *b, const isc_total_wait *w)
 	sum = sum_of(s, b, state, place, holder);
 	if (sum == NULL)
 		return false;
-	sum->out.us += (double)w->ticks * b->tick_us;
+	sum->out.us += (double)w->ticks * b->us_per_tick;
 	sum->out.count += w->count;
 	return true;
 }
@@ -82,11 +82,11 @@ isc_status isc_build_contention(isc_build *b, isc_error *err)
 	isc_analysis *a = b->a;
 	bool good = true;
 
-	for (size_t i = 0; good && b->tick_us > 0 && (w = isc_totals_wait_at(b->totals, i)) != NULL; i++)
+	for (size_t i = 0; good && b->us_per_tick > 0 && (w = isc_totals_wait_at(b->totals, i)) != NULL; i++)
 		good = add(&s, b, w);
 	if (good && s.count > 1)
 		qsort(s.at, s.count, sizeof(*s.at), by_time);
-	s.count = s.count < WAITS_MAX ? s.count : WAITS_MAX;
+	s.count = s.count < WAITS_MAX || b->part ? s.count : WAITS_MAX;
 	a->waits = good ? isc_arena_array(b->arena, s.count + 1, sizeof(*a->waits)) : NULL;
 	good = a->waits != NULL;
 	for (; good && a->wait_count < s.count; a->wait_count++) {

@@ -123,6 +123,15 @@ static void key_of_thread(isc_buffer *key, const void *row)
 	isc_buffer_format(key, "%u %u %.3f", t->pid, t->tid, t->start_us);
 }
 
+static void key_of_wait(isc_buffer *key, const void *row)
+{
+	const isc_analysis_wait *w = row;
+
+	isc_buffer_format(key, "%d ", w->state);
+	add_frame(key, &w->where);
+	add_frame(key, &w->held_by);
+}
+
 /* A kind of row: the same in the whole run and in the window. */
 struct rows {
 	const void *whole, *part;
@@ -241,6 +250,21 @@ static bool take_threads(isc_build *b, const isc_analysis *part)
 	return of != NULL;
 }
 
+static bool take_waits(isc_build *b, const isc_analysis *part)
+{
+	isc_analysis *a = b->a;
+	struct rows r = {a->waits, part->waits, a->wait_count, part->wait_count, sizeof(*a->waits), key_of_wait};
+	const size_t *of = match(&r, b->arena);
+
+	for (size_t i = 0; of != NULL && i < a->wait_count; i++) {
+		const isc_analysis_wait *w = of[i] != 0 ? &part->waits[of[i] - 1] : NULL;
+
+		a->waits[i].judged = (isc_analysis_judged){
+			.known = true, .us = w != NULL ? w->us : 0, .calls = w != NULL ? w->count : 0};
+	}
+	return of != NULL;
+}
+
 /* ---- the order of reports ---- */
 
 static int by_judged(const isc_analysis_judged *x, const isc_analysis_judged *y)
@@ -337,9 +361,11 @@ static isc_status make_part(isc_build *b, isc_totals *totals, uint64_t from_ns, 
 		st = isc_build_functions(&p, err);
 	if (st == ISC_OK)
 		st = isc_build_samples(&p, err);
+	if (st == ISC_OK)
+		st = isc_build_contention(&p, err);
 	isc_function_table_fini(&p.table);
-	if (st == ISC_OK &&
-	    !(take_functions(b, p.a) && take_lines(b, p.a) && take_stacks(b, p.a) && take_threads(b, p.a)))
+	if (st == ISC_OK && !(take_functions(b, p.a) && take_lines(b, p.a) && take_stacks(b, p.a) &&
+			      take_threads(b, p.a) && take_waits(b, p.a)))
 		st = isc_build_no_memory(err);
 	return st;
 }

@@ -397,6 +397,9 @@ static void put_waits(struct json *j, val *root, const isc_analysis *a)
 		put_where(j, o, "held_by", &w->held_by);
 		put_count(j, o, "count", w->count);
 		put_us(j, o, "us", w->us);
+		put_us(j, o, "judged_us", w->judged.known ? w->judged.us : -1);
+		put(j, o, "judged_calls",
+		    w->judged.known ? yyjson_mut_uint(j->doc, w->judged.calls) : yyjson_mut_null(j->doc));
 	}
 }
 
