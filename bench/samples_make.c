@@ -175,7 +175,7 @@ static bool exact(const char *path, const uint32_t *stack, uint32_t stacks, uint
 	uint64_t found = 0;
 	uint32_t at = 0;
 	bool same = isc_trace_open(path, &tr, NULL) == ISC_OK && isc_trace_totals(tr, &totals, NULL) == ISC_OK &&
-		    isc_totals_folded(totals) == 0;
+		    isc_totals_folded(totals, ISC_FOLDED_STACKS) == 0;
 
 	for (size_t i = 0; same && (s = isc_totals_stack_at(totals, i)) != NULL; i++) {
 		/* Ids rise with the stacks. */

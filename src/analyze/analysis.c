@@ -45,7 +45,9 @@ void isc_build_accounts(isc_build *b)
 	}
 	a->events = b->stored = isc_totals_events(b->totals);
 	b->calls_seen = isc_totals_function_at(b->totals, 0) != NULL;
-	b->folded = isc_totals_folded(b->totals);
+	for (int i = 0; i < ISC_FOLDED_KINDS; i++)
+		b->folded[i] = isc_totals_folded(b->totals, (enum isc_folded)i);
+	b->missed = isc_totals_missed(b->totals);
 	a->retired = b->stats->retired_events;
 }
 

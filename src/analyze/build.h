@@ -70,9 +70,10 @@ typedef struct isc_build {
 	isc_hashmap entry_of; /* process index -> rank in a->processes + 1 */
 	size_t root;	      /* rank of the program that was started, or SIZE_MAX */
 	size_t warning_room;
-	uint64_t bare_switches; /* of threads that nothing else told of */
-	uint64_t gap_ns;	/* switches not watched */
-	uint64_t folded;	/* what the totals had no room for, one by one */
+	uint64_t bare_switches;		   /* of threads that nothing else told of */
+	uint64_t gap_ns;		   /* switches not watched */
+	uint64_t folded[ISC_FOLDED_KINDS]; /* what the totals had no room for, by kind */
+	uint64_t missed; /* open scopes and calls, threads and buckets that they had none for, one by one */
 	uint64_t unmatched_calls;
 	uint64_t subinterpreters;
 	bool too_short;		     /* the recorder's own start and end outweigh the run */
@@ -122,6 +123,9 @@ static inline bool isc_build_is_part(const isc_build *b)
 {
 	return b->cut || b->limited;
 }
+
+/* The text of a name in the totals, or what those that had no room are called together. */
+const char *isc_build_name(const isc_build *b, enum isc_folded kind, uint32_t process, uint32_t name, uint32_t *len);
 
 /* When a thread ended, as far as that is known. */
 uint64_t isc_build_thread_end_ns(const isc_build *b, uint32_t thread);

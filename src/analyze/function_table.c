@@ -90,6 +90,25 @@ static void describe(const isc_build *b, uint32_t process, uint32_t code, struct
 	id->name.len = len;
 }
 
+/* Those that totals had no room for, of one file or of all. */
+static bool describe_rest(isc_build *b, uint32_t process, uint32_t code, struct identity *id)
+{
+	const char *what = isc_totals_rest_text(ISC_FOLDED_FUNCTIONS), *slash;
+	isc_frame frame = {0};
+
+	id->name = (isc_text){what, strlen(what)};
+	if (code == ISC_TOTAL_REST || !isc_trace_code(b->trace, process, code & ~ISC_TOTAL_REST, &frame))
+		return true;
+	id->file = called(b, (isc_text){frame.file.at, frame.file.len});
+	slash = id->file.len > 0 ? memrchr(id->file.at, '/', id->file.len) : NULL;
+	slash = slash != NULL ? slash + 1 : id->file.at;
+	/* The text ends with a parenthesis, which the file goes in before. */
+	id->name.at = isc_arena_format(b->arena, "%.*s of %.*s)", (int)strlen(what) - 1, what,
+				       (int)(id->file.at + id->file.len - slash), slash);
+	id->name.len = id->name.at != NULL ? strlen(id->name.at) : 0;
+	return id->name.at != NULL;
+}
+
 size_t isc_function_table_code(isc_build *b, uint32_t process, uint32_t code)
 {
 	uint64_t *known = isc_hashmap_put(&b->table.by_code, isc_hashmap_key(process, code), NULL);
@@ -101,7 +120,10 @@ size_t isc_function_table_code(isc_build *b, uint32_t process, uint32_t code)
 	if (*known != 0)
 		return (size_t)*known - 1;
 	id.rank = isc_build_process_rank(b, process);
-	describe(b, process, code, &id);
+	if ((code & ISC_TOTAL_REST) == 0)
+		describe(b, process, code, &id);
+	else if (!describe_rest(b, process, code, &id))
+		return SIZE_MAX;
 	n = put(b, &id);
 	if (n != SIZE_MAX)
 		*known = n + 1;

@@ -20,10 +20,10 @@ static int by_name(const void *x, const void *y)
 	return isc_names_compare(&((const isc_analysis_counter *)x)->name, &((const isc_analysis_counter *)y)->name);
 }
 
-static size_t number_of(isc_build *b, isc_names *names, uint32_t process, uint32_t id)
+static size_t number_of(isc_build *b, isc_names *names, enum isc_folded kind, uint32_t process, uint32_t id)
 {
 	uint32_t len = 0;
-	const char *name = isc_trace_name(b->trace, process, id, &len);
+	const char *name = isc_build_name(b, kind, process, id, &len);
 
 	return isc_names_put(names, b->arena, name, len);
 }
@@ -35,7 +35,7 @@ static bool fill_marks(isc_build *b, isc_names *names)
 	size_t room = 0;
 
 	for (size_t i = 0; (total = isc_totals_mark_at(b->totals, i)) != NULL; i++) {
-		size_t n = number_of(b, names, total->process, total->name);
+		size_t n = number_of(b, names, ISC_FOLDED_MARKS, total->process, total->name);
 
 		if (n == SIZE_MAX)
 			return false;
@@ -58,7 +58,7 @@ static bool fill_counters(isc_build *b, isc_names *names)
 	size_t room = 0, last_count = 0, last_room = 0;
 
 	for (size_t i = 0; (total = isc_totals_counter_at(b->totals, i)) != NULL; i++) {
-		size_t n = number_of(b, names, total->process, total->name);
+		size_t n = number_of(b, names, ISC_FOLDED_COUNTERS, total->process, total->name);
 		isc_analysis_counter *c;
 
 		if (n == SIZE_MAX)

@@ -2,6 +2,7 @@
  * scopes.c - how long each scope took, by name over all processes and threads.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/names.h"
 #include "analyze/build.h"
@@ -28,13 +29,23 @@ struct tallies {
 	isc_names names;
 };
 
+const char *isc_build_name(const isc_build *b, enum isc_folded kind, uint32_t process, uint32_t name, uint32_t *len)
+{
+	const char *text = isc_totals_rest_text(kind);
+
+	if (name != ISC_TOTAL_REST)
+		return isc_trace_name(b->trace, process, name, len);
+	*len = (uint32_t)strlen(text);
+	return text;
+}
+
 static bool gather(isc_build *b, struct tallies *s)
 {
 	const isc_total_scope *total;
 
 	for (size_t i = 0; (total = isc_totals_scope_at(b->totals, i)) != NULL; i++) {
 		uint32_t len = 0;
-		const char *name = isc_trace_name(b->trace, total->process, total->name, &len);
+		const char *name = isc_build_name(b, ISC_FOLDED_SCOPES, total->process, total->name, &len);
 		size_t n = isc_names_put(&s->names, b->arena, name, len);
 		struct tally *t;
 

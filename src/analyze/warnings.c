@@ -94,6 +94,47 @@ static void about_file(isc_build *b)
 		     "the clock of this trace was never calibrated: durations are not known");
 }
 
+/* Rows that there was no room for, by kind; how many. */
+static uint64_t list_folded(const isc_build *b, isc_buffer *out)
+{
+	static const char *const where[ISC_FOLDED_KINDS] = {
+		[ISC_FOLDED_FUNCTIONS] = "functions, as \"(other functions of FILE)\"",
+		[ISC_FOLDED_STACKS] = "stacks, at their callers",
+		[ISC_FOLDED_SCOPES] = "scopes, as \"(other scopes)\"",
+		[ISC_FOLDED_MARKS] = "marks, as \"(other marks)\"",
+		[ISC_FOLDED_COUNTERS] = "counters, as \"(other counters)\"",
+		[ISC_FOLDED_WAITS] = "places of waits, at their callers",
+		[ISC_FOLDED_SYSCALLS] = "places of system calls, at their callers",
+		[ISC_FOLDED_THREADS] = "threads, as one"};
+	uint64_t all = 0;
+	isc_units n;
+
+	for (int i = 0; i < ISC_FOLDED_KINDS; i++) {
+		if (b->folded[i] == 0)
+			continue;
+		isc_buffer_format(out, "%s%s %s", all > 0 ? "; " : "", isc_units_count(&n, b->folded[i]), where[i]);
+		all += b->folded[i];
+	}
+	return all;
+}
+
+static void about_folded(isc_build *b)
+{
+	isc_buffer list = {0};
+	isc_units n;
+
+	if (list_folded(b, &list) > 0 && !list.failed)
+		warn(b, NOTE, "too_many_names", "raise --trace-size-mb, or set it to 0: totals grow with it",
+		     "the totals had no room for all names, and counted those together that were used least: about "
+		     "%.*s; sums are exact",
+		     (int)list.len, list.data);
+	isc_buffer_fini(&list);
+	if (b->missed > 0)
+		warn(b, GRAVE, "too_many_names", "raise --trace-size-mb, or set it to 0: totals grow with it",
+		     "the totals had no room for %s threads, scopes or calls that were open: their times are not known",
+		     isc_units_count(&n, b->missed));
+}
+
 static void about_events(isc_build *b)
 {
 	const isc_analysis *a = b->a;
@@ -118,13 +159,7 @@ static void about_events(isc_build *b)
 		warn(b, NOTE, "judged_unknown", "raise --trace-size-mb, or set it to 0 for no limit",
 		     "the events before the judged time were dropped and no totals of its beginning were kept: judged "
 		     "figures of functions, lines, stacks and threads are null");
-	if (b->folded > 0)
-		warn(b, GRAVE, "too_many_names",
-		     "raise --trace-size-mb, or set it to 0 for no limit; put what varies in names of scopes and marks "
-		     "into metadata",
-		     "the trace has more names, stacks, threads or open scopes than its totals hold: %s events of them "
-		     "are counted together as \"?\" or not matched",
-		     isc_units_count(&n, b->folded));
+	about_folded(b);
 	if (a->complete && !a->damaged && b->accounted != a->events)
 		warn(b, GRAVE, "accounts_differ", RERECORD, "%s events are said to be stored, and %s are",
 		     isc_units_count(&n, b->accounted), isc_units_count(&of, a->events));

@@ -295,6 +295,8 @@ isc_status isc_build_totals(isc_build *b, isc_error *err)
 	if (!b->cut)
 		return ISC_OK;
 	st = isc_totals_new(&in.totals, err);
+	if (st == ISC_OK)
+		isc_trace_relate(b->trace, in.totals);
 	if (st == ISC_OK && b->only.at != NULL)
 		st = isc_spans_find(&in.spans, b, err);
 	if (st == ISC_OK)

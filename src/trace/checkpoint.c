@@ -222,6 +222,7 @@ isc_status isc_writer_journal(isc_writer *w, isc_error *err)
 		 * it is written afresh, which holds the changes too. */
 		if (!isc_space_fits(&w->space, ISC_SEGMENT_TOTALS, h.stored_size) &&
 		    (w->space.in_use[ISC_SEGMENT_TOTALS] > 2 * w->checkpoint_segments ||
+		     w->space.in_use[ISC_SEGMENT_TOTALS] - w->checkpoint_segments >= w->space.plan.journal_segments ||
 		     isc_space_available(&w->space) <= isc_writer_reserve(w)))
 			return isc_writer_checkpoint(w, err);
 		st = isc_writer_append_reserved(w, &h, w->payload.data, w->payload.len, err);

@@ -389,6 +389,14 @@ static void dump_switch(struct dump *d, const isc_trace_switch *sw)
 	isc_dump_finish(d);
 }
 
+static void dump_total_name(struct dump *d, enum isc_folded kind, uint32_t process, uint32_t name)
+{
+	if (name == ISC_TOTAL_REST)
+		isc_buffer_format(&d->line, " %s", isc_totals_rest_text(kind));
+	else
+		isc_dump_name(d, process, name);
+}
+
 static void dump_functions(struct dump *d, const isc_totals *totals)
 {
 	const isc_total_function *f;
@@ -396,13 +404,18 @@ static void dump_functions(struct dump *d, const isc_totals *totals)
 
 	for (size_t i = 0; (f = isc_totals_function_at(totals, i)) != NULL; i++) {
 		uint32_t len = 0;
-		const void *code = isc_trace_define(d->trace, f->process, f->code, ISC_DEF_CODE, &len);
+		const void *code =
+			isc_trace_define(d->trace, f->process, f->code & ~ISC_TOTAL_REST, ISC_DEF_CODE, &len);
+		bool rest = (f->code & ISC_TOTAL_REST) != 0;
 
 		isc_buffer_format(&d->line, "total function p%u", f->process);
+		isc_buffer_text(&d->line, rest && code == NULL ? " (other functions)"
+					  : rest	       ? " others of the file of"
+							       : "");
 		isc_buffer_text(&d->line, code != NULL ? " " : "");
 		if (code != NULL)
 			isc_dump_code(d, code, len);
-		else
+		else if (!rest)
 			isc_dump_name(d, f->process, f->code);
 		isc_buffer_format(&d->line,
 				  " calls %" PRIu64 " resumes %" PRIu64 " self_ticks %" PRIu64 " total_ticks %" PRIu64
@@ -463,7 +476,7 @@ static bool dump_totals(struct dump *d, isc_error *err)
 	}
 	for (size_t i = 0; (s = isc_totals_scope_at(totals, i)) != NULL; i++) {
 		isc_buffer_format(&d->line, "total scope p%u", s->process);
-		isc_dump_name(d, s->process, s->name);
+		dump_total_name(d, ISC_FOLDED_SCOPES, s->process, s->name);
 		isc_buffer_format(
 			&d->line,
 			" count %" PRIu64 " open %" PRIu64 " unmatched %" PRIu64 " total_ticks %" PRIu64
@@ -474,13 +487,13 @@ static bool dump_totals(struct dump *d, isc_error *err)
 	}
 	for (size_t i = 0; (m = isc_totals_mark_at(totals, i)) != NULL; i++) {
 		isc_buffer_format(&d->line, "total mark p%u", m->process);
-		isc_dump_name(d, m->process, m->name);
+		dump_total_name(d, ISC_FOLDED_MARKS, m->process, m->name);
 		isc_buffer_format(&d->line, " count %" PRIu64, m->count);
 		isc_dump_finish(d);
 	}
 	for (size_t i = 0; (c = isc_totals_counter_at(totals, i)) != NULL; i++) {
 		isc_buffer_format(&d->line, "total counter p%u", c->process);
-		isc_dump_name(d, c->process, c->name);
+		dump_total_name(d, ISC_FOLDED_COUNTERS, c->process, c->name);
 		isc_buffer_format(&d->line, " count %" PRIu64 " min %.17g max %.17g sum %.17g last %.17g", c->count,
 				  c->min, c->max, c->sum, c->last);
 		isc_dump_finish(d);

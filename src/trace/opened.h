@@ -6,6 +6,7 @@
 
 #include "trace/columns.h"
 #include "trace/definitions.h"
+#include "trace/kin.h"
 #include "trace/reader.h"
 #include "trace/source.h"
 #include "trace/state.h"
@@ -46,6 +47,8 @@ struct isc_trace {
 	isc_trace_stats stats;
 	isc_state state;
 	isc_definitions definitions;
+	isc_kin kin; /* of the first kin_count of them */
+	size_t kin_count;
 	isc_timebase timebase;
 	isc_trace_snapshot *snapshots;
 	size_t snapshot_count;

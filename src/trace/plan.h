@@ -18,6 +18,7 @@ typedef struct isc_plan {
 	uint32_t segment_size;
 	uint32_t segments;	      /* at most; UINT32_MAX: no limit */
 	uint32_t checkpoint_segments; /* that a checkpoint may take */
+	uint32_t journal_segments;    /* that what changed since the last one may take, beside it */
 	uint32_t keep_segments;	      /* that definitions may take */
 	uint32_t chunk_slots;	      /* of events; a few chunks shall fit into a segment */
 	uint64_t totals_weight;	      /* what totals may weigh in a checkpoint */

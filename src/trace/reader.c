@@ -104,6 +104,8 @@ static isc_status load_kept(isc_trace *tr, isc_source *source)
 
 	isc_state_fini(&tr->state);
 	isc_definitions_fini(&tr->definitions);
+	isc_kin_fini(&tr->kin);
+	tr->kin_count = 0;
 	tr->state.weight_max = STATE_MAX;
 	for (size_t i = 0; i < tr->table.count; i++) {
 		isc_status st;
@@ -238,6 +240,7 @@ void isc_trace_close(isc_trace *tr)
 	isc_table_fini(&tr->table);
 	isc_state_fini(&tr->state);
 	isc_definitions_fini(&tr->definitions);
+	isc_kin_fini(&tr->kin);
 	isc_timebase_fini(&tr->timebase);
 	isc_source_fini(&tr->events.source);
 	isc_source_fini(&tr->switches.source);

@@ -103,4 +103,7 @@ isc_status isc_trace_totals_until(isc_trace *tr, uint64_t ticks, isc_totals **ou
 /* Running totals over all events ever stored, retired ones included. */
 isc_status isc_trace_totals(isc_trace *tr, isc_totals **out, isc_error *err);
 
+/* Totals that a caller feeds by himself learn from the trace what belongs together. */
+void isc_trace_relate(isc_trace *tr, isc_totals *totals);
+
 #endif

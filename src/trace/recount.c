@@ -88,6 +88,26 @@ bool isc_totals_feed_columns(isc_totals *t, const isc_chunk_header *h, const isc
 	return true;
 }
 
+/* Definitions are looked through when somebody asks, as most totals have room for all. */
+static uint32_t kin_of(void *self, uint32_t process, uint32_t id)
+{
+	isc_trace *tr = self;
+
+	for (; tr->kin_count < tr->definitions.count; tr->kin_count++) {
+		const isc_definition *d = &tr->definitions.entry[tr->kin_count];
+
+		/* Without memory less is known, and more is folded together. */
+		if (!isc_kin_note(&tr->kin, d->process, d->id, d->type, d->data, d->len))
+			break;
+	}
+	return isc_kin_of(&tr->kin, &tr->state, process, id);
+}
+
+void isc_trace_relate(isc_trace *tr, isc_totals *totals)
+{
+	isc_totals_relate(totals, kin_of, tr);
+}
+
 int isc_checkpoint_load(isc_totals *t, const isc_table *table, const isc_checkpoint *cp, isc_source *source)
 {
 	for (size_t i = cp->first; i <= cp->last; i++) {
@@ -133,7 +153,7 @@ static int feed_rest(isc_totals *t, const isc_table *table, uint32_t covered, ui
 }
 
 /* One try on one table.  ISC_SOURCE_GONE: the table is outdated. */
-static int count(const isc_trace *tr, const isc_table *table, isc_source *source, isc_totals **out)
+static int count(isc_trace *tr, const isc_table *table, isc_source *source, isc_totals **out)
 {
 	size_t before = table->count;
 	isc_checkpoint cp;
@@ -144,6 +164,7 @@ static int count(const isc_trace *tr, const isc_table *table, isc_source *source
 		if (isc_totals_new(out, NULL) != ISC_OK)
 			return ISC_SOURCE_NOMEM;
 		isc_totals_bound(*out, isc_plan_of(tr->header.limit_bytes).totals_weight);
+		isc_trace_relate(tr, *out);
 		if (isc_checkpoint_find(table, before, source, &cp) == ISC_SOURCE_NOMEM)
 			return ISC_SOURCE_NOMEM;
 		result = cp.found ? isc_checkpoint_load(*out, table, &cp, source) : ISC_SOURCE_OK;

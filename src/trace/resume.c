@@ -84,7 +84,10 @@ static isc_status adopt_segments(isc_writer *w, const isc_checkpoint *cp, isc_er
 static bool remember_definitions(isc_writer *w, const isc_definitions *d)
 {
 	for (size_t i = 0; i < d->count; i++) {
-		if (isc_hashmap_put(&w->defs_known, isc_hashmap_key(d->entry[i].process, d->entry[i].id), NULL) == NULL)
+		const isc_definition *e = &d->entry[i];
+
+		if (isc_hashmap_put(&w->defs_known, isc_hashmap_key(e->process, e->id), NULL) == NULL ||
+		    !isc_kin_note(&w->kin, e->process, e->id, e->type, e->data, e->len))
 			return false;
 	}
 	return true;
@@ -112,6 +115,7 @@ isc_status isc_writer_resume(int fd, isc_writer **out, isc_error *err)
 		goto out;
 	isc_totals_free(w->totals);
 	w->totals = totals;
+	isc_writer_relate(w);
 	st = rebuild_space(w, tr, err);
 	if (st == ISC_OK)
 		st = adopt_segments(w, &tr->checkpoint, err);

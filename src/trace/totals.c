@@ -12,6 +12,7 @@
  * lose leaves, and short enough for one that lost thousands. */
 #define SEARCH_MAX 1024u
 #define COLD_TICKS 5000u /* without a record: the caches are full of other things by then */
+#define CALLERS_MAX 1024 /* that are looked at for one that has a row */
 #define OPEN_MAX 65536u	 /* of one lane: above, the oldest was lost long ago */
 
 isc_status isc_totals_new(isc_totals **out, isc_error *err)
@@ -39,7 +40,7 @@ void isc_totals_free(isc_totals *t)
 		free(t->lanes[i]->open);
 		free(t->lanes[i]);
 	}
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < ISC_BY_NAMES; i++)
 		isc_hashmap_fini(&t->by_name[i]);
 	isc_hashmap_fini(&t->by_stack);
 	isc_hashmap_fini(&t->by_wait);
@@ -65,134 +66,26 @@ void isc_totals_free(isc_totals *t)
 	free(t);
 }
 
-bool isc_totals_enter(isc_hashmap *map, uint64_t key, size_t index)
-{
-	uint64_t *value = isc_hashmap_put(map, key, NULL);
-
-	if (value != NULL)
-		*value = index;
-	return value != NULL;
-}
-
-#define ADD(t, array, count_, room_, map, key, weigh) \
-	do { \
-		void *bigger_ = isc_grow((t)->array, (t)->count_, &(t)->room_, sizeof(*(t)->array)); \
-		if (bigger_ == NULL) \
-			return NULL; \
-		(t)->array = bigger_; \
-		if (!isc_totals_enter(map, key, (t)->count_)) \
-			return NULL; \
-		memset(&(t)->array[(t)->count_], 0, sizeof(*(t)->array)); \
-		(t)->count_++; \
-		(t)->weight += (weigh); \
-	} while (0)
-
-struct isc_totals_scope_entry *isc_totals_add_scope(isc_totals *t, uint32_t process, uint32_t name)
-{
-	struct isc_totals_scope_entry *e;
-
-	ADD(t, scopes, scope_count, scope_room, &t->by_name[ISC_TOTALS_SCOPES], isc_hashmap_key(process, name),
-	    ISC_WEIGHT_SCOPE);
-	e = &t->scopes[t->scope_count - 1];
-	e->scope.process = process;
-	e->scope.name = name;
-	return e;
-}
-
-isc_total_mark *isc_totals_add_mark(isc_totals *t, uint32_t process, uint32_t name)
-{
-	ADD(t, marks, mark_count, mark_room, &t->by_name[ISC_TOTALS_MARKS], isc_hashmap_key(process, name),
-	    ISC_WEIGHT_MARK);
-	t->marks[t->mark_count - 1] = (isc_total_mark){.process = process, .name = name};
-	return &t->marks[t->mark_count - 1];
-}
-
-isc_total_counter *isc_totals_add_counter(isc_totals *t, uint32_t process, uint32_t name)
-{
-	ADD(t, counters, counter_count, counter_room, &t->by_name[ISC_TOTALS_COUNTERS], isc_hashmap_key(process, name),
-	    ISC_WEIGHT_COUNTER);
-	t->counters[t->counter_count - 1] = (isc_total_counter){.process = process, .name = name};
-	return &t->counters[t->counter_count - 1];
-}
-
-isc_total_thread *isc_totals_add_thread(isc_totals *t, uint32_t process, uint32_t thread)
-{
-	ADD(t, threads, thread_count, thread_room, &t->by_thread, isc_hashmap_key(process, thread), ISC_WEIGHT_THREAD);
-	t->threads[t->thread_count - 1] = (isc_total_thread){.process = process, .thread = thread};
-	return &t->threads[t->thread_count - 1];
-}
-
-isc_total_function *isc_totals_add_function(isc_totals *t, uint32_t process, uint32_t code)
-{
-	ADD(t, functions, function_count, function_room, &t->by_name[ISC_TOTALS_FUNCTIONS],
-	    isc_hashmap_key(process, code), ISC_WEIGHT_FUNCTION);
-	t->functions[t->function_count - 1] = (isc_total_function){.process = process, .code = code};
-	return &t->functions[t->function_count - 1];
-}
-
-isc_total_stack *isc_totals_add_stack(isc_totals *t, uint32_t thread, uint32_t stack)
-{
-	ADD(t, stacks, stack_count, stack_room, &t->by_stack, isc_hashmap_key(thread, stack), ISC_WEIGHT_STACK);
-	t->stacks[t->stack_count - 1] = (isc_total_stack){.thread = thread, .stack = stack};
-	return &t->stacks[t->stack_count - 1];
-}
-
-isc_total_wait *isc_totals_add_wait(isc_totals *t, uint32_t thread_and_call, uint32_t stack)
-{
-	ADD(t, waits, wait_count, wait_room, &t->by_wait, isc_hashmap_key(thread_and_call, stack), ISC_WEIGHT_WAIT);
-	t->waits[t->wait_count - 1] =
-		(isc_total_wait){.thread = thread_and_call >> 5, .call = thread_and_call & 31, .stack = stack};
-	return &t->waits[t->wait_count - 1];
-}
-
-struct isc_totals_process *isc_totals_add_process(isc_totals *t, uint32_t process)
-{
-	ADD(t, processes, process_count, process_room, &t->by_process, process, ISC_WEIGHT_CALLS);
-	t->processes[t->process_count - 1].calls.process = process;
-	return &t->processes[t->process_count - 1];
-}
-
-/*
- * What would hurt most is refused last: without a bucket a percentile is rough,
- * without a name two scopes are one, without an open scope a duration is missed.
- */
-bool isc_totals_has_room(const isc_totals *t, unsigned weight)
-{
-	bool name = weight == ISC_WEIGHT_SCOPE || weight == ISC_WEIGHT_MARK || weight == ISC_WEIGHT_COUNTER ||
-		    weight == ISC_WEIGHT_FUNCTION || weight == ISC_WEIGHT_STACK || weight == ISC_WEIGHT_WAIT ||
-		    weight == ISC_WEIGHT_SYSCALL;
-	uint64_t spared = weight == ISC_WEIGHT_BUCKET ? t->weight_max / 4 : name ? t->weight_max / 8 : 0;
-
-	return t->weight + weight <= t->weight_max - spared && (spared == 0 || t->memory < ISC_TOTALS_MEMORY_MAX);
-}
-
-uint64_t isc_totals_key_within(isc_totals *t, const isc_hashmap *map, uint32_t process, uint32_t name, unsigned weight)
-{
-	if (isc_totals_has_room(t, weight))
-		return isc_hashmap_key(process, name);
-	t->folded++;
-	return isc_hashmap_find(map, isc_hashmap_key(process, 0)) != NULL ? isc_hashmap_key(process, 0) : 0;
-}
-
-#define FIND_OR_ADD(t, map, process, name, weigh, add, array) \
+/* A row of the program's names: its own, or that of the rest of its kind. */
+#define NAME_OF(t, map, process, name, weight, folded, add, array) \
 	do { \
 		const uint64_t *at_ = isc_hashmap_find(map, isc_hashmap_key(process, name)); \
-		if (at_ == NULL) { \
-			uint64_t key_ = isc_totals_key_within(t, map, process, name, weigh); \
-			at_ = isc_hashmap_find(map, key_); \
+		if (at_ == NULL && !isc_totals_make_room(t, ISC_PART_NAMES, weight, false)) { \
+			isc_totals_note_folded(t, folded, process, name); \
+			at_ = isc_hashmap_find(map, isc_hashmap_key(process, ISC_TOTAL_REST)); \
 			if (at_ == NULL) \
-				return add(t, (uint32_t)(key_ >> 32), (uint32_t)key_); \
+				return add(t, process, ISC_TOTAL_REST); \
 		} \
-		return &(array)[*at_]; \
+		return at_ != NULL ? &(array)[*at_] : add(t, process, name); \
 	} while (0)
 
 static struct isc_totals_scope_entry *scope_find_or_add(isc_totals *t, uint32_t process, uint32_t name)
 {
-	FIND_OR_ADD(t, &t->by_name[ISC_TOTALS_SCOPES], process, name, ISC_WEIGHT_SCOPE, isc_totals_add_scope,
-		    t->scopes);
+	NAME_OF(t, &t->by_name[ISC_BY_SCOPE], process, name, ISC_WEIGHT_SCOPE, ISC_FOLDED_SCOPES, isc_totals_add_scope,
+		t->scopes);
 }
 
-/* Entries never move in their order, so a place once found stays good. */
+/* A place once found stays good until rows are folded, which forgets these. */
 static struct isc_totals_scope_entry *scope_of(isc_totals *t, uint32_t process, uint32_t name)
 {
 	isc_totals_recent *recent = &t->recent[(name ^ process * 61) % ISC_TOTALS_RECENT];
@@ -202,42 +95,70 @@ static struct isc_totals_scope_entry *scope_of(isc_totals *t, uint32_t process, 
 	if (recent->at_plus_1 != 0 && recent->key == key)
 		return &t->scopes[recent->at_plus_1 - 1];
 	e = scope_find_or_add(t, process, name);
-	if (e != NULL)
+	/* One that has no row of its own may get it later. */
+	if (e != NULL && e->scope.name == name)
 		*recent = (isc_totals_recent){key, (size_t)(e - t->scopes) + 1};
 	return e;
 }
 
+/* For a leave: entered while there was no room for its name, it is among the rest. */
+static struct isc_totals_scope_entry *scope_to_leave(isc_totals *t, uint32_t process, uint32_t name)
+{
+	const isc_hashmap *map = &t->by_name[ISC_BY_SCOPE];
+	const uint64_t *rest = isc_hashmap_find(map, isc_hashmap_key(process, ISC_TOTAL_REST));
+
+	if (rest != NULL && t->scopes[*rest].scope.open > 0 &&
+	    isc_hashmap_find(map, isc_hashmap_key(process, name)) == NULL)
+		return &t->scopes[*rest];
+	return scope_of(t, process, name);
+}
+
 static isc_total_mark *mark_of(isc_totals *t, uint32_t process, uint32_t name)
 {
-	FIND_OR_ADD(t, &t->by_name[ISC_TOTALS_MARKS], process, name, ISC_WEIGHT_MARK, isc_totals_add_mark, t->marks);
+	NAME_OF(t, &t->by_name[ISC_BY_MARK], process, name, ISC_WEIGHT_MARK, ISC_FOLDED_MARKS, isc_totals_add_mark,
+		t->marks);
 }
 
 static isc_total_counter *counter_of(isc_totals *t, uint32_t process, uint32_t name)
 {
-	FIND_OR_ADD(t, &t->by_name[ISC_TOTALS_COUNTERS], process, name, ISC_WEIGHT_COUNTER, isc_totals_add_counter,
-		    t->counters);
+	NAME_OF(t, &t->by_name[ISC_BY_COUNTER], process, name, ISC_WEIGHT_COUNTER, ISC_FOLDED_COUNTERS,
+		isc_totals_add_counter, t->counters);
 }
 
-isc_total_function *isc_totals_function_of(isc_totals *t, uint32_t process, uint32_t code)
+/* Threads are numbered over all processes.  Without room it is the nearest caller's that has a row, or the one
+ * that is not known. */
+static isc_total_stack *stack_of(isc_totals *t, uint32_t process, uint32_t thread, uint32_t stack)
 {
-	FIND_OR_ADD(t, &t->by_name[ISC_TOTALS_FUNCTIONS], process, code, ISC_WEIGHT_FUNCTION, isc_totals_add_function,
-		    t->functions);
-}
+	const uint64_t *at = isc_hashmap_find(&t->by_stack, isc_hashmap_key(thread, stack));
 
-/* Threads are numbered over all processes. */
-static isc_total_stack *stack_of(isc_totals *t, uint32_t thread, uint32_t stack)
-{
-	FIND_OR_ADD(t, &t->by_stack, thread, stack, ISC_WEIGHT_STACK, isc_totals_add_stack, t->stacks);
+	if (at == NULL && !isc_totals_make_room(t, ISC_PART_STACKS, ISC_WEIGHT_STACK, false)) {
+		isc_totals_note_folded(t, ISC_FOLDED_STACKS, process, stack);
+		for (int i = 0; i < CALLERS_MAX && at == NULL && stack != 0; i++) {
+			stack = isc_totals_caller_of(t, process, stack);
+			at = isc_hashmap_find(&t->by_stack, isc_hashmap_key(thread, stack));
+		}
+		stack = at == NULL ? 0 : stack;
+	}
+	return at != NULL ? &t->stacks[*at] : isc_totals_add_stack(t, thread, stack);
 }
 
 isc_total_wait *isc_totals_wait_of(isc_totals *t, uint32_t thread_and_call, uint32_t stack)
 {
-	FIND_OR_ADD(t, &t->by_wait, thread_and_call, stack, ISC_WEIGHT_WAIT, isc_totals_add_wait, t->waits);
+	const uint64_t *at = isc_hashmap_find(&t->by_wait, isc_hashmap_key(thread_and_call, stack));
+
+	if (at == NULL && !isc_totals_make_room(t, ISC_PART_WAITS, ISC_WEIGHT_WAIT, false)) {
+		isc_totals_note_folded(t, ISC_FOLDED_WAITS, thread_and_call, stack);
+		stack = 0;
+		at = isc_hashmap_find(&t->by_wait, isc_hashmap_key(thread_and_call, stack));
+	}
+	return at != NULL ? &t->waits[*at] : isc_totals_add_wait(t, thread_and_call, stack);
 }
 
 static isc_total_thread *thread_of(isc_totals *t, uint32_t process, uint32_t thread)
 {
-	FIND_OR_ADD(t, &t->by_thread, process, thread, ISC_WEIGHT_THREAD, isc_totals_add_thread, t->threads);
+	const uint64_t *at = isc_hashmap_find(&t->by_thread, isc_hashmap_key(process, thread));
+
+	return at != NULL ? &t->threads[*at] : isc_totals_add_thread(t, process, thread);
 }
 
 static uint64_t lane_key(uint32_t process, uint32_t thread, uint8_t stream)
@@ -259,9 +180,10 @@ isc_totals_lane *isc_totals_lane_of(isc_totals *t, uint32_t process, uint32_t th
 
 	if (lane != NULL)
 		return lane;
-	if (!isc_totals_has_room(t, ISC_WEIGHT_LANE)) {
+	if (!isc_totals_has_room_for_lane(t)) {
 		/* All further lanes share one, on which nothing is pushed. */
-		t->folded++;
+		t->missed++;
+		isc_totals_note_folded(t, ISC_FOLDED_THREADS, process, thread);
 		process = thread = 0;
 		stream = 3;
 		lane = isc_totals_lane_find(t, 0, 0, 3);
@@ -284,6 +206,7 @@ isc_totals_lane *isc_totals_lane_of(isc_totals *t, uint32_t process, uint32_t th
 	}
 	t->lanes[t->lane_count++] = lane;
 	t->weight += ISC_WEIGHT_LANE;
+	t->thread_weight += ISC_WEIGHT_LANE;
 	return lane;
 }
 
@@ -307,7 +230,7 @@ static bool enter_scope(isc_totals *t, isc_totals_lane *lane, const isc_record *
 	isc_totals_unit_begin(t, r->ticks);
 	e->scope.open++;
 	if (lane->stream > 1 || lane->depth >= OPEN_MAX || !isc_totals_has_room(t, ISC_WEIGHT_OPEN)) {
-		t->folded++;
+		t->missed++;
 		return true;
 	}
 	t->weight += ISC_WEIGHT_OPEN;
@@ -320,15 +243,15 @@ static bool count_scope(isc_totals *t, struct isc_totals_scope_entry *e, uint64_
 	uint64_t octaves = e->histogram.octaves;
 	uint32_t buckets = e->histogram.buckets;
 
-	if (isc_totals_has_room(t, ISC_WEIGHT_BUCKET)) {
+	if (isc_totals_has_room_for_bucket(t)) {
 		if (!isc_histogram_add(&e->histogram, ticks))
 			return false;
 	} else {
 		if (!isc_histogram_add_rough(&e->histogram, ticks))
 			return false;
-		t->folded++;
+		t->missed++;
 	}
-	t->weight += (uint64_t)(e->histogram.buckets - buckets) * ISC_WEIGHT_BUCKET;
+	isc_totals_weigh(t, ISC_PART_NAMES, (int64_t)(e->histogram.buckets - buckets) * ISC_WEIGHT_BUCKET);
 	t->memory += e->histogram.octaves != octaves ? ISC_HISTOGRAM_STEPS * sizeof(uint64_t) : 0;
 	e->scope.min_ticks = e->scope.count == 0 || ticks < e->scope.min_ticks ? ticks : e->scope.min_ticks;
 	e->scope.max_ticks = ticks > e->scope.max_ticks ? ticks : e->scope.max_ticks;
@@ -339,7 +262,7 @@ static bool count_scope(isc_totals *t, struct isc_totals_scope_entry *e, uint64_
 
 static bool leave_scope(isc_totals *t, isc_totals_lane *lane, const isc_record *r)
 {
-	struct isc_totals_scope_entry *e = scope_of(t, lane->process, r->id);
+	struct isc_totals_scope_entry *e = scope_to_leave(t, lane->process, r->id);
 	size_t floor = lane->depth > SEARCH_MAX ? lane->depth - SEARCH_MAX : 0, i = lane->depth;
 	uint64_t ticks;
 
@@ -383,7 +306,7 @@ static bool enter_span(isc_totals *t, const isc_totals_lane *lane, const isc_rec
 static bool leave_span(isc_totals *t, const isc_totals_lane *lane, const isc_record *r, const void *extra,
 		       uint32_t extra_len)
 {
-	struct isc_totals_scope_entry *e = scope_of(t, lane->process, r->id);
+	struct isc_totals_scope_entry *e = scope_to_leave(t, lane->process, r->id);
 	isc_span span;
 
 	if (e == NULL)
@@ -439,7 +362,7 @@ static bool add_sample(isc_totals *t, const isc_totals_lane *lane, const isc_rec
 	if (extra_len < sizeof(body))
 		return true;
 	memcpy(&body, extra, sizeof(body));
-	s = stack_of(t, lane->thread, isc_trace_sample_stack(r->id, body.flags));
+	s = stack_of(t, lane->process, lane->thread, isc_trace_sample_stack(r->id, body.flags));
 	used = isc_hashmap_put(&t->by_cpu, lane->process, NULL);
 	if (s == NULL || used == NULL || !isc_totals_load_sample(t, lane->process, r->id, r->arg, &body))
 		return false;

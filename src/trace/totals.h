@@ -6,10 +6,14 @@
  * are exact whether or not old events were written over.  Times are in ticks;
  * whoever prints converts.  How calls are counted is said in totals_calls.c.
  *
- * Memory is bounded, because a snapshot has to fit into the file.  Past the bound
- * sums stay exact, but new names are counted under name 0, new threads under
- * thread 0, durations in the nearest bucket that exists, and scopes entered then
- * are never matched; isc_totals_folded says how often that happened.
+ * Memory is bounded, because a snapshot has to fit into the file.  Each kind of row
+ * has a part of it.  When a part is full, the rows that were used least lately
+ * are folded into one that has a name of its own: functions into the rest of
+ * their file, stacks into their callers', other names into the rest of their
+ * kind.  Sums stay exact; isc_totals_folded says how many different ones were.
+ * Further threads are counted under thread 0, durations in the nearest bucket that
+ * exists, and scopes and calls that are open past the bound are never matched;
+ * isc_totals_missed says how often that happened.
  */
 #ifndef ISC_TRACE_TOTALS_H
 #define ISC_TRACE_TOTALS_H
@@ -23,6 +27,9 @@
 #include "trace/model.h"
 
 typedef struct isc_totals isc_totals; /* opaque */
+
+/* In place of a name or code: the rest of them.  With code: of those in the file of that code. */
+#define ISC_TOTAL_REST (1u << 31)
 
 /* A scope name, per process: definition ids of one text are one entry only after
  * the caller has merged them by text. */
@@ -44,6 +51,7 @@ typedef struct isc_total_mark {
 	uint32_t process;
 	uint32_t name;
 	uint64_t count;
+	uint64_t before;
 } isc_total_mark;
 
 typedef struct isc_total_counter {
@@ -51,6 +59,7 @@ typedef struct isc_total_counter {
 	uint32_t name;
 	uint64_t count;
 	double min, max, sum, last;
+	uint64_t before;
 } isc_total_counter;
 
 typedef struct isc_total_thread {
@@ -81,6 +90,9 @@ typedef struct isc_total_function {
 	uint64_t total_ticks; /* with them; of recursion only the outermost */
 	uint64_t unmatched;   /* left without having been entered */
 	uint64_t first_ticks; /* when it was first entered */
+	uint64_t before;      /* its own ticks when rows were last folded, or between that and the time before */
+	bool module;	      /* it is the body of a module */
+	bool startup;	      /* imports alone called it, and briefly; first_ticks is not kept in a file */
 	bool estimated;	      /* events around it were lost, or it was not always watched */
 	/* Not watched from some time on, to stay inside the budget. */
 	bool governed;
@@ -135,6 +147,7 @@ typedef struct isc_total_stack {
 	uint64_t grown;		   /* bytes of memory, at most */
 	uint64_t faults, fault_ns; /* of pages that had not to be read, and CPU time in the kernel for them */
 	uint64_t faulting;	   /* samples that have such time */
+	uint64_t before;
 } isc_total_stack;
 
 /* Waits of one thread in one call from one stack, and its collections of garbage. */
@@ -150,6 +163,7 @@ typedef struct isc_total_wait {
 	uint64_t unseen;       /* collections that were not told of */
 	uint32_t holder;       /* tid that the longest waited for; 0: not known */
 	uint32_t holder_stack; /* 0: not known */
+	uint64_t before;
 } isc_total_wait;
 
 /* What a row of system calls is about. */
@@ -175,10 +189,16 @@ typedef struct isc_total_syscall {
 	uint64_t slow;	    /* took longer than ISC_SYSCALL_SLOW_US, told by themselves or not */
 	uint64_t max_ticks; /* of those that were told by themselves */
 	uint32_t detail;    /* file or address of the longest; 0: not known */
+	uint64_t before;
 } isc_total_syscall;
 
 isc_status isc_totals_new(isc_totals **out, isc_error *err);
 void isc_totals_free(isc_totals *t);
+
+/* Who says what a definition belongs to, as isc_kin_of() does; it has to outlive the totals.  Without it all
+ * functions fold into one row, and stacks into the one that is not known. */
+typedef uint32_t isc_totals_kin(void *self, uint32_t process, uint32_t id);
+void isc_totals_relate(isc_totals *t, isc_totals_kin *kin, void *self);
 
 /* One event, times in ticks; extra as in isc_event. */
 isc_status isc_totals_feed(isc_totals *t, uint32_t process, uint32_t thread, uint8_t stream, const isc_record *first,
@@ -242,6 +262,21 @@ const isc_total_wait *isc_totals_wait_at(const isc_totals *t, size_t i);
 const isc_total_syscall *isc_totals_syscall_at(const isc_totals *t, size_t i);
 
 uint64_t isc_totals_events(const isc_totals *t); /* fed in all */
-uint64_t isc_totals_folded(const isc_totals *t); /* names, threads, buckets and scopes past the bound */
+uint64_t isc_totals_missed(const isc_totals *t); /* threads, buckets, open scopes and calls past the bound */
+
+/* What is folded when there is no room for it. */
+enum isc_folded {
+	ISC_FOLDED_FUNCTIONS,
+	ISC_FOLDED_STACKS,
+	ISC_FOLDED_SCOPES,
+	ISC_FOLDED_MARKS,
+	ISC_FOLDED_COUNTERS,
+	ISC_FOLDED_WAITS,
+	ISC_FOLDED_SYSCALLS,
+	ISC_FOLDED_THREADS,
+	ISC_FOLDED_KINDS
+};
+uint64_t isc_totals_folded(const isc_totals *t, enum isc_folded kind); /* how many different ones, about */
+const char *isc_totals_rest_text(enum isc_folded kind);		       /* what the row that they went to is called */
 
 #endif

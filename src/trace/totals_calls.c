@@ -27,8 +27,9 @@
 #define CACHE_BITS_LEAST 6u
 #define CACHE_BITS_MOST 10u
 #define PROBES 4u
-#define DEPTH_MAX 65536u /* open calls of one lane */
-#define SEARCH_MAX 1024u /* for one that has no place in the cache */
+#define DEPTH_MAX 65536u    /* open calls of one lane */
+#define SEARCH_MAX 1024u    /* for one that has no place in the cache */
+#define BRIEF_TICKS 300000u /* that imports may spend in a function whose row is small: 100 us at 3 GHz */
 
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
@@ -109,11 +110,16 @@ static __attribute__((noinline)) bool find_function(isc_totals *t, const isc_tot
 						    isc_totals_slot **slot, size_t *function)
 {
 	isc_totals_calls *c = lane->calls;
-	isc_total_function *f = isc_totals_function_of(t, lane->process, id);
+	isc_total_function *f = isc_totals_function_of(t, lane->process, id, c->importing > 0);
 
 	if (f == NULL)
 		return false;
 	*function = (size_t)(f - t->functions);
+	/* One without a row of its own may get it with the next call. */
+	if (f->code & ISC_TOTAL_REST) {
+		*slot = NULL;
+		return true;
+	}
 	if (c->evicted >> c->bits != 0 && c->bits < CACHE_BITS_MOST && !grow_cache(c))
 		return false;
 	*slot = take_slot(c, id, *function);
@@ -182,6 +188,8 @@ static bool push(isc_totals *t, isc_totals_calls *c, uint32_t id, size_t functio
 {
 	bool outermost = slot != NULL && slot->active == 0;
 
+	/* The outermost is the program itself. */
+	c->importing += t->functions[function].module && c->depth > 0;
 	if (UNLIKELY(slot == NULL || (c->gap != 0 && !outermost)))
 		outermost = !is_open(c, id);
 	if (UNLIKELY(c->depth == c->room) && !grow_row(c))
@@ -211,15 +219,20 @@ static void pop(isc_totals *t, isc_totals_calls *c, uint64_t at)
 	if (UNLIKELY(took < call->children))
 		took = call->children;
 	f->self_ticks += took - call->children;
-	if (call->outermost)
+	if (UNLIKELY(f->code & ISC_TOTAL_REST))
+		f->total_ticks = f->self_ticks;
+	else if (call->outermost)
 		f->total_ticks += took;
 	if (c->depth > 0)
 		c->open[c->depth - 1].children += took;
+	c->importing -= f->module && c->depth > 0;
 	if (call->slot != ISC_CALL_UNCACHED)
 		c->cache[call->slot].active--;
 	else
 		c->uncached--;
 	t->weight -= ISC_WEIGHT_OPEN_CALL;
+	if (UNLIKELY(f->startup && f->total_ticks > BRIEF_TICKS))
+		isc_totals_function_grow(t, call->function);
 }
 
 /* Its own end was not seen.  One that is not watched ended soon after it was
@@ -301,7 +314,7 @@ static inline uint64_t clock_of(const isc_totals *t, isc_totals_lane *lane, uint
 static bool enter(isc_totals *t, isc_totals_lane *lane, const isc_record *r)
 {
 	isc_totals_calls *c = lane->calls;
-	uint32_t id = r->id != ISC_CALL_GAP ? r->id : 0;
+	uint32_t id = (r->id & ISC_TOTAL_REST) == 0 ? r->id : 0;
 	isc_totals_slot *slot = &c->cache[home(c, id)];
 	size_t function;
 	isc_total_function *f;
@@ -312,6 +325,8 @@ static bool enter(isc_totals *t, isc_totals_lane *lane, const isc_record *r)
 		function = slot->function - 1;
 	else if (!find_function(t, lane, id, &slot, &function))
 		return false;
+	if (UNLIKELY(t->functions[function].startup && c->importing == 0))
+		function = isc_totals_function_grow(t, function);
 	f = &t->functions[function];
 	if (UNLIKELY(f->calls == 0))
 		f->first_ticks = r->ticks;
@@ -321,7 +336,7 @@ static bool enter(isc_totals *t, isc_totals_lane *lane, const isc_record *r)
 		isc_totals_resume(t, lane, r->ticks);
 	if (UNLIKELY(lane->stream > 1 || c->depth >= DEPTH_MAX || t->weight + ISC_WEIGHT_OPEN_CALL > t->weight_max)) {
 		/* Past the bound a call is counted and its time is not. */
-		t->folded++;
+		t->missed++;
 		f->estimated = true;
 		return true;
 	}
@@ -347,7 +362,8 @@ static __attribute__((noinline)) bool leave_other(isc_totals *t, isc_totals_lane
 		pop(t, c, at);
 		return true;
 	}
-	f = slot != NULL ? &t->functions[slot->function - 1] : isc_totals_function_of(t, lane->process, id);
+	f = slot != NULL ? &t->functions[slot->function - 1]
+			 : isc_totals_function_of(t, lane->process, id, c->importing > 0);
 	if (f == NULL)
 		return false;
 	f->unmatched++;
@@ -360,7 +376,7 @@ static __attribute__((noinline)) bool leave_other(isc_totals *t, isc_totals_lane
 static bool leave(isc_totals *t, isc_totals_lane *lane, const isc_record *r)
 {
 	isc_totals_calls *c = lane->calls;
-	uint32_t id = r->id != ISC_CALL_GAP ? r->id : 0;
+	uint32_t id = (r->id & ISC_TOTAL_REST) == 0 ? r->id : 0;
 	uint64_t at = clock_of(t, lane, r->ticks);
 
 	if (UNLIKELY(c->depth == 0 || c->open[c->depth - 1].id != id))
@@ -451,7 +467,7 @@ isc_status isc_totals_open_call(isc_totals *t, uint32_t process, uint32_t thread
 	isc_totals_lane *lane = isc_totals_lane_of(t, process, thread, stream);
 
 	if (lane == NULL || isc_totals_calls_of(t, lane) == NULL ||
-	    !isc_totals_calls_push(t, lane, code != ISC_CALL_GAP ? code : 0, clock_of(t, lane, ticks), 0))
+	    !isc_totals_calls_push(t, lane, (code & ISC_TOTAL_REST) == 0 ? code : 0, clock_of(t, lane, ticks), 0))
 		return isc_fail(err, ISC_ERR_NOMEM, "no memory for running totals");
 	return ISC_OK;
 }

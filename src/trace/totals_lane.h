@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "base/buffer.h"
+#include "base/distinct.h"
 #include "base/hashmap.h"
 #include "trace/totals.h"
 
@@ -21,7 +22,10 @@ enum {
 	ISC_WEIGHT_STACK = 48,
 	ISC_WEIGHT_WAIT = 72,
 	ISC_WEIGHT_SYSCALL = 72,
-	ISC_WEIGHT_FUNCTION = 200,
+	ISC_WEIGHT_FUNCTION = 64,
+	ISC_WEIGHT_WINDOWED = 88, /* and more, if calls of it were counted in windows */
+	ISC_WEIGHT_SAMPLED = 40,  /* and more, if its process was paused */
+	ISC_WEIGHT_BRIEF = 24,	  /* instead of all these, if imports alone called it, and briefly */
 	ISC_WEIGHT_CALLS = 120,
 	ISC_WEIGHT_LANE = 72, /* with its calls */
 	ISC_WEIGHT_OPEN = 20,
@@ -29,6 +33,15 @@ enum {
 };
 #define ISC_TOTALS_WEIGHT_MAX (64u << 20)  /* also in a file without a limit */
 #define ISC_TOTALS_MEMORY_MAX (256u << 20) /* rows of histograms are larger here than there */
+
+/* Rows of each part may take its share (totals_room.c), and what the other parts leave. */
+enum isc_totals_part {
+	ISC_PART_FUNCTIONS,
+	ISC_PART_STACKS,
+	ISC_PART_NAMES, /* scopes, marks, counters */
+	ISC_PART_WAITS, /* and system calls */
+	ISC_PARTS
+};
 
 typedef struct isc_totals_open {
 	uint64_t ticks;
@@ -63,6 +76,7 @@ typedef struct isc_totals_calls {
 	unsigned bits;		      /* it has 1 << bits slots */
 	uint32_t evicted;	      /* since it last grew */
 	uint32_t uncached;	      /* open calls without a slot */
+	uint32_t importing;	      /* open bodies of modules that are not the outermost call */
 	size_t gap;		      /* place of the mark + 1; 0: none */
 	size_t process;		      /* index in processes */
 	struct isc_totals_lane *next; /* another lane of the process */
@@ -93,9 +107,12 @@ struct isc_totals_scope_entry {
 	isc_total_scope scope;
 	isc_histogram histogram;
 	uint64_t early; /* spans left on another thread whose enter was not fed yet */
+	uint64_t before;
 };
 
 #define ISC_TOTALS_RECENT 256u
+
+enum { ISC_BY_SCOPE, ISC_BY_MARK, ISC_BY_COUNTER, ISC_BY_FUNCTION, ISC_BY_NAMES };
 
 typedef struct isc_totals_recent {
 	uint64_t key;	  /* process and name */
@@ -110,9 +127,6 @@ struct isc_totals_process {
 	size_t counted_count, counted_room;
 };
 
-/* Maps of struct isc_totals, by what has a name. */
-enum { ISC_TOTALS_SCOPES, ISC_TOTALS_MARKS, ISC_TOTALS_COUNTERS, ISC_TOTALS_FUNCTIONS };
-
 /* Samples of a process; of what was fed. */
 typedef struct isc_total_load {
 	uint32_t process;
@@ -123,11 +137,20 @@ typedef struct isc_total_load {
 
 struct isc_totals {
 	uint64_t weight, weight_max;
+	uint64_t part[ISC_PARTS]; /* of the weight: rows of each */
+	uint64_t thread_weight;	  /* and of threads and lanes */
+	uint64_t full_until[ISC_PARTS +
+			    1]; /* events: till then folding a part is not tried again; last: functions, for imports */
+	isc_distinct folded_of[ISC_FOLDED_KINDS];
+	size_t held;	     /* index + 1 of a function that is not to be folded now; 0: none */
+	bool broken;	     /* there was no memory to fold rows: nothing more is counted */
+	isc_totals_kin *kin; /* NULL: not known */
+	void *kin_self;
 	uint64_t memory; /* rows of all histograms */
-	uint64_t events, folded;
+	uint64_t events, missed;
 	uint64_t unit_first, unit_last; /* ticks when the first unit began and the last one ended; of what was fed */
 	isc_totals_recent recent[ISC_TOTALS_RECENT]; /* scopes used lately, by a few bits of their name */
-	isc_hashmap by_name[4];			     /* process and name to index; one for each of the next four */
+	isc_hashmap by_name[ISC_BY_NAMES];	     /* process and name to index; one for each of the next four */
 	isc_hashmap by_stack;			     /* thread and stack */
 	isc_hashmap by_wait;			     /* thread and call, stack */
 	isc_hashmap by_syscall;			     /* thread, kind and call; key */
@@ -189,8 +212,8 @@ isc_total_stack *isc_totals_add_stack(isc_totals *t, uint32_t thread, uint32_t s
 struct isc_totals_process *isc_totals_add_process(isc_totals *t, uint32_t process);
 bool isc_totals_lane_push(isc_totals_lane *lane, isc_totals_open open);
 
-/* The function of an id, found or added; NULL: no memory. */
-isc_total_function *isc_totals_function_of(isc_totals *t, uint32_t process, uint32_t code);
+/* totals_function.c.  The function of an id, found or added, or the rest of its file; NULL: no memory. */
+isc_total_function *isc_totals_function_of(isc_totals *t, uint32_t process, uint32_t code, bool startup);
 
 /* totals_calls.c.  The calls of a lane; NULL: no memory. */
 isc_totals_calls *isc_totals_calls_of(isc_totals *t, isc_totals_lane *lane);
@@ -230,17 +253,43 @@ bool isc_totals_syscalls_feed(isc_totals *t, isc_totals_lane *lane, const isc_re
 /* The same row of other totals; NULL: they have none. */
 isc_total_syscall *isc_totals_syscall_find(const isc_totals *t, const isc_total_syscall *like);
 void isc_totals_syscall_write(const isc_total_syscall *s, isc_buffer *out);
+uint64_t isc_totals_syscall_key(const isc_total_syscall *s);
 isc_status isc_totals_syscall_read(isc_totals *t, const uint8_t **at, const uint8_t *end);
 
-/* Is there room for something of this weight? */
+/* totals_room.c.  Is there room for something of this weight that is no row? */
 bool isc_totals_has_room(const isc_totals *t, unsigned weight);
+bool isc_totals_has_room_for_bucket(const isc_totals *t);
+bool isc_totals_has_room_for_lane(const isc_totals *t);
+
+/* Room for another row of a part: rows that were used least lately are folded for it.  For imports only
+ * rows of imports are.  False: there is none, or no memory. */
+bool isc_totals_make_room(isc_totals *t, enum isc_totals_part part, unsigned weight, bool startup);
+void isc_totals_weigh(isc_totals *t, enum isc_totals_part part, int64_t weight);
+unsigned isc_totals_function_weight(const isc_total_function *f);
+
+/* totals_fold.c.  Folds the rows of a part that were used least lately, about a quarter of them; false: no
+ * memory.  Indices of functions change with it, and places of all rows. */
+bool isc_totals_fold(isc_totals *t, enum isc_totals_part part, bool startup_only);
+/* One that was folded, or never got a row. */
+void isc_totals_note_folded(isc_totals *t, enum isc_folded kind, uint32_t process, uint32_t name);
+/* What a definition belongs to, as isc_kin_of() says; 0: not known. */
+uint32_t isc_totals_kin_of(const isc_totals *t, uint32_t process, uint32_t id);
+/* The stack under which samples of one without a row are counted: its caller's, with the deeper frames cut; 0: none. */
+uint32_t isc_totals_caller_of(const isc_totals *t, uint32_t process, uint32_t stack);
+/* The code under which a function without a row is counted. */
+uint32_t isc_totals_rest_of(const isc_totals *t, uint32_t process, uint32_t code);
+
+/* totals_function_store.c */
+bool isc_totals_function_is_brief(const isc_total_function *f);
+void isc_totals_function_write(const isc_total_function *f, isc_buffer *out);
+isc_status isc_totals_function_read(isc_totals *t, const uint8_t **at, const uint8_t *end);
+isc_status isc_totals_brief_read(isc_totals *t, const uint8_t **at, const uint8_t *end);
+
+/* A function that imports alone called is called by others now, or takes long; its new index. */
+size_t isc_totals_function_grow(isc_totals *t, size_t function);
 
 /* Enters an index under a key; false: no memory. */
 bool isc_totals_enter(isc_hashmap *map, uint64_t key, size_t index);
-
-/* The key under which something new is to be counted: its own while there is room, else that of
- * name 0 of its process, else the one entry that there is always room for. */
-uint64_t isc_totals_key_within(isc_totals *t, const isc_hashmap *map, uint32_t process, uint32_t name, unsigned weight);
 
 /* totals_pause.c: a GOVERNED record; false: no memory. */
 bool isc_totals_govern(isc_totals *t, isc_totals_lane *lane, const isc_record *r);

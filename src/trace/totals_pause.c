@@ -25,11 +25,18 @@ uint64_t isc_totals_paused(const isc_totals *t, const isc_totals_lane *lane, uin
 
 static bool govern_function(isc_totals *t, const isc_totals_lane *lane, const isc_record *r)
 {
-	isc_total_function *f = isc_totals_function_of(t, lane->process, r->id);
+	uint32_t id = (r->id & ISC_TOTAL_REST) == 0 ? r->id : 0;
+	isc_total_function *f = isc_totals_function_of(t, lane->process, id, false);
 	struct isc_totals_process *p = &t->processes[lane->calls->process];
+	int64_t before = f != NULL ? isc_totals_function_weight(f) : 0;
 
 	if (f == NULL)
 		return false;
+	/* Of a rest not all are off: their calls are known to be too few, and no more. */
+	if (f->code & ISC_TOTAL_REST) {
+		f->estimated = p->calls.governed = true;
+		return true;
+	}
 	if (f->off == (r->arg != ISC_GOVERNED_TRACED))
 		return true;
 	f->off = r->arg != ISC_GOVERNED_TRACED;
@@ -37,8 +44,10 @@ static bool govern_function(isc_totals *t, const isc_totals_lane *lane, const is
 		return true;
 	f->governed = f->estimated = p->calls.governed = true;
 	f->unseen |= r->arg == ISC_GOVERNED_UNSEEN;
+	f->startup = false;
 	if (!f->counted)
 		f->rate = (isc_total_range){-1, -1, -1};
+	isc_totals_weigh(t, ISC_PART_FUNCTIONS, (int64_t)isc_totals_function_weight(f) - before);
 	/* Nobody will see those end that are open. */
 	for (isc_totals_lane *l = p->lane; l != NULL; l = l->calls->next)
 		isc_totals_calls_abandon(t, l, r->id);
@@ -66,6 +75,8 @@ static void keep_open(isc_totals *t, const isc_totals_lane *lane)
 /* From here on only parts of what happens are seen. */
 static void keep_exact(isc_totals *t, uint32_t process, const isc_totals_lane *lane)
 {
+	uint64_t weight = 0;
+
 	for (size_t i = 0; i < t->function_count; i++) {
 		isc_total_function *f = &t->functions[i];
 
@@ -78,6 +89,9 @@ static void keep_exact(isc_totals *t, uint32_t process, const isc_totals_lane *l
 	}
 	for (; lane != NULL; lane = lane->calls->next)
 		keep_open(t, lane);
+	for (size_t i = 0; i < t->function_count; i++)
+		weight += isc_totals_function_weight(&t->functions[i]);
+	isc_totals_weigh(t, ISC_PART_FUNCTIONS, (int64_t)(weight - t->part[ISC_PART_FUNCTIONS]));
 }
 
 void isc_totals_resume(isc_totals *t, const isc_totals_lane *lane, uint64_t ticks)

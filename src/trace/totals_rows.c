@@ -49,7 +49,7 @@ uint64_t isc_totals_events(const isc_totals *t)
 	return t->events;
 }
 
-uint64_t isc_totals_folded(const isc_totals *t)
+uint64_t isc_totals_missed(const isc_totals *t)
 {
-	return t->folded;
+	return t->missed;
 }

@@ -26,11 +26,10 @@ enum entry {
 	COUNTS,
 	SYSCALL,
 	FAULTS,
+	BRIEF,
+	FOLDED,
 	ENTRIES
 };
-
-/* What follows the head of a function. */
-enum { ESTIMATED = 1, GOVERNED = 2, SAMPLED = 4, COUNTED = 8, WINDOWED = 16, UNSEEN = 32, OFF = 64 };
 
 struct parts {
 	const isc_totals_cover *cover;
@@ -65,13 +64,6 @@ static void begin_entry(struct parts *p, enum entry type)
 static void add_double(isc_buffer *b, double value)
 {
 	isc_buffer_add(b, &value, sizeof(value));
-}
-
-static void add_range(isc_buffer *b, const isc_total_range *range)
-{
-	add_double(b, range->least);
-	add_double(b, range->likely);
-	add_double(b, range->most);
 }
 
 static void write_scope(struct parts *p, const struct isc_totals_scope_entry *e)
@@ -120,28 +112,6 @@ static void write_fields(struct parts *p, const uint64_t *fields, size_t n)
 #define FIELDS(p, ...) \
 	write_fields(p, (const uint64_t[]){__VA_ARGS__}, sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
 
-static void write_function(struct parts *p, const isc_total_function *f)
-{
-	bool sampled = (f->exact_calls | f->exact_resumes | f->exact_self | f->exact_total) != 0;
-	bool windowed = f->window_calls != 0 || f->window != 0 || f->governed;
-	uint64_t flags = (f->estimated ? ESTIMATED : 0u) | (f->governed ? GOVERNED : 0u) | (sampled ? SAMPLED : 0u) |
-			 (f->counted ? COUNTED : 0u) | (windowed ? WINDOWED : 0u) | (f->unseen ? UNSEEN : 0u) |
-			 (f->off ? OFF : 0u);
-
-	begin_entry(p, FUNCTION);
-	FIELDS(p, f->process, f->code, flags, f->calls, f->resumes, f->self_ticks, f->total_ticks, f->unmatched,
-	       f->first_ticks);
-	if (windowed) {
-		FIELDS(p, f->window_calls, f->window);
-		add_range(p->out, &f->rate);
-		add_range(p->out, &f->between);
-		add_double(p->out, f->spread);
-		add_double(p->out, f->rate_most);
-	}
-	if (sampled)
-		FIELDS(p, f->exact_calls, f->exact_resumes, f->exact_self, f->exact_total);
-}
-
 static void write_process(struct parts *p, const isc_total_calls *c)
 {
 	begin_entry(p, PROCESS);
@@ -173,7 +143,14 @@ void isc_totals_write(const isc_totals *t, const isc_totals_cover *cover, isc_bu
 	begin_entry(&p, FACTS);
 	isc_varint_add(out, t->weight_max);
 	isc_varint_add(out, t->events);
-	isc_varint_add(out, t->folded);
+	isc_varint_add(out, t->missed);
+	for (unsigned i = 0; i < ISC_FOLDED_KINDS; i++) {
+		if (isc_distinct_is_empty(&t->folded_of[i]))
+			continue;
+		begin_entry(&p, FOLDED);
+		isc_varint_add(out, i);
+		isc_buffer_add(out, t->folded_of[i].row, sizeof(t->folded_of[i].row));
+	}
 	/* Threads before lanes: loading a lane finds its thread. */
 	for (size_t i = 0; i < t->thread_count; i++) {
 		const isc_total_thread *e = &t->threads[i];
@@ -194,8 +171,10 @@ void isc_totals_write(const isc_totals *t, const isc_totals_cover *cover, isc_bu
 	/* Open calls find their process, their function and their lane. */
 	for (size_t i = 0; i < t->process_count; i++)
 		write_process(&p, &t->processes[i].calls);
-	for (size_t i = 0; i < t->function_count; i++)
-		write_function(&p, &t->functions[i]);
+	for (size_t i = 0; i < t->function_count; i++) {
+		begin_entry(&p, isc_totals_function_is_brief(&t->functions[i]) ? BRIEF : FUNCTION);
+		isc_totals_function_write(&t->functions[i], out);
+	}
 	for (size_t i = 0; i < t->lane_count; i++) {
 		if (t->lanes[i]->calls != NULL)
 			write_calls(&p, t->lanes[i]);
@@ -289,7 +268,7 @@ static isc_status read_scope(isc_totals *t, struct reading *r)
 	e->scope = s;
 	if (!isc_histogram_read(&e->histogram, &r->at, r->end))
 		return ISC_ERR_CORRUPT;
-	t->weight += (uint64_t)e->histogram.buckets * ISC_WEIGHT_BUCKET;
+	isc_totals_weigh(t, ISC_PART_NAMES, (int64_t)e->histogram.buckets * ISC_WEIGHT_BUCKET);
 	t->memory += (uint64_t)__builtin_popcountll(e->histogram.octaves) * ISC_HISTOGRAM_STEPS * sizeof(uint64_t);
 	return ISC_OK;
 }
@@ -385,50 +364,31 @@ static isc_status read_facts(isc_totals *t, struct reading *r)
 {
 	uint64_t weight_max;
 
-	if (!get(r, &weight_max) || !get(r, &t->events) || !get(r, &t->folded))
+	if (!get(r, &weight_max) || !get(r, &t->events) || !get(r, &t->missed))
 		return ISC_ERR_CORRUPT;
 	isc_totals_bound(t, weight_max);
 	return ISC_OK;
 }
 
-static bool get_doubles(struct reading *r, double *value, size_t n)
-{
-	if ((size_t)(r->end - r->at) < n * sizeof(*value))
-		return false;
-	memcpy(value, r->at, n * sizeof(*value));
-	r->at += n * sizeof(*value);
-	return true;
-}
-
 static isc_status read_function(isc_totals *t, struct reading *r)
 {
-	isc_total_function f = {0}, *e;
-	double value[8] = {0};
-	uint64_t flags;
+	return isc_totals_function_read(t, &r->at, r->end);
+}
 
-	if (!get_pair(r, &f.process, &f.code) || !isc_varint_get_max(&r->at, r->end, 127, &flags) ||
-	    !get(r, &f.calls) || !get(r, &f.resumes) || !get(r, &f.self_ticks) || !get(r, &f.total_ticks) ||
-	    !get(r, &f.unmatched) || !get(r, &f.first_ticks))
+static isc_status read_brief(isc_totals *t, struct reading *r)
+{
+	return isc_totals_brief_read(t, &r->at, r->end);
+}
+
+static isc_status read_folded(isc_totals *t, struct reading *r)
+{
+	uint64_t kind;
+
+	if (!isc_varint_get_max(&r->at, r->end, ISC_FOLDED_KINDS - 1, &kind) ||
+	    (size_t)(r->end - r->at) < sizeof(t->folded_of[kind].row))
 		return ISC_ERR_CORRUPT;
-	if (flags & WINDOWED && (!get(r, &f.window_calls) || !get(r, &f.window) || !get_doubles(r, value, 8)))
-		return ISC_ERR_CORRUPT;
-	if (flags & SAMPLED &&
-	    (!get(r, &f.exact_calls) || !get(r, &f.exact_resumes) || !get(r, &f.exact_self) || !get(r, &f.exact_total)))
-		return ISC_ERR_CORRUPT;
-	f.estimated = (flags & ESTIMATED) != 0;
-	f.governed = (flags & GOVERNED) != 0;
-	f.unseen = (flags & UNSEEN) != 0;
-	f.off = (flags & OFF) != 0;
-	f.rate = (isc_total_range){value[0], value[1], value[2]};
-	f.between = (isc_total_range){value[3], value[4], value[5]};
-	f.spread = value[6];
-	f.rate_most = value[7];
-	e = isc_totals_add_function(t, f.process, f.code);
-	if (e == NULL)
-		return ISC_ERR_NOMEM;
-	*e = f;
-	if (flags & COUNTED && !isc_totals_window_keep(t, (size_t)(e - t->functions)))
-		return ISC_ERR_NOMEM;
+	memcpy(t->folded_of[kind].row, r->at, sizeof(t->folded_of[kind].row));
+	r->at += sizeof(t->folded_of[kind].row);
 	return ISC_OK;
 }
 
@@ -519,7 +479,7 @@ static isc_status read_faults(isc_totals *t, struct reading *r)
 
 static isc_status read_wait(isc_totals *t, struct reading *r)
 {
-	isc_total_wait w, *e;
+	isc_total_wait w = {0}, *e;
 	uint64_t call;
 
 	if (!get_pair(r, &w.process, &w.thread) || !isc_varint_get_max(&r->at, r->end, ISC_WAIT_GC, &call) ||
@@ -579,7 +539,7 @@ isc_status isc_totals_read(isc_totals *t, const uint8_t *raw, size_t len)
 		[FUNCTION] = read_function,   [PROCESS] = read_process, [CALLS] = read_calls,
 		[STACK] = read_stack,	      [WAIT] = read_wait,	[OPEN_WAIT] = read_open_wait,
 		[IN_SCOPES] = read_in_scopes, [COUNTS] = read_counts,	[SYSCALL] = read_syscall,
-		[FAULTS] = read_faults};
+		[FAULTS] = read_faults,	      [BRIEF] = read_brief,	[FOLDED] = read_folded};
 	struct reading r = {raw, raw + len};
 	isc_totals_cover cover;
 	isc_status st = ISC_OK;

@@ -16,14 +16,14 @@ static isc_total_syscall *new_row(isc_totals *t, uint32_t first, uint32_t key)
 {
 	isc_total_syscall *bigger = isc_grow(t->syscalls, t->syscall_count, &t->syscall_room, sizeof(*bigger));
 
-	if (bigger == NULL)
+	if (bigger == NULL || t->broken)
 		return NULL;
 	t->syscalls = bigger;
 	if (!isc_totals_enter(&t->by_syscall, isc_hashmap_key(first, key), t->syscall_count))
 		return NULL;
 	bigger += t->syscall_count++;
 	*bigger = (isc_total_syscall){.thread = first >> 8, .kind = first >> 6 & 3u, .call = first & 63u, .key = key};
-	t->weight += ISC_WEIGHT_SYSCALL;
+	isc_totals_weigh(t, ISC_PART_WAITS, ISC_WEIGHT_SYSCALL);
 	return bigger;
 }
 
@@ -38,15 +38,18 @@ isc_total_syscall *isc_totals_syscall_find(const isc_totals *t, const isc_total_
 static isc_total_syscall *find_row(isc_totals *t, uint32_t first, uint32_t key)
 {
 	const uint64_t *at = isc_hashmap_find(&t->by_syscall, isc_hashmap_key(first, key));
-	uint64_t within;
 
-	if (at == NULL) {
-		within = isc_totals_key_within(t, &t->by_syscall, first, key, ISC_WEIGHT_SYSCALL);
-		at = isc_hashmap_find(&t->by_syscall, within);
-		if (at == NULL)
-			return new_row(t, (uint32_t)(within >> 32), (uint32_t)within);
+	if (at == NULL && !isc_totals_make_room(t, ISC_PART_WAITS, ISC_WEIGHT_SYSCALL, false)) {
+		isc_totals_note_folded(t, ISC_FOLDED_SYSCALLS, first, key);
+		key = 0;
+		at = isc_hashmap_find(&t->by_syscall, isc_hashmap_key(first, key));
 	}
-	return &t->syscalls[*at];
+	return at != NULL ? &t->syscalls[*at] : new_row(t, first, key);
+}
+
+uint64_t isc_totals_syscall_key(const isc_total_syscall *s)
+{
+	return isc_hashmap_key(FIRST(s->thread, s->kind, s->call), s->key);
 }
 
 static isc_total_syscall *row(isc_totals *t, const isc_totals_lane *lane, enum isc_total_syscall_kind kind,
@@ -160,7 +163,7 @@ void isc_totals_syscall_write(const isc_total_syscall *s, isc_buffer *out)
 
 isc_status isc_totals_syscall_read(isc_totals *t, const uint8_t **at, const uint8_t *end)
 {
-	isc_total_syscall s, *e;
+	isc_total_syscall s = {0}, *e;
 	uint64_t kind, call;
 
 	if (!isc_varint_get32(at, end, &s.process) || !isc_varint_get32(at, end, &s.thread) ||

@@ -94,19 +94,27 @@ bool isc_totals_window_keep(isc_totals *t, size_t function)
 static bool count(isc_totals *t, isc_totals_lane *lane, const isc_total_range *took, const isc_burst_calls *c,
 		  bool again)
 {
-	isc_total_function *f = isc_totals_function_of(t, lane->process, c->id);
+	uint32_t id = (c->id & ISC_TOTAL_REST) == 0 ? c->id : 0;
+	isc_total_function *f = isc_totals_function_of(t, lane->process, id, false);
 	const isc_total_calls *p = &t->processes[lane->calls->process].calls;
+	int64_t before = f != NULL ? isc_totals_function_weight(f) : 0;
 
 	if (f == NULL)
 		return false;
+	/* A rest has no rate: which of its functions are called changes. */
+	if (f->code & ISC_TOTAL_REST)
+		took = NULL;
 	if (took != NULL && f->window == p->windows)
 		return true; /* said twice: no program of ours does */
 	f->window_calls += again ? 0 : c->calls;
 	f->estimated = true;
+	f->startup = false;
+	/* The longer it took, the lower the rate. */
+	if (took != NULL)
+		reach(f, p, (isc_total_range){c->calls / took->most, c->calls / took->likely, c->calls / took->least});
+	isc_totals_weigh(t, ISC_PART_FUNCTIONS, (int64_t)isc_totals_function_weight(f) - before);
 	if (took == NULL)
 		return true;
-	/* The longer it took, the lower the rate. */
-	reach(f, p, (isc_total_range){c->calls / took->most, c->calls / took->likely, c->calls / took->least});
 	return f->counted || isc_totals_window_keep(t, (size_t)(f - t->functions));
 }
 

@@ -14,6 +14,18 @@
 #define STREAM_SLOTS 256u      /* that a stream begins with */
 #define INDEX_MAX (1u << 30)   /* of processes and threads: keys of maps have room for no more */
 
+static uint32_t kin_of(void *self, uint32_t process, uint32_t id)
+{
+	const isc_writer *w = self;
+
+	return isc_kin_of(&w->kin, &w->state, process, id);
+}
+
+void isc_writer_relate(isc_writer *w)
+{
+	isc_totals_relate(w->totals, kin_of, w);
+}
+
 isc_writer *isc_writer_new(int fd, const isc_file_header *header, isc_error *err)
 {
 	isc_writer *w = calloc(1, sizeof(*w));
@@ -30,6 +42,7 @@ isc_writer *isc_writer_new(int fd, const isc_file_header *header, isc_error *err
 	w->state.pairs_max = w->space.plan.clock_pairs;
 	w->state.over_time.max = isc_over_time_rows(w->space.plan.state_weight);
 	isc_totals_bound(w->totals, w->space.plan.totals_weight);
+	isc_writer_relate(w);
 	return w;
 }
 
@@ -43,6 +56,7 @@ void isc_writer_free(isc_writer *w)
 	free(w->switches);
 	isc_hashmap_fini(&w->by_stream);
 	isc_hashmap_fini(&w->defs_known);
+	isc_kin_fini(&w->kin);
 	isc_buffer_fini(&w->defs);
 	isc_buffer_fini(&w->payload);
 	isc_totals_free(w->totals);
@@ -181,6 +195,8 @@ isc_status isc_writer_define(isc_writer *w, uint32_t process, uint32_t id, uint1
 		return ISC_OK;
 	if (len > ISC_DEF_MAX)
 		len = ISC_DEF_MAX;
+	if (st == ISC_OK && !isc_kin_note(&w->kin, process, id, type, data, len))
+		st = isc_fail(err, ISC_ERR_NOMEM, "no memory for a definition");
 	if (w->defs_count > 0 && (w->defs_process != process || w->defs.len + len > DEFS_BYTES))
 		earlier = write_defs(w, err);
 	if (st == ISC_OK) {

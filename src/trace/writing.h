@@ -7,6 +7,7 @@
 #include "trace/chunk.h"
 #include "trace/columns.h"
 #include "trace/definitions.h"
+#include "trace/kin.h"
 #include "trace/snapshot.h"
 #include "trace/space.h"
 #include "trace/state.h"
@@ -39,6 +40,7 @@ struct isc_writer {
 	isc_buffer defs;       /* of defs_process, not in the file yet */
 	uint32_t defs_process, defs_count;
 	isc_hashmap defs_known; /* after a resume: what the file had then */
+	isc_kin kin;		/* of all that was defined */
 	isc_trace_switch *switches;
 	uint32_t switch_count;
 	isc_buffer payload; /* scratch */
@@ -72,6 +74,9 @@ isc_status isc_writer_make_room(isc_writer *w, uint32_t segments, isc_error *err
 
 /* Index and end. */
 isc_status isc_writer_finish(isc_writer *w, const isc_trace_end *end, isc_error *err);
+
+/* Totals of this writer ask it what definitions belong to. */
+void isc_writer_relate(isc_writer *w);
 
 isc_writer *isc_writer_new(int fd, const isc_file_header *header, isc_error *err);
 void isc_writer_free(isc_writer *w); /* leaves fd open */
