@@ -97,6 +97,8 @@ static isc_status build(isc_build *b, isc_error *err)
 	isc_status st = isc_build_facts(b, err);
 
 	if (st == ISC_OK)
+		st = isc_build_labels(b, err);
+	if (st == ISC_OK)
 		st = isc_build_window(b, err);
 	/* Losses and events of the whole run, before the totals are cut. */
 	if (st == ISC_OK)

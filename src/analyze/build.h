@@ -41,6 +41,13 @@ typedef struct isc_facts { /* the session's own words, from the trace's meta */
 	bool native_off; /* native frames were not asked for: native code cannot be told from Python */
 } isc_facts;
 
+/* A pattern that many names of the program have. */
+typedef struct isc_label {
+	isc_text text;
+	uint64_t count; /* of names, about */
+	bool code;	/* of functions */
+} isc_label;
+
 typedef struct isc_build {
 	isc_trace *trace;
 	const isc_analysis_options *options; /* may be NULL */
@@ -66,6 +73,8 @@ typedef struct isc_build {
 	double tick_us;	    /* of events, likewise */
 
 	isc_unseen unseen; /* when calls were not recorded */
+	isc_label *labels; /* by text */
+	size_t label_count, label_room;
 	isc_function_table table;
 	isc_hashmap entry_of; /* process index -> rank in a->processes + 1 */
 	size_t root;	      /* rank of the program that was started, or SIZE_MAX */
@@ -92,6 +101,8 @@ typedef struct isc_build {
 isc_status isc_build_facts(isc_build *b, isc_error *err);
 isc_status isc_build_window(isc_build *b, isc_error *err); /* ISC_ERR_INVALID too */
 isc_status isc_build_totals(isc_build *b, isc_error *err); /* ISC_ERR_INVALID: no such scope */
+isc_status isc_build_labels(isc_build *b, isc_error *err); /* before all that name scopes */
+void isc_build_warn_labels(isc_build *b);
 isc_status isc_build_processes(isc_build *b, isc_error *err);
 void isc_build_settle(isc_build *b); /* calls and waits that are open end */
 isc_status isc_build_threads(isc_build *b, isc_error *err);
@@ -123,6 +134,9 @@ static inline bool isc_build_is_part(const isc_build *b)
 {
 	return b->cut || b->limited;
 }
+
+/* The text of a scope, mark or counter; of one of many like it their pattern. */
+const char *isc_build_label(const isc_build *b, uint32_t process, uint32_t id, uint32_t *len);
 
 /* The text of a name in the totals, or what those that had no room are called together. */
 const char *isc_build_name(const isc_build *b, enum isc_folded kind, uint32_t process, uint32_t name, uint32_t *len);

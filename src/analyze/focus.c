@@ -146,7 +146,7 @@ static bool is_named(struct finding *s, const isc_event *ev, bool *yes)
 	if (known == NULL)
 		return false;
 	if (*known == 0) {
-		name = isc_trace_name(s->b->trace, ev->process, ev->id, &len);
+		name = isc_build_label(s->b, ev->process, ev->id, &len);
 		*known = len == s->scope->name.len && memcmp(name, s->scope->name.at, len) == 0 ? 1 : 2;
 	}
 	*yes = *known == 1;

@@ -139,7 +139,7 @@ static void take_stage(isc_judge *j, const isc_judged *d, double scale)
 	/* Which scope is the innermost is not known while tasks take turns. */
 	while (!d->tasks && isc_hashmap_next(&d->stage_of, &at, &key, &ns)) {
 		uint32_t len = 0;
-		const char *name = isc_trace_name(d->b->trace, d->focus.process, (uint32_t)key, &len);
+		const char *name = isc_build_label(d->b, d->focus.process, (uint32_t)key, &len);
 
 		if ((double)ns / 1e3 * scale <= j->stage.us ||
 		    (len == j->scope.len && memcmp(name, j->scope.at, len) == 0))

@@ -293,7 +293,7 @@ static void step_counter(struct reading *r, const isc_event *ev)
 	if (ev->extra_len < sizeof(value) || ev->time_ns < r->b->from_ns || ev->time_ns > r->b->to_ns)
 		return;
 	memcpy(&value, ev->extra, sizeof(value));
-	as.name.at = isc_trace_name(r->b->trace, ev->process, ev->id, &len);
+	as.name.at = isc_build_label(r->b, ev->process, ev->id, &len);
 	as.name.len = len;
 	isc_lanes_value(r->l, isc_lanes_lane(r->l, 1ull << 63 | name_of(r, ev->process, ev->id), &as),
 			session_ns(r->b, ev->time_ns), value);

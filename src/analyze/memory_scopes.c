@@ -107,7 +107,7 @@ static uint32_t name_of(isc_memory_scopes *s, isc_build *b, const isc_event *ev)
 		return UINT32_MAX;
 	if (*known != 0)
 		return (uint32_t)(*known - 1);
-	text = isc_trace_name(b->trace, ev->process, ev->id, &len);
+	text = isc_build_label(b, ev->process, ev->id, &len);
 	n = isc_names_put(&s->names, b->arena, text, len);
 	if (n == SIZE_MAX)
 		return UINT32_MAX;

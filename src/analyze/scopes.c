@@ -34,7 +34,7 @@ const char *isc_build_name(const isc_build *b, enum isc_folded kind, uint32_t pr
 	const char *text = isc_totals_rest_text(kind);
 
 	if (name != ISC_TOTAL_REST)
-		return isc_trace_name(b->trace, process, name, len);
+		return isc_build_label(b, process, name, len);
 	*len = (uint32_t)strlen(text);
 	return text;
 }

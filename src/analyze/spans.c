@@ -38,7 +38,7 @@ bool isc_spans_named(isc_spans *s, isc_build *b, const isc_event *ev, bool *yes)
 	if (known == NULL)
 		return false;
 	if (*known == 0) {
-		name = isc_trace_name(b->trace, ev->process, ev->id, &len);
+		name = isc_build_label(b, ev->process, ev->id, &len);
 		*known = len == b->only.len && memcmp(name, b->only.at, len) == 0 ? 1 : 2;
 	}
 	*yes = *known == 1;

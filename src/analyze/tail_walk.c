@@ -50,7 +50,7 @@ static bool scope_of(isc_tail_walk *w, const isc_event *ev, size_t *tail)
 	if (known == NULL)
 		return false;
 	if (*known == 0) {
-		name = isc_trace_name(w->t->b->trace, ev->process, ev->id, &len);
+		name = isc_build_label(w->t->b, ev->process, ev->id, &len);
 		rank = isc_names_put(&w->names, w->t->b->arena, name, len);
 		if (rank == SIZE_MAX)
 			return false;

@@ -160,6 +160,7 @@ static void about_events(isc_build *b)
 		     "the events before the judged time were dropped and no totals of its beginning were kept: judged "
 		     "figures of functions, lines, stacks and threads are null");
 	about_folded(b);
+	isc_build_warn_labels(b);
 	if (a->complete && !a->damaged && b->accounted != a->events)
 		warn(b, GRAVE, "accounts_differ", RERECORD, "%s events are said to be stored, and %s are",
 		     isc_units_count(&n, b->accounted), isc_units_count(&of, a->events));

@@ -38,10 +38,10 @@ enum isc_kind {
 	ISC_KIND_CALL_EXIT = 18,   /* id: code; arg: enum isc_call_exit */
 	ISC_KIND_C_ENTER = 19,	   /* id: name of a C function */
 	ISC_KIND_C_EXIT = 20,	   /* id: the same; arg: ISC_CALL_RETURNED or ISC_CALL_RAISED */
-	ISC_KIND_TASK = 21,	   /* id: name of the task that the thread's next events belong to; 0: none */
-	ISC_KIND_GOVERNED = 22,	   /* id: code, or 0 for all; arg: enum isc_governed */
-	ISC_KIND_MISSED = 23,	   /* the stack is nearly used up; arg 1: calls are missed from now on; 0: no more */
-	ISC_KIND_BURST = 24,	   /* calls were counted; arg: isc_burst_flag; behind it: isc_burst, isc_burst_calls */
+	ISC_KIND_TASK = 21, /* id: task that the thread's next events belong to, as ISC_TASK_NUMBERED says; 0: none */
+	ISC_KIND_GOVERNED = 22, /* id: code, or 0 for all; arg: enum isc_governed */
+	ISC_KIND_MISSED = 23,	/* the stack is nearly used up; arg 1: calls are missed from now on; 0: no more */
+	ISC_KIND_BURST = 24,	/* calls were counted; arg: isc_burst_flag; behind it: isc_burst, isc_burst_calls */
 	ISC_KIND_SAMPLE =
 		32, /* id: stack; arg: steps it stands for; behind it: isc_sample, and maybe isc_sample_counts */
 	ISC_KIND_SAMPLE_RATE = 33,  /* id: ns of a step from now on, in this process; arg: enum isc_sample_rate */
@@ -76,6 +76,9 @@ _Static_assert(sizeof(isc_span) == 16, "span");
 
 enum isc_span_exit { ISC_SPAN_STAYED = 0, ISC_SPAN_MOVED = 1 /* left on another thread than entered */ };
 #define ISC_SPAN_UNKNOWN UINT64_MAX /* as its ticks: when it was entered is not known */
+
+/* With a task: asyncio numbered it, as "Task-" and the rest of the bits.  Else it is the definition of its name. */
+#define ISC_TASK_NUMBERED (1u << 31)
 
 enum isc_call_resume { ISC_CALL_SENT = 0, ISC_CALL_THROWN = 1 };
 enum isc_call_exit { ISC_CALL_RETURNED = 0, ISC_CALL_YIELDED = 1, ISC_CALL_RAISED = 2 };
@@ -116,7 +119,7 @@ enum isc_burst_flag {
 typedef struct isc_sample {
 	uint32_t period_ns; /* CPU time of one step */
 	uint32_t flags;	    /* enum isc_sample_flag */
-	uint32_t task;	    /* name of the asyncio task; 0: none, or not known */
+	uint32_t task;	    /* the asyncio task, as ISC_TASK_NUMBERED says; 0: none, or not known */
 	uint32_t cost_ns;   /* CPU time of the process that samples took since the last that said so */
 } isc_sample;
 _Static_assert(sizeof(isc_sample) == 16, "sample");
@@ -385,6 +388,7 @@ enum isc_def_type {
 	ISC_DEF_PYTHON = 9,	     /* the interpreter of this process: its version, a NUL, the path of its program */
 	ISC_DEF_SUBINTERPRETER = 10, /* one more interpreter in this process, whose calls are not traced: its number */
 	ISC_DEF_MEMORY = 24,	     /* whose malloc() this process has: the name of a file */
+	ISC_DEF_FOLDED = 11,	     /* isc_def_folded: names that are counted as one, for there are many */
 	ISC_DEF_GPU = 16,	     /* isc_def_gpu, then the name of the device */
 	ISC_DEF_GPU_SOURCE = 17,     /* who tells of GPUs in this process: "CUPTI", "OpenCL" */
 	ISC_DEF_KERNEL = 18	     /* a kernel as its compiler named it; in a file a string, as it was written */
@@ -458,6 +462,12 @@ typedef struct isc_def_lines {
 	uint32_t first_line; /* which the table counts from */
 	uint32_t length;     /* of the table */
 } isc_def_lines;
+
+/* So many different names, about, have this one together; a later one of the same name counts instead. */
+typedef struct isc_def_folded {
+	uint32_t name; /* a string or code, with # in place of what differs */
+	uint32_t count;
+} isc_def_folded;
 
 /* A Python code object, as far as it fits into ISC_DEF_MAX. */
 typedef struct isc_def_code {

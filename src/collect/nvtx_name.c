@@ -216,5 +216,5 @@ void isc_nvtx_name_event(isc_nvtx_name *name, const void *domain, const isc_nvtx
 
 uint32_t isc_nvtx_name_id(const isc_nvtx_name *name)
 {
-	return isc_rt_name(name->text, isc_range_name_bytes(name->text, name->len));
+	return isc_rt_label(name->text, isc_range_name_bytes(name->text, name->len));
 }

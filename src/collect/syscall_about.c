@@ -45,7 +45,7 @@ static uint32_t name_path(uintptr_t path)
 {
 	char text[NAME_ROOM];
 
-	return isc_rt_name(text, strnlen(text, copy(text, path, sizeof(text))));
+	return isc_rt_label(text, strnlen(text, copy(text, path, sizeof(text))));
 }
 
 static uint32_t name_fd(unsigned fd)
@@ -55,7 +55,7 @@ static uint32_t name_fd(unsigned fd)
 
 	put_number(path + strlen(path), fd);
 	n = syscall(SYS_readlinkat, AT_FDCWD, path, text, sizeof(text));
-	return n > 0 ? isc_rt_name(text, (size_t)n) : 0;
+	return n > 0 ? isc_rt_label(text, (size_t)n) : 0;
 }
 
 static char *put_inet(char *to, const uint8_t *address, in_port_t port)
@@ -97,12 +97,12 @@ static uint32_t name_address(uintptr_t address)
 	memset(&at, 0, sizeof(at));
 	len = copy(&at, address, sizeof(at));
 	if (at.family == AF_UNIX && len > sizeof(at.family))
-		return isc_rt_name(at.un.sun_path, strnlen(at.un.sun_path, len - sizeof(at.family)));
+		return isc_rt_label(at.un.sun_path, strnlen(at.un.sun_path, len - sizeof(at.family)));
 	if (at.family == AF_INET && len >= sizeof(at.in))
 		end = put_inet(text, (const uint8_t *)&at.in.sin_addr, at.in.sin_port);
 	if (at.family == AF_INET6 && len >= sizeof(at.in6))
 		end = put_inet6(text, (const uint8_t *)&at.in6.sin6_addr, at.in6.sin6_port);
-	return end > text ? isc_rt_name(text, (size_t)(end - text)) : 0;
+	return end > text ? isc_rt_label(text, (size_t)(end - text)) : 0;
 }
 
 uint32_t isc_syscall_about_name(isc_syscall_about about)

@@ -144,11 +144,12 @@ static void add_fixed(chrome *c, isc_buffer *out, const isc_slice *s)
 
 static void add_task(const chrome *c, isc_buffer *out, const isc_export_thread *on, uint32_t task)
 {
+	char made[ISC_TASK_TEXT];
 	isc_frame_text name;
 
 	if (task == 0)
 		return;
-	name.at = isc_trace_name(c->sink.trace, on->process, task, &name.len);
+	name.at = isc_trace_task(c->sink.trace, on->process, task, made, &name.len);
 	text_value(out, ",\"task\":", &name);
 }
 

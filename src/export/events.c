@@ -47,6 +47,7 @@ static isc_buffer *head(events *e, const char *type, const isc_frame_text *name,
 {
 	isc_buffer *out = &e->sink.out->text;
 	isc_frame_text task_name = {0};
+	char made[ISC_TASK_TEXT];
 
 	isc_buffer_text(out, e->first ? "\n{\"event_type\":\"" : ",\n{\"event_type\":\"");
 	e->first = false;
@@ -66,7 +67,7 @@ static isc_buffer *head(events *e, const char *type, const isc_frame_text *name,
 	else
 		isc_buffer_text(out, ",\"cpu_id\":null");
 	if (task != 0)
-		task_name.at = isc_trace_name(e->sink.trace, on->process, task, &task_name.len);
+		task_name.at = isc_trace_task(e->sink.trace, on->process, task, made, &task_name.len);
 	add_text(out, ",\"task\":", &task_name);
 	return out;
 }

@@ -182,11 +182,12 @@ void isc_perfetto_note(isc_perfetto *p, const char *key, unsigned field, const i
 
 static void add_task(isc_perfetto *p, const isc_export_thread *on, uint32_t task)
 {
+	char made[ISC_TASK_TEXT];
 	isc_frame_text name;
 
 	if (task == 0)
 		return;
-	name.at = isc_trace_name(p->sink.trace, on->process, task, &name.len);
+	name.at = isc_trace_task(p->sink.trace, on->process, task, made, &name.len);
 	isc_perfetto_note(p, "task", NOTE_TEXT, &name, 0);
 }
 

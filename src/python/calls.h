@@ -30,11 +30,14 @@
  * lack: we must get as far as comparing the ABI numbers. */
 #define ISC_SHARED __attribute__((visibility("default"), weak))
 #pragma weak isc_rt_birth_namer
+#pragma weak isc_rt_code
 #pragma weak isc_rt_control
 #pragma weak isc_rt_flush_ask
 #pragma weak isc_rt_flush_wait
 #pragma weak isc_rt_intern
+#pragma weak isc_rt_label
 #pragma weak isc_rt_name
+#pragma weak isc_rt_rest
 #pragma weak isc_rt_ticks
 #pragma weak isc_rt_window
 #pragma weak isc_rt_write

@@ -9,7 +9,7 @@
 #include "python/window.h"
 
 #define SLAB 256u
-#define TRIES_MAX 1000u /* to define a code object; then it stays "?" */
+#define TRIES_MAX 1000u /* to define a code object; then it stays among the rest */
 
 #if PY_VERSION_HEX >= 0x030c0000
 #define REQUEST_INDEX PyUnstable_Eval_RequestCodeExtraIndex
@@ -202,7 +202,7 @@ uint32_t isc_code_define(isc_code *entry)
 	/* Each try is counted as a loss by the runtime; the recorder makes room soon, or never. */
 	if (entry->tries >= TRIES_MAX || (entry->tries & (entry->tries + 1)) != 0) {
 		entry->tries += entry->tries < TRIES_MAX;
-		return 0;
+		return isc_rt_rest(ISC_DEF_CODE);
 	}
 	entry->tries++;
 	PyErr_Fetch(&type, &value, &traceback);
@@ -221,11 +221,11 @@ uint32_t isc_code_define(isc_code *entry)
 	memcpy(data + sizeof(*head) + head->name_len, file.at, head->file_len);
 	isc_interpreter_tell();
 	/* Code that is made again and again is one function to whoever reads the trace. */
-	entry->id = isc_rt_intern(ISC_DEF_CODE, data, sizeof(*head) + head->name_len + head->file_len);
+	entry->id = isc_rt_code(data, sizeof(*head) + head->name_len + head->file_len);
 	Py_XDECREF(name.owner);
 	Py_XDECREF(file.owner);
 	PyErr_Restore(type, value, traceback);
-	return entry->id;
+	return entry->id != 0 ? entry->id : isc_rt_rest(ISC_DEF_CODE);
 }
 
 static void keep_folder(const text *file)

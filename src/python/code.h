@@ -46,7 +46,7 @@ isc_code *isc_code_see(PyCodeObject *code);
 /* Looks at an entry of an earlier round again: what is left out may have changed. */
 void isc_code_review(isc_code *entry);
 
-/* Tries to define it, now that there may be room; its id or 0. */
+/* Tries to define it, now that there may be room; its id, or that of all that have none. */
 uint32_t isc_code_define(isc_code *entry);
 
 /* Where the interpreter keeps it: {count, values...}, unchanged from 3.6 on. */

@@ -65,6 +65,10 @@ uint32_t isc_native_name(PyObject *callable)
 	cache[hash].owner = owner;
 	cache[hash].name = method->ml_name;
 	cache[hash].id = isc_rt_name(text, (size_t)len < sizeof(text) ? (size_t)len : sizeof(text) - 1);
+	if (cache[hash].id == 0) {
+		cache[hash].method = NULL; /* there may be room the next time */
+		return isc_rt_rest(ISC_DEF_STRING);
+	}
 	return cache[hash].id;
 }
 

@@ -261,8 +261,16 @@ static PyObject *metadata_of(const isc_event_maker *m, const isc_excerpt *spans,
 
 static PyObject *task_of(isc_event_maker *m, const isc_piece *span)
 {
-	PyObject *task = span->task != 0 ? description(m, span->process, span->task, NAME) : NULL;
+	PyObject *task;
+	char made[ISC_TASK_TEXT];
+	uint32_t len = 0;
 
+	if (span->task & ISC_TASK_NUMBERED) {
+		const char *text = isc_trace_task(m->trace, span->process, span->task, made, &len);
+
+		return PyUnicode_FromStringAndSize(text, (Py_ssize_t)len);
+	}
+	task = span->task != 0 ? description(m, span->process, span->task, NAME) : NULL;
 	if (task == NULL)
 		return PyErr_Occurred() ? NULL : none();
 	task = PyTuple_GetItem(task, 0);

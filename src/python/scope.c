@@ -47,11 +47,11 @@ uint32_t isc_scope_name(PyObject *str)
 	uint32_t id = 0;
 
 	if (PyUnicode_IS_COMPACT_ASCII(str))
-		return isc_rt_name((const char *)PyUnicode_1BYTE_DATA(str), (size_t)PyUnicode_GET_LENGTH(str));
+		return isc_rt_label((const char *)PyUnicode_1BYTE_DATA(str), (size_t)PyUnicode_GET_LENGTH(str));
 	PyErr_Fetch(&type, &value, &traceback);
 	bytes = PyUnicode_AsEncodedString(str, "utf-8", "backslashreplace");
 	if (bytes != NULL)
-		id = isc_rt_name(PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
+		id = isc_rt_label(PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
 	Py_XDECREF(bytes);
 	PyErr_Restore(type, value, traceback);
 	return id;
@@ -171,9 +171,12 @@ static bool enter_as(struct scope *s, uint32_t name, const PyObject *owner)
 
 __attribute__((noinline)) static void enter_seen(struct scope *s)
 {
-	if (s->id == 0)
-		s->id = isc_scope_name(s->name);
-	if (!enter_as(s, s->id, NULL))
+	uint32_t id = s->id != 0 ? s->id : isc_scope_name(s->name);
+
+	/* Among the rest for now; there may be room the next time. */
+	if (!isc_rt_is_rest(id))
+		s->id = id;
+	if (!enter_as(s, id, NULL))
 		s->unseen++;
 }
 

@@ -20,7 +20,8 @@
 
 /* A runtime of another version may lack them; the module is inert then. */
 #pragma weak isc_rt_mark_api
-#pragma weak isc_rt_name
+#pragma weak isc_rt_is_rest
+#pragma weak isc_rt_label
 #pragma weak isc_rt_span_enter
 #pragma weak isc_rt_span_exit
 #pragma weak isc_rt_ticks

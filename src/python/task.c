@@ -9,6 +9,8 @@
 #endif
 #undef Py_BUILD_CORE
 
+#include <string.h>
+
 #include "python/task.h"
 
 #define ASYNCHRONOUS (CO_COROUTINE | CO_ASYNC_GENERATOR)
@@ -62,6 +64,31 @@ static PyObject *find_task(void)
 	return task;
 }
 
+/* The number of a name that asyncio made up; 0: the program gave it.  Such a name is not defined: a server has
+ * one for every request. */
+static uint32_t number_of(const char *name, size_t len)
+{
+	static const char made_up[] = "Task-";
+	const size_t from = sizeof(made_up) - 1;
+	uint64_t n = 0;
+
+	if (len <= from || len > from + 10 || memcmp(name, made_up, from) != 0 || name[from] == '0')
+		return 0;
+	for (size_t i = from; i < len; i++) {
+		if (name[i] < '0' || name[i] > '9')
+			return 0;
+		n = n * 10 + (uint64_t)(name[i] - '0');
+	}
+	return n < ISC_TASK_NUMBERED ? ISC_TASK_NUMBERED | (uint32_t)n : 0;
+}
+
+static uint32_t id_of_name(const char *name, size_t len)
+{
+	uint32_t number = number_of(name, len);
+
+	return number != 0 ? number : isc_rt_label(name, len);
+}
+
 static uint32_t id_of(PyObject *task)
 {
 	PyObject *name;
@@ -73,12 +100,12 @@ static uint32_t id_of(PyObject *task)
 	name = PyObject_CallFunctionObjArgs(name_of, task, NULL);
 	if (name != NULL && PyUnicode_Check(name)) {
 		if (PyUnicode_IS_COMPACT_ASCII(name)) {
-			id = isc_rt_name((const char *)PyUnicode_1BYTE_DATA(name), (size_t)PyUnicode_GET_LENGTH(name));
+			id = id_of_name((const char *)PyUnicode_1BYTE_DATA(name), (size_t)PyUnicode_GET_LENGTH(name));
 		} else {
 			PyObject *bytes = PyUnicode_AsEncodedString(name, "utf-8", "backslashreplace");
 
 			if (bytes != NULL)
-				id = isc_rt_name(PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
+				id = isc_rt_label(PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
 			Py_XDECREF(bytes);
 		}
 	}

@@ -103,6 +103,12 @@ static inline void isc_scope_told(bool entered, uint32_t name, uint64_t instance
  * and marks, which happen once. */
 bool isc_defs_roomy(void);
 
+/* The id of a definition that is known, or 0; and the hash of its bytes. */
+uint32_t isc_defs_find(uint16_t type, const void *data, size_t len, uint64_t *hash);
+uint64_t isc_defs_hash(uint16_t type, const void *data, size_t len);
+
+#define ISC_REST_NAMES "(other names)" /* that there was no room for */
+
 /* pool.c; both under isc_guard */
 bool isc_pool_open(void);  /* opens pool and definitions, fills isc_image_self */
 void isc_pool_leave(void); /* fork child: what was inherited becomes private memory */

@@ -13,7 +13,7 @@
 
 static uint32_t name_id(const char *name)
 {
-	return name != NULL ? isc_rt_name(name, strlen(name)) : 0;
+	return name != NULL ? isc_rt_label(name, strlen(name)) : 0;
 }
 
 static int mark_active(void)

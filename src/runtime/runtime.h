@@ -54,6 +54,17 @@ ISC_API uint32_t isc_rt_intern(uint16_t type, const void *data, size_t len);
 /* The id of a string, the same one for the same text as long as the cache holds. */
 ISC_API uint32_t isc_rt_name(const char *text, size_t len);
 
+/* The id of a name that the program makes up while it runs: a scope, a mark, a task, a thread, a file.  When
+ * there are many like it the id of their pattern ("request-#"), without room that of all the rest. */
+ISC_API uint32_t isc_rt_label(const char *text, size_t len);
+
+/* The id of an isc_def_code with its texts; of code without a file likewise that of its pattern.  0: no room. */
+ISC_API uint32_t isc_rt_code(const void *data, size_t len);
+
+/* What stands for code, names and kernels that there is no room for; 0: for others, or there is none for this. */
+ISC_API uint32_t isc_rt_rest(uint16_t type);
+ISC_API bool isc_rt_is_rest(uint32_t id);
+
 /* Python frames can be read like this from now on, in samples of all threads.  Not
  * signal-safe; NULL: they cannot, and samples say so. */
 struct isc_python_layout;

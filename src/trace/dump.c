@@ -204,7 +204,7 @@ static void add_id(struct dump *d, const isc_event *ev)
 		if (ev->id == 0)
 			isc_buffer_text(&d->line, " none");
 		else
-			isc_dump_name(d, ev->process, ev->id);
+			isc_dump_task(d, ev->process, ev->id);
 		return;
 	case ISC_KIND_GOVERNED:
 		if (ev->id == 0 && ev->arg != ISC_GOVERNED_COST) {
@@ -238,7 +238,7 @@ static void add_sample(struct dump *d, const isc_event *ev)
 	isc_dump_sample_flags(d, s.flags);
 	if (s.task != 0) {
 		isc_buffer_text(&d->line, " task");
-		isc_dump_name(d, ev->process, s.task);
+		isc_dump_task(d, ev->process, s.task);
 	}
 	isc_dump_stack(d, ev->process, ev->id);
 	if (s.cost_ns != 0)

@@ -137,6 +137,16 @@ void isc_dump_name(struct dump *d, uint32_t process, uint32_t id)
 	isc_dump_quoted(d, name, len);
 }
 
+void isc_dump_task(struct dump *d, uint32_t process, uint32_t task)
+{
+	char made[ISC_TASK_TEXT];
+	uint32_t len;
+	const char *name = isc_trace_task(d->trace, process, task, made, &len);
+
+	isc_buffer_text(&d->line, " ");
+	isc_dump_quoted(d, name, len);
+}
+
 /* Seconds since the start, to the nanosecond. */
 void isc_dump_time(struct dump *d, uint64_t ns)
 {

@@ -28,6 +28,7 @@ void isc_dump_module(struct dump *d, const void *data, uint32_t len); /* "path" 
 void isc_dump_stack(struct dump *d, uint32_t process, uint32_t id);
 void isc_dump_sample_flags(struct dump *d, uint32_t flags);
 void isc_dump_name(struct dump *d, uint32_t process, uint32_t id);
+void isc_dump_task(struct dump *d, uint32_t process, uint32_t task);
 void isc_dump_time(struct dump *d, uint64_t ns); /* seconds since the start, to the nanosecond */
 
 /* dump_waits.c: what a wait or a collection says, and the totals of them. */

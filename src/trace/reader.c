@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -368,6 +369,15 @@ const char *isc_trace_name(const isc_trace *tr, uint32_t process, uint32_t id, u
 		return text;
 	*len = 1;
 	return "?";
+}
+
+const char *isc_trace_task(const isc_trace *tr, uint32_t process, uint32_t task, char made[ISC_TASK_TEXT],
+			   uint32_t *len)
+{
+	if ((task & ISC_TASK_NUMBERED) == 0)
+		return isc_trace_name(tr, process, task, len);
+	*len = (uint32_t)snprintf(made, ISC_TASK_TEXT, "Task-%u", task & ~ISC_TASK_NUMBERED);
+	return made;
 }
 
 uint64_t isc_trace_ticks_to_ns(const isc_trace *tr, uint64_t ticks)

@@ -74,6 +74,11 @@ isc_status isc_trace_redefine(isc_trace *tr, uint32_t process, uint32_t id, uint
 /* Text of a name; "?" when unknown.  Not NUL-terminated inside len only. */
 const char *isc_trace_name(const isc_trace *tr, uint32_t process, uint32_t id, uint32_t *len);
 
+/* Text of a task; of one that asyncio numbered it is written into made. */
+#define ISC_TASK_TEXT 24u
+const char *isc_trace_task(const isc_trace *tr, uint32_t process, uint32_t task, char made[ISC_TASK_TEXT],
+			   uint32_t *len);
+
 /* Ticks (not shifted) to nanoseconds of CLOCK_MONOTONIC. */
 uint64_t isc_trace_ticks_to_ns(const isc_trace *tr, uint64_t ticks);
 

@@ -21,7 +21,8 @@ typedef struct transport_sink {
 	isc_pool header[8];			 /* of the first pools */
 	isc_record event[TRANSPORT_SINK_EVENTS]; /* slots, in order */
 	uint32_t def_id[TRANSPORT_SINK_DEFS], def_process[TRANSPORT_SINK_DEFS];
-	char def_text[TRANSPORT_SINK_DEFS][24];	 /* cut */
+	uint16_t def_type[TRANSPORT_SINK_DEFS];
+	char def_text[TRANSPORT_SINK_DEFS][32];	 /* cut */
 	uint64_t events, produced, stored, lost; /* sums of last words */
 	bool gone;
 } transport_sink;
@@ -51,12 +52,12 @@ static inline void transport_sink_define(void *self, uint32_t process, uint32_t 
 	transport_sink *s = self;
 	uint32_t n = s->n_defs;
 
-	(void)type;
 	if (n == TRANSPORT_SINK_DEFS)
 		return;
 	s->def_process[n] = process;
 	s->def_id[n] = id;
-	memcpy(s->def_text[n], data, len < 23 ? len : 23);
+	s->def_type[n] = type;
+	memcpy(s->def_text[n], data, len < 31 ? len : 31);
 	s->n_defs++;
 }
 
