@@ -75,6 +75,7 @@ typedef struct isc_build {
 	isc_unseen unseen; /* when calls were not recorded */
 	isc_label *labels; /* by text */
 	size_t label_count, label_room;
+	uint64_t undefined; /* processes that had no room to define all their functions */
 	isc_function_table table;
 	isc_hashmap entry_of; /* process index -> rank in a->processes + 1 */
 	size_t root;	      /* rank of the program that was started, or SIZE_MAX */

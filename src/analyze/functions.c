@@ -81,11 +81,17 @@ static double scaled(uint64_t all, uint64_t exact, double scale)
 	return all > exact ? (double)exact + (double)(all - exact) * scale : (double)all;
 }
 
-/* Times of a process that was paused: as between the pauses. */
+/*
+ * Times of a process that was paused: as between the pauses.  Pauses from before a function was
+ * first called are not its own: what it took is never said to be more than there was time since.
+ */
 static void estimate_paused(const isc_total_function *f, const isc_total_calls *p, struct estimate *e)
 {
-	double off = (double)p->paused_ticks;
-	double all = p->last_ticks > p->first_pause ? (double)(p->last_ticks - p->first_pause) : 0;
+	bool late = f->paused_before != 0 && f->first_ticks > p->first_pause;
+	uint64_t from = late ? f->first_ticks : p->first_pause;
+	uint64_t before = late ? f->paused_before : 0;
+	double off = p->paused_ticks > before ? (double)(p->paused_ticks - before) : 0;
+	double all = p->last_ticks > from ? (double)(p->last_ticks - from) : 0;
 	double scale = all > off ? all / (all - off) : 1;
 
 	e->self_ticks = scaled(f->self_ticks, f->exact_self, scale);

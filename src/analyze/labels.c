@@ -77,6 +77,18 @@ static void merge(isc_build *b)
 	b->label_count = kept;
 }
 
+/* The function that stands for all that a process had no room to define? */
+static bool is_rest(const void *data, uint32_t len)
+{
+	const char *rest = isc_totals_rest_text(ISC_FOLDED_FUNCTIONS);
+	isc_def_code head;
+
+	if (len != sizeof(head) + strlen(rest))
+		return false;
+	memcpy(&head, data, sizeof(head));
+	return head.file_len == 0 && memcmp((const char *)data + sizeof(head), rest, strlen(rest)) == 0;
+}
+
 isc_status isc_build_labels(isc_build *b, isc_error *err)
 {
 	uint32_t process, id, len;
@@ -87,6 +99,7 @@ isc_status isc_build_labels(isc_build *b, isc_error *err)
 	bool ok = true;
 
 	for (size_t i = 0; ok && (data = isc_trace_define_at(b->trace, i, &process, &id, &type, &len)) != NULL; i++) {
+		b->undefined += type == ISC_DEF_CODE && is_rest(data, len);
 		if (type != ISC_DEF_FOLDED || len < sizeof(told))
 			continue;
 		memcpy(&told, data, sizeof(told));

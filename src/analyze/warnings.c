@@ -129,6 +129,10 @@ static void about_folded(isc_build *b)
 		     "%.*s; sums are exact",
 		     (int)list.len, list.data);
 	isc_buffer_fini(&list);
+	if (b->undefined > 0)
+		warn(b, GRAVE, "too_many_names", "raise --trace-size-mb: what a program may define grows with it",
+		     "%s %s no room to define all functions: later ones are counted together as \"(other functions)\"",
+		     isc_units_count(&n, b->undefined), b->undefined == 1 ? "process had" : "processes had");
 	if (b->missed > 0)
 		warn(b, GRAVE, "too_many_names", "raise --trace-size-mb, or set it to 0: totals grow with it",
 		     "the totals had no room for %s threads, scopes or calls that were open: their times are not known",

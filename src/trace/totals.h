@@ -106,6 +106,7 @@ typedef struct isc_total_function {
 	isc_total_range between; /* calls between windows, taken to go from one rate to the next */
 	double spread;		 /* sum of squares: how much the rates differ, in calls between windows */
 	double rate_most;	 /* of all windows */
+	uint64_t paused_before;	 /* ticks that its process was paused before its first call */
 	/* The figures above when the whole process was first paused: exact up to there. */
 	uint64_t exact_calls, exact_resumes, exact_self, exact_total;
 } isc_total_function;

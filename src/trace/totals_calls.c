@@ -328,8 +328,10 @@ static bool enter(isc_totals *t, isc_totals_lane *lane, const isc_record *r)
 	if (UNLIKELY(t->functions[function].startup && c->importing == 0))
 		function = isc_totals_function_grow(t, function);
 	f = &t->functions[function];
-	if (UNLIKELY(f->calls == 0))
+	if (UNLIKELY(f->calls == 0)) {
 		f->first_ticks = r->ticks;
+		f->paused_before = t->pauses ? isc_totals_paused(t, lane, r->ticks) : 0;
+	}
 	f->calls++;
 	f->resumes += r->kind == ISC_KIND_CALL_RESUME;
 	if (UNLIKELY(t->pauses))

@@ -30,6 +30,7 @@ static void merge_function(isc_total_function *into, const isc_total_function *f
 	into->unmatched += f->unmatched;
 	if (f->first_ticks != 0 && (into->first_ticks == 0 || f->first_ticks < into->first_ticks))
 		into->first_ticks = f->first_ticks;
+	into->paused_before = f->paused_before < into->paused_before ? f->paused_before : into->paused_before;
 	into->before += f->before;
 	into->estimated |= f->estimated;
 	into->governed |= f->governed;

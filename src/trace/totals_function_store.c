@@ -7,7 +7,7 @@
 #include "trace/totals_lane.h"
 
 /* What follows the head of a function. */
-enum { ESTIMATED = 1, GOVERNED = 2, SAMPLED = 4, COUNTED = 8, WINDOWED = 16, UNSEEN = 32, OFF = 64 };
+enum { ESTIMATED = 1, GOVERNED = 2, SAMPLED = 4, COUNTED = 8, WINDOWED = 16, UNSEEN = 32, OFF = 64, LATE = 128 };
 
 static void add_double(isc_buffer *b, double value)
 {
@@ -42,7 +42,7 @@ void isc_totals_function_write(const isc_total_function *f, isc_buffer *out)
 	bool windowed = f->window_calls != 0 || f->window != 0 || f->governed;
 	uint64_t flags = (f->estimated ? ESTIMATED : 0u) | (f->governed ? GOVERNED : 0u) | (sampled ? SAMPLED : 0u) |
 			 (f->counted ? COUNTED : 0u) | (windowed ? WINDOWED : 0u) | (f->unseen ? UNSEEN : 0u) |
-			 (f->off ? OFF : 0u);
+			 (f->off ? OFF : 0u) | (f->paused_before != 0 ? LATE : 0u);
 
 	if (isc_totals_function_is_brief(f)) {
 		FIELDS(out, f->process, f->code, f->calls, f->self_ticks, f->total_ticks);
@@ -57,6 +57,8 @@ void isc_totals_function_write(const isc_total_function *f, isc_buffer *out)
 		add_double(out, f->spread);
 		add_double(out, f->rate_most);
 	}
+	if (f->paused_before != 0)
+		FIELDS(out, f->paused_before);
 	if (sampled)
 		FIELDS(out, f->exact_calls, f->exact_resumes, f->exact_self, f->exact_total);
 }
@@ -81,13 +83,15 @@ isc_status isc_totals_function_read(isc_totals *t, const uint8_t **at, const uin
 	double value[8] = {0};
 	uint64_t flags;
 
-	if (!get_pair(at, end, &f.process, &f.code) || !isc_varint_get_max(at, end, 127, &flags) ||
+	if (!get_pair(at, end, &f.process, &f.code) || !isc_varint_get_max(at, end, 255, &flags) ||
 	    !isc_varint_get(at, end, &f.calls) || !isc_varint_get(at, end, &f.resumes) ||
 	    !isc_varint_get(at, end, &f.self_ticks) || !isc_varint_get(at, end, &f.total_ticks) ||
 	    !isc_varint_get(at, end, &f.unmatched) || !isc_varint_get(at, end, &f.first_ticks))
 		return ISC_ERR_CORRUPT;
 	if (flags & WINDOWED && (!isc_varint_get(at, end, &f.window_calls) || !isc_varint_get(at, end, &f.window) ||
 				 !get_doubles(at, end, value, 8)))
+		return ISC_ERR_CORRUPT;
+	if (flags & LATE && !isc_varint_get(at, end, &f.paused_before))
 		return ISC_ERR_CORRUPT;
 	if (flags & SAMPLED &&
 	    (!isc_varint_get(at, end, &f.exact_calls) || !isc_varint_get(at, end, &f.exact_resumes) ||

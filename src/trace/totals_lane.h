@@ -22,7 +22,7 @@ enum {
 	ISC_WEIGHT_STACK = 48,
 	ISC_WEIGHT_WAIT = 72,
 	ISC_WEIGHT_SYSCALL = 72,
-	ISC_WEIGHT_FUNCTION = 64,
+	ISC_WEIGHT_FUNCTION = 72,
 	ISC_WEIGHT_WINDOWED = 88, /* and more, if calls of it were counted in windows */
 	ISC_WEIGHT_SAMPLED = 40,  /* and more, if its process was paused */
 	ISC_WEIGHT_BRIEF = 24,	  /* instead of all these, if imports alone called it, and briefly */

@@ -55,25 +55,26 @@ static bool govern_function(isc_totals *t, const isc_totals_lane *lane, const is
 }
 
 /* What an open call did up to now will be added when it ends. */
-static void keep_open(isc_totals *t, const isc_totals_lane *lane)
+static void keep_open(isc_totals *t, const isc_totals_lane *lane, uint64_t now)
 {
 	const isc_totals_calls *c = lane->calls;
 
+	now = lane->last > now ? lane->last : now;
 	for (size_t i = 0; i < c->depth; i++) {
 		const isc_totals_call *call = &c->open[i];
-		uint64_t until = i + 1 < c->depth ? c->open[i + 1].ticks : lane->last;
+		uint64_t until = i + 1 < c->depth ? c->open[i + 1].ticks : now;
 		isc_total_function *f = &t->functions[call->function];
 
 		if (call->id == ISC_CALL_GAP)
 			continue;
 		f->exact_self += until > call->ticks + call->children ? until - call->ticks - call->children : 0;
 		if (call->outermost)
-			f->exact_total += lane->last > call->ticks ? lane->last - call->ticks : 0;
+			f->exact_total += now > call->ticks ? now - call->ticks : 0;
 	}
 }
 
 /* From here on only parts of what happens are seen. */
-static void keep_exact(isc_totals *t, uint32_t process, const isc_totals_lane *lane)
+static void keep_exact(isc_totals *t, uint32_t process, const isc_totals_lane *lane, uint64_t now)
 {
 	uint64_t weight = 0;
 
@@ -88,7 +89,7 @@ static void keep_exact(isc_totals *t, uint32_t process, const isc_totals_lane *l
 		f->exact_total = f->total_ticks;
 	}
 	for (; lane != NULL; lane = lane->calls->next)
-		keep_open(t, lane);
+		keep_open(t, lane, now);
 	for (size_t i = 0; i < t->function_count; i++)
 		weight += isc_totals_function_weight(&t->functions[i]);
 	isc_totals_weigh(t, ISC_PART_FUNCTIONS, (int64_t)(weight - t->part[ISC_PART_FUNCTIONS]));
@@ -111,7 +112,7 @@ static void govern_all(isc_totals *t, const isc_totals_lane *lane, const isc_rec
 
 	if (off && p->first_pause == 0) {
 		p->first_pause = r->ticks;
-		keep_exact(t, lane->process, t->processes[lane->calls->process].lane);
+		keep_exact(t, lane->process, t->processes[lane->calls->process].lane, r->ticks);
 		t->pauses = true;
 	}
 	if (off && p->paused_since == 0) {

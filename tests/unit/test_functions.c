@@ -142,6 +142,26 @@ static void what_happened_in_pauses_is_estimated(void **state)
 	isc_analysis_free(a);
 }
 
+/* Start-up was paused; what came after it was seen whole, and there is no more time than that. */
+static void pauses_before_its_first_call_are_no_function_s_own(void **state)
+{
+	isc_analysis *a = analysis_of(META ONE_THREAD "t1 0ms call_enter main m.py 1\n"
+						      "t1 1ms governed all 1\n"
+						      "t1 5ms governed all 0\n"
+						      "t1 5ms call_enter loop m.py 9\n"
+						      "t1 5ms call_enter hot m.py 3\n"
+						      "t1 9ms call_exit hot m.py 3\n"
+						      "t1 9ms call_exit loop m.py 9\n"
+						      "t1 10ms call_exit main m.py 1\n"
+						      "end 10ms status=0\n");
+
+	(void)state;
+	assert_near(function_of(a, "hot", 100)->self_us, 4000);
+	assert_near(function_of(a, "loop", 100)->total_us, 4000);
+	assert_near(function_of(a, "main", 100)->total_us, 10000);
+	isc_analysis_free(a);
+}
+
 static void calls_that_no_window_can_see_have_no_bound(void **state)
 {
 	isc_analysis *a = analysis_of(META ONE_THREAD "t1 0ms call_enter __init__ m.py 1\n"
@@ -167,6 +187,7 @@ int main(void)
 		cmocka_unit_test(calls_inside_a_scope_are_those_of_its_thread),
 		cmocka_unit_test(what_is_open_at_the_end_lasts_as_long_as_its_thread),
 		cmocka_unit_test(what_happened_in_pauses_is_estimated),
+		cmocka_unit_test(pauses_before_its_first_call_are_no_function_s_own),
 	};
 
 	return cmocka_run_group_tests_name("functions", tests, NULL, NULL);
