@@ -83,7 +83,9 @@ typedef struct isc_total_range {
  */
 typedef struct isc_total_function {
 	uint32_t process;
-	uint32_t code;	      /* definition id */
+	uint32_t code;	      /* definition id, or with ISC_TOTAL_REST those of its file */
+	bool module;	      /* it is the body of a module */
+	bool startup;	      /* imports alone called it, and briefly; first_ticks is not kept in a file */
 	uint64_t calls;	      /* entered or gone on with */
 	uint64_t resumes;     /* of these: gone on with */
 	uint64_t self_ticks;  /* without the calls it made */
@@ -91,8 +93,6 @@ typedef struct isc_total_function {
 	uint64_t unmatched;   /* left without having been entered */
 	uint64_t first_ticks; /* when it was first entered */
 	uint64_t before;      /* its own ticks when rows were last folded, or between that and the time before */
-	bool module;	      /* it is the body of a module */
-	bool startup;	      /* imports alone called it, and briefly; first_ticks is not kept in a file */
 	bool estimated;	      /* events around it were lost, or it was not always watched */
 	/* Not watched from some time on, to stay inside the budget. */
 	bool governed;
