@@ -41,20 +41,30 @@ struct scope {
 	uint32_t id;	      /* of the name; 0: not defined yet */
 };
 
-uint32_t isc_scope_name(PyObject *str)
+static uint32_t name_by(PyObject *str, uint32_t (*label)(const char *, size_t))
 {
 	PyObject *type, *value, *traceback, *bytes;
 	uint32_t id = 0;
 
 	if (PyUnicode_IS_COMPACT_ASCII(str))
-		return isc_rt_label((const char *)PyUnicode_1BYTE_DATA(str), (size_t)PyUnicode_GET_LENGTH(str));
+		return label((const char *)PyUnicode_1BYTE_DATA(str), (size_t)PyUnicode_GET_LENGTH(str));
 	PyErr_Fetch(&type, &value, &traceback);
 	bytes = PyUnicode_AsEncodedString(str, "utf-8", "backslashreplace");
 	if (bytes != NULL)
-		id = isc_rt_label(PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
+		id = label(PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
 	Py_XDECREF(bytes);
 	PyErr_Restore(type, value, traceback);
 	return id;
+}
+
+uint32_t isc_scope_name(PyObject *str)
+{
+	return name_by(str, isc_rt_label);
+}
+
+uint32_t isc_scope_thread_name(PyObject *str)
+{
+	return name_by(str, isc_rt_thread_label);
 }
 
 /* ---- entries ---- */

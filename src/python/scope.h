@@ -24,6 +24,7 @@
 #pragma weak isc_rt_label
 #pragma weak isc_rt_span_enter
 #pragma weak isc_rt_span_exit
+#pragma weak isc_rt_thread_label
 #pragma weak isc_rt_ticks
 #pragma weak isc_rt_write1
 
@@ -45,5 +46,6 @@ extern const char isc_mark_event_doc[], isc_mark_counter_doc[];
 
 /* The definition of a str; 0: none, and no exception is left behind. */
 uint32_t isc_scope_name(PyObject *str);
+uint32_t isc_scope_thread_name(PyObject *str); /* likewise, of a thread */
 
 #endif

@@ -82,7 +82,7 @@ static void tell(PyObject *thread, PyObject *name)
 	if (name == NULL || !PyUnicode_Check(name) || PyUnicode_GET_LENGTH(name) == 0 ||
 	    (is_made_up(thread, name) && self.name == 0))
 		return;
-	id = isc_scope_name(name);
+	id = isc_scope_thread_name(name);
 	if (id == 0 || id == self.name)
 		return;
 	isc_calls_write(isc_calls_ticks(), id, ISC_KIND_THREAD_NAME, 0);
@@ -120,7 +120,7 @@ static uint32_t name_of_birth(void)
 	PyErr_Fetch(&type, &value, &traceback);
 	name = own(isc_frame_locals(f)[0], "_name");
 	if (name != NULL && PyUnicode_Check(name) && PyUnicode_GET_LENGTH(name) > 0)
-		id = isc_scope_name(name);
+		id = isc_scope_thread_name(name);
 	Py_XDECREF(name);
 	PyErr_Restore(type, value, traceback);
 	return id;

@@ -19,6 +19,7 @@
 #define PATTERNS 512u /* a power of two */
 #define PROBES 16u
 #define LIKE_MAX 256u	  /* names of a pattern that keep to themselves: a large model has no more layers */
+#define THREADS_MAX 4096u /* of threads: each has a record of its own, which is larger than its name */
 #define LABELS_MAX 16384u /* names in all, and their bytes: an eighth of the definitions that there may be */
 #define LABEL_BYTES (8u << 20)
 #define ROWS 128u
@@ -128,9 +129,9 @@ static uint32_t fold(struct pattern *p, uint16_t type, const void *data, size_t 
 }
 
 /* Is there room for another name that keeps to itself? */
-static bool has_room(struct pattern *p, size_t len)
+static bool has_room(struct pattern *p, size_t len, uint32_t like)
 {
-	if (p != NULL && atomic_load_explicit(&p->names, memory_order_relaxed) >= LIKE_MAX)
+	if (p != NULL && atomic_load_explicit(&p->names, memory_order_relaxed) >= like)
 		return false;
 	if (atomic_load_explicit(&labels, memory_order_relaxed) >= LABELS_MAX ||
 	    atomic_load_explicit(&label_bytes, memory_order_relaxed) + len > LABEL_BYTES)
@@ -142,7 +143,7 @@ static bool has_room(struct pattern *p, size_t len)
 	return true;
 }
 
-uint32_t isc_rt_label(const char *text, size_t len)
+static uint32_t label(const char *text, size_t len, uint32_t like)
 {
 	char pattern[ISC_PATTERN_MAX];
 	struct pattern *p;
@@ -159,13 +160,23 @@ uint32_t isc_rt_label(const char *text, size_t len)
 	begin();
 	n = isc_pattern_of(text, len, pattern);
 	p = n > 0 ? find(isc_defs_hash(ISC_DEF_STRING, pattern, n)) : NULL;
-	if (has_room(p, len)) {
+	if (has_room(p, len, like)) {
 		id = isc_rt_name(text, len);
 		return id != 0 ? id : isc_rt_rest(ISC_DEF_STRING);
 	}
 	if (p != NULL)
 		return fold(p, ISC_DEF_STRING, pattern, n, hash);
 	return fold(&others, ISC_DEF_STRING, ISC_REST_NAMES, sizeof(ISC_REST_NAMES) - 1, hash);
+}
+
+uint32_t isc_rt_label(const char *text, size_t len)
+{
+	return label(text, len, LIKE_MAX);
+}
+
+uint32_t isc_rt_thread_label(const char *text, size_t len)
+{
+	return label(text, len, THREADS_MAX);
 }
 
 /* The same code with patterns for its name and file, at no line; 0: it has no id in it, or is too long. */
@@ -212,7 +223,7 @@ uint32_t isc_rt_code(const void *data, size_t len)
 		begin();
 		p = find(isc_defs_hash(ISC_DEF_CODE, like, n));
 	}
-	if (p != NULL && !has_room(p, len))
+	if (p != NULL && !has_room(p, len, LIKE_MAX))
 		return fold(p, ISC_DEF_CODE, like, n, hash);
 	return isc_rt_intern(ISC_DEF_CODE, data, len);
 }

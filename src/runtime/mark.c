@@ -88,8 +88,10 @@ static void mark_scope_exit(uint32_t name)
 
 static void mark_thread_name(const char *name)
 {
+	uint32_t id = name != NULL && isc_rt_active() ? isc_rt_thread_label(name, strlen(name)) : 0;
+
 	if (isc_rt_active())
-		isc_write1(isc_ticks(), ISC_RECORD_WORD(name_id(name), ISC_KIND_THREAD_NAME, 0));
+		isc_write1(isc_ticks(), ISC_RECORD_WORD(id, ISC_KIND_THREAD_NAME, 0));
 }
 
 static const isc_mark_api api = {

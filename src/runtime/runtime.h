@@ -57,6 +57,7 @@ ISC_API uint32_t isc_rt_name(const char *text, size_t len);
 /* The id of a name that the program makes up while it runs: a scope, a mark, a task, a thread, a file.  When
  * there are many like it the id of their pattern ("request-#"), without room that of all the rest. */
 ISC_API uint32_t isc_rt_label(const char *text, size_t len);
+ISC_API uint32_t isc_rt_thread_label(const char *text, size_t len); /* of a thread: more of them keep to themselves */
 
 /* The id of an isc_def_code with its texts; of code without a file likewise that of its pattern.  0: no room. */
 ISC_API uint32_t isc_rt_code(const void *data, size_t len);
