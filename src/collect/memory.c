@@ -31,10 +31,11 @@
 
 #define ASKED_MOST (1u << 30)
 #define VISIT 4u /* times the mean that was asked for: after so many bytes a larger one may have become smaller again */
-/* That a hook on the allocator takes in a program that does other things in between (bench/, a decoder); all of them
- * have at most this part of the budget: where memory is taken in a loop they cost less, and calls are to be seen too. */
-#define HOOK_TICKS 10u
-#define HOOKS_PART 2
+/* That a hook on the allocator takes in a loop of nothing else, and above that in a program that does other things in
+ * between: caches are cold for those that are at least so far apart (bench/, a decoder). */
+#define HOOK_TICKS 3u
+#define HOOK_COLD_TICKS 8u
+#define HOOK_GAP_TICKS 500u
 #define COST_MOST 250000u	/* ticks of a sample; what took longer was interrupted */
 #define TELL_TICKS 200000000ull /* between two totals: a tenth of a second or so */
 #define CROWDED 1023u		/* calls of threads without a place before one looks for it again */
@@ -259,21 +260,18 @@ static void pay_for_hooks(isc_memory_thread *m, uint64_t worked)
 {
 	uint64_t before = atomic_exchange_explicit(&region->paid, worked, memory_order_relaxed);
 	uint64_t counted = m->calls + m->frees;
-	double cost = (double)(counted - m->paid) * HOOK_TICKS;
-	double most = worked > before ? (double)(worked - before) * (double)limits.budget_pct / 100 / HOOKS_PART : 0;
+	uint64_t hooks = counted - m->paid, gaps = worked > before ? (worked - before) / HOOK_GAP_TICKS : 0;
 
 	m->paid = counted;
-	if (limits.budget_pct >= 0)
-		isc_budget_take((int64_t)(cost < most ? cost : most));
+	isc_budget_take((int64_t)(hooks * HOOK_TICKS + (hooks < gaps ? hooks : gaps) * HOOK_COLD_TICKS));
 }
 
 static void spend(isc_memory_thread *m, uint64_t begin)
 {
 	uint64_t now = isc_ticks(), worked = isc_budget_worked(now), ticks = now > begin ? now - begin : 0, told;
 
-	ticks = isc_sample_cold(ticks < COST_MOST ? ticks : COST_MOST);
-	/* Samples have a share and a debt of their own: a burst of them while a program loads must not leave its calls
-	 * unseen. */
+	ticks = ticks < COST_MOST ? ticks : COST_MOST;
+	isc_budget_take((int64_t)ticks);
 	isc_memory_rate_spent(&region->rate, &limits, worked, ticks, is_full());
 	isc_sample_cost_add(ticks);
 	pay_for_hooks(m, worked);

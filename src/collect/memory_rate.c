@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#define SHARE 12	     /* of the budget: what samples of memory may take, some seventy a second */
+#define SHARE 32	     /* of the budget: the most that samples of memory may take of it, some seventy a second */
 #define SPAN_US 2500000.0    /* in so much time it may be taken at once: a program that is loading takes the most */
 #define MEAN_MOST (1u << 26) /* bytes: enough for any program that does something with its memory */
 #define COST_US 5u	     /* of the first sample, until it is known better */

@@ -43,6 +43,16 @@ static isc_sampled *map_place(uint32_t index)
 	return none;
 }
 
+bool isc_sample_at(uint32_t place, const isc_sampled **t)
+{
+	if (place >= atomic_load_explicit(&most, memory_order_relaxed))
+		return false;
+	*t = atomic_load_explicit(&isc_sampled_tid[place], memory_order_relaxed) != 0
+		     ? atomic_load_explicit(&threads[place], memory_order_acquire)
+		     : NULL;
+	return true;
+}
+
 /* A free place, taken for this thread; NULL: there is none. */
 static isc_sampled *take(uint32_t tid)
 {
@@ -131,6 +141,7 @@ static void begin_thread(isc_sampled *t, uint32_t tid)
 	/* The first signal then comes anywhere in the first step, and short threads get their share. */
 	t->base_ns = (int64_t)now - period / 2;
 	t->period_ns = period;
+	atomic_store_explicit(&t->lately_ns, 0, memory_order_relaxed);
 	t->perf_wait_ns = 0;
 	isc_sample_arm(t, period / 2 + t->random % period, now);
 }

@@ -9,7 +9,7 @@
  *	sample_glue.c		and what of the interpreter's says nothing
  *	sample_merge.c		native frames and Python's as one stack
  *	sample_count.c		what the processor counts between samples
- *	sample_rate.c		how long a step is, inside the budget
+ *	sample_rate.c, pace.c	what samples cost and how long steps are, inside the budget
  *	sample_signal.c		the signal, shared with the program
  *	sample_stack.c		stacks and code objects, found again by a hash
  *	sample_room.c		who may define how many of them
@@ -63,15 +63,17 @@ typedef struct isc_sampled {
 	uint64_t perf_seen_ns;	       /* CPU time at the last one, or when they were asked for */
 	int32_t counter;	       /* of a profile: descriptor; -1: none */
 	uint64_t counter_id;
-	uint64_t counted;	     /* what it had at the last sample */
-	uint64_t faults;	     /* of a profile: pages it had met when memory was last looked at */
-	uint64_t unlooked_ns;	     /* and its CPU time since then */
-	uint64_t due_ns;	     /* CPU time at which the next signal is due */
-	int64_t base_ns;	     /* CPU time up to here is accounted for; half a step before it began, at first */
-	uint32_t period_ns;	     /* of the step that is under way */
-	uint32_t unasked;	     /* samples since the kernel was last asked for faults */
-	uint32_t seen;		     /* in which search of threads */
-	_Atomic uint32_t last_stack; /* of the last sample that had one */
+	uint64_t counted;	       /* what it had at the last sample */
+	uint64_t faults;	       /* of a profile: pages it had met when memory was last looked at */
+	uint64_t unlooked_ns;	       /* and its CPU time since then */
+	uint64_t due_ns;	       /* CPU time at which the next signal is due */
+	int64_t base_ns;	       /* CPU time up to here is accounted for; half a step before it began, at first */
+	uint32_t period_ns;	       /* of the step that is under way */
+	uint32_t unasked;	       /* samples since the kernel was last asked for faults */
+	_Atomic uint64_t lately_ns;    /* CPU time of the last seconds, up to ... */
+	_Atomic uint64_t lately_ticks; /* ... here */
+	uint32_t seen;		       /* in which search of threads */
+	_Atomic uint32_t last_stack;   /* of the last sample that had one */
 	uint64_t random;
 	bool adopted; /* not begun through pthread_create(): nobody will say that it ends */
 	bool busy;
@@ -144,6 +146,9 @@ void isc_sample_leave(isc_sampled *t);
 
 /* The thread that a signal of a timer or of perf is for; NULL: it is not ours. */
 isc_sampled *isc_sample_of(const siginfo_t *info);
+
+/* The thread at a place, NULL: there is none; false: past the last place. */
+bool isc_sample_at(uint32_t place, const isc_sampled **t);
 
 /* The last stack of another thread of this process; 0: not known. */
 uint32_t isc_sample_last_stack(uint32_t tid);
@@ -226,20 +231,17 @@ bool isc_sample_count(isc_sampled *t, bool sure, isc_sample_counts *out);
 /* ---- sample_rate.c ------------------------------------------------------ */
 
 void isc_sample_rate_begin(uint32_t step_ns, double budget_pct);
-uint32_t isc_sample_period_ns(void);
 uint32_t isc_sample_asked_ns(void);
 
+/* The step that a thread begins with, and the one that it goes on with. */
+uint32_t isc_sample_period_ns(void);
+uint32_t isc_sample_step_ns(const isc_sampled *t);
+
 /* A sample of this thread took so many ticks, since this CPU time of it, which ran for so long since the last one. */
-void isc_sample_spent(const isc_sampled *t, uint64_t now, uint64_t ticks, uint64_t from_cpu_ns, uint64_t ran_ns);
+void isc_sample_spent(isc_sampled *t, uint64_t now, uint64_t ticks, uint64_t from_cpu_ns, uint64_t ran_ns);
 
 /* What is spent, and told of with the next sample. */
 void isc_sample_cost_add(uint64_t ticks);
-/* What so many ticks of ours cost: we take as long as we do because our memory is cold, and the program finds some of its
- * own so afterwards. */
-static inline uint64_t isc_sample_cold(uint64_t ticks)
-{
-	return ticks + ticks / 2;
-}
 uint32_t isc_sample_cost_take(void); /* in ns */
 
 /* ---- sample_signal.c ---------------------------------------------------- */

@@ -230,7 +230,7 @@ __attribute__((noinline)) static void step(isc_sampled *t, const ucontext_t *con
 	isc_sample_search(false);
 	if (isc_sample_for_session())
 		isc_sample_spent(t, isc_ticks(), isc_ticks() - ticks, now, steps * t->period_ns);
-	t->period_ns = isc_sample_period_ns();
+	t->period_ns = isc_sample_for_session() ? isc_sample_step_ns(t) : isc_sample_period_ns();
 	/* Somewhere in the next step: the middle of it on average. */
 	isc_sample_arm(t, t->period_ns / 2 + random_next(t) % t->period_ns, now);
 	if (isc_profile_on())

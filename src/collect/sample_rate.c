@@ -1,50 +1,48 @@
 /*
- * sample_rate.c - how long a step is, inside the budget.
+ * sample_rate.c - what samples cost, and how long the steps of a thread are, inside the budget.
  *
- * Samples take what they cost from the bucket of the process.  When they take more
- * than their part, or it is empty and they are a good part of the reason, steps become
- * longer, up to ten samples a second; when it has filled again, shorter, down to what
- * was asked for.
+ * Samples take what they cost from the bucket of the process: the time of the handler and what a signal
+ * costs around it.  When the bucket is empty and they are a good part of the reason, steps become
+ * longer, of threads that have little of the CPU time first (pace.h); when it has filled again,
+ * shorter.  While a process starts they stay as they are.
  */
 #include <stddef.h>
 #include <time.h>
 
+#include "collect/pace.h"
 #include "collect/sample.h"
 #include "runtime/budget.h"
 #include "runtime/kernel.h"
 #include "runtime/write.h"
 
-#define PERIOD_MOST_NS 100000000u
-/* Of a signal, there and back, and what caches lose: what no handler can see.  A timer looks when the kernel's clock
- * ticks anyway; perf takes an interrupt of its own, which is dear in a virtual machine.  As measured in one: elsewhere
- * a little is left of the budget. */
-#define TIMER_NS 15e3
+/* Of a signal, there and back: what no handler can see.  A timer looks when the kernel's clock ticks anyway (a gap of
+ * 19.1 us against 11.6 for the tick alone); perf takes an interrupt of its own, which is dear in a virtual machine. */
+#define TIMER_NS 7.5e3
 #define PERF_NS 60e3
-#define USUAL_NS 5000000u     /* steps of this length or longer keep to a part of the budget ... */
-#define USUAL_PART 0.6	      /* ... that is theirs, whatever else is spent */
-#define USUAL_COST_NS 30e3    /* of a sample, until it is known better */
-#define CHANGE_NS 100000000.0 /* between two changes of the step */
+#define CHANGE_NS 100000000.0 /* between two changes of the level */
+#define CHOICE_NS 1000000000u /* between two looks at who has the CPU time, and what counts for half by then */
 #define BUCKET_NS 70e6	      /* as in tracing of calls */
 #define LOST_NS 50e3	      /* longer ones are looked at: was it a handler without a CPU? */
 #define LOOKED_NS 20e6	      /* who fills the bucket often, did so in this time */
 
 static uint32_t asked_ns = 5000000;
-static _Atomic uint32_t period_ns = 5000000;
-static double share; /* of the time; negative: no budget */
+static _Atomic uint32_t level;
+static double budget; /* in percent of the time; negative: none */
 static uint64_t begun_ticks, begun_ns;
-static _Atomic uint64_t changed_ticks;
-static _Atomic int64_t left_then;     /* of the budget, when the step was last looked at */
-static _Atomic uint64_t cost_ticks;   /* of a sample, lately */
+static _Atomic uint64_t changed_ticks, chosen_ticks;
+static _Atomic int64_t left_then;     /* of the budget, when the level was last looked at */
+static _Atomic uint64_t taken_ticks;  /* by samples, since then */
 static _Atomic uint64_t untold_ticks; /* spent since the last sample that told */
-
-uint32_t isc_sample_period_ns(void)
-{
-	return atomic_load_explicit(&period_ns, memory_order_relaxed);
-}
+static _Atomic uint32_t cut = 1;      /* isc_pace_cut() of the threads, lately */
 
 uint32_t isc_sample_asked_ns(void)
 {
 	return asked_ns;
+}
+
+uint32_t isc_sample_period_ns(void)
+{
+	return isc_pace_step_ns(asked_ns, atomic_load_explicit(&level, memory_order_relaxed), false);
 }
 
 static uint64_t now_ns(void)
@@ -58,8 +56,8 @@ static uint64_t now_ns(void)
 void isc_sample_rate_begin(uint32_t step_ns, double budget_pct)
 {
 	asked_ns = step_ns;
-	atomic_store(&period_ns, asked_ns);
-	share = budget_pct < 0 ? -1 : budget_pct / 100;
+	atomic_store(&level, 0);
+	budget = budget_pct;
 	begun_ticks = isc_ticks();
 	begun_ns = now_ns();
 }
@@ -72,13 +70,7 @@ static double ticks_per_ns(uint64_t now)
 	return isc_image_self.clock_source != ISC_CLOCK_TSC || ns <= 0 ? 1 : (double)(now - begun_ticks) / ns;
 }
 
-static void change(uint32_t from, uint32_t to, uint64_t now)
-{
-	if (!atomic_compare_exchange_strong(&period_ns, &from, to))
-		return;
-	isc_write1(now, ISC_RECORD_WORD(to, ISC_KIND_SAMPLE_RATE,
-					to == asked_ns ? ISC_SAMPLE_RATE_ASKED : ISC_SAMPLE_RATE_GOVERNED));
-}
+/* ---- what they cost ----------------------------------------------------- */
 
 void isc_sample_cost_add(uint64_t ticks)
 {
@@ -105,64 +97,97 @@ static uint64_t without_waits(uint64_t ticks, uint64_t begin_ns, double per_ns)
 	return used < (double)ticks ? (uint64_t)used : ticks;
 }
 
-/* What a sample costs lately.  None counts for more than twice the usual: the first ones of a program, and those that
- * meet a part of it for the first time, define stacks that are known from then on. */
-static uint64_t smooth(uint64_t ticks, double per_ns)
-{
-	uint64_t usual = atomic_load_explicit(&cost_ticks, memory_order_relaxed);
+/* ---- who has the CPU time ------------------------------------------------ */
 
-	usual = usual != 0 ? usual : (uint64_t)(USUAL_COST_NS * per_ns);
-	ticks = ticks < 2 * usual ? ticks : 2 * usual;
-	usual = usual - usual / 16 + ticks / 16;
-	atomic_store_explicit(&cost_ticks, usual, memory_order_relaxed);
-	return usual;
+/* CPU time of the last seconds: what is a second old counts half. */
+static uint64_t lately(const isc_sampled *t, uint64_t now, uint64_t second)
+{
+	uint64_t at = atomic_load_explicit(&t->lately_ticks, memory_order_relaxed);
+	uint64_t age = now > at && second > 0 ? (now - at) / second : 0;
+
+	return age < 64 ? atomic_load_explicit(&t->lately_ns, memory_order_relaxed) >> age : 0;
 }
 
-/* Is it worth to go down?  Shorter steps than the usual were asked for: while there is enough for all, they may take it;
- * a debt that shrinks is being paid as it is. */
-static bool too_dear(double cost, double period_ticks, int64_t left, int64_t then)
+static void add_lately(isc_sampled *t, uint64_t now, uint64_t second, uint64_t ran_ns)
 {
-	if (asked_ns >= USUAL_NS)
-		return cost > period_ticks * share * USUAL_PART;
-	return left < 0 && left <= then && cost > period_ticks * share / 2;
+	uint64_t before = lately(t, now, second);
+
+	if (now - atomic_load_explicit(&t->lately_ticks, memory_order_relaxed) >= second)
+		atomic_store_explicit(&t->lately_ticks, now, memory_order_relaxed);
+	atomic_store_explicit(&t->lately_ns, before + ran_ns, memory_order_relaxed);
 }
 
-/* Half the step must still fit. */
-static bool cheap(double cost, double period_ticks, int64_t left, double most)
+/* By one thread at a time. */
+static void choose(uint64_t now, uint64_t second)
 {
-	if (asked_ns >= USUAL_NS)
-		return cost < period_ticks * share * USUAL_PART / 2.5;
-	return left > (int64_t)(most / 2) && cost < period_ticks * share / 3;
-}
+	uint64_t before = atomic_load_explicit(&chosen_ticks, memory_order_relaxed);
+	isc_pace_sums sums = {0};
+	const isc_sampled *t;
 
-void isc_sample_spent(const isc_sampled *t, uint64_t now, uint64_t ticks, uint64_t begin_ns, uint64_t ran_ns)
-{
-	uint64_t changed = atomic_load_explicit(&changed_ticks, memory_order_relaxed), cost;
-	uint32_t period = isc_sample_period_ns();
-	double per_ns, period_ticks, most;
-	int64_t left, then;
-
-	per_ns = ticks_per_ns(now);
-	ticks = isc_sample_cold(without_waits(ticks, begin_ns, per_ns)) +
-		(uint64_t)((t->perf >= 0 ? PERF_NS : TIMER_NS) * per_ns);
-	isc_sample_cost_add(ticks);
-	cost = smooth(ticks, per_ns);
-	if (share < 0)
+	if (now - before < second || !atomic_compare_exchange_strong(&chosen_ticks, &before, now))
 		return;
-	most = BUCKET_NS * per_ns * share;
-	if (atomic_load_explicit(&isc_budget_self.most, memory_order_relaxed) == 0)
-		isc_budget_set((int64_t)most);
-	isc_budget_take((int64_t)ticks);
-	left = isc_budget_left();
-	if (now - atomic_load_explicit(&isc_budget_self.filled, memory_order_relaxed) > (uint64_t)(LOOKED_NS * per_ns))
-		left = isc_budget_fill((int64_t)((double)ran_ns * per_ns * share));
+	for (uint32_t i = 0; isc_sample_at(i, &t); i++) {
+		uint64_t ns = t != NULL ? lately(t, now, second) : 0;
+
+		sums.ns[isc_pace_size(ns)] += ns;
+	}
+	atomic_store_explicit(&cut, isc_pace_cut(&sums), memory_order_relaxed);
+}
+
+uint32_t isc_sample_step_ns(const isc_sampled *t)
+{
+	bool kept = isc_pace_size(atomic_load_explicit(&t->lately_ns, memory_order_relaxed)) >=
+		    atomic_load_explicit(&cut, memory_order_relaxed);
+
+	return isc_pace_step_ns(asked_ns, atomic_load_explicit(&level, memory_order_relaxed), kept);
+}
+
+/* ---- inside the budget --------------------------------------------------- */
+
+static void look(uint64_t now, double per_ns, double share)
+{
+	uint64_t changed = atomic_load_explicit(&changed_ticks, memory_order_relaxed);
+	uint32_t from = atomic_load_explicit(&level, memory_order_relaxed);
+	isc_pace_look found = {.left = isc_budget_left(), .share = share};
+
 	if (now - changed < (uint64_t)(CHANGE_NS * per_ns) ||
 	    !atomic_compare_exchange_strong(&changed_ticks, &changed, now))
 		return;
-	then = atomic_exchange_explicit(&left_then, left, memory_order_relaxed);
-	period_ticks = (double)period * per_ns;
-	if (period < PERIOD_MOST_NS && too_dear((double)cost, period_ticks, left, then))
-		change(period, period * 2 < PERIOD_MOST_NS ? period * 2 : PERIOD_MOST_NS, now);
-	else if (period > asked_ns && cheap((double)cost, period_ticks, left, most))
-		change(period, period / 2 > asked_ns ? period / 2 : asked_ns, now);
+	found.most = atomic_load_explicit(&isc_budget_self.most, memory_order_relaxed);
+	found.then = atomic_exchange_explicit(&left_then, found.left, memory_order_relaxed);
+	found.samples = (double)atomic_exchange_explicit(&taken_ticks, 0, memory_order_relaxed) /
+			(double)(now - (changed != 0 ? changed : begun_ticks));
+	if (!atomic_load_explicit(&isc_budget_self.starting, memory_order_relaxed))
+		atomic_store_explicit(&level, isc_pace_next(asked_ns, from, &found), memory_order_relaxed);
+}
+
+/* What the thread goes on with, where that is something else than before. */
+static void tell_step(const isc_sampled *t, uint64_t now)
+{
+	uint32_t to = isc_sample_step_ns(t);
+
+	if (to != t->period_ns)
+		isc_write1(now, ISC_RECORD_WORD(to, ISC_KIND_SAMPLE_RATE,
+						to <= asked_ns ? ISC_SAMPLE_RATE_ASKED : ISC_SAMPLE_RATE_GOVERNED));
+}
+
+void isc_sample_spent(isc_sampled *t, uint64_t now, uint64_t ticks, uint64_t begin_ns, uint64_t ran_ns)
+{
+	double per_ns = ticks_per_ns(now), share = isc_budget_share(budget);
+	uint64_t second = (uint64_t)(CHOICE_NS * per_ns);
+
+	ticks = without_waits(ticks, begin_ns, per_ns) + (uint64_t)((t->perf >= 0 ? PERF_NS : TIMER_NS) * per_ns);
+	isc_sample_cost_add(ticks);
+	add_lately(t, now, second, ran_ns);
+	isc_budget_take((int64_t)ticks);
+	if (share < 0)
+		return;
+	atomic_fetch_add_explicit(&taken_ticks, ticks, memory_order_relaxed);
+	if (atomic_load_explicit(&isc_budget_self.most, memory_order_relaxed) == 0)
+		isc_budget_set((int64_t)(BUCKET_NS * per_ns * share));
+	if (now - atomic_load_explicit(&isc_budget_self.filled, memory_order_relaxed) > (uint64_t)(LOOKED_NS * per_ns))
+		isc_budget_fill((int64_t)((double)ran_ns * per_ns * share));
+	choose(now, second);
+	look(now, per_ns, share);
+	tell_step(t, now);
 }

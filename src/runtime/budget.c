@@ -7,6 +7,18 @@
 
 isc_budget isc_budget_self;
 
+double isc_budget_share(double budget_pct)
+{
+	const isc_control *control = atomic_load_explicit(&isc_image_self.control, memory_order_acquire);
+	double outside_pct;
+
+	if (budget_pct < 0 || control == NULL)
+		return budget_pct < 0 ? -1 : budget_pct / 100;
+	outside_pct = atomic_load_explicit(&control->outside_ppm, memory_order_relaxed) / 1e4;
+	/* Whatever the recorder writes there, half is left: tracing is what the user asked for. */
+	return (outside_pct < budget_pct / 2 ? budget_pct - outside_pct : budget_pct / 2) / 100;
+}
+
 void isc_budget_set(int64_t most)
 {
 	atomic_store(&isc_budget_self.most, most);

@@ -2,8 +2,8 @@
  * budget.h - the one bucket of the process, from which everything that costs takes.
  *
  * In ticks.  It fills with the budget's share of the time that the program works and
- * every source takes what it costs.  Tracing of calls looks at it often and fills it;
- * where that is not at work, the sampler does.  Signal-safe.
+ * every source takes what it costs: nothing is set apart for any of them.  Tracing of calls
+ * looks at it often and fills it; where that is not at work, the sampler does.  Signal-safe.
  */
 #ifndef ISC_RUNTIME_BUDGET_H
 #define ISC_RUNTIME_BUDGET_H
@@ -15,9 +15,11 @@
 #include "runtime/image.h"
 
 typedef struct isc_budget {
-	_Atomic int64_t tokens;	 /* below 0: more was spent than there was */
-	_Atomic int64_t most;	 /* it holds no more; 0: there is no budget, or nobody set it yet */
-	_Atomic uint64_t filled; /* ticks when it was last filled by who looks often */
+	_Atomic int64_t tokens;	   /* below 0: more was spent than there was */
+	_Atomic int64_t most;	   /* it holds no more; 0: there is no budget, or nobody set it yet */
+	_Atomic uint64_t filled;   /* ticks when it was last filled by who looks often */
+	_Atomic uint64_t spent;	   /* ticks that were ever taken */
+	_Atomic uint32_t starting; /* the process starts: samples stay as many as asked for */
 	/* Of isc_budget_worked(): */
 	_Atomic uint64_t worked; /* ticks */
 	_Atomic uint64_t asked;	 /* ticks when that was last asked for; 0: never */
@@ -30,6 +32,7 @@ ISC_SHARED extern isc_budget isc_budget_self;
 static inline void isc_budget_take(int64_t ticks)
 {
 	atomic_fetch_sub_explicit(&isc_budget_self.tokens, ticks, memory_order_relaxed);
+	atomic_fetch_add_explicit(&isc_budget_self.spent, (uint64_t)ticks, memory_order_relaxed);
 }
 
 /* What is in it now. */
@@ -37,6 +40,10 @@ static inline int64_t isc_budget_left(void)
 {
 	return atomic_load_explicit(&isc_budget_self.tokens, memory_order_relaxed);
 }
+
+/* The share of the time that may be spent inside the program: this budget, less what watching it from
+ * outside costs at the moment.  Negative: there is no budget. */
+ISC_SHARED double isc_budget_share(double budget_pct);
 
 /* Full, with room for this much. */
 ISC_SHARED void isc_budget_set(int64_t most);

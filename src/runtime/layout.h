@@ -116,17 +116,17 @@ typedef struct isc_control {
 	uint32_t abi;		/* ISC_RT_ABI of the recorder */
 	uint32_t flags;		/* enum isc_control_flag */
 	uint8_t session_id[16];
-	uint32_t clock_source;	      /* enum isc_clock_source */
-	uint32_t root_pid;	      /* the program that `run` started; recorder, before its exec */
-	uint32_t first_blocks;	      /* blocks of a new pool */
-	uint32_t max_blocks;	      /* and its limit */
-	uint32_t max_slots;	      /* threads that can write at once */
-	uint32_t first_defs_bytes;    /* backed bytes of a new definitions file */
-	uint32_t max_defs_bytes;      /* and its limit */
-	uint32_t roster_entries;      /* ISC_ROSTER_ENTRIES */
-	uint64_t start_ns;	      /* CLOCK_MONOTONIC at the start of the session */
-	_Atomic uint32_t phase;	      /* enum isc_control_phase; recorder */
-	float budget_pct;	      /* slowdown that tracing may cause; negative: any; recorder, before publishing */
+	uint32_t clock_source;	   /* enum isc_clock_source */
+	uint32_t root_pid;	   /* the program that `run` started; recorder, before its exec */
+	uint32_t first_blocks;	   /* blocks of a new pool */
+	uint32_t max_blocks;	   /* and its limit */
+	uint32_t max_slots;	   /* threads that can write at once */
+	uint32_t first_defs_bytes; /* backed bytes of a new definitions file */
+	uint32_t max_defs_bytes;   /* and its limit */
+	uint32_t roster_entries;   /* ISC_ROSTER_ENTRIES */
+	uint64_t start_ns;	   /* CLOCK_MONOTONIC at the start of the session */
+	_Atomic uint32_t phase;	   /* enum isc_control_phase; recorder */
+	float budget_pct;	   /* slowdown that may be caused inside; negative: any; recorder, before publishing */
 	_Atomic uint32_t flush_asked; /* 80: times that everything written so far was asked for; processes, fetch_add */
 	_Atomic uint32_t flush_done;  /* so many of them are answered: it is in the trace; recorder, release, a futex */
 	_Atomic uint32_t windows;     /* 88: parts of processes that are being looked at now; processes, fetch_add */
@@ -141,9 +141,11 @@ typedef struct isc_control {
 	_Atomic uint64_t attach_failed; /* 136: images that could not open a pool; processes */
 	_Atomic uint64_t start_cost_ns; /* 144: CPU time that our own start took in them; processes, fetch_add */
 	uint32_t ticks_per_us;		/* 152: of the clock; recorder, before publishing */
-	uint8_t pad2[4];
-	isc_seal seal; /* 160: recorder, first of all */
-	uint8_t pad3[72];
+	_Atomic uint32_t
+		outside_ppm; /* 156: of the program's CPU time, what watching it from outside costs; recorder */
+	isc_seal seal;	     /* 160: recorder, first of all */
+	float startup_pct;   /* 184: budget_pct while a process starts; recorder, before publishing */
+	uint8_t pad2[68];
 	char trace_path[2048]; /* 256: where the trace goes, for salvage; recorder */
 	char rt_path[1024];    /* the runtime as it is preloaded; recorder */
 	uint8_t node_of_cpu

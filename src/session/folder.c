@@ -46,6 +46,7 @@ static bool make_control(isc_folder *f, const isc_folder_options *options)
 	memcpy(c->session_id, options->session_id, sizeof(c->session_id));
 	c->clock_source = options->clock_source;
 	c->budget_pct = options->budget_pct;
+	c->startup_pct = options->startup_pct;
 	c->rate_hz = options->rate_hz;
 	c->memory_mean = options->memory_mean;
 	memcpy(c->node_of_cpu, options->node_of_cpu, sizeof(c->node_of_cpu));

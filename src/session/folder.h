@@ -40,6 +40,7 @@ typedef struct isc_folder_options {
 	const char *trace_path; /* absolute; kept for salvage */
 	uint32_t flags;		/* enum isc_control_flag */
 	float budget_pct;	/* as in isc_control */
+	float startup_pct;	/* likewise */
 	uint32_t rate_hz;
 	uint32_t memory_mean;		       /* bytes between allocations that are looked at */
 	uint8_t node_of_cpu[ISC_CONTROL_CPUS]; /* memory node + 1 */

@@ -38,9 +38,10 @@
 #define POLLFDS 512
 #define NUMA_VARIABLE "INFERSCOPE_TEST_NUMA"
 #define MEMORY_VARIABLE "INFERSCOPE_TEST_MEMORY"
-/* Of the budget: one share is for what runs inside the program, one for watching from outside.  What is left is for
- * what nobody can count: caches, and us where the program leaves no CPU free. */
-#define BUDGET_SHARE 0.3
+/* Of the budget: a fifth is for what nobody can count (caches, and us where the program leaves no CPU free).  The rest is one
+ * for all that runs inside the program, less what watching it from outside takes, which is bounded. */
+#define COUNTED_SHARE 0.8
+#define OUTSIDE_SHARE 0.3
 #define NAMES_LAST_NS (3 * NS_PER_S)
 
 struct isc_recorder {
@@ -189,7 +190,8 @@ isc_status isc_recorder_new(const isc_recorder_options *options, isc_recorder **
 		return isc_fail_errno(err, "no random number for the session");
 	}
 	folder.flags = flags_of(s, options->agent, options->scratch);
-	folder.budget_pct = (float)(s->budget_pct > 0 ? s->budget_pct * BUDGET_SHARE : s->budget_pct);
+	folder.budget_pct = (float)(s->budget_pct > 0 ? s->budget_pct * COUNTED_SHARE : s->budget_pct);
+	folder.startup_pct = (float)s->budget_pct;
 	folder.rate_hz = s->rate_hz;
 	folder.memory_mean = s->memory_sample_kb * 1024;
 	isc_numa_cpus(numa_folder(), folder.node_of_cpu, ISC_CONTROL_CPUS);
@@ -242,7 +244,7 @@ static void open_switches(isc_recorder *r, pid_t root, bool running)
 	isc_error err = {0};
 
 	if (options.budget_pct > 0)
-		options.budget_pct *= BUDGET_SHARE;
+		options.budget_pct *= OUTSIDE_SHARE;
 	if (r->folder.control->flags & ISC_CONTROL_SCRATCH) {
 		/* Switches would cost the program something between its windows too. */
 		isc_fail(&err, ISC_ERR_UNSUPPORTED, "when threads ran is not watched for a part of a program");
@@ -416,6 +418,16 @@ static void end_period(isc_recorder *r, uint64_t now, bool last)
 	r->period_ns = now;
 }
 
+/* What switches cost comes out of what processes may spend. */
+static void watch(isc_recorder *r, bool last)
+{
+	isc_error err;
+
+	check_write(r, isc_switches_drain(r->switches, r->writer, r->follow, last, &err), &err);
+	atomic_store_explicit(&r->folder.control->outside_ppm, (uint32_t)(isc_switches_share(r->switches) * 1e6),
+			      memory_order_relaxed);
+}
+
 static void collect(isc_recorder *r, bool last)
 {
 	/* Read before anything is drained. */
@@ -425,7 +437,7 @@ static void collect(isc_recorder *r, bool last)
 	uint64_t now;
 
 	if (r->switches != NULL)
-		check_write(r, isc_switches_drain(r->switches, r->writer, r->follow, last, &err), &err);
+		watch(r, last);
 	now = isc_clock_mono_ns();
 	if (now >= r->throttle.looked_ns + THROTTLE_EVERY_NS || last)
 		isc_throttle_look(&r->throttle, now);

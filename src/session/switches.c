@@ -19,6 +19,7 @@
 #define CREDIT_NS 1000000000.0 /* budget of this much time may be spent at once */
 #define FIRST_NS 200000000.0   /* and of this much at the start: short programs have a budget too */
 #define RESUME_NS 100000000.0  /* and of this much is saved before watching again */
+#define WEIGH_NS 1000000000u   /* between two looks at what it costs the program */
 #define BATCH 4096u
 
 enum { GAP_BEGIN = 64, GAP_END }; /* kinds beside enum isc_perf_kind */
@@ -63,6 +64,13 @@ struct reading {
 	isc_switches_ring *ring;
 };
 
+static void count_run(isc_switches *s, isc_switches_ring *ring, const isc_perf_record *record)
+{
+	if (record->kind != ISC_PERF_SWITCH_IN && ring->in_ns != 0 && record->time_ns > ring->in_ns)
+		s->ran_ns += record->time_ns - ring->in_ns;
+	ring->in_ns = record->kind == ISC_PERF_SWITCH_IN ? record->time_ns : 0;
+}
+
 static void on_record(void *self, const isc_perf_record *record)
 {
 	struct reading *in = self;
@@ -78,6 +86,7 @@ static void on_record(void *self, const isc_perf_record *record)
 		 * still wrote belongs to the gap. */
 		if (record->time_ns > s->gap[0] && record->time_ns < s->gap[1])
 			return;
+		count_run(s, in->ring, record);
 	}
 	queue_add(s, in->ring, record);
 }
@@ -221,6 +230,8 @@ static void govern(isc_switches *s, uint64_t records)
 	if (!s->paused && s->tokens_ns < 0) {
 		isc_switches_enable(s, false);
 		s->paused = true;
+		for (size_t i = 0; i < s->rings; i++)
+			s->ring[i].in_ns = 0;
 		s->gap[0] = now;
 		s->gap[1] = UINT64_MAX;
 		mark_gap(s, GAP_BEGIN, now);
@@ -231,6 +242,26 @@ static void govern(isc_switches *s, uint64_t records)
 		s->paused_ns += s->gap[1] - s->gap[0];
 		mark_gap(s, GAP_END, s->gap[1]);
 	}
+}
+
+/* A thread that runs on and on makes no record, and costs nothing either. */
+static void weigh(isc_switches *s)
+{
+	uint64_t now = isc_clock_mono_ns();
+	double cost = (double)(s->counted - s->weighed.counted) * COST_NS;
+	double ran = (double)(s->ran_ns - s->weighed.ran_ns);
+
+	if (now - s->weighed.at_ns < WEIGH_NS)
+		return;
+	s->share = cost <= 0 ? 0 : cost < ran ? cost / ran : 1;
+	s->weighed.at_ns = now;
+	s->weighed.ran_ns = s->ran_ns;
+	s->weighed.counted = s->counted;
+}
+
+double isc_switches_share(const isc_switches *s)
+{
+	return s->share;
 }
 
 /* ---- the interface ---------------------------------------------------- */
@@ -253,7 +284,7 @@ isc_status isc_switches_open(pid_t target, const isc_switches_options *options, 
 		return st;
 	}
 	s->budget_share = options->budget_pct < 0 ? -1 : options->budget_pct / 100;
-	s->begin_ns = s->tokens_at_ns = isc_clock_mono_ns();
+	s->begin_ns = s->tokens_at_ns = s->weighed.at_ns = isc_clock_mono_ns();
 	s->tokens_ns = s->budget_share * FIRST_NS;
 	*out = s;
 	return ISC_OK;
@@ -293,6 +324,7 @@ isc_status isc_switches_drain_to(isc_switches *s, const isc_switches_sink *sink,
 	find_over(s);
 	read_rings(s);
 	govern(s, s->counted - counted);
+	weigh(s);
 	if (final)
 		isc_switches_read_lost(s);
 	if (follow != NULL && lost_of(s, ISC_PERF_TASKS) > s->tasks_lost) {

@@ -48,6 +48,9 @@ isc_status isc_switches_drain(isc_switches *s, isc_writer *writer, isc_follow *f
 isc_status isc_switches_drain_to(isc_switches *s, const isc_switches_sink *sink, isc_follow *follow, bool final,
 				 isc_error *err);
 
+/* Of the CPU time of the threads, what watching them cost in the last second; 0 to 1. */
+double isc_switches_share(const isc_switches *s);
+
 typedef struct isc_switches_stats {
 	uint64_t switches;   /* stored */
 	uint64_t lost;	     /* switches, by the kernel; exact where it tells */

@@ -24,6 +24,7 @@ typedef struct isc_switches_ring {
 	struct perf_event_mmap_page *page;
 	size_t size;		/* of the data */
 	bool over;		/* everything it watched has ended */
+	uint64_t in_ns;		/* when the thread that its CPU runs went in; 0: none that is known */
 	isc_perf_record *queue; /* sorted by time */
 	size_t from, to, room;
 } isc_switches_ring;
@@ -45,6 +46,11 @@ struct isc_switches {
 	uint64_t paused_ns; /* pauses that are over */
 	uint64_t counted;   /* switch records seen, in and out */
 	uint64_t gap[2];    /* of the last pause: records inside are dropped */
+	uint64_t ran_ns;    /* of threads, between going in and out */
+	struct {
+		uint64_t at_ns, ran_ns, counted;
+	} weighed;    /* when share was last computed */
+	double share; /* of the time that threads ran, what watching them cost lately */
 
 	isc_trace_switch *batch;
 	size_t batched;

@@ -109,6 +109,37 @@ static void a_fork_child_goes_on(void **state)
 	assert_int_equal(status, 0);
 }
 
+static void what_is_spent_outside_comes_out_of_the_share_and_leaves_half(void **state)
+{
+	static isc_control control;
+
+	(void)state;
+	assert_true(isc_budget_share(-1) < 0);
+	assert_true(isc_budget_share(4) == 0.04);
+	atomic_store(&isc_image_self.control, &control);
+	assert_true(isc_budget_share(4) == 0.04);
+	atomic_store(&control.outside_ppm, 10000);
+	assert_true(isc_budget_share(4) > 0.0299 && isc_budget_share(4) < 0.0301);
+	assert_true(isc_budget_share(-1) < 0);
+	/* Whatever the recorder writes, or somebody else. */
+	atomic_store(&control.outside_ppm, UINT32_MAX);
+	assert_true(isc_budget_share(4) == 0.02);
+	atomic_store(&isc_image_self.control, NULL);
+}
+
+static void all_that_is_taken_is_counted(void **state)
+{
+	uint64_t before = atomic_load(&isc_budget_self.spent);
+
+	(void)state;
+	isc_budget_set(1000);
+	isc_budget_take(1500);
+	assert_int_equal(isc_budget_left(), -500);
+	assert_int_equal(isc_budget_fill(200), -300);
+	isc_budget_take(7);
+	assert_int_equal(atomic_load(&isc_budget_self.spent) - before, 1507);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -116,6 +147,8 @@ int main(void)
 		cmocka_unit_test(work_counts_however_often_one_asks),
 		cmocka_unit_test(it_never_goes_back),
 		cmocka_unit_test(a_fork_child_goes_on),
+		cmocka_unit_test(what_is_spent_outside_comes_out_of_the_share_and_leaves_half),
+		cmocka_unit_test(all_that_is_taken_is_counted),
 	};
 
 	return cmocka_run_group_tests_name("budget", tests, NULL, NULL);

@@ -10,7 +10,7 @@
 #define PER_US 2600u
 #define ASKED (512u << 10)
 
-static const isc_memory_limits limits = {.asked = ASKED, .ticks_per_us = PER_US, .budget_pct = 1.5f};
+static const isc_memory_limits limits = {.asked = ASKED, .ticks_per_us = PER_US, .budget_pct = 4};
 
 /* A program that takes so many bytes a second for so long, and what looking at them takes of its time. */
 struct program {
@@ -52,7 +52,7 @@ static void a_program_that_takes_much_stays_inside_its_share(void **state)
 		struct program p = {.now = 1e6};
 
 		run(&p, bytes_per_s[i], 20e6, cost_us[i]);
-		/* 1.5 % / 12 of 20 s, what may be taken at once, and what is known too late where all are dear. */
+		/* 4 % / 32 of 20 s, what may be taken at once, and what is known too late where all are dear. */
 		assert_true(p.spent < 20e6 * 0.00125 + 1900 * 2 + 50 * cost_us[i]);
 		assert_true(p.spent > 20e6 * 0.00125 / 2);
 	}
