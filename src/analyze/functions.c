@@ -55,12 +55,18 @@ static double since_last_window(const isc_build *b, const isc_total_calls *p)
 static void estimate_between(const isc_build *b, const isc_total_function *f, const isc_total_calls *p,
 			     struct estimate *e)
 {
-	double rest = since_last_window(b, p), error, one;
+	/* What is traced again needs no guess from its last window on. */
+	double rest = f->governed && !f->off && p->first_pause == 0 ? 0 : since_last_window(b, p), error, one;
 	isc_total_range r = f->rate;
 
 	e->governed = true;
 	e->calls = e->least = (double)f->calls + (double)f->window_calls;
 	e->most = -1;
+	/* Each call was traced or counted, unless all of the process was paused as well. */
+	if (f->tallied && p->first_pause == 0) {
+		e->most = e->calls;
+		return;
+	}
 	if (f->unseen || p->windows == 0 || p->inside_ns == 0 || rest < 0)
 		return;
 	if (!(r.likely >= 0))

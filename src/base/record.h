@@ -42,9 +42,10 @@ enum isc_kind {
 	ISC_KIND_GOVERNED = 22, /* id: code, or 0 for all; arg: enum isc_governed */
 	ISC_KIND_MISSED = 23,	/* the stack is nearly used up; arg 1: calls are missed from now on; 0: no more */
 	ISC_KIND_BURST = 24,	/* calls were counted; arg: isc_burst_flag; behind it: isc_burst, isc_burst_calls */
+	ISC_KIND_STARTUP = 25,	/* the process has started; arg: enum isc_startup_end; behind it: isc_startup */
 	ISC_KIND_SAMPLE =
 		32, /* id: stack; arg: steps it stands for; behind it: isc_sample, and maybe isc_sample_counts */
-	ISC_KIND_SAMPLE_RATE = 33,  /* id: ns of a step from now on, in this process; arg: enum isc_sample_rate */
+	ISC_KIND_SAMPLE_RATE = 33,  /* id: ns of a step of the thread from now on; arg: enum isc_sample_rate */
 	ISC_KIND_WAIT_ENTER = 48,   /* id: stack; arg: enum isc_wait_call; a wait begins that may be long */
 	ISC_KIND_WAIT_EXIT = 49,    /* id: stack; arg: enum isc_wait_call; behind it: isc_wait.  Needs no enter */
 	ISC_KIND_WAIT_BRIEF = 50,   /* arg: enum isc_wait_call; behind it: isc_wait_brief.  Waits told as a sum */
@@ -85,11 +86,28 @@ enum isc_call_exit { ISC_CALL_RETURNED = 0, ISC_CALL_YIELDED = 1, ISC_CALL_RAISE
 
 /* What becomes of the calls of a code object in this process from now on. */
 enum isc_governed {
-	ISC_GOVERNED_TRACED = 0, /* all are recorded again */
-	ISC_GOVERNED_OFF = 1,	 /* none is; calls that are open now may lack their exit */
-	ISC_GOVERNED_UNSEEN = 2, /* none is, and none can be counted */
-	ISC_GOVERNED_COST = 3	 /* says instead: id is the cost of one traced call, in 1/16 ns */
+	ISC_GOVERNED_TRACED = 0,  /* all are recorded again */
+	ISC_GOVERNED_OFF = 1,	  /* none is; calls that are open now may lack their exit */
+	ISC_GOVERNED_UNSEEN = 2,  /* none is, and none can be counted */
+	ISC_GOVERNED_COST = 3,	  /* says instead: id is the cost of one traced call, in 1/16 ns */
+	ISC_GOVERNED_COUNTED = 4, /* none is recorded, and each is counted: ISC_BURST_EXACT */
+	ISC_GOVERNED_SPENT = 5	  /* says instead: id is what calls cost since the last such record, in ns */
 };
+
+/* Why a process is not starting any more. */
+enum isc_startup_end {
+	ISC_STARTUP_SCOPE = 1, /* the first scope */
+	ISC_STARTUP_TASK = 2,  /* the first asyncio task */
+	ISC_STARTUP_QUIET = 3, /* nothing was imported for a second */
+	ISC_STARTUP_EXIT = 4   /* it ends */
+};
+
+/* Behind the end of start-up: since calls were first traced in the process. */
+typedef struct isc_startup {
+	uint64_t cost_ns;   /* what tracing took */
+	uint64_t worked_ns; /* of the time that the process worked */
+} isc_startup;
+_Static_assert(sizeof(isc_startup) == 16, "start-up");
 
 /*
  * For a moment calls were counted that were not traced, and nothing else.  Times are
@@ -110,9 +128,10 @@ typedef struct isc_burst_calls {
 _Static_assert(sizeof(isc_burst) == 32 && sizeof(isc_burst_calls) == 8, "burst");
 
 enum isc_burst_flag {
-	ISC_BURST_SEEN = 1, /* up to here everything was traced, since the last one */
-	ISC_BURST_END = 2,  /* the process ends: nothing was counted */
-	ISC_BURST_ROUGH = 4 /* calls are right, and say nothing of those between: it is no sample */
+	ISC_BURST_SEEN = 1,  /* up to here everything was traced, since the last one */
+	ISC_BURST_END = 2,   /* the process ends: nothing was counted */
+	ISC_BURST_ROUGH = 4, /* calls are right, and say nothing of those between: it is no sample */
+	ISC_BURST_EXACT = 8  /* all calls of these functions since the last such record; its times say nothing */
 };
 
 /* Behind a sample. */

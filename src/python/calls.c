@@ -20,7 +20,7 @@ static bool prepare(PyObject *module)
 	state = UNFIT;
 	if (!isc_code_begin(module))
 		return false;
-	isc_governor_prepare();
+	isc_calibration_prepare();
 	isc_glue_learn(true);
 	if (!isc_hook_begin())
 		return false;
@@ -46,7 +46,7 @@ static bool switch_on(PyObject *module, const isc_control *control, const isc_ca
 	if (good && first && !isc_hook_is_watched())
 		isc_glue_again();
 	if (good)
-		isc_governor_begin(first, wish->budget_pct);
+		isc_governor_begin(first, wish->budget_pct, wish->session);
 	else
 		isc_calls_self.control = &nobody;
 	PyErr_Restore(type, value, traceback);
@@ -122,6 +122,7 @@ void isc_calls_begin(PyObject *module)
 		return;
 	wish = (isc_calls_wish){.all_frames = (control->flags & ISC_CONTROL_ALL_FRAMES) != 0,
 				.c_calls = (control->flags & ISC_CONTROL_C_CALLS) != 0,
+				.session = true,
 				.budget_pct = control->budget_pct};
 	for_session = isc_calls_start(module, &wish) == NULL;
 }

@@ -4,7 +4,7 @@
  *	code.c		code objects, their ids and which of them are left out
  *	monitor.c	calls through sys.monitoring, Python 3.12 and later
  *	evaluate.c	calls through frame evaluation (PEP 523), before 3.12
- *	governor.c	keeps the cost of tracing inside the budget
+ *	governor.c	keeps the cost of tracing inside the budget, with those that governor.h names
  *	window.c	counts calls that are not traced, now and then
  *	pointer.c	the interpreter's pointer to what evaluates frames
  *	waker.c		the helper thread
@@ -65,6 +65,7 @@ typedef struct isc_calls {
 typedef struct isc_calls_wish {
 	bool all_frames;
 	bool c_calls;
+	bool session;	   /* from the start of the program on */
 	double budget_pct; /* negative: any */
 } isc_calls_wish;
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "python/governor.h"
 #include "python/interpreter.h"
+#include "python/thinning.h"
 #include "python/thread.h"
 #include "python/window.h"
 
@@ -143,7 +143,7 @@ static void give_back(void *value)
 	if (entry == NULL)
 		return;
 	isc_window_forget(entry);
-	isc_governor_forget(entry);
+	isc_thinning_forget(entry);
 	memset(entry, 0, sizeof(*entry));
 	entry->next = unused;
 	unused = entry;
@@ -154,14 +154,14 @@ void isc_code_review(isc_code *entry)
 	PyObject *type, *value, *traceback;
 
 	if (entry->state == ISC_CODE_GOVERNED)
-		isc_governor_forget(entry);
+		isc_thinning_forget(entry);
 	PyErr_Fetch(&type, &value, &traceback);
 	isc_code_set_state(entry, is_skipped(entry->code) ? ISC_CODE_SKIPPED : ISC_CODE_TRACED);
 	PyErr_Restore(type, value, traceback);
 	entry->round = isc_calls_self.round;
 	isc_window_forget(entry);
-	entry->watched = 0;
-	entry->self_ticks = 0;
+	entry->draws = 0;
+	entry->drawn_ticks = 0;
 }
 
 isc_code *isc_code_see(PyCodeObject *code)
@@ -176,6 +176,8 @@ isc_code *isc_code_see(PyCodeObject *code)
 	PyErr_Fetch(&type, &value, &traceback);
 	entry->code = code;
 	entry->naming = isc_thread_naming_of(code);
+	entry->module =
+		PyUnicode_Check(code->co_name) && PyUnicode_CompareWithASCIIString(code->co_name, "<module>") == 0;
 	isc_code_set_state(entry, is_skipped(code) ? ISC_CODE_SKIPPED : ISC_CODE_TRACED);
 	entry->round = isc_calls_self.round;
 	if (SET_EXTRA((PyObject *)code, isc_calls_self.extra, entry) < 0) {

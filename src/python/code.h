@@ -30,9 +30,14 @@ typedef struct isc_code {
 	uint8_t state;		       /* enum isc_code_state */
 	uint8_t naming;		       /* enum isc_code_naming */
 	uint16_t tries;		       /* to define it */
-	uint32_t watched;	       /* calls while the governor watches */
+	bool kept;		       /* never governed */
+	bool module;		       /* its name is that of a module's code, and it has not run yet or is imported */
+	bool importing;		       /* and it runs now */
+	bool returned;		       /* it was governed once */
 	uint32_t calls;		       /* in this window */
-	uint64_t self_ticks;	       /* while the governor watches */
+	uint32_t skipped;	       /* calls that were not traced and are not told of yet */
+	uint32_t draws;		       /* calls of it that were drawn while the bucket was empty ... */
+	uint64_t drawn_ticks;	       /* ... and what they took */
 	uint32_t round;		       /* of tracing in which it was looked at last */
 	struct isc_code *next;	       /* in the list of free or of governed entries */
 	struct isc_code *next_touched; /* in that of those that were called in this window */
@@ -78,6 +83,12 @@ static inline bool isc_code_is_traced(const isc_code *entry)
 	return entry->state == ISC_CODE_TRACED && entry->round == isc_calls_self.round;
 }
 
+/* Left out in this round, to stay inside the budget? */
+static inline bool isc_code_is_governed(const isc_code *entry)
+{
+	return entry->state == ISC_CODE_GOVERNED && entry->round == isc_calls_self.round;
+}
+
 static inline void isc_code_set_state(isc_code *entry, enum isc_code_state state)
 {
 	entry->state = (uint8_t)state;
@@ -88,7 +99,7 @@ static inline void isc_code_set_state(isc_code *entry, enum isc_code_state state
 static inline void isc_code_give_ticket(isc_code *entry, int unusual_flags)
 {
 	if (isc_code_is_traced(entry) && entry->id != 0 && (entry->code->co_flags & unusual_flags) == 0 &&
-	    entry->naming == ISC_CODE_NAMES_NONE)
+	    entry->naming == ISC_CODE_NAMES_NONE && !entry->module)
 		entry->ticket = isc_calls_self.round;
 }
 

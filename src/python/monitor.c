@@ -14,20 +14,14 @@
 #include "python/governor.h"
 #include "python/native.h"
 #include "python/pointer.h"
+#include "python/startup.h"
 #include "python/task.h"
+#include "python/thinning.h"
 #include "python/thread.h"
 #include "python/window.h"
 
-/* A code object that is called more often than this while the bucket is empty,
- * and whose calls cost less than so many events themselves, is governed. */
-#define CALLS_LEAST 64u
-#define SELF_EVENTS 40
-#define SELF_EVENTS_IN_DEBT 320
-
-#define SWITCH_EVENTS 60 /* what set_local_events() costs, in events */
-
 /* Of the budget, for counting what is not traced. */
-#define WINDOWS_SHARE 0.5
+#define WINDOWS_SHARE 0.2
 
 enum { START, RESUME, RETURN, YIELD, THROW, UNWIND, CALL, C_RETURN, C_RAISE, EVENTS };
 
@@ -41,60 +35,55 @@ static PyObject *set_global; /* sys.monitoring.set_events */
 static PyObject *tool, *no_events, *exit_events, *global_events;
 static PyObject *local_events; /* one of these */
 static PyObject *python_events, *all_events;
+static bool is_on; /* between isc_hook_on() and off */
 
-/* ---- who costs what --------------------------------------------------- */
+/* ---- one in some sixty is timed ------------------------------------------ */
 
-/* Of the thread that ran last: threads change seldom beside events. */
-#define DEPTH 256u
+/* The call that was drawn last, until it ends.  One at a time: its entry goes the long way meanwhile. */
 static struct {
+	isc_code *entry; /* NULL: none */
 	const void *thread;
-	uint64_t ticks; /* of its last event */
-	uint32_t depth;
-	isc_code *open[DEPTH];
-} seen;
+	uint64_t begin;
+	uint32_t id;
+	uint32_t depth; /* calls of the same entry inside it */
+} drawn;
 
-static isc_code *governed; /* ring, or NULL */
-
-static void watch_enter(isc_code *entry, uint64_t ticks)
+static void end_draw(uint64_t ticks)
 {
-	if (seen.thread != &isc_producer_self || seen.depth == DEPTH) {
-		seen.thread = &isc_producer_self;
-		seen.depth = 0;
+	isc_code *entry = drawn.entry;
+
+	drawn.entry = NULL;
+	if (entry != NULL)
+		isc_thinning_drawn(entry, drawn.id, ticks - drawn.begin, ticks);
+}
+
+/* Written, at this time; the hook has been at it since begin.  One that has not ended by the next draw is a long one. */
+static void entered(isc_code *entry, uint64_t begin, uint64_t ticks)
+{
+	if (ISC_UNLIKELY(drawn.entry == entry) && drawn.thread == &isc_producer_self)
+		drawn.depth++;
+	if (isc_governor_draws()) {
+		isc_governor_timed(isc_calls_ticks() - begin);
+		end_draw(ticks);
+		if (isc_code_is_traced(entry)) {
+			drawn.entry = entry;
+			drawn.thread = &isc_producer_self;
+			drawn.begin = ticks;
+			drawn.id = entry->id;
+			drawn.depth = 0;
+			entry->ticket = 0;
+		}
 	}
-	if (seen.depth > 0)
-		seen.open[seen.depth - 1]->self_ticks += ticks - seen.ticks;
-	seen.open[seen.depth++] = entry;
-	seen.ticks = ticks;
-	entry->watched++;
+	isc_governor_count(ticks);
 }
 
-static void watch_exit(isc_code *entry, uint64_t ticks)
+static void left(const isc_code *entry, uint64_t ticks)
 {
-	uint32_t depth = seen.depth;
-
-	if (seen.thread != &isc_producer_self)
-		return;
-	if (depth > 0)
-		seen.open[depth - 1]->self_ticks += ticks - seen.ticks;
-	/* What lies above was governed while it ran. */
-	while (depth > 0 && seen.open[depth - 1] != entry)
-		depth--;
-	seen.depth = depth > 0 ? depth - 1 : 0;
-	seen.ticks = ticks;
-}
-
-static bool is_too_dear(const isc_code *entry)
-{
-	const isc_governor *g = &isc_governor_self;
-	uint64_t bound = SELF_EVENTS;
-
-	if (!g->empty || entry->watched < CALLS_LEAST || entry->naming != ISC_CODE_NAMES_NONE)
-		return false;
-	if (isc_budget_left() < -4 * g->most)
-		return true;
-	if (isc_budget_left() < -g->most)
-		bound = SELF_EVENTS_IN_DEBT;
-	return entry->self_ticks < bound * (uint64_t)g->cost * entry->watched;
+	if (isc_governor_draws())
+		isc_governor_timed(isc_calls_ticks() - ticks);
+	if (ISC_UNLIKELY(drawn.entry == entry) && drawn.thread == &isc_producer_self && drawn.depth-- == 0)
+		end_draw(ticks);
+	isc_governor_count(ticks);
 }
 
 /* ---- switching -------------------------------------------------------- */
@@ -103,6 +92,7 @@ static bool set_events_of(PyCodeObject *code, PyObject *events)
 {
 	PyObject *args[] = {tool, (PyObject *)code, events};
 	PyObject *type, *value, *traceback, *done;
+	uint64_t from = isc_calls_ticks();
 
 	PyErr_Fetch(&type, &value, &traceback);
 	done = PyObject_Vectorcall(set_local, args, 3, NULL);
@@ -110,7 +100,7 @@ static bool set_events_of(PyCodeObject *code, PyObject *events)
 		PyErr_Clear(); /* somebody freed our tool: events have ended */
 	Py_XDECREF(done);
 	PyErr_Restore(type, value, traceback);
-	isc_governor_spend((uint64_t)isc_governor_self.cost * SWITCH_EVENTS);
+	isc_governor_spend(isc_calls_ticks() - from);
 	return done != NULL;
 }
 
@@ -119,44 +109,73 @@ void isc_hook_arm(isc_code *entry)
 	set_events_of(entry->code, local_events);
 }
 
-void isc_hook_count(isc_code *entry)
+void isc_hook_mute(isc_code *entry)
 {
-	isc_code_set_state(entry, ISC_CODE_GOVERNED);
 	set_events_of(entry->code, no_events);
 }
 
-static void govern(isc_code *entry, uint64_t ticks)
+static bool set_events_everywhere(PyObject *which)
 {
-	isc_governor *g = &isc_governor_self;
+	PyObject *args[] = {tool, which};
+	PyObject *done = PyObject_Vectorcall(set_global, args, 2, NULL);
 
-	/* Making an object enters its __init__ without asking the pointer. */
-	bool unseen = PyUnicode_CompareWithASCIIString(entry->code->co_name, "__init__") == 0;
-
-	isc_hook_count(entry);
-	if (governed == NULL) {
-		entry->next = governed = entry;
-	} else {
-		entry->next = governed->next;
-		governed->next = entry;
-	}
-	isc_calls_write(ticks, isc_code_id(entry), ISC_KIND_GOVERNED, unseen ? ISC_GOVERNED_UNSEEN : ISC_GOVERNED_OFF);
-	if (atomic_load(&isc_window_mode) == ISC_WINDOW_TRACED && g->share > 0 &&
-	    isc_window_close((uint64_t)((double)isc_window_cost() / (g->share * WINDOWS_SHARE) / g->ticks_per_ns)))
-		g->share *= 1 - WINDOWS_SHARE;
+	if (done == NULL)
+		PyErr_Clear();
+	Py_XDECREF(done);
+	return done != NULL;
 }
 
-void isc_governor_forget(isc_code *entry)
-{
-	isc_code *before = governed;
+/* While some get their events back: the exception that was on its way, and since when. */
+static struct {
+	PyObject *type, *value, *traceback;
+	uint64_t ticks;
+} aside;
 
-	/* The one that costs were measured with was never put there. */
-	if (entry->state != ISC_CODE_GOVERNED || entry->next == NULL)
-		return;
-	while (before->next != entry)
-		before = before->next;
-	before->next = entry->next;
-	governed = before == entry ? NULL : before;
-	entry->next = NULL;
+/* Starts that were disabled come back only to code that was without any event in between, and those are asked for
+ * everywhere.  Other code does not notice: it is looked at when it runs next, and has what it had. */
+void isc_hook_unmute_begin(void)
+{
+	aside.ticks = isc_calls_ticks();
+	PyErr_Fetch(&aside.type, &aside.value, &aside.traceback);
+	set_events_everywhere(no_events);
+}
+
+void isc_hook_unmute(isc_code *entry)
+{
+	set_events_of(entry->code, exit_events);
+	set_events_of(entry->code, no_events);
+	isc_code_set_state(entry, ISC_CODE_SKIPPED); /* until it starts again */
+	entry->round = 0;
+}
+
+void isc_hook_unmute_end(void)
+{
+	if (is_on)
+		set_events_everywhere(global_events);
+	PyErr_Restore(aside.type, aside.value, aside.traceback);
+	isc_governor_spend(isc_calls_ticks() - aside.ticks);
+}
+
+/* Governed functions are counted in windows, as long as there are any. */
+void isc_hook_thinned(bool thinned)
+{
+	isc_governor *g = &isc_governor_self;
+	double share = isc_budget_share(g->budget_pct) * WINDOWS_SHARE;
+
+	if (!thinned && g->windows > 0) {
+		g->windows = 0;
+		isc_window_stop();
+	} else if (thinned && atomic_load(&isc_window_mode) == ISC_WINDOW_TRACED && share > 0 &&
+		   isc_window_close((uint64_t)((double)isc_window_cost() / share / g->ticks_per_ns))) {
+		g->windows = WINDOWS_SHARE;
+	}
+}
+
+/* Making an object enters its __init__ without asking the pointer. */
+uint32_t isc_hook_governed_as(const isc_code *entry)
+{
+	return PyUnicode_CompareWithASCIIString(entry->code->co_name, "__init__") == 0 ? ISC_GOVERNED_UNSEEN
+										       : ISC_GOVERNED_OFF;
 }
 
 void isc_hook_settle(uint64_t ticks)
@@ -214,20 +233,13 @@ static __attribute__((noinline, cold)) isc_code *first_start(PyCodeObject *code,
 	return entry;
 }
 
-/* A call begins or goes on, at this time; false: it is traced no more. */
-static inline bool is_entered(const PyCodeObject *code, isc_code *entry, uint64_t *ticks)
+/* A call begins or goes on, at this time. */
+static inline uint64_t enter(const PyCodeObject *code, isc_code *entry)
 {
-	if (ISC_UNLIKELY(code->co_flags & CO_COROUTINE))
-		isc_task_enter(PyThreadState_Get());
-	*ticks = isc_calls_ticks();
-	if (ISC_LIKELY(!isc_governor_self.watching))
-		return true;
-	if (is_too_dear(entry)) {
-		govern(entry, *ticks);
-		return false;
-	}
-	watch_enter(entry, *ticks);
-	return true;
+	/* Without its steps nobody would know of a task. */
+	if (ISC_UNLIKELY(code->co_flags & CO_COROUTINE) && isc_task_enter(PyThreadState_Get()))
+		entry->kept = true;
+	return isc_calls_ticks();
 }
 
 /* The frame that starts is the current one. */
@@ -242,7 +254,7 @@ static __attribute__((noinline, cold)) void name_thread(const isc_code *entry)
 /* All that may come with a start. */
 static __attribute__((noinline)) PyObject *start_with_care(PyCodeObject *code, isc_code *entry)
 {
-	uint64_t ticks;
+	uint64_t begin = isc_calls_ticks(), ticks;
 
 	if (ISC_UNLIKELY(entry == NULL || !isc_code_is_traced(entry))) {
 		entry = first_start(code, entry);
@@ -253,22 +265,40 @@ static __attribute__((noinline)) PyObject *start_with_care(PyCodeObject *code, i
 		return not_live();
 	if (ISC_UNLIKELY(entry->naming != ISC_CODE_NAMES_NONE))
 		name_thread(entry);
-	if (!is_entered(code, entry, &ticks))
-		return no_more();
+	if (ISC_UNLIKELY(entry->module))
+		isc_startup_module(entry, PyThreadState_Get());
+	ticks = enter(code, entry);
 	isc_thread_look(ticks);
 	isc_calls_write(ticks, isc_code_id(entry), ISC_KIND_CALL_ENTER, 0);
-	isc_code_give_ticket(entry, CO_COROUTINE);
-	isc_governor_count(ticks);
-	return nothing();
+	if (entry != drawn.entry)
+		isc_code_give_ticket(entry, CO_COROUTINE);
+	entered(entry, begin, ticks);
+	return isc_code_is_governed(entry) ? no_more() : nothing();
+}
+
+/* One that is drawn goes the short way too, from where nothing of it is in the caches yet. */
+static __attribute__((noinline)) PyObject *start_drawn(PyObject *code)
+{
+	uint64_t ticks = isc_calls_ticks();
+	isc_code *entry = entry_of(code);
+
+	if (!isc_code_has_ticket(entry) || !isc_calls_wanted() ||
+	    !isc_write1_usual(ticks, ISC_RECORD_WORD(entry->id, ISC_KIND_CALL_ENTER, 0)))
+		return start_with_care((PyCodeObject *)code, entry);
+	entered(entry, ticks, ticks);
+	return isc_code_is_governed(entry) ? no_more() : nothing();
 }
 
 /* The short way: what is not simple is left to others before anything has happened. */
 static PyObject *on_start(PyObject *self, PyObject *const *args, size_t n, PyObject *names)
 {
-	isc_code *entry = entry_of(args[0]);
+	isc_code *entry;
 
 	(void)self, (void)n, (void)names;
-	if (!isc_code_has_ticket(entry) || !isc_governor_is_quiet() || !isc_calls_wanted() ||
+	if (isc_governor_draws())
+		return start_drawn(args[0]);
+	entry = entry_of(args[0]);
+	if (!isc_code_has_ticket(entry) || !isc_calls_wanted() ||
 	    !isc_write1_usual(isc_calls_tsc(), ISC_RECORD_WORD(entry->id, ISC_KIND_CALL_ENTER, 0)))
 		return start_with_care((PyCodeObject *)args[0], entry);
 	isc_governor_self.countdown--;
@@ -278,14 +308,13 @@ static PyObject *on_start(PyObject *self, PyObject *const *args, size_t n, PyObj
 static inline PyObject *on_resume_by(PyCodeObject *code, uint32_t arg)
 {
 	isc_code *entry = entry_of((PyObject *)code);
-	uint64_t ticks;
+	uint64_t begin = isc_calls_ticks(), ticks;
 
 	if (ISC_UNLIKELY(entry == NULL || !isc_code_is_traced(entry) || !isc_calls_live()))
 		return nothing();
-	if (!is_entered(code, entry, &ticks))
-		return nothing();
+	ticks = enter(code, entry);
 	isc_calls_write(ticks, isc_code_id(entry), ISC_KIND_CALL_RESUME, arg);
-	isc_governor_count(ticks);
+	entered(entry, begin, ticks);
 	return nothing();
 }
 
@@ -317,12 +346,12 @@ static PyObject *on_exit_by(PyCodeObject *code, uint32_t arg, uint64_t ticks)
 
 	if (ISC_UNLIKELY(entry == NULL || !isc_code_is_traced(entry)) || ISC_UNLIKELY(!isc_calls_live()))
 		return nothing();
-	if (ISC_UNLIKELY(isc_governor_self.watching))
-		watch_exit(entry, ticks);
 	isc_calls_write(ticks, isc_code_id(entry), ISC_KIND_CALL_EXIT, arg);
 	if (ISC_UNLIKELY(code->co_flags & CO_COROUTINE) && isc_task_is_step(PyThreadState_Get()))
 		isc_task_exit(ticks);
-	isc_governor_count(ticks);
+	if (ISC_UNLIKELY(entry->module))
+		isc_startup_module_done(entry);
+	left(entry, ticks);
 	return nothing();
 }
 
@@ -337,7 +366,7 @@ static PyObject *on_return(PyObject *self, PyObject *const *args, size_t n, PyOb
 	const isc_code *entry = entry_of(args[0]);
 
 	(void)self, (void)n, (void)names;
-	if (!isc_code_has_ticket(entry) || !isc_governor_is_quiet() || !isc_calls_wanted() ||
+	if (isc_governor_draws() || !isc_code_has_ticket(entry) || !isc_calls_wanted() ||
 	    !isc_write1_usual(ticks, ISC_RECORD_WORD(entry->id, ISC_KIND_CALL_EXIT, ISC_CALL_RETURNED)))
 		return exit_with_care(args[0], ISC_CALL_RETURNED, ticks);
 	isc_governor_self.countdown--;
@@ -504,43 +533,16 @@ out:
 	return good;
 }
 
-static bool set_events_everywhere(PyObject *which)
-{
-	PyObject *args[] = {tool, which};
-	PyObject *done = PyObject_Vectorcall(set_global, args, 2, NULL);
-
-	if (done == NULL)
-		PyErr_Clear();
-	Py_XDECREF(done);
-	return done != NULL;
-}
-
-/* Starts that were disabled come back only to code that was without any event in between. */
-static void ungovern(void)
-{
-	uint64_t ticks = isc_calls_ticks();
-
-	while (governed != NULL) {
-		isc_code *entry = governed;
-
-		set_events_of(entry->code, exit_events);
-		set_events_of(entry->code, no_events);
-		if (isc_calls_live())
-			isc_calls_write(ticks, isc_code_id(entry), ISC_KIND_GOVERNED, ISC_GOVERNED_TRACED);
-		isc_governor_forget(entry);
-		isc_code_set_state(entry, ISC_CODE_SKIPPED); /* until it starts again */
-	}
-}
-
 bool isc_hook_on(void)
 {
 	static bool all_frames; /* of the last round */
 
 	local_events = isc_calls_self.c_calls ? all_events : python_events;
-	ungovern();
-	seen.thread = NULL;
+	isc_thinning_release(isc_calls_ticks());
+	drawn.entry = NULL;
 	if (!set_events_everywhere(global_events))
 		return false;
+	is_on = true;
 	/* What was left out has its starts disabled, and is wanted now. */
 	if (isc_calls_self.all_frames && !all_frames && isc_calls_self.round > 1) {
 		PyObject *monitoring = PySys_GetObject("monitoring");
@@ -579,6 +581,7 @@ bool isc_hook_is_watched(void)
 
 void isc_hook_off(void)
 {
+	is_on = false;
 	isc_window_stop();
 	set_events_everywhere(no_events);
 }

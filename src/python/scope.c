@@ -1,6 +1,7 @@
 #include "python/scope.h"
 
 #include "python/bound.h"
+#include "python/startup.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -169,6 +170,7 @@ static bool enter_as(struct scope *s, uint32_t name, const PyObject *owner)
 	if (e->older != NULL)
 		e->older->newer = e;
 	s->latest = e;
+	isc_startup_over(ISC_STARTUP_SCOPE);
 	seen = isc_rt_span_enter(&e->span, name, around != NULL ? around->span.instance : 0);
 	if (seen)
 		make_current(kit, e);

@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "python/startup.h"
 #include "python/task.h"
 
 #define ASYNCHRONOUS (CO_COROUTINE | CO_ASYNC_GENERATOR)
@@ -162,6 +163,7 @@ bool isc_task_enter(PyThreadState *ts)
 	PyErr_Restore(type, value, traceback);
 	if (id == 0)
 		return false;
+	isc_startup_over(ISC_STARTUP_TASK);
 	if (id != current)
 		isc_calls_write(isc_calls_ticks(), id, ISC_KIND_TASK, 0);
 	current = id;

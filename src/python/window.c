@@ -6,6 +6,8 @@
 #include "python/cpu_clock.h"
 #include "python/governor.h"
 #include "python/pointer.h"
+#include "python/startup.h"
+#include "python/thinning.h"
 #include "python/waker.h"
 
 /*
@@ -32,10 +34,8 @@
 
 #if PY_VERSION_HEX >= 0x030c0000
 #define AFTER ISC_WINDOW_OFF
-#define COUNTED_STATE ISC_CODE_GOVERNED
 #else
 #define AFTER ISC_WINDOW_TRACED
-#define COUNTED_STATE ISC_CODE_TRACED
 #endif
 
 #if PY_VERSION_HEX >= 0x030d0000
@@ -373,8 +373,11 @@ void isc_window_stop(void)
 /* The helper thread is gone: a window of any length, whose end starts it again. */
 static void go_on_alone(bool child)
 {
-	if (child)
+	if (child) {
 		isc_cpu_clock_forked();
+		isc_thinning_forked();
+		isc_governor_self.untold = 0;
+	}
 	if (!used || atomic_load(&isc_window_mode) == ISC_WINDOW_TRACED)
 		return;
 	if (child) {
@@ -398,6 +401,9 @@ static void at_end(PyObject *capsule)
 	span end = {.flags = ISC_BURST_END};
 
 	(void)capsule;
+	isc_startup_over(ISC_STARTUP_EXIT);
+	isc_thinning_tell(isc_calls_ticks());
+	isc_governor_tell(isc_calls_ticks());
 	if (!used)
 		return;
 	end.begin_ns = end.end_ns = isc_cpu_clock_ns();
@@ -459,6 +465,12 @@ static inline void add_one(_Atomic uint32_t *n)
 	atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + 1, memory_order_relaxed);
 }
 
+/* Before 3.12 nothing is traced meanwhile. */
+static inline bool is_counted(const isc_code *entry)
+{
+	return isc_code_is_governed(entry) || (AFTER == ISC_WINDOW_TRACED && isc_code_is_traced(entry));
+}
+
 static inline void count(PyCodeObject *code, const isc_frame *f)
 {
 	isc_code *entry = AFTER == ISC_WINDOW_OFF ? isc_code_get(code) : isc_code_of(code);
@@ -469,7 +481,7 @@ static inline void count(PyCodeObject *code, const isc_frame *f)
 			return;
 		add_one(&resumed);
 	}
-	if (entry == NULL || entry->state != COUNTED_STATE || entry->round != isc_calls_self.round)
+	if (entry == NULL || !is_counted(entry))
 		return;
 	if (entry->calls++ == 0) {
 		entry->next_touched = touched;

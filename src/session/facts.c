@@ -16,8 +16,6 @@
 #define RECORD_NS 3.0
 /* What the interpreter does to call us before and after a collection. */
 #define COLLECTION_NS 800.0
-/* What a call after other work costs above one in a loop of calls, as bench/ measures it on a decoder. */
-#define COLD_NS 200.0
 /* Of system calls that are counted and of memory that is looked at: bench/ measures them one by one. */
 #define SYSCALL_NS 25.0
 #define LOOK_NS 4000.0
@@ -244,10 +242,9 @@ static double inside_us(const isc_facts_end *end)
 	const isc_writer_stats *w = &end->writer;
 	uint64_t calls = w->call_events < end->produced ? w->call_events : end->produced;
 	/* The program has measured what a call costs it; other events are a clock and a record. */
-	double ns = (double)(end->produced - calls) * event_ns(end->clock_source) + w->call_ns +
-		    (double)w->cold_calls * COLD_NS + w->sample_ns + (double)w->collections * COLLECTION_NS +
-		    (double)w->syscalls * SYSCALL_NS + allocations_ns(end) + (double)w->looked_at * LOOK_NS +
-		    (double)end->start_cost_ns;
+	double ns = (double)(end->produced - calls) * event_ns(end->clock_source) + w->call_ns + w->sample_ns +
+		    (double)w->collections * COLLECTION_NS + (double)w->syscalls * SYSCALL_NS + allocations_ns(end) +
+		    (double)w->looked_at * LOOK_NS + (double)end->start_cost_ns;
 
 	return ns / 1e3;
 }

@@ -181,6 +181,7 @@ static void add_id(struct dump *d, const isc_event *ev)
 	case ISC_KIND_CPU:
 	case ISC_KIND_MISSED:
 	case ISC_KIND_BURST:
+	case ISC_KIND_STARTUP:
 	case ISC_KIND_SAMPLE:
 	case ISC_KIND_WAIT_ENTER:
 	case ISC_KIND_WAIT_EXIT:
@@ -207,12 +208,16 @@ static void add_id(struct dump *d, const isc_event *ev)
 			isc_dump_task(d, ev->process, ev->id);
 		return;
 	case ISC_KIND_GOVERNED:
-		if (ev->id == 0 && ev->arg != ISC_GOVERNED_COST) {
-			isc_buffer_text(&d->line, " all");
-			return;
-		}
 		if (ev->arg == ISC_GOVERNED_COST) {
 			isc_buffer_format(&d->line, " cost_ns %u.%02u", ev->id / 16, ev->id % 16 * 100 / 16);
+			return;
+		}
+		if (ev->arg == ISC_GOVERNED_SPENT) {
+			isc_buffer_format(&d->line, " spent_ns %u", ev->id);
+			return;
+		}
+		if (ev->id == 0) {
+			isc_buffer_text(&d->line, " all");
 			return;
 		}
 		/* fall through */
@@ -307,11 +312,18 @@ static bool is_gpu(unsigned kind)
 
 static void add_extra(struct dump *d, const isc_event *ev)
 {
+	isc_startup startup;
 	uint32_t len;
 	double value;
 
 	if (ev->kind == ISC_KIND_BURST && ev->extra_len >= sizeof(isc_burst)) {
 		add_burst(d, ev);
+		return;
+	}
+	if (ev->kind == ISC_KIND_STARTUP && ev->extra_len >= sizeof(startup)) {
+		memcpy(&startup, ev->extra, sizeof(startup));
+		isc_buffer_format(&d->line, " cost_ns %" PRIu64 " worked_ns %" PRIu64, startup.cost_ns,
+				  startup.worked_ns);
 		return;
 	}
 

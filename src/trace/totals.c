@@ -11,7 +11,6 @@
 /* A leave looks this far down for its enter: deeper than any stack that did not
  * lose leaves, and short enough for one that lost thousands. */
 #define SEARCH_MAX 1024u
-#define COLD_TICKS 5000u /* without a record: the caches are full of other things by then */
 #define CALLERS_MAX 1024 /* that are looked at for one that has a row */
 #define OPEN_MAX 65536u	 /* of one lane: above, the oldest was lost long ago */
 
@@ -413,11 +412,9 @@ bool isc_totals_lane_feed(isc_totals *t, isc_totals_lane *lane, const isc_record
 	if (__builtin_expect(lane->wait_call != 0, 0) && first->kind <= ISC_KIND_MISSED &&
 	    !isc_totals_wait_close(t, lane, first->ticks))
 		return false;
-	if (first->kind >= ISC_KIND_CALL_ENTER && first->kind <= ISC_KIND_BURST) {
+	if (first->kind >= ISC_KIND_CALL_ENTER && first->kind <= ISC_KIND_STARTUP) {
 		bool fed = isc_totals_calls_feed(t, lane, first, extra, extra_len);
 
-		if (first->kind <= ISC_KIND_CALL_RESUME && lane->last != 0 && first->ticks > lane->last + COLD_TICKS)
-			t->cold_calls++;
 		lane->last = first->ticks;
 		return fed;
 	}

@@ -96,8 +96,9 @@ typedef struct isc_total_function {
 	bool estimated;	      /* events around it were lost, or it was not always watched */
 	/* Not watched from some time on, to stay inside the budget. */
 	bool governed;
-	bool off;    /* it is not watched now */
-	bool unseen; /* and not in windows either */
+	bool off;     /* it is not watched now */
+	bool unseen;  /* and not in windows either */
+	bool tallied; /* but each of its calls was counted, in window_calls; between pauses of the process */
 	/* In windows its calls were counted; they are not in calls. */
 	bool counted;		 /* the last window had some, so the next has its rate */
 	uint64_t window_calls;	 /* in all of them */
@@ -114,15 +115,19 @@ typedef struct isc_total_function {
 /* What concerns all calls of a process. */
 typedef struct isc_total_calls {
 	uint32_t process;
-	uint32_t cost;	       /* of one traced call, in 1/16 ns; 0: not said */
-	uint64_t tasks;	       /* changes of task */
-	uint64_t missed;       /* times that a stack was nearly used up */
-	uint64_t unmatched;    /* calls left whose beginning was lost */
-	uint64_t first_pause;  /* ticks when tracing first paused; 0: never */
-	uint64_t paused_since; /* of the pause that goes on; 0: none */
-	uint64_t paused_ticks; /* of all that ended */
-	uint64_t last_ticks;   /* when its last call ended; known when settled */
-	bool governed;	       /* a function of it was not watched for a while */
+	uint32_t cost;		    /* of one traced call, in 1/16 ns; 0: not said */
+	uint64_t tasks;		    /* changes of task */
+	uint64_t missed;	    /* times that a stack was nearly used up */
+	uint64_t unmatched;	    /* calls left whose beginning was lost */
+	uint64_t first_pause;	    /* ticks when tracing first paused; 0: never */
+	uint64_t paused_since;	    /* of the pause that goes on; 0: none */
+	uint64_t paused_ticks;	    /* of all that ended */
+	uint64_t last_ticks;	    /* when its last call ended; known when settled */
+	bool governed;		    /* a function of it was not watched for a while */
+	uint64_t startup_end;	    /* ticks when it had started; 0: not known */
+	uint64_t startup_cost_ns;   /* what tracing took until then ... */
+	uint64_t startup_worked_ns; /* ... of the time that it worked */
+	uint64_t spent_ns;	    /* that calls took, as it says; of what was fed */
 	/* Windows, in CPU time of the process. */
 	uint64_t windows;      /* how many there were */
 	uint64_t window_ticks; /* when the last was told of */
@@ -242,7 +247,6 @@ const isc_total_calls *isc_totals_calls_at(const isc_totals *t, size_t i);
 typedef struct isc_totals_cost {
 	double ns;
 	uint64_t events;
-	uint64_t cold;	      /* calls that came after other work, and found nothing of ours in the caches */
 	double sample_ns;     /* what samples and waits took, as they say */
 	uint64_t collections; /* of garbage that were told of */
 	uint64_t syscalls;    /* that were counted */

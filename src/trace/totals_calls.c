@@ -407,6 +407,9 @@ bool isc_totals_calls_feed(isc_totals *t, isc_totals_lane *lane, const isc_recor
 		return isc_totals_govern(t, lane, r);
 	case ISC_KIND_BURST:
 		return isc_totals_window(t, lane, r, extra, extra_len, false);
+	case ISC_KIND_STARTUP:
+		isc_totals_started(t, lane, r, extra, extra_len);
+		return true;
 	default:
 		t->processes[lane->calls->process].calls.missed += r->arg != 0;
 		return true;

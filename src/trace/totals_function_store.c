@@ -7,7 +7,17 @@
 #include "trace/totals_lane.h"
 
 /* What follows the head of a function. */
-enum { ESTIMATED = 1, GOVERNED = 2, SAMPLED = 4, COUNTED = 8, WINDOWED = 16, UNSEEN = 32, OFF = 64, LATE = 128 };
+enum {
+	ESTIMATED = 1,
+	GOVERNED = 2,
+	SAMPLED = 4,
+	COUNTED = 8,
+	WINDOWED = 16,
+	UNSEEN = 32,
+	OFF = 64,
+	LATE = 128,
+	TALLIED = 256
+};
 
 static void add_double(isc_buffer *b, double value)
 {
@@ -42,7 +52,7 @@ void isc_totals_function_write(const isc_total_function *f, isc_buffer *out)
 	bool windowed = f->window_calls != 0 || f->window != 0 || f->governed;
 	uint64_t flags = (f->estimated ? ESTIMATED : 0u) | (f->governed ? GOVERNED : 0u) | (sampled ? SAMPLED : 0u) |
 			 (f->counted ? COUNTED : 0u) | (windowed ? WINDOWED : 0u) | (f->unseen ? UNSEEN : 0u) |
-			 (f->off ? OFF : 0u) | (f->paused_before != 0 ? LATE : 0u);
+			 (f->off ? OFF : 0u) | (f->paused_before != 0 ? LATE : 0u) | (f->tallied ? TALLIED : 0u);
 
 	if (isc_totals_function_is_brief(f)) {
 		FIELDS(out, f->process, f->code, f->calls, f->self_ticks, f->total_ticks);
@@ -83,7 +93,7 @@ isc_status isc_totals_function_read(isc_totals *t, const uint8_t **at, const uin
 	double value[8] = {0};
 	uint64_t flags;
 
-	if (!get_pair(at, end, &f.process, &f.code) || !isc_varint_get_max(at, end, 255, &flags) ||
+	if (!get_pair(at, end, &f.process, &f.code) || !isc_varint_get_max(at, end, 511, &flags) ||
 	    !isc_varint_get(at, end, &f.calls) || !isc_varint_get(at, end, &f.resumes) ||
 	    !isc_varint_get(at, end, &f.self_ticks) || !isc_varint_get(at, end, &f.total_ticks) ||
 	    !isc_varint_get(at, end, &f.unmatched) || !isc_varint_get(at, end, &f.first_ticks))
@@ -101,6 +111,7 @@ isc_status isc_totals_function_read(isc_totals *t, const uint8_t **at, const uin
 	f.governed = (flags & GOVERNED) != 0;
 	f.unseen = (flags & UNSEEN) != 0;
 	f.off = (flags & OFF) != 0;
+	f.tallied = (flags & TALLIED) != 0;
 	f.rate = (isc_total_range){value[0], value[1], value[2]};
 	f.between = (isc_total_range){value[3], value[4], value[5]};
 	f.spread = value[6];

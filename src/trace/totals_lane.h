@@ -26,8 +26,8 @@ enum {
 	ISC_WEIGHT_WINDOWED = 88, /* and more, if calls of it were counted in windows */
 	ISC_WEIGHT_SAMPLED = 40,  /* and more, if its process was paused */
 	ISC_WEIGHT_BRIEF = 24,	  /* instead of all these, if imports alone called it, and briefly */
-	ISC_WEIGHT_CALLS = 120,
-	ISC_WEIGHT_LANE = 72, /* with its calls */
+	ISC_WEIGHT_CALLS = 150,	  /* with its start-up */
+	ISC_WEIGHT_LANE = 72,	  /* with its calls */
 	ISC_WEIGHT_OPEN = 20,
 	ISC_WEIGHT_OPEN_CALL = 24
 };
@@ -160,7 +160,6 @@ struct isc_totals {
 	isc_total_function *functions;
 	isc_total_thread *threads;
 	uint64_t sample_ns;    /* that samples say they took; of what was fed */
-	uint64_t cold_calls;   /* that came after other work; of what was fed */
 	uint64_t looked_at;    /* pieces of memory that were told of by themselves; of what was fed */
 	uint64_t allocations;  /* and all that were taken or given back */
 	isc_hashmap by_memory; /* process to how many of them it last said */
@@ -293,6 +292,13 @@ bool isc_totals_enter(isc_hashmap *map, uint64_t key, size_t index);
 
 /* totals_pause.c: a GOVERNED record; false: no memory. */
 bool isc_totals_govern(isc_totals *t, isc_totals_lane *lane, const isc_record *r);
+/* totals_pause.c: a STARTUP record. */
+void isc_totals_started(isc_totals *t, const isc_totals_lane *lane, const isc_record *r, const void *extra,
+			uint32_t len);
+/* The calls of a process and its start-up, as they are stored. */
+isc_status isc_totals_process_read(isc_totals *t, const uint8_t **at, const uint8_t *end);
+void isc_totals_startup_write(const isc_total_calls *c, isc_buffer *out);
+isc_status isc_totals_startup_read(isc_totals *t, const uint8_t **at, const uint8_t *end);
 /* A call begins, so the pause is over, even if nobody has said so yet. */
 void isc_totals_resume(isc_totals *t, const isc_totals_lane *lane, uint64_t ticks);
 /* How long the lane's process was paused before this moment. */

@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+#include "base/varint.h"
+
 static isc_total_calls *process_of(const isc_totals *t, const isc_totals_lane *lane)
 {
 	return &t->processes[lane->calls->process].calls;
@@ -45,6 +47,7 @@ static bool govern_function(isc_totals *t, const isc_totals_lane *lane, const is
 	f->governed = f->estimated = p->calls.governed = true;
 	f->unseen |= r->arg == ISC_GOVERNED_UNSEEN;
 	f->startup = false;
+	f->tallied |= r->arg == ISC_GOVERNED_COUNTED;
 	if (!f->counted)
 		f->rate = (isc_total_range){-1, -1, -1};
 	isc_totals_weigh(t, ISC_PART_FUNCTIONS, (int64_t)isc_totals_function_weight(f) - before);
@@ -129,12 +132,86 @@ bool isc_totals_govern(isc_totals *t, isc_totals_lane *lane, const isc_record *r
 		process_of(t, lane)->cost = r->id;
 		return true;
 	}
-	if (r->arg > ISC_GOVERNED_UNSEEN)
+	if (r->arg == ISC_GOVERNED_SPENT) {
+		process_of(t, lane)->spent_ns += r->id;
+		return true;
+	}
+	if (r->arg > ISC_GOVERNED_SPENT)
 		return true;
 	if (r->id != 0)
 		return govern_function(t, lane, r);
 	govern_all(t, lane, r);
 	return true;
+}
+
+void isc_totals_started(isc_totals *t, const isc_totals_lane *lane, const isc_record *r, const void *extra,
+			uint32_t len)
+{
+	isc_total_calls *p = process_of(t, lane);
+	isc_startup startup;
+
+	/* A process starts once. */
+	if (len < sizeof(startup) || p->startup_end != 0)
+		return;
+	memcpy(&startup, extra, sizeof(startup));
+	p->startup_end = r->ticks;
+	p->startup_cost_ns = startup.cost_ns;
+	p->startup_worked_ns = startup.worked_ns;
+}
+
+isc_status isc_totals_process_read(isc_totals *t, const uint8_t **at, const uint8_t *end)
+{
+	isc_total_calls c = {0};
+	uint64_t *const rest[] = {&c.windows,	  &c.window_ticks, &c.window_ns, &c.apart_ns,
+				  &c.farthest_ns, &c.between_ns,   &c.inside_ns, &c.end_ns};
+	struct isc_totals_process *p;
+	uint64_t governed;
+
+	if (!isc_varint_get32(at, end, &c.process) || !isc_varint_get32(at, end, &c.cost) ||
+	    !isc_varint_get(at, end, &c.tasks) || !isc_varint_get(at, end, &c.missed) ||
+	    !isc_varint_get(at, end, &c.unmatched) || !isc_varint_get(at, end, &c.first_pause) ||
+	    !isc_varint_get(at, end, &c.paused_since) || !isc_varint_get(at, end, &c.paused_ticks) ||
+	    !isc_varint_get_max(at, end, 1, &governed))
+		return ISC_ERR_CORRUPT;
+	for (size_t i = 0; i < sizeof(rest) / sizeof(rest[0]); i++) {
+		if (!isc_varint_get(at, end, rest[i]))
+			return ISC_ERR_CORRUPT;
+	}
+	p = isc_totals_add_process(t, c.process);
+	if (p == NULL)
+		return ISC_ERR_NOMEM;
+	c.governed = governed;
+	p->calls = c;
+	t->pauses |= c.first_pause != 0;
+	return ISC_OK;
+}
+
+void isc_totals_startup_write(const isc_total_calls *c, isc_buffer *out)
+{
+	isc_varint_add(out, c->process);
+	isc_varint_add(out, c->startup_end);
+	isc_varint_add(out, c->startup_cost_ns);
+	isc_varint_add(out, c->startup_worked_ns);
+}
+
+/* Of a process that was named before. */
+isc_status isc_totals_startup_read(isc_totals *t, const uint8_t **at, const uint8_t *end)
+{
+	uint64_t process, value[3];
+	const uint64_t *found;
+	isc_total_calls *c;
+
+	if (!isc_varint_get(at, end, &process) || !isc_varint_get(at, end, &value[0]) ||
+	    !isc_varint_get(at, end, &value[1]) || !isc_varint_get(at, end, &value[2]))
+		return ISC_ERR_CORRUPT;
+	found = isc_hashmap_find(&t->by_process, process);
+	if (found == NULL)
+		return ISC_ERR_CORRUPT;
+	c = &t->processes[*found].calls;
+	c->startup_end = value[0];
+	c->startup_cost_ns = value[1];
+	c->startup_worked_ns = value[2];
+	return ISC_OK;
 }
 
 void isc_totals_memory_feed(isc_totals *t, const isc_totals_lane *lane, const void *extra, uint32_t extra_len)
@@ -166,21 +243,23 @@ double isc_totals_at_once(const isc_totals *t, uint64_t wall_ns)
 
 isc_totals_cost isc_totals_calls_cost(const isc_totals *t)
 {
-	isc_totals_cost all = {.sample_ns = (double)t->sample_ns,
-			       .cold = t->cold_calls,
-			       .looked_at = t->looked_at,
-			       .allocations = t->allocations};
+	isc_totals_cost all = {
+		.sample_ns = (double)t->sample_ns, .looked_at = t->looked_at, .allocations = t->allocations};
 
 	for (size_t i = 0; i < t->function_count; i++) {
 		const isc_total_function *f = &t->functions[i];
 		const uint64_t *at = isc_hashmap_find(&t->by_process, f->process);
-		double cost = at != NULL ? t->processes[*at].calls.cost / 16.0 : 0;
+		const isc_total_calls *p = at != NULL ? &t->processes[*at].calls : NULL;
 
-		if (cost <= 0)
+		if (p == NULL || p->cost == 0)
 			continue;
-		all.ns += cost * ((double)f->calls + (double)f->window_calls);
+		/* What a process says that calls took has all of it; one that was too short to say so knows what one costs. */
+		if (p->spent_ns == 0)
+			all.ns += p->cost / 16.0 * ((double)f->calls + (double)f->window_calls);
 		all.events += 2 * f->calls;
 	}
+	for (size_t i = 0; i < t->process_count; i++)
+		all.ns += (double)t->processes[i].calls.spent_ns;
 	for (size_t i = 0; i < t->wait_count; i++)
 		all.collections += t->waits[i].call == ISC_WAIT_GC ? t->waits[i].count : 0;
 	for (size_t i = 0; i < t->syscall_count; i++)

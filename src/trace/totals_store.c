@@ -28,6 +28,7 @@ enum entry {
 	FAULTS,
 	BRIEF,
 	FOLDED,
+	STARTUP,
 	ENTRIES
 };
 
@@ -118,6 +119,10 @@ static void write_process(struct parts *p, const isc_total_calls *c)
 	FIELDS(p, c->process, c->cost, c->tasks, c->missed, c->unmatched, c->first_pause, c->paused_since,
 	       c->paused_ticks, c->governed, c->windows, c->window_ticks, c->window_ns, c->apart_ns, c->farthest_ns,
 	       c->between_ns, c->inside_ns, c->end_ns);
+	if (c->startup_end == 0)
+		return;
+	begin_entry(p, STARTUP);
+	isc_totals_startup_write(c, p->out);
 }
 
 static void write_calls(struct parts *p, const isc_totals_lane *l)
@@ -394,23 +399,12 @@ static isc_status read_folded(isc_totals *t, struct reading *r)
 
 static isc_status read_process(isc_totals *t, struct reading *r)
 {
-	isc_total_calls c = {0};
-	struct isc_totals_process *p;
-	uint64_t governed;
+	return isc_totals_process_read(t, &r->at, r->end);
+}
 
-	if (!get_pair(r, &c.process, &c.cost) || !get(r, &c.tasks) || !get(r, &c.missed) || !get(r, &c.unmatched) ||
-	    !get(r, &c.first_pause) || !get(r, &c.paused_since) || !get(r, &c.paused_ticks) ||
-	    !isc_varint_get_max(&r->at, r->end, 1, &governed) || !get(r, &c.windows) || !get(r, &c.window_ticks) ||
-	    !get(r, &c.window_ns) || !get(r, &c.apart_ns) || !get(r, &c.farthest_ns) || !get(r, &c.between_ns) ||
-	    !get(r, &c.inside_ns) || !get(r, &c.end_ns))
-		return ISC_ERR_CORRUPT;
-	p = isc_totals_add_process(t, c.process);
-	if (p == NULL)
-		return ISC_ERR_NOMEM;
-	c.governed = governed;
-	p->calls = c;
-	t->pauses |= c.first_pause != 0;
-	return ISC_OK;
+static isc_status read_startup(isc_totals *t, struct reading *r)
+{
+	return isc_totals_startup_read(t, &r->at, r->end);
 }
 
 static isc_status read_calls(isc_totals *t, struct reading *r)
@@ -539,7 +533,8 @@ isc_status isc_totals_read(isc_totals *t, const uint8_t *raw, size_t len)
 		[FUNCTION] = read_function,   [PROCESS] = read_process, [CALLS] = read_calls,
 		[STACK] = read_stack,	      [WAIT] = read_wait,	[OPEN_WAIT] = read_open_wait,
 		[IN_SCOPES] = read_in_scopes, [COUNTS] = read_counts,	[SYSCALL] = read_syscall,
-		[FAULTS] = read_faults,	      [BRIEF] = read_brief,	[FOLDED] = read_folded};
+		[FAULTS] = read_faults,	      [BRIEF] = read_brief,	[FOLDED] = read_folded,
+		[STARTUP] = read_startup};
 	struct reading r = {raw, raw + len};
 	isc_totals_cover cover;
 	isc_status st = ISC_OK;

@@ -118,6 +118,29 @@ static bool count(isc_totals *t, isc_totals_lane *lane, const isc_total_range *t
 	return f->counted || isc_totals_window_keep(t, (size_t)(f - t->functions));
 }
 
+/* All calls of functions that are not traced, since they were last told. */
+static bool tally(isc_totals *t, const isc_totals_lane *lane, const char *at, uint32_t len)
+{
+	isc_total_function *f;
+	isc_burst_calls c;
+
+	for (; len >= sizeof(c); at += sizeof(c), len -= (uint32_t)sizeof(c)) {
+		int64_t before;
+
+		memcpy(&c, at, sizeof(c));
+		if (c.id == 0)
+			continue;
+		f = isc_totals_function_of(t, lane->process, c.id, false);
+		if (f == NULL)
+			return false;
+		before = isc_totals_function_weight(f);
+		f->startup = false;
+		f->window_calls += c.calls;
+		isc_totals_weigh(t, ISC_PART_FUNCTIONS, (int64_t)isc_totals_function_weight(f) - before);
+	}
+	return true;
+}
+
 /* Another window; before it everything was seen, or not. */
 static void begin(isc_totals *t, struct isc_totals_process *p, const isc_burst *b, bool seen)
 {
@@ -143,6 +166,8 @@ bool isc_totals_window(isc_totals *t, isc_totals_lane *lane, const isc_record *r
 	if (len < sizeof(b))
 		return true;
 	memcpy(&b, at, sizeof(b));
+	if (r->arg & ISC_BURST_EXACT)
+		return again || tally(t, lane, at + sizeof(b), len - (uint32_t)sizeof(b));
 	/* Clocks of a program that lies, or the record of another thread came late. */
 	if (b.end_ns < b.begin_ns || b.begin_ns < p->calls.window_ns)
 		return true;

@@ -517,7 +517,6 @@ void isc_writer_stats_get(const isc_writer *w, isc_writer_stats *out)
 	out->chunks = w->space.chunks;
 	out->call_events = cost.events;
 	out->call_ns = cost.ns;
-	out->cold_calls = cost.cold;
 	out->sample_ns = cost.sample_ns;
 	out->collections = cost.collections;
 	out->syscalls = cost.syscalls;

@@ -95,7 +95,6 @@ typedef struct isc_writer_stats {
 	uint64_t chunks;
 	uint64_t call_events; /* of Python calls, as far as their cost is known */
 	double call_ns;	      /* what those took in the program */
-	uint64_t cold_calls;  /* of them came after other work */
 	double sample_ns;     /* what samples and waits took there */
 	uint64_t collections; /* of garbage that were told of */
 	uint64_t syscalls;    /* that were counted */

@@ -55,12 +55,11 @@ static void what_calls_cost_is_what_the_program_measured(void **state)
 	feed_on(t, 1, 0, 2, ISC_KIND_CALL_EXIT, 2, 0);
 	assert_close(isc_totals_calls_cost(t).ns, 401 * 50);
 	assert_int_equal(isc_totals_calls_cost(t).events, 2);
-	assert_int_equal(isc_totals_calls_cost(t).cold, 0);
-	/* After other work: caches are cold then, and the program's own measure knows only warm ones. */
-	feed_on(t, 1, 0, 5003, ISC_KIND_CALL_ENTER, 2, 0);
-	feed_on(t, 1, 0, 5004, ISC_KIND_CALL_ENTER, 2, 0);
-	feed_on(t, 1, 0, 15000, ISC_KIND_CALL_EXIT, 2, 0);
-	assert_int_equal(isc_totals_calls_cost(t).cold, 1);
+	/* What the program says that they took has all of it. */
+	feed_on(t, 1, 0, 3, ISC_KIND_GOVERNED, 70000, ISC_GOVERNED_SPENT);
+	feed_on(t, 1, 0, 4, ISC_KIND_GOVERNED, 5000, ISC_GOVERNED_SPENT);
+	assert_close(isc_totals_calls_cost(t).ns, 75000);
+	assert_int_equal(isc_totals_calls_cost(t).events, 2);
 	isc_totals_free(t);
 }
 
@@ -161,6 +160,56 @@ static void no_rate_is_higher_than_calls_can_come(void **state)
 	isc_totals_free(t);
 }
 
+static void calls_that_were_counted_one_by_one_are_exact(void **state)
+{
+	isc_totals *t = fresh();
+	const isc_total_function *f;
+
+	(void)state;
+	feed_on(t, 1, 0, 1, ISC_KIND_CALL_ENTER, 2, 0);
+	feed_on(t, 1, 0, 2, ISC_KIND_CALL_EXIT, 2, 0);
+	feed_on(t, 1, 0, 3, ISC_KIND_GOVERNED, 2, ISC_GOVERNED_COUNTED);
+	window(t, 10, ISC_BURST_EXACT, 2, 400);
+	/* Its times say nothing, so it may come behind a window. */
+	window(t, 30, ISC_BURST_SEEN, 3, 5);
+	window(t, 20, ISC_BURST_EXACT, 2, 100);
+	f = function(t, 2);
+	assert_true(f->governed && f->off && f->tallied);
+	assert_int_equal(f->calls, 1);
+	assert_int_equal(f->window_calls, 500);
+	assert_close(1 + f->between.likely, 1);
+	assert_int_equal(isc_totals_calls_at(t, 0)->windows, 1);
+	feed_on(t, 1, 0, 4, ISC_KIND_GOVERNED, 2, ISC_GOVERNED_TRACED);
+	assert_false(function(t, 2)->off);
+	isc_totals_free(t);
+}
+
+static void start_up_is_told_once_and_kept(void **state)
+{
+	const isc_record r = {500, 0, ISC_KIND_STARTUP, 2, ISC_STARTUP_TASK}, late = {900, 0, ISC_KIND_STARTUP, 2, 1};
+	const isc_startup first = {40, 1000}, second = {1, 2};
+	isc_totals *t = fresh(), *again = fresh();
+	isc_buffer out = {0}, ends = {0};
+	const isc_total_calls *c;
+
+	(void)state;
+	assert_int_equal(isc_totals_feed(t, 1, 1, 0, &r, &first, 8, NULL), ISC_OK);
+	assert_int_equal(isc_totals_calls_at(t, 0)->startup_end, 0);
+	assert_int_equal(isc_totals_feed(t, 1, 1, 0, &r, &first, sizeof(first), NULL), ISC_OK);
+	assert_int_equal(isc_totals_feed(t, 1, 1, 0, &late, &second, sizeof(second), NULL), ISC_OK);
+	isc_totals_write(t, &(isc_totals_cover){1, 3}, &out, &ends);
+	assert_int_equal(ends.len, sizeof(size_t));
+	assert_int_equal(isc_totals_read(again, (const uint8_t *)out.data, out.len), ISC_OK);
+	c = isc_totals_calls_at(again, 0);
+	assert_int_equal(c->startup_end, 500);
+	assert_int_equal(c->startup_cost_ns, 40);
+	assert_int_equal(c->startup_worked_ns, 1000);
+	isc_buffer_fini(&out);
+	isc_buffer_fini(&ends);
+	isc_totals_free(t);
+	isc_totals_free(again);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -173,6 +222,8 @@ int main(void)
 		cmocka_unit_test(the_end_says_how_long_nobody_looked),
 		cmocka_unit_test(windows_that_go_back_or_are_cut_short_are_left_out),
 		cmocka_unit_test(no_rate_is_higher_than_calls_can_come),
+		cmocka_unit_test(calls_that_were_counted_one_by_one_are_exact),
+		cmocka_unit_test(start_up_is_told_once_and_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -110,7 +110,8 @@ def test_the_truth_lies_inside_the_bound(inferscope: Any, tmp_path: Path, python
     truth, found = governed(inferscope, tmp_path, python, SHAPES[shape])
     for name, calls in truth.items():
         entry = found[name]
-        assert entry["recorded"] < calls / 4, "not governed"
+        # Before 3.12 calls of a function that is left out may have been counted, each one.
+        assert entry["recorded"] < calls / 4 or version(python) < (3, 12), "not governed"
         assert entry["at_least"] <= calls <= entry["at_most"], (name, calls, entry)
         assert entry["at_least"] <= entry["calls"] <= entry["at_most"]
         # On a machine that does nothing else it is within a fifth, and at_most less than 2, of generators 3.5.
@@ -172,7 +173,7 @@ def test_windows_are_in_the_trace(inferscope: Any, tmp_path: Path, python: str) 
     program = tmp_path / "dense.py"
     program.write_text(HEAD + "def leaf(): pass\nbusy(0.5, leaf)\n")
     run = inferscope("run", "--no-report", "--python", python, program)
-    bursts = [line for line in run.dump() if re.search(r" burst(?: arg \d)? cpu_ns ", line)]
+    bursts = [line for line in run.dump() if re.search(r" burst(?: arg [1-7])? cpu_ns ", line)]
     assert len([line for line in bursts if ' of "leaf" ' in line]) >= 5
     assert re.search(r" burst arg 5 cpu_ns ", bursts[0]), "the first one says up to when all was traced"
     assert re.search(r" burst arg [23] cpu_ns ", bursts[-1]), "the last one says when the program ended"
