@@ -295,7 +295,7 @@ static bool take(reading *r, lane *l, const isc_event *ev)
 	case ISC_KIND_SYSCALL:
 		return add_past(r, l, ev);
 	case ISC_KIND_GOVERNED:
-		r->out->skipped += ev->arg == ISC_GOVERNED_OFF;
+		r->out->skipped += ev->arg == ISC_GOVERNED_OFF || ev->arg == ISC_GOVERNED_COUNTED;
 		return true;
 	default:
 		return true;

@@ -57,7 +57,8 @@ void isc_startup_finish(enum isc_startup_end why)
 {
 	uint64_t now = isc_calls_ticks();
 
-	if (!isc_startup_on)
+	/* A scope of another interpreter, which has a lock of its own, says nothing of the one whose calls are traced. */
+	if (!isc_startup_on || PyInterpreterState_Get() != PyInterpreterState_Main())
 		return;
 	isc_startup_on = false;
 	atomic_store(&isc_budget_self.starting, 0);

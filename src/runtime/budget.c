@@ -5,6 +5,8 @@
 /* A gap between two questions that is worth a system call: was it work? */
 #define LONG_US 1000u
 
+#define DEBT_MOST 16 /* buckets */
+
 isc_budget isc_budget_self;
 
 double isc_budget_share(double budget_pct)
@@ -32,6 +34,9 @@ int64_t isc_budget_fill(int64_t ticks)
 
 	do {
 		then = now + ticks < most ? now + ticks : most;
+		/* What cannot be fewer may cost more than there is for as long as it likes: what comes after is not to pay for
+		 * all of it. */
+		then = then > -DEBT_MOST * most ? then : -DEBT_MOST * most;
 	} while (!atomic_compare_exchange_weak_explicit(&isc_budget_self.tokens, &now, then, memory_order_relaxed,
 							memory_order_relaxed));
 	return then;

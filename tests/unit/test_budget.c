@@ -140,6 +140,16 @@ static void all_that_is_taken_is_counted(void **state)
 	assert_int_equal(atomic_load(&isc_budget_self.spent) - before, 1507);
 }
 
+static void no_debt_is_for_ever(void **state)
+{
+	(void)state;
+	isc_budget_set(1000);
+	isc_budget_take(1000000);
+	assert_int_equal(isc_budget_fill(10), -16000);
+	assert_int_equal(isc_budget_fill(16500), 500);
+	assert_int_equal(isc_budget_fill(16500), 1000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -149,6 +159,7 @@ int main(void)
 		cmocka_unit_test(a_fork_child_goes_on),
 		cmocka_unit_test(what_is_spent_outside_comes_out_of_the_share_and_leaves_half),
 		cmocka_unit_test(all_that_is_taken_is_counted),
+		cmocka_unit_test(no_debt_is_for_ever),
 	};
 
 	return cmocka_run_group_tests_name("budget", tests, NULL, NULL);
