@@ -120,7 +120,8 @@ def test_D4_governed_functions_have_their_times_from_samples(inferscope: Any, py
     if all(f.by_samples or f.source == "both" for f in parts) and tiny.by_samples:
         assert sum(f.cpu_self_us for f in parts) == pytest.approx(2_500_000, rel=0.1)
         assert tiny.self_us == pytest.approx(tiny.cpu_self_us, rel=0.2)
-        assert function(report, "idle").self_us >= 0
+        # Before 3.12 its one call may lie in a pause, and it has no samples.
+        assert all(f.self_us >= 0 for f in report.functions if f.name == "idle")
 
 
 SHAPES = (
