@@ -64,6 +64,21 @@ static double program_cpu_us(const isc_build *b)
 	return b->cut ? -1 : us;
 }
 
+/* Of all processes that said when they had started. */
+static void take_startup(isc_build *b)
+{
+	double cost_ns = 0, worked_ns = 0;
+	const isc_total_calls *c;
+
+	for (size_t i = 0; (c = isc_totals_calls_at(b->totals, i)) != NULL; i++) {
+		cost_ns += (double)c->startup_cost_ns;
+		worked_ns += (double)c->startup_worked_ns;
+	}
+	b->a->startup_pct = worked_ns > 0 ? cost_ns / worked_ns * 100 : -1;
+	if (worked_ns <= 0)
+		b->a->startup_unknown = "no process says when it had started";
+}
+
 static void take_overhead(isc_build *b)
 {
 	double cpu_us = program_cpu_us(b);
@@ -71,11 +86,7 @@ static void take_overhead(isc_build *b)
 
 	a->measured_pct = b->facts.measured_pct;
 	a->measured_cpu_pct = b->facts.own_cpu_us >= 0 && cpu_us > 0 ? b->facts.own_cpu_us / cpu_us * 100 : -1;
-	a->startup_pct = -1;
-	if (b->facts.startup_own_cpu_us >= 0 && b->facts.startup_cpu_us > 0)
-		a->startup_pct = b->facts.startup_own_cpu_us / b->facts.startup_cpu_us * 100;
-	else
-		a->startup_unknown = "the trace does not say when start-up ended";
+	take_startup(b);
 	a->switches_pct = b->facts.switch_cost_pct;
 	a->recorder_cpu_pct = b->facts.recorder_cpu_pct;
 	if (a->recorder_cpu_pct < 0 && b->facts.recorder_cpu_us >= 0 && a->wall_us > 0)

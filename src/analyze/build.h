@@ -24,8 +24,7 @@ typedef struct isc_facts { /* the session's own words, from the trace's meta */
 	isc_text counters, counters_remedy;
 	double wall_us; /* negative: not said; so are all below */
 	double recorder_cpu_us, recorder_cpu_pct, measured_pct, switch_cost_pct;
-	double own_cpu_us;			   /* CPU time that recording took in the program */
-	double startup_cpu_us, startup_own_cpu_us; /* of start-up: all of it, and what recording took of it */
+	double own_cpu_us; /* CPU time that recording took in the program */
 	uint64_t roster_lost, attach_failed, switches_lost;
 	bool session_on_disk;
 	bool faults;		       /* page faults that had to read were watched with the switches */
@@ -163,6 +162,9 @@ void isc_build_on_cpu(isc_build *b, const isc_trace_switch *sw);
 
 /* One more warning; the text is the arena's, or NULL when that had no room. */
 void isc_build_say(isc_build *b, int grave, const char *id, const char *remedy, const char *text);
+void isc_build_warn(isc_build *b, int grave, const char *id, const char *remedy, const char *format, ...)
+	__attribute__((format(printf, 5, 6)));
+void isc_sample_warnings(isc_build *b); /* sample_warnings.c */
 
 isc_status isc_build_no_memory(isc_error *err);
 

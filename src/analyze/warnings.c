@@ -24,18 +24,11 @@
 
 /* Of the time so much may be without calls before it is said. */
 #define PAUSED_SHARE 0.05
-/* Of the sampled time so much may be without a stack before it is said. */
 #define NO_WORD "the trace does not say why"
-#define UNKNOWN_SHARE 0.05
-/* With so much of the rate that was asked for it was kept, but for a moment. */
-#define RATE_KEPT 0.9
 
 enum { NOTE = 0, GRAVE = 1 };
 
-static void warn(isc_build *b, int grave, const char *id, const char *remedy, const char *format, ...)
-	__attribute__((format(printf, 5, 6)));
-
-static void warn(isc_build *b, int grave, const char *id, const char *remedy, const char *format, ...)
+void isc_build_warn(isc_build *b, int grave, const char *id, const char *remedy, const char *format, ...)
 {
 	isc_analysis_warning *w =
 		isc_arena_push(b->arena, &b->a->warnings, &b->a->warning_count, &b->warning_room, sizeof(*w));
@@ -61,7 +54,7 @@ static void warn(isc_build *b, int grave, const char *id, const char *remedy, co
 void isc_build_say(isc_build *b, int grave, const char *id, const char *remedy, const char *text)
 {
 	if (text != NULL)
-		warn(b, grave, id, remedy, "%s", text);
+		isc_build_warn(b, grave, id, remedy, "%s", text);
 }
 
 /* ---- the file ---- */
@@ -72,26 +65,27 @@ static void about_file(isc_build *b)
 	isc_units n, bytes, at;
 
 	if (s->damaged_chunks > 0 || s->lost_bytes > 0)
-		warn(b, GRAVE, "damaged", RERECORD,
-		     "the trace is damaged: %s chunks could not be read and %s bytes were stepped over, the first at "
-		     "byte %s",
-		     isc_units_count(&n, s->damaged_chunks), isc_units_count(&bytes, s->lost_bytes),
-		     isc_units_count(&at, s->first_damage));
+		isc_build_warn(b, GRAVE, "damaged", RERECORD,
+			       "the trace is damaged: %s chunks could not be read and %s bytes were stepped over, the "
+			       "first at "
+			       "byte %s",
+			       isc_units_count(&n, s->damaged_chunks), isc_units_count(&bytes, s->lost_bytes),
+			       isc_units_count(&at, s->first_damage));
 	if (!s->complete && b->a->live)
-		warn(b, NOTE, "unfinished", "analyse it again when the program has ended",
-		     "the trace is still being written: this report goes up to %s",
-		     isc_units_time(&n, isc_build_us(b, b->end_ns)));
+		isc_build_warn(b, NOTE, "unfinished", "analyse it again when the program has ended",
+			       "the trace is still being written: this report goes up to %s",
+			       isc_units_time(&n, isc_build_us(b, b->end_ns)));
 	else if (!s->complete)
-		warn(b, GRAVE, "unfinished", "inferscope doctor saves what a killed recorder left in memory",
-		     "the trace %s: the recorder was killed, or the disk was full; this report goes up to %s",
-		     s->truncated ? "is truncated, it ends inside a chunk" : "is truncated, it has no end",
-		     isc_units_time(&n, isc_build_us(b, b->end_ns)));
+		isc_build_warn(b, GRAVE, "unfinished", "inferscope doctor saves what a killed recorder left in memory",
+			       "the trace %s: the recorder was killed, or the disk was full; this report goes up to %s",
+			       s->truncated ? "is truncated, it ends inside a chunk" : "is truncated, it has no end",
+			       isc_units_time(&n, isc_build_us(b, b->end_ns)));
 	if ((!b->facts.present && !b->a->live) || b->facts.broken)
-		warn(b, GRAVE, "no_facts", RERECORD, "what the recorder says about the session is %s",
-		     b->facts.present ? "damaged" : "missing");
+		isc_build_warn(b, GRAVE, "no_facts", RERECORD, "what the recorder says about the session is %s",
+			       b->facts.present ? "damaged" : "missing");
 	if (b->us_per_tick <= 0 && b->a->scope_count + b->a->function_count > 0)
-		warn(b, GRAVE, "no_clock", RERECORD,
-		     "the clock of this trace was never calibrated: durations are not known");
+		isc_build_warn(b, GRAVE, "no_clock", RERECORD,
+			       "the clock of this trace was never calibrated: durations are not known");
 }
 
 /* Rows that there was no room for, by kind; how many. */
@@ -124,19 +118,23 @@ static void about_folded(isc_build *b)
 	isc_units n;
 
 	if (list_folded(b, &list) > 0 && !list.failed)
-		warn(b, NOTE, "too_many_names", "raise --trace-size-mb, or set it to 0: totals grow with it",
-		     "the totals had no room for all names, and counted those together that were used least: about "
-		     "%.*s; sums are exact",
-		     (int)list.len, list.data);
+		isc_build_warn(
+			b, NOTE, "too_many_names", "raise --trace-size-mb, or set it to 0: totals grow with it",
+			"the totals had no room for all names, and counted those together that were used least: about "
+			"%.*s; sums are exact",
+			(int)list.len, list.data);
 	isc_buffer_fini(&list);
 	if (b->undefined > 0)
-		warn(b, GRAVE, "too_many_names", "raise --trace-size-mb: what a program may define grows with it",
-		     "%s %s no room to define all functions: later ones are counted together as \"(other functions)\"",
-		     isc_units_count(&n, b->undefined), b->undefined == 1 ? "process had" : "processes had");
+		isc_build_warn(b, GRAVE, "too_many_names",
+			       "raise --trace-size-mb: what a program may define grows with it",
+			       "%s %s no room to define all functions: later ones are counted together as \"(other "
+			       "functions)\"",
+			       isc_units_count(&n, b->undefined), b->undefined == 1 ? "process had" : "processes had");
 	if (b->missed > 0)
-		warn(b, GRAVE, "too_many_names", "raise --trace-size-mb, or set it to 0: totals grow with it",
-		     "the totals had no room for %s threads, scopes or calls that were open: their times are not known",
-		     isc_units_count(&n, b->missed));
+		isc_build_warn(b, GRAVE, "too_many_names", "raise --trace-size-mb, or set it to 0: totals grow with it",
+			       "the totals had no room for %s threads, scopes or calls that were open: their times are "
+			       "not known",
+			       isc_units_count(&n, b->missed));
 }
 
 static void about_events(isc_build *b)
@@ -145,29 +143,33 @@ static void about_events(isc_build *b)
 	isc_units n, of, pct;
 
 	if (!a->lost_known)
-		warn(b, GRAVE, "lost_unknown", RERECORD,
-		     "the trace breaks off: %s events are in it, and how many were lost is not known",
-		     isc_units_count(&n, a->events));
+		isc_build_warn(b, GRAVE, "lost_unknown", RERECORD,
+			       "the trace breaks off: %s events are in it, and how many were lost is not known",
+			       isc_units_count(&n, a->events));
 	else if (a->lost > 0)
-		warn(b, GRAVE, "lost_events", "mark less often, or give the events more memory with --trace-size-mb",
-		     "%s of %s events (%s) were lost before they were stored: counts are too low",
-		     isc_units_count(&n, a->lost), isc_units_count(&of, a->events + a->lost),
-		     isc_units_percent(&pct, (double)a->lost / ((double)a->events + (double)a->lost) * 100));
+		isc_build_warn(b, GRAVE, "lost_events",
+			       "mark less often, or give the events more memory with --trace-size-mb",
+			       "%s of %s events (%s) were lost before they were stored: counts are too low",
+			       isc_units_count(&n, a->lost), isc_units_count(&of, a->events + a->lost),
+			       isc_units_percent(&pct, (double)a->lost / ((double)a->events + (double)a->lost) * 100));
 	if (a->retired > 0)
-		warn(b, b->cut ? GRAVE : NOTE, "retired_events", "raise --trace-size-mb, or set it to 0 for no limit",
-		     "the %s oldest of %s events were dropped to hold the trace to its size: totals still count them, "
-		     "%s",
-		     isc_units_count(&n, a->retired), isc_units_count(&of, a->events),
-		     b->cut ? "this report does not" : "a report with --scope or --from will not");
+		isc_build_warn(b, b->cut ? GRAVE : NOTE, "retired_events",
+			       "raise --trace-size-mb, or set it to 0 for no limit",
+			       "the %s oldest of %s events were dropped to hold the trace to its size: totals still "
+			       "count them, "
+			       "%s",
+			       isc_units_count(&n, a->retired), isc_units_count(&of, a->events),
+			       b->cut ? "this report does not" : "a report with --scope or --from will not");
 	if (b->judged_absent)
-		warn(b, NOTE, "judged_unknown", "raise --trace-size-mb, or set it to 0 for no limit",
-		     "the events before the judged time were dropped and no totals of its beginning were kept: judged "
-		     "figures of functions, lines, stacks and threads are null");
+		isc_build_warn(b, NOTE, "judged_unknown", "raise --trace-size-mb, or set it to 0 for no limit",
+			       "the events before the judged time were dropped and no totals of its beginning were "
+			       "kept: judged "
+			       "figures of functions, lines, stacks and threads are null");
 	about_folded(b);
 	isc_build_warn_labels(b);
 	if (a->complete && !a->damaged && b->accounted != a->events)
-		warn(b, GRAVE, "accounts_differ", RERECORD, "%s events are said to be stored, and %s are",
-		     isc_units_count(&n, b->accounted), isc_units_count(&of, a->events));
+		isc_build_warn(b, GRAVE, "accounts_differ", RERECORD, "%s events are said to be stored, and %s are",
+			       isc_units_count(&n, b->accounted), isc_units_count(&of, a->events));
 }
 
 /* ---- the program ---- */
@@ -178,14 +180,15 @@ static void about_end(isc_build *b)
 	isc_units u;
 
 	if (a->exit_known && a->signal != 0)
-		warn(b, NOTE, "killed",
-		     a->signal == 9 ? "if you did not end it yourself, look for the out-of-memory killer in dmesg"
-				    : NULL,
-		     "the program was ended by %s: what it did in its last moments may be missing",
-		     isc_units_signal(&u, a->signal));
+		isc_build_warn(b, NOTE, "killed",
+			       a->signal == 9
+				       ? "if you did not end it yourself, look for the out-of-memory killer in dmesg"
+				       : NULL,
+			       "the program was ended by %s: what it did in its last moments may be missing",
+			       isc_units_signal(&u, a->signal));
 	else if (!a->exit_known && a->complete)
-		warn(b, NOTE, "exit_unknown", NULL,
-		     "how the program ended is not known: it was still running, or was not ours to wait for");
+		isc_build_warn(b, NOTE, "exit_unknown", NULL,
+			       "how the program ended is not known: it was still running, or was not ours to wait for");
 }
 
 static void add_name(isc_buffer *out, const isc_analysis_process *p)
@@ -223,8 +226,8 @@ static uint64_t about_untraced(isc_build *b, bool failed, const char *id, const 
 	if (names.failed)
 		b->arena->failed = true;
 	else if (n > 0)
-		warn(b, failed ? GRAVE : NOTE, id, remedy, "%s of %s processes were not traced, %s: %s",
-		     isc_units_count(&some, n), isc_units_count(&all, b->a->process_count), why, names.data);
+		isc_build_warn(b, failed ? GRAVE : NOTE, id, remedy, "%s of %s processes were not traced, %s: %s",
+			       isc_units_count(&some, n), isc_units_count(&all, b->a->process_count), why, names.data);
 	isc_buffer_fini(&names);
 	return n;
 }
@@ -245,15 +248,16 @@ static void about_processes(isc_build *b)
 		       : all ? "as the runtime is not in them"
 			     : "as only Python programs are followed or the runtime is not in them");
 	if (b->facts.attach_failed > 0 && failed == 0)
-		warn(b, GRAVE, "attach_failed", ROOM,
-		     "processes for which no shared memory could be opened: %s; they were not traced",
-		     isc_units_count(&n, b->facts.attach_failed));
+		isc_build_warn(b, GRAVE, "attach_failed", ROOM,
+			       "processes for which no shared memory could be opened: %s; they were not traced",
+			       isc_units_count(&n, b->facts.attach_failed));
 	if (b->facts.roster_lost > 0)
-		warn(b, GRAVE, "roster_lost", NULL, "processes that came and went too fast to be listed: %s",
-		     isc_units_count(&n, b->facts.roster_lost));
+		isc_build_warn(b, GRAVE, "roster_lost", NULL, "processes that came and went too fast to be listed: %s",
+			       isc_units_count(&n, b->facts.roster_lost));
 	if (b->facts.session_on_disk)
-		warn(b, NOTE, "session_on_disk", "make room in /dev/shm",
-		     "shared memory had no room, so events went through files on a disk: tracing cost more than usual");
+		isc_build_warn(b, NOTE, "session_on_disk", "make room in /dev/shm",
+			       "shared memory had no room, so events went through files on a disk: tracing cost more "
+			       "than usual");
 }
 
 /* ---- switches ---- */
@@ -276,34 +280,37 @@ static void about_switches(isc_build *b)
 		isc_text_terminal(&why, b->facts.perf.at, b->facts.perf_ok ? 0 : b->facts.perf.len, 200);
 		if (why.failed)
 			b->arena->failed = true;
-		warn(b, GRAVE, "no_switches", b->facts.perf_remedy.len > 0 ? b->facts.perf_remedy.at : DOCTOR,
-		     counted ? "on-CPU, run-queue and waiting times are estimated, from what the scheduler had counted "
-			       "every 100 ms: %s"
-			     : "on-CPU, run-queue and waiting times are not known: %s",
-		     why.len > 0 ? why.data : "the trace has no context switches");
+		isc_build_warn(b, GRAVE, "no_switches", b->facts.perf_remedy.len > 0 ? b->facts.perf_remedy.at : DOCTOR,
+			       counted ? "on-CPU, run-queue and waiting times are estimated, from what the scheduler "
+					 "had counted "
+					 "every 100 ms: %s"
+				       : "on-CPU, run-queue and waiting times are not known: %s",
+			       why.len > 0 ? why.data : "the trace has no context switches");
 		isc_buffer_fini(&why);
 		return;
 	}
 	if (b->facts.switches_lost > 0)
-		warn(b, GRAVE, "switches_lost", "raise kernel.perf_event_mlock_kb",
-		     "%s context switches were lost: times of threads leave those moments out",
-		     isc_units_count(&n, b->facts.switches_lost));
+		isc_build_warn(b, GRAVE, "switches_lost", "raise kernel.perf_event_mlock_kb",
+			       "%s context switches were lost: times of threads leave those moments out",
+			       isc_units_count(&n, b->facts.switches_lost));
 	if (b->gap_ns > 0)
-		warn(b, GRAVE, "switch_gaps", "allow tracing to cost more with --budget",
-		     "context switches were not watched for %s (%s of the time), to stay inside the budget: times of "
-		     "threads "
-		     "leave those moments out",
-		     isc_units_time(&n, (double)b->gap_ns / 1e3),
-		     isc_units_percent(&pct, window_us > 0 ? (double)b->gap_ns / 10 / window_us : 0));
+		isc_build_warn(b, GRAVE, "switch_gaps", "allow tracing to cost more with --budget",
+			       "context switches were not watched for %s (%s of the time), to stay inside the budget: "
+			       "times of "
+			       "threads "
+			       "leave those moments out",
+			       isc_units_time(&n, (double)b->gap_ns / 1e3),
+			       isc_units_percent(&pct, window_us > 0 ? (double)b->gap_ns / 10 / window_us : 0));
 	if (b->bare_switches > 0)
-		warn(b, NOTE, "unlisted_threads", NULL, "%s context switches are of threads that nothing else told of",
-		     isc_units_count(&n, b->bare_switches));
+		isc_build_warn(b, NOTE, "unlisted_threads", NULL,
+			       "%s context switches are of threads that nothing else told of",
+			       isc_units_count(&n, b->bare_switches));
 	for (size_t i = 0; i < a->thread_count; i++)
 		unseen += a->threads[i].on_cpu_us < 0;
 	if (unseen > 0)
-		warn(b, NOTE, "unseen_threads", NULL,
-		     "threads that were never seen to switch: %s; whether they ran or slept is not known",
-		     isc_units_count(&n, unseen));
+		isc_build_warn(b, NOTE, "unseen_threads", NULL,
+			       "threads that were never seen to switch: %s; whether they ran or slept is not known",
+			       isc_units_count(&n, unseen));
 }
 
 /* ---- scopes, and what this trace does not have ---- */
@@ -318,13 +325,14 @@ static void about_scopes(isc_build *b)
 		unmatched += b->a->scopes[i].unmatched;
 	}
 	if (open > 0)
-		warn(b, NOTE, "open_scopes", NULL,
-		     "scopes that were entered and not left%s: %s; they are not in the times",
-		     b->cut ? " in the part looked at" : "", isc_units_count(&n, open));
+		isc_build_warn(b, NOTE, "open_scopes", NULL,
+			       "scopes that were entered and not left%s: %s; they are not in the times",
+			       b->cut ? " in the part looked at" : "", isc_units_count(&n, open));
 	if (unmatched > 0)
-		warn(b, NOTE, "unmatched_scopes", NULL,
-		     "scopes that were left and not entered%s: %s; they are not in the times",
-		     b->cut ? " in the part looked at" : ", or the entering was lost", isc_units_count(&n, unmatched));
+		isc_build_warn(b, NOTE, "unmatched_scopes", NULL,
+			       "scopes that were left and not entered%s: %s; they are not in the times",
+			       b->cut ? " in the part looked at" : ", or the entering was lost",
+			       isc_units_count(&n, unmatched));
 }
 
 /* ---- calls ---- */
@@ -346,10 +354,11 @@ static void about_pauses(isc_build *b)
 		most_us = us > most_us ? us : most_us;
 	}
 	if (window_us > 0 && most_us > window_us * PAUSED_SHARE)
-		warn(b, NOTE, "paused_calls", RECORD_ALL,
-		     "no calls were recorded for %s (%s of the time), to stay inside the budget: what ran meanwhile is "
-		     "known from samples only",
-		     isc_units_time(&n, most_us), isc_units_percent(&pct, most_us / window_us * 100));
+		isc_build_warn(b, NOTE, "paused_calls", RECORD_ALL,
+			       "no calls were recorded for %s (%s of the time), to stay inside the budget: what ran "
+			       "meanwhile is "
+			       "known from samples only",
+			       isc_units_time(&n, most_us), isc_units_percent(&pct, most_us / window_us * 100));
 }
 
 static void about_calls(isc_build *b)
@@ -366,109 +375,32 @@ static void about_calls(isc_build *b)
 	for (size_t i = 0; i < b->table.side_count; i++)
 		paused |= b->table.side[i].paused;
 	if (a->governed_count > 0)
-		warn(b, NOTE, "governed_functions", RECORD_ALL,
-		     "%s of %s functions were not recorded all the time, to stay inside the budget: their call counts "
-		     "are estimates, and %s%s",
-		     isc_units_count(&n, a->governed_count), isc_units_count(&of, traced),
-		     sampled == a->governed_count ? "their times are CPU time by samples"
-		     : sampled > 0		  ? "some of their times are CPU time by samples, the others estimates"
-						  : "too few samples say how long they took unrecorded",
-		     paused ? "; a function that was called only meanwhile, and briefly, may be missing" : "");
+		isc_build_warn(b, NOTE, "governed_functions", RECORD_ALL,
+			       "%s of %s functions were not recorded all the time, to stay inside the budget: their "
+			       "call counts "
+			       "are estimates, and %s%s",
+			       isc_units_count(&n, a->governed_count), isc_units_count(&of, traced),
+			       sampled == a->governed_count ? "their times are CPU time by samples"
+			       : sampled > 0 ? "some of their times are CPU time by samples, the others estimates"
+					     : "too few samples say how long they took unrecorded",
+			       paused ? "; a function that was called only meanwhile, and briefly, may be missing"
+				      : "");
 	about_pauses(b);
 	if (a->skipped > 0)
-		warn(b, NOTE, "skipped_calls", "give the thread a larger stack",
-		     "times that a stack was nearly used up: %s; calls there were not traced, their time is their "
-		     "caller's",
-		     isc_units_count(&n, a->skipped));
+		isc_build_warn(
+			b, NOTE, "skipped_calls", "give the thread a larger stack",
+			"times that a stack was nearly used up: %s; calls there were not traced, their time is their "
+			"caller's",
+			isc_units_count(&n, a->skipped));
 	if (b->calls_seen && b->subinterpreters > 0)
-		warn(b, NOTE, "subinterpreters", "run that code in the main interpreter, or in a process of its own",
-		     "subinterpreters: %s; only calls of the main interpreter are traced",
-		     isc_units_count(&n, b->subinterpreters));
+		isc_build_warn(b, NOTE, "subinterpreters",
+			       "run that code in the main interpreter, or in a process of its own",
+			       "subinterpreters: %s; only calls of the main interpreter are traced",
+			       isc_units_count(&n, b->subinterpreters));
 	if (b->unmatched_calls > 0)
-		warn(b, NOTE, "unmatched_calls", NULL,
-		     "calls whose beginning was lost: %s; they are not in the figures",
-		     isc_units_count(&n, b->unmatched_calls));
-}
-
-/* ---- samples ---- */
-
-/* Time on a CPU of which the stack, or part of it, is not known. */
-static void about_stacks(isc_build *b)
-{
-	const isc_analysis_samples *s = &b->a->samples;
-	double unsampled_us = s->unattributed_us[ISC_UNATTRIBUTED_UNSAMPLED];
-	int why = 0;
-	isc_units n, pct;
-
-	for (int i = 1; i < ISC_UNATTRIBUTED_UNSAMPLED; i++)
-		why = s->unattributed_us[i] > s->unattributed_us[why] ? i : why;
-	if (s->unknown_us > s->us * UNKNOWN_SHARE)
-		warn(b, GRAVE, "unknown_stacks", isc_unattributed_remedy((enum isc_unattributed)why),
-		     "%s of the sampled CPU time (%s) has no known stack and is unattributed, mostly because %s",
-		     isc_units_percent(&pct, s->unknown_us / s->us * 100), isc_units_time(&n, s->unknown_us),
-		     isc_unattributed_words((enum isc_unattributed)why));
-	if (unsampled_us > (s->us + unsampled_us) * UNKNOWN_SHARE)
-		warn(b, NOTE, "not_sampled", isc_unattributed_remedy(ISC_UNATTRIBUTED_UNSAMPLED),
-		     "threads ran for %s of CPU time (%s of all) without a single sample: that time is unattributed",
-		     isc_units_time(&n, unsampled_us),
-		     isc_units_percent(&pct, unsampled_us / (s->us + unsampled_us) * 100));
-	if (s->cut_us > s->us * UNKNOWN_SHARE)
-		warn(b, NOTE, "cut_stacks", isc_unattributed_remedy(ISC_UNATTRIBUTED_TABLE),
-		     "of %s of the sampled CPU time (%s) only the outer frames are known, because %s: the rest is "
-		     "(deeper frames not recorded)",
-		     isc_units_percent(&pct, s->cut_us / s->us * 100), isc_units_time(&n, s->cut_us),
-		     isc_unattributed_words(ISC_UNATTRIBUTED_TABLE));
-	if (b->facts.native_off)
-		warn(b, NOTE, "no_native_frames", "run with --native on or --native leaf",
-		     "native frames were not recorded (--native off): python and native are null, on_cpu has both, "
-		     "and no rule names a Python function as hot");
-}
-
-static void about_samples(isc_build *b)
-{
-	const isc_analysis_samples *s = &b->a->samples;
-	double mean_hz = s->us > 0 ? (double)s->steps / s->us * 1e6 : -1;
-	bool lowered = s->least_hz >= 0 && mean_hz >= 0 && mean_hz < s->rate_hz * RATE_KEPT;
-	isc_units n;
-
-	if (s->refused > 0)
-		warn(b, GRAVE, "threads_not_sampled",
-		     "raise the limit of pending signals (ulimit -i): each thread takes one",
-		     "%s %s threads that are not sampled: the kernel gave them no timer",
-		     isc_units_count(&n, s->refused), s->refused == 1 ? "process has" : "processes have");
-	if (s->count == 0)
-		return;
-	if (lowered)
-		warn(b, NOTE, "rate_lowered", "allow more with --budget, or make samples cheaper with --native leaf",
-		     "to stay inside the budget there were %.0f samples a second on average and %.0f at the least, of "
-		     "%.0f "
-		     "that were asked for",
-		     mean_hz, s->least_hz, s->rate_hz);
-	if (s->count < ISC_SAMPLES_ENOUGH)
-		warn(b, NOTE, "few_samples",
-		     lowered ? "let the program run longer, or allow more with --budget"
-			     : "let the program run longer, or sample more often with --rate",
-		     "there are only %s samples: shares of the CPU time are rough", isc_units_count(&n, s->count));
-	if (s->ended > 0)
-		warn(b, GRAVE, "sampling_ended", NULL,
-		     "%s %s not sampled to the end: the program gave up rights (PR_SET_NO_NEW_PRIVS, seccomp), from "
-		     "where "
-		     "waits and allocations are not told either, or it fetches SIGURG itself",
-		     isc_units_count(&n, s->ended), s->ended == 1 ? "process was" : "processes were");
-	about_stacks(b);
-	if (b->facts.counters_stand_in)
-		warn(b, GRAVE, "no_counters", "run without INFERSCOPE_TEST_COUNTERS",
-		     "instructions and cycles of stacks are none: other events stand for them, as tests asked for");
-	else if (s->counted == 0)
-		warn(b, NOTE, "no_counters", b->facts.counters_remedy.len > 0 ? b->facts.counters_remedy.at : NULL,
-		     "instructions were not counted: %.*s",
-		     b->facts.counters_known && !b->facts.counters_ok ? (int)b->facts.counters.len
-								      : (int)strlen(NO_WORD),
-		     b->facts.counters_known && !b->facts.counters_ok ? b->facts.counters.at : NO_WORD);
-	if (s->scope.len == 0)
-		warn(b, NOTE, "no_slow_scopes", "mark what repeats, a request or a step, as a scope",
-		     "no scope was entered 20 times and took different times: us_median and us_slow of stacks are "
-		     "empty");
+		isc_build_warn(b, NOTE, "unmatched_calls", NULL,
+			       "calls whose beginning was lost: %s; they are not in the figures",
+			       isc_units_count(&n, b->unmatched_calls));
 }
 
 #define UNSEEN_CALLS \
@@ -483,20 +415,23 @@ static void about_unseen_calls(isc_build *b)
 	for (size_t i = 0; i < b->a->syscall_count; i++)
 		seen += b->a->syscalls[i].count;
 	if (b->a->kernel_calls >= 0 && !isc_build_is_part(b))
-		warn(b, b->facts.kernel_calls_pretended ? GRAVE : NOTE, "unseen_syscalls",
-		     b->facts.kernel_calls_pretended ? "run without INFERSCOPE_TEST_TRACEFS" : NULL,
-		     "of %s system calls that the kernel counted%s %s are in syscalls, those through hooked functions "
-		     "of libc",
-		     isc_units_count(&all, (uint64_t)b->a->kernel_calls),
-		     b->facts.kernel_calls_pretended ? " (another event stands for them, as tests asked for)" : "",
-		     isc_units_count(&some, seen));
+		isc_build_warn(b, b->facts.kernel_calls_pretended ? GRAVE : NOTE, "unseen_syscalls",
+			       b->facts.kernel_calls_pretended ? "run without INFERSCOPE_TEST_TRACEFS" : NULL,
+			       "of %s system calls that the kernel counted%s %s are in syscalls, those through hooked "
+			       "functions "
+			       "of libc",
+			       isc_units_count(&all, (uint64_t)b->a->kernel_calls),
+			       b->facts.kernel_calls_pretended ? " (another event stands for them, as tests asked for)"
+							       : "",
+			       isc_units_count(&some, seen));
 	else if (b->facts.kernel_calls_unknown.len > 0)
-		warn(b, NOTE, "unseen_syscalls", "see inferscope doctor, kernel calls",
-		     UNSEEN_CALLS ", nor counted: %.*s", (int)b->facts.kernel_calls_unknown.len,
-		     b->facts.kernel_calls_unknown.at);
+		isc_build_warn(b, NOTE, "unseen_syscalls", "see inferscope doctor, kernel calls",
+			       UNSEEN_CALLS ", nor counted: %.*s", (int)b->facts.kernel_calls_unknown.len,
+			       b->facts.kernel_calls_unknown.at);
 	else if (seen > 0)
-		warn(b, NOTE, "unseen_syscalls",
-		     "run with --kernel-calls: the kernel counts those too, where it may be asked", UNSEEN_CALLS);
+		isc_build_warn(b, NOTE, "unseen_syscalls",
+			       "run with --kernel-calls: the kernel counts those too, where it may be asked",
+			       UNSEEN_CALLS);
 }
 
 /* What there is nothing of, and what is empty because of it. */
@@ -505,29 +440,35 @@ static void about_unseen(isc_build *b)
 	bool calls = b->a->syscall_count > 0;
 
 	if (b->a->samples.count == 0 && b->calls_seen)
-		warn(b, NOTE, "no_samples", "run without --no-sample",
-		     calls ? "no samples were recorded: slow_because, lines and stacks are empty"
-			   : "no samples or system calls were recorded: slow_because, lines, stacks and syscalls are "
-			     "empty");
+		isc_build_warn(b, NOTE, "no_samples", "run without --no-sample",
+			       calls ? "no samples were recorded: slow_because, lines and stacks are empty"
+				     : "no samples or system calls were recorded: slow_because, lines, stacks and "
+				       "syscalls are "
+				       "empty");
 	else if (b->a->samples.count == 0)
-		warn(b, NOTE, "no_calls",
-		     "mark the parts of interest as scopes (inferscope/mark.h): their times are exact",
-		     calls ? "no calls or samples were recorded: slow_because, functions, lines and stacks are empty"
-			   : "no calls, samples or system calls were recorded: slow_because, functions, lines, stacks "
-			     "and syscalls are empty");
+		isc_build_warn(
+			b, NOTE, "no_calls",
+			"mark the parts of interest as scopes (inferscope/mark.h): their times are exact",
+			calls ? "no calls or samples were recorded: slow_because, functions, lines and stacks are empty"
+			      : "no calls, samples or system calls were recorded: slow_because, functions, lines, "
+				"stacks "
+				"and syscalls are empty");
 	else if (!calls)
-		warn(b, NOTE, "no_syscalls", "run without --no-agent and --no-syscalls",
-		     "no system calls were recorded: slow_because and syscalls are empty%s",
-		     b->calls_seen ? "" : ", and no calls: functions are those that samples met");
+		isc_build_warn(b, NOTE, "no_syscalls", "run without --no-agent and --no-syscalls",
+			       "no system calls were recorded: slow_because and syscalls are empty%s",
+			       b->calls_seen ? "" : ", and no calls: functions are those that samples met");
 	else if (!b->calls_seen)
-		warn(b, NOTE, "no_calls", NULL, "no calls were recorded: functions are those that samples met");
+		isc_build_warn(b, NOTE, "no_calls", NULL,
+			       "no calls were recorded: functions are those that samples met");
 	about_unseen_calls(b);
 	for (size_t i = 0; calls && i < b->a->process_count; i++) {
 		const isc_analysis_process *p = &b->a->processes[i];
 
 		if (p->traced && p->exit_known && p->signal != 0) {
-			warn(b, NOTE, "cut_syscalls", NULL,
-			     "process %u was ended by a signal: system calls of its last 10 ms may be missing", p->pid);
+			isc_build_warn(
+				b, NOTE, "cut_syscalls", NULL,
+				"process %u was ended by a signal: system calls of its last 10 ms may be missing",
+				p->pid);
 			break;
 		}
 	}
@@ -538,45 +479,50 @@ static void about_parts(isc_build *b)
 	isc_units u;
 
 	if (b->a->measured_pct < 0)
-		warn(b, NOTE, "no_overhead", NULL,
-		     "what tracing cost the program (overhead.measured_pct) is not known: the trace does not say");
+		isc_build_warn(
+			b, NOTE, "no_overhead", NULL,
+			"what tracing cost the program (overhead.measured_pct) is not known: the trace does not say");
 	if (b->too_short)
-		warn(b, NOTE, "short_run", "trace a longer run",
-		     "the program ran for %s: the recorder's start and end would be most of overhead.recorder_cpu_pct, "
-		     "so it is left out",
-		     isc_units_time(&u, b->a->wall_us));
+		isc_build_warn(b, NOTE, "short_run", "trace a longer run",
+			       "the program ran for %s: the recorder's start and end would be most of "
+			       "overhead.recorder_cpu_pct, "
+			       "so it is left out",
+			       isc_units_time(&u, b->a->wall_us));
 	about_unseen(b);
 	if (b->a->memory.recorded)
 		isc_memory_warn(b);
 	else
-		warn(b, NOTE, "no_memory", "run without --no-agent and --no-memory",
-		     "who takes memory was not recorded: memory has no allocations, sites, peak or growth%s",
-		     b->facts.faults
-			     ? ""
-			     : "; how long faults took is not known, as no switches were seen: it is part of what they "
-			       "interrupted");
+		isc_build_warn(b, NOTE, "no_memory", "run without --no-agent and --no-memory",
+			       "who takes memory was not recorded: memory has no allocations, sites, peak or growth%s",
+			       b->facts.faults ? ""
+					       : "; how long faults took is not known, as no switches were seen: it is "
+						 "part of what they "
+						 "interrupted");
 	if (b->a->numa.pretended)
-		warn(b, GRAVE, "pretended_numa", "run without INFERSCOPE_TEST_NUMA",
-		     "memory nodes are none of this machine: others stand for them, as tests asked for");
+		isc_build_warn(b, GRAVE, "pretended_numa", "run without INFERSCOPE_TEST_NUMA",
+			       "memory nodes are none of this machine: others stand for them, as tests asked for");
 	if (b->a->usage.pretended)
-		warn(b, GRAVE, "pretended_memory", "run without INFERSCOPE_TEST_MEMORY",
-		     "memory in use, swap and the control group are none of the program's: others stand for them, as "
-		     "tests "
-		     "asked for");
+		isc_build_warn(b, GRAVE, "pretended_memory", "run without INFERSCOPE_TEST_MEMORY",
+			       "memory in use, swap and the control group are none of the program's: others stand for "
+			       "them, as "
+			       "tests "
+			       "asked for");
 	if (b->a->numa.told && b->a->numa.count < 2)
-		warn(b, NOTE, "no_numa", NULL, "the machine has one memory node, or tells of none: numa is null");
+		isc_build_warn(b, NOTE, "no_numa", NULL,
+			       "the machine has one memory node, or tells of none: numa is null");
 	if (b->facts.throttled_us < 0)
-		warn(b, NOTE, "no_throttling", NULL,
-		     "whether a limit of CPU time held the program up is not known%s%.*s",
-		     b->facts.throttle.len > 0 ? ": " : "", (int)b->facts.throttle.len,
-		     b->facts.throttle.len > 0 ? b->facts.throttle.at : "");
+		isc_build_warn(b, NOTE, "no_throttling", NULL,
+			       "whether a limit of CPU time held the program up is not known%s%.*s",
+			       b->facts.throttle.len > 0 ? ": " : "", (int)b->facts.throttle.len,
+			       b->facts.throttle.len > 0 ? b->facts.throttle.at : "");
 	else if (isc_build_is_part(b))
-		warn(b, NOTE, "no_throttling", b->limited ? NULL : "look at the whole run",
-		     "whether a limit of CPU time held the program up is known of the whole run alone");
+		isc_build_warn(b, NOTE, "no_throttling", b->limited ? NULL : "look at the whole run",
+			       "whether a limit of CPU time held the program up is known of the whole run alone");
 	if (b->a->clock_sync == NULL)
-		warn(b, NOTE, "no_gpu", NULL,
-		     "GPU activity was not recorded: gpus, kernels, copies and clock.sync are empty, gpu_wait is not "
-		     "known");
+		isc_build_warn(b, NOTE, "no_gpu", NULL,
+			       "GPU activity was not recorded: gpus, kernels, copies and clock.sync are empty, "
+			       "gpu_wait is not "
+			       "known");
 }
 
 static void about_waits(isc_build *b)
@@ -584,14 +530,15 @@ static void about_waits(isc_build *b)
 	isc_units n;
 
 	if (!b->facts.waits)
-		warn(b, NOTE, "no_waits", "run without --no-agent and --no-syscalls",
-		     "what threads waited for was not recorded: that time is in the state other, and gil_wait, "
-		     "lock_wait, "
-		     "io_wait, sleep, idle, syscall and spin are not known");
+		isc_build_warn(
+			b, NOTE, "no_waits", "run without --no-agent and --no-syscalls",
+			"what threads waited for was not recorded: that time is in the state other, and gil_wait, "
+			"lock_wait, "
+			"io_wait, sleep, idle, syscall and spin are not known");
 	if (b->a->gc_unseen > 0)
-		warn(b, NOTE, "unseen_collections", NULL,
-		     "%s collections of garbage were not timed, and count as what they interrupted",
-		     isc_units_count(&n, b->a->gc_unseen));
+		isc_build_warn(b, NOTE, "unseen_collections", NULL,
+			       "%s collections of garbage were not timed, and count as what they interrupted",
+			       isc_units_count(&n, b->a->gc_unseen));
 }
 
 static void grave_first(isc_analysis *a)
@@ -617,7 +564,7 @@ isc_status isc_build_warnings(isc_build *b, isc_error *err)
 	about_scopes(b);
 	about_calls(b);
 	about_waits(b);
-	about_samples(b);
+	isc_sample_warnings(b);
 	if (b->gpu != NULL)
 		isc_gpu_warn(b);
 	about_parts(b);

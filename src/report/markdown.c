@@ -21,7 +21,6 @@
 #include "report/verdict_words.h"
 #include "report/words.h"
 
-#define JUDGED_LESS 0.995 /* of its own time: a column that repeats another says nothing */
 #define COMMAND_MAX 200u  /* characters of a command line */
 #define NAME_MAX_LEN 100u /* of a name in a table */
 #define ROWS_MAX 25u	  /* of a table */
@@ -413,23 +412,11 @@ static void add_calls(isc_grid *t, const isc_analysis_function *f)
 	isc_grid_cell(t, isc_units_count(&u, f->calls));
 }
 
-/* What lies in the judged time is known, and is not all of it. */
-static bool has_judged(const isc_analysis *a)
-{
-	for (size_t i = 0; i < a->function_count; i++) {
-		const isc_analysis_function *f = &a->functions[i];
-
-		if (f->judged.known && f->judged.us < f->self_us * JUDGED_LESS)
-			return true;
-	}
-	return false;
-}
-
 static void write_function(const isc_analysis *a, const isc_analysis_function *f, isc_grid *t)
 {
 	isc_words_escaped(&t->text, f, isc_words_function, isc_text_markdown, NAME_MAX_LEN);
 	isc_grid_end(t);
-	if (has_judged(a))
+	if (isc_words_has_judged(a))
 		add_time(t, f->judged.known ? f->judged.us : -1);
 	add_time(t, f->self_us);
 	add_share(t, f->self_us, a->to_us - a->from_us);
@@ -454,7 +441,7 @@ static void write_functions(const isc_analysis *a, isc_buffer *out)
 
 	if (n == 0)
 		return;
-	if (has_judged(a))
+	if (isc_words_has_judged(a))
 		titles[column++] = ">judged";
 	titles[column++] = ">self";
 	titles[column++] = ">share";
@@ -470,7 +457,7 @@ static void write_functions(const isc_analysis *a, isc_buffer *out)
 			"\n## Functions\n\n"
 			"Self is the time in a function itself, waiting included; total adds the functions that it "
 			"called; share is self of the time looked at, all threads together.\n");
-	if (has_judged(a))
+	if (isc_words_has_judged(a))
 		isc_buffer_text(out, "Judged is self inside the judged time, which the table is sorted by.\n");
 	if (a->samples.count > 0)
 		isc_buffer_text(out, "CPU is the CPU time of a function itself by samples, with native code that "

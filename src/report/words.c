@@ -5,6 +5,8 @@
 
 #include "base/units.h"
 
+#define JUDGED_LESS 0.995 /* of its own time: a column that repeats another says nothing */
+
 /* A program that mostly waits pays little of its wall time, and much of its CPU time. */
 #define COSTS_APART_POINTS 1
 
@@ -89,4 +91,15 @@ const isc_analysis_scope *isc_words_slowest(const isc_analysis *a)
 			slowest = s;
 	}
 	return slowest;
+}
+
+bool isc_words_has_judged(const isc_analysis *a)
+{
+	for (size_t i = 0; i < a->function_count; i++) {
+		const isc_analysis_function *f = &a->functions[i];
+
+		if (f->judged.known && f->judged.us < f->self_us * JUDGED_LESS)
+			return true;
+	}
+	return false;
 }

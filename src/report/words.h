@@ -55,4 +55,7 @@ size_t isc_words_top(const isc_analysis *a, const isc_analysis_function **top, s
  * there are. */
 size_t isc_words_hottest(const isc_analysis *a, const isc_analysis_function **top, size_t room);
 
+/* What lies in the judged time is known of functions, and is not all of it. */
+bool isc_words_has_judged(const isc_analysis *a);
+
 #endif

@@ -1,4 +1,4 @@
-#include "session/recorder.h"
+#include "session/recorder_state.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,19 +15,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "session/counters.h"
-#include "session/drain.h"
 #include "session/facts.h"
 #include "session/fault_cost.h"
-#include "session/follow.h"
-#include "session/kernel_calls.h"
-#include "session/namer.h"
-#include "session/numa.h"
-#include "session/sink.h"
-#include "session/switches.h"
-#include "session/throttle.h"
-#include "session/usage.h"
-#include "trace/writer.h"
 
 #define NS_PER_S 1000000000ull
 #define CLOCK_EVERY_NS NS_PER_S
@@ -43,43 +32,6 @@
 #define COUNTED_SHARE 0.8
 #define OUTSIDE_SHARE 0.3
 #define NAMES_LAST_NS (3 * NS_PER_S)
-
-struct isc_recorder {
-	const isc_settings *settings;
-	isc_recorder_say say;
-	void *say_self;
-	uint32_t clock_source;
-	uint64_t start_ns;
-	uint64_t begin_ns;		     /* the program was let go */
-	uint64_t begin_cpu_ns, ended_cpu_ns; /* CPU time of this thread then, and when the program had ended */
-	uint64_t collect_ns;		     /* --delay has passed here */
-	uint64_t collected_from_ns;	     /* when collection really began; 0: not yet */
-	uint64_t next_clock_ns;
-	uint64_t next_flush_ns;
-	uint64_t period_ns; /* when the period began that goes on */
-	isc_folder folder;
-	isc_writer *writer;
-	isc_follow *follow;
-	isc_switches *switches; /* NULL: refused */
-	isc_drain *drain;
-	isc_counters counters;
-	isc_error counters_refused; /* says nothing: they are not */
-	isc_throttle throttle;
-	isc_error throttle_unknown; /* why not */
-	isc_kernel_calls calls;
-	isc_error calls_unknown; /* why not */
-	isc_usage usage;
-	isc_numa numa;
-	uint32_t moves_told;
-	struct rusage use; /* of the program, when it had ended */
-	isc_sink sink;
-	isc_namer *namer;
-	isc_drain_cycle cycle;
-	isc_trace_end end;
-	bool write_failed; /* said once */
-	uint64_t ended_ns;
-	int bell; /* readable: a process of the program asks for a flush; -1: it has to wait until we look */
-};
 
 isc_folder *isc_recorder_folder(isc_recorder *r)
 {
@@ -513,54 +465,6 @@ void isc_recorder_ended(isc_recorder *r, int wait_status, const struct rusage *u
 	isc_follow_root_status(r->follow, wait_status, r->ended_ns);
 }
 
-static uint64_t micros(const struct timeval *t)
-{
-	return (uint64_t)t->tv_sec * 1000000 + (uint64_t)t->tv_usec;
-}
-
-static void last_facts(isc_recorder *r)
-{
-	isc_facts_end facts = {.wall_ns = (r->ended_ns ? r->ended_ns : isc_clock_mono_ns()) - r->begin_ns};
-	isc_follow_stats follow;
-	isc_buffer text = {0};
-
-	isc_follow_stats_get(r->follow, &follow);
-	facts.roster_lost = follow.roster_lost;
-	facts.attach_failed = atomic_load(&r->folder.control->attach_failed);
-	facts.start_cost_ns = atomic_load(&r->folder.control->start_cost_ns);
-	if (facts.start_cost_ns > facts.wall_ns) /* the program can write there */
-		facts.start_cost_ns = facts.wall_ns;
-	facts.on_disk = r->folder.on_disk;
-	facts.produced = r->sink.produced;
-	facts.clock_source = r->clock_source;
-	facts.throttle = r->throttle.count > 0 ? &r->throttle : NULL;
-	facts.throttle_unknown = &r->throttle_unknown;
-	facts.kernel_calls = r->settings->kernel_calls ? &r->calls : NULL;
-	facts.kernel_calls_unknown = &r->calls_unknown;
-	/* Of a program that is our child, and of its own that it waited for. */
-	if (r->end.known) {
-		facts.faults_known = true;
-		facts.collecting_ns = r->ended_cpu_ns - r->begin_cpu_ns;
-		facts.minor_faults = (uint64_t)r->use.ru_minflt;
-		facts.user_us = micros(&r->use.ru_utime);
-		facts.system_us = micros(&r->use.ru_stime);
-		facts.major_faults = (uint64_t)r->use.ru_majflt;
-	}
-	isc_writer_stats_get(r->writer, &facts.writer);
-	facts.at_once = isc_writer_at_once(r->writer, facts.wall_ns);
-	if (r->switches != NULL)
-		isc_switches_stats_get(r->switches, &facts.switches);
-	isc_facts_last(&text, &facts);
-	isc_recorder_facts(r, text.data, text.len);
-	isc_buffer_clear(&text);
-	isc_usage_facts(&r->usage, &text);
-	isc_recorder_facts(r, text.data, text.len);
-	isc_buffer_clear(&text);
-	isc_numa_facts(&r->numa, &text);
-	isc_recorder_facts(r, text.data, text.len);
-	isc_buffer_fini(&text);
-}
-
 static void release(isc_recorder *r)
 {
 	isc_drain_free(r->drain);
@@ -602,7 +506,7 @@ isc_status isc_recorder_finish(isc_recorder *r, isc_error *err)
 	if (r->collected_from_ns != 0)
 		tell_window(r, true);
 	collect(r, true);
-	last_facts(r);
+	isc_recorder_last_facts(r);
 	alive = isc_recorder_alive(r) > 0;
 	r->end.end_ns = isc_clock_mono_ns();
 	st = isc_writer_close(r->writer, &r->end, err);

@@ -35,6 +35,9 @@ void isc_dump_time(struct dump *d, uint64_t ns); /* seconds since the start, to 
 void isc_dump_wait(struct dump *d, const isc_event *ev);
 void isc_dump_waits(struct dump *d, const isc_totals *totals);
 
+/* dump_totals.c: the running totals; false: they cannot be read. */
+bool isc_dump_totals(struct dump *d, isc_error *err);
+
 /* dump_memory.c: what a record of memory says. */
 void isc_dump_memory(struct dump *d, const isc_event *ev);
 /* dump_syscalls.c: what a record of system calls says, and the totals of them. */

@@ -1,0 +1,62 @@
+/*
+ * recorder_state.h - what a recorder holds.  Internal to recorder*.c.
+ */
+#ifndef ISC_SESSION_RECORDER_STATE_H
+#define ISC_SESSION_RECORDER_STATE_H
+
+#include <sys/resource.h>
+
+#include "session/counters.h"
+#include "session/drain.h"
+#include "session/follow.h"
+#include "session/kernel_calls.h"
+#include "session/namer.h"
+#include "session/numa.h"
+#include "session/recorder.h"
+#include "session/sink.h"
+#include "session/switches.h"
+#include "session/throttle.h"
+#include "session/usage.h"
+#include "trace/writer.h"
+
+struct isc_recorder {
+	const isc_settings *settings;
+	isc_recorder_say say;
+	void *say_self;
+	uint32_t clock_source;
+	uint64_t start_ns;
+	uint64_t begin_ns;		     /* the program was let go */
+	uint64_t begin_cpu_ns, ended_cpu_ns; /* CPU time of this thread then, and when the program had ended */
+	uint64_t collect_ns;		     /* --delay has passed here */
+	uint64_t collected_from_ns;	     /* when collection really began; 0: not yet */
+	uint64_t next_clock_ns;
+	uint64_t next_flush_ns;
+	uint64_t period_ns; /* when the period began that goes on */
+	isc_folder folder;
+	isc_writer *writer;
+	isc_follow *follow;
+	isc_switches *switches; /* NULL: refused */
+	isc_drain *drain;
+	isc_counters counters;
+	isc_error counters_refused; /* says nothing: they are not */
+	isc_throttle throttle;
+	isc_error throttle_unknown; /* why not */
+	isc_kernel_calls calls;
+	isc_error calls_unknown; /* why not */
+	isc_usage usage;
+	isc_numa numa;
+	uint32_t moves_told;
+	struct rusage use; /* of the program, when it had ended */
+	isc_sink sink;
+	isc_namer *namer;
+	isc_drain_cycle cycle;
+	isc_trace_end end;
+	bool write_failed; /* said once */
+	uint64_t ended_ns;
+	int bell; /* readable: a process of the program asks for a flush; -1: it has to wait until we look */
+};
+
+/* recorder_facts.c: what is known at the end, into the trace. */
+void isc_recorder_last_facts(isc_recorder *r);
+
+#endif
