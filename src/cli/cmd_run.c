@@ -40,8 +40,9 @@ static void say_salvaged(void *self, const isc_remains *r)
 	if (r->state == ISC_REMAINS_SALVAGED)
 		isc_log_write(&isc_cli_log, ISC_LOG_INFO,
 			      "an earlier recorder was killed: the rest of its session is now in %s", r->trace);
-	else if (r->state > ISC_REMAINS_RUNNING || r->left > 0)
-		isc_log_write(&isc_cli_log, ISC_LOG_INFO, "%s is left as it is; inferscope doctor says why", r->folder);
+	else if (r->state > ISC_REMAINS_RUNNING || r->left > 0) /* not this run's affair, and there at every run */
+		isc_log_write(&isc_cli_log, ISC_LOG_DEBUG, "%s is left as it is; inferscope doctor says why",
+			      r->folder);
 }
 
 typedef struct plan {

@@ -24,9 +24,9 @@
 #include "runtime/kernel.h"
 #include "runtime/runtime.h"
 
-#define SETS 16384u /* of nodes; with its ways 2 MiB, touched as it fills; a power of two */
-#define WAYS 8u	    /* two lines of the cache */
-#define CODES 65536u
+#define SETS 8192u /* of nodes; with its ways 1 MiB, touched as it fills; a power of two */
+#define WAYS 8u	   /* two lines of the cache */
+#define CODES 32768u
 #define PROBES 32u
 #define TURN 4096u     /* stacks: what was not met for longest is told to so many */
 #define IMPORTERS 128u /* code objects of importlib; a power of two */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "python/glue.h"
 #include "python/governor.h"
 #include "python/window.h"
 
@@ -190,6 +191,7 @@ isc_calibration isc_calibration_measure(void)
 	uint64_t now;
 
 	if (alone) {
+		isc_glue_learn(true);
 		isc_hook_arm(called);
 		event = added(ISC_WINDOW_TRACED) / 2;
 		inside = timed_inside();

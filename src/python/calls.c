@@ -1,7 +1,6 @@
 #include "python/calls.h"
 
 #include "python/collection.h"
-#include "python/glue.h"
 #include "python/governor.h"
 
 /* Where every callback that is still on its way finds that all is over. */
@@ -21,7 +20,6 @@ static bool prepare(PyObject *module)
 	if (!isc_code_begin(module))
 		return false;
 	isc_calibration_prepare();
-	isc_glue_learn(true);
 	if (!isc_hook_begin())
 		return false;
 	state = READY;
@@ -42,9 +40,6 @@ static bool switch_on(PyObject *module, const isc_control *control, const isc_ca
 	good = prepare(module) && isc_hook_on();
 	isc_calls_self.ticket =
 		good && isc_calls_self.tsc && isc_hook_is_usual() ? isc_calls_self.round : ISC_TICKET_NOBODYS;
-	/* A profiler or debugger of the program must not see calls that the program did not make. */
-	if (good && first && !isc_hook_is_watched())
-		isc_glue_again();
 	if (good)
 		isc_governor_begin(first, wish->budget_pct, wish->session);
 	else

@@ -37,6 +37,7 @@
 #pragma weak isc_rt_intern
 #pragma weak isc_rt_label
 #pragma weak isc_rt_name
+#pragma weak isc_rt_python_glue
 #pragma weak isc_rt_rest
 #pragma weak isc_rt_ticks
 #pragma weak isc_rt_window

@@ -15,7 +15,6 @@
 #include "python/collection.h"
 #include "python/cuda.h"
 #include "python/interpreter.h"
-#include "python/glue.h"
 #include "python/layout.h"
 #include "python/range.h"
 #include "python/scope.h"
@@ -192,10 +191,7 @@ static PyObject *core_layout(PyObject *module, PyObject *unused)
 {
 	(void)module;
 	(void)unused;
-	if (!fits() || !isc_layout_tell())
-		Py_RETURN_FALSE;
-	isc_glue_learn(false);
-	Py_RETURN_TRUE;
+	return PyBool_FromLong(fits() && isc_layout_tell());
 }
 
 static PyObject *core_ticks(PyObject *module, PyObject *unused)

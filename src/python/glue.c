@@ -31,30 +31,19 @@ static PyObject *look(PyObject *self, PyObject *unused)
 	Py_RETURN_NONE;
 }
 
-static PyObject *again; /* to be called with hooks */
-
 static PyMethodDef look_method = {"look", look, METH_NOARGS, NULL};
 
-/* Nothing of this belongs into a trace. */
-static void skip(PyObject *function)
+/* Nothing of this belongs into a trace: the code itself and all that is in it. */
+static void skip(PyObject *code)
 {
-	isc_code *entry =
-		PyFunction_Check(function) ? isc_code_see((PyCodeObject *)PyFunction_GET_CODE(function)) : NULL;
+	isc_code *entry = isc_code_see((PyCodeObject *)code);
+	PyObject *consts = ((PyCodeObject *)code)->co_consts;
 
 	if (entry != NULL)
 		isc_code_set_state(entry, ISC_CODE_SKIPPED);
-}
-
-static void skip_all(PyObject *names)
-{
-	PyObject *key, *value;
-	Py_ssize_t at = 0;
-
-	while (PyDict_Next(names, &at, &key, &value)) {
-		if (PyType_Check(value))
-			skip_all(((PyTypeObject *)value)->tp_dict);
-		else
-			skip(value);
+	for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(consts); i++) {
+		if (PyCode_Check(PyTuple_GET_ITEM(consts, i)))
+			skip(PyTuple_GET_ITEM(consts, i));
 	}
 }
 
@@ -80,25 +69,15 @@ void isc_glue_learn(bool traced)
 	    PyDict_SetItemString(names, "__name__", Py_None) < 0 ||
 	    PyDict_SetItemString(names, "__builtins__", PyEval_GetBuiltins()) < 0)
 		goto out;
+	if (traced)
+		skip(code);
 	done = PyEval_EvalCode(code, names, names);
-	if (done == NULL)
-		goto out;
-	call(PyDict_GetItemString(names, "run"));
-	if (traced) {
-		skip_all(names);
-		again = PyDict_GetItemString(names, "run");
-		Py_XINCREF(again);
-	}
+	if (done != NULL)
+		call(PyDict_GetItemString(names, "run"));
 out:
 	PyErr_Clear();
 	Py_XDECREF(done);
 	Py_XDECREF(function);
 	Py_XDECREF(code);
 	Py_XDECREF(names);
-}
-
-void isc_glue_again(void)
-{
-	call(again);
-	Py_CLEAR(again);
 }

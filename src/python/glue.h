@@ -6,9 +6,9 @@
 
 #include <stdbool.h>
 
-/* Calls Python in the ways that programs do and lets the runtime look at the C functions between.  Once before there are
- * hooks and, traced, once more with them, as they change the way: isc_glue_again().  Leaves no error behind. */
+/* Calls Python in the ways that programs do and lets the runtime look at the C functions between.  With hooks (traced),
+ * if there are any, as they change the way.  Not while a profiler or debugger of the program watches: it must not see
+ * calls that the program did not make.  Leaves no error behind. */
 void isc_glue_learn(bool traced);
-void isc_glue_again(void);
 
 #endif

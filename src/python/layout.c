@@ -195,8 +195,9 @@ void isc_layout_begin(void)
 {
 	const isc_control *control = isc_rt_control();
 
-	/* Where calls are traced, that is learned with what they add. */
-	if (control != NULL && (control->flags & (ISC_CONTROL_SAMPLE | ISC_CONTROL_WAITS)) != 0 && isc_layout_tell() &&
-	    (control->flags & ISC_CONTROL_CALLS) == 0)
+	if (control == NULL || (control->flags & (ISC_CONTROL_SAMPLE | ISC_CONTROL_WAITS)) == 0 || !isc_layout_tell())
+		return;
+	/* Where calls are traced, that is learned with what they add.  At the start of a program nobody watches. */
+	if ((control->flags & (ISC_CONTROL_CALLS | ISC_CONTROL_SCRATCH)) == 0)
 		isc_glue_learn(false);
 }

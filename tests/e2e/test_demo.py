@@ -39,7 +39,7 @@ def check_report(run: Any, functions: set[str]) -> dict[str, Any]:
     assert not functions - {function.name for function in run.report.functions}
     assert run.report.program.python
     assert len(run.ours) <= 12
-    assert any(line.startswith("inferscope: most time in: ") for line in run.ours)
+    assert any(line.startswith(("inferscope: most time in: ", "inferscope: CPU time in: ")) for line in run.ours)
     return scopes
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -86,3 +86,17 @@ def test_workers_of_the_threaded_server_wait_for_the_lock(inferscope: Command, s
     assert done.verdict.cause == "gil_contention"
     assert "in thread metrics" in done.verdict.headline
     run(inferscope, stage, sys.executable, "threaded_server", "--fixed")
+
+
+def first_reason(done: Run) -> str:
+    request = next(s for s in done.report.scopes if s.name == "request")
+    return (request.slow_because[0].where or "") if request.slow_because else ""
+
+
+def test_the_step_that_makes_every_20th_request_slow_is_named(inferscope: Command, stage: Path, count: Any) -> None:
+    """At the default settings, in 19 of 20 runs."""
+    runs, named = count(2, 20), 0
+    for seed in range(runs):
+        done = run(inferscope, stage, sys.executable, "slow_tail", "--seed", str(seed))
+        named += first_reason(done).startswith(done.stdout.split()[-1] + " ")
+    assert named >= runs - runs // 20

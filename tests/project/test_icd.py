@@ -219,7 +219,9 @@ def test_messages_are_the_headings_of_the_page() -> None:
 
 
 def test_warning_ids_are_those_of_the_sources_and_explained() -> None:
-    ids = set(re.findall(r'\b(?:isc_build_warn|warn|isc_build_say)\(\s*[bw],\s[^"]*?"(\w+)"', source("src/analyze/*.c")))
+    ids = set(
+        re.findall(r'\b(?:isc_build_warn|warn|isc_build_say)\(\s*[bw],\s[^"]*?"(\w+)"', source("src/analyze/*.c"))
+    )
     ids |= set(re.findall(r'about_untraced\(b, \w+, "(\w+)"', source("src/analyze/*.c")))
     ids |= set(re.findall(r'isc_analysis_warning\)\{"(\w+)"', source("src/analyze/*.c")))
     assert set(WHOLE["report"]["warnings"]) == ids

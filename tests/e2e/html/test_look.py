@@ -213,11 +213,11 @@ def test_the_flame_graph_shows_the_program_and_the_interpreter_when_asked(sleepe
         sleeper,
         [
             *look,
-            ["type", "_PyEval_"],
+            ["type", "PyEval_EvalCode"],
             ["script", share],
             ["click", "#flame [data-key=all]"],
             *look,
-            ["type", "_PyEval_"],
+            ["type", "PyEval_EvalCode"],
             ["script", share],
         ],
     )
