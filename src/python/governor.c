@@ -118,7 +118,7 @@ void isc_governor_tell(uint64_t ticks)
 }
 
 /* What was since the last look. */
-static void charge(void)
+void isc_governor_charge(void)
 {
 	isc_governor *g = &isc_governor_self;
 	double events = g->stride - g->countdown, skips = SKIPS - g->skips;
@@ -163,7 +163,7 @@ void isc_governor_look(uint64_t ticks)
 		g->countdown = g->stride;
 		return;
 	}
-	charge();
+	isc_governor_charge();
 	if (isc_calls_live())
 		isc_thread_look(ticks);
 	if ((double)(ticks - g->told) > TELL_NS * g->ticks_per_ns) {

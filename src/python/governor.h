@@ -64,6 +64,9 @@ void isc_governor_begin(bool first, double budget_pct, bool session);
 /* The bucket of another budget, full. */
 void isc_governor_refill(double budget_pct, double bucket_ns);
 
+/* Takes what events since the last look cost. */
+void isc_governor_charge(void);
+
 /* A look at the bucket: fills it, and lets the mechanism act. */
 void isc_governor_look(uint64_t ticks);
 

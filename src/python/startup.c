@@ -60,6 +60,7 @@ void isc_startup_finish(enum isc_startup_end why)
 	/* A scope of another interpreter, which has a lock of its own, says nothing of the one whose calls are traced. */
 	if (!isc_startup_on || PyInterpreterState_Get() != PyInterpreterState_Main())
 		return;
+	isc_governor_charge();
 	isc_startup_on = false;
 	atomic_store(&isc_budget_self.starting, 0);
 	tell(now, why);
