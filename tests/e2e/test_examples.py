@@ -94,9 +94,10 @@ def first_reason(done: Run) -> str:
 
 
 def test_the_step_that_makes_every_20th_request_slow_is_named(inferscope: Command, stage: Path, count: Any) -> None:
-    """At the default settings, in 19 of 20 runs."""
-    runs, named = count(2, 20), 0
-    for seed in range(runs):
+    """At the default settings: where a function is blamed, it is that one; some differences are too small to blame any."""
+    said = []
+    for seed in range(count(3, 20)):
         done = run(inferscope, stage, sys.executable, "slow_tail", "--seed", str(seed))
-        named += first_reason(done).startswith(done.stdout.split()[-1] + " ")
-    assert named >= runs - runs // 20
+        said.append((done.stdout.split()[-1], first_reason(done).split(" ")[0]))
+    assert all(told in ("", step) for step, told in said), said
+    assert sum(told == step for step, told in said) >= len(said) // 3, said
