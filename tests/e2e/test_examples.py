@@ -94,7 +94,7 @@ def first_reason(done: Run) -> str:
 
 
 def test_the_step_that_makes_every_20th_request_slow_is_named(inferscope: Command, stage: Path, count: Any) -> None:
-    """At the default settings: where a function is blamed, it is that one; some differences are too small to blame any."""
+    """At the default settings: a function that is blamed is that one; some differences are too small to blame any."""
     said = []
     for seed in range(count(3, 20)):
         done = run(inferscope, stage, sys.executable, "slow_tail", "--seed", str(seed))
