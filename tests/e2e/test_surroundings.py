@@ -138,7 +138,7 @@ def test_x9_flags_of_python_mean_what_they_mean_bare(inferscope: Command, python
     """Also where nothing of ours can get in; then a line may say so."""
     (inferscope.folder / "show.py").write_text(SHOW)
     words = [python, *flag.split(), "show.py"]
-    expected = bare(inferscope, *words, env={})
+    expected = bare(inferscope, *map(str, words), env={})
     run = inferscope("run", "--quiet", "--", *words)
     assert run.returncode == expected.returncode
     assert run.stdout == expected.stdout
@@ -223,7 +223,7 @@ def test_shells_of_a_program_that_cannot_reach_us_any_more_say_nothing(
     if how == "python":
         code = "import os; os.setgid(65534); os.setuid(65534); print(os.system('echo of system'), flush=True)"
         words = [python, "-c", code]
-    expected = bare(inferscope, *words, env={})
+    expected = bare(inferscope, *map(str, words), env={})
     run = inferscope("run", "--follow", "all", "--", *words)
     assert (expected.returncode, expected.stderr) == (0, "")
     assert "of system\n" in expected.stdout
@@ -241,7 +241,7 @@ def test_shells_of_a_program_are_followed(inferscope: Command, target: Target) -
 def test_children_in_another_pid_namespace_are_listed_and_accounted_for(inferscope: Command, target: Target) -> None:
     script = f"{target('marks.c')} 1000; {target('crowd.c')} forks 20; echo $$"
     words = ["unshare", "-pf", "--mount-proc", "sh", "-c", script]
-    expected = bare(inferscope, *words, env={})
+    expected = bare(inferscope, *map(str, words), env={})
     if expected.returncode:
         pytest.skip("namespaces are refused here")
     run = inferscope("run", "--follow", "all", "--", *words)

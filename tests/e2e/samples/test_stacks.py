@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-if __package__:
-    from .sampling import native_stacks, run_python, samples
+if TYPE_CHECKING:
+    from tests.e2e.samples.sampling import native_stacks, run_python, samples
 else:
     from sampling import native_stacks, run_python, samples
 
