@@ -1,4 +1,4 @@
-#include "collect/unwind_chain.h"
+#include "collect/unwind_walk.h"
 
 #include <stdatomic.h>
 
@@ -115,11 +115,6 @@ static uintptr_t ip_at(uint32_t at)
 	return (uintptr_t)atomic_load_explicit(&places[at].ip, memory_order_relaxed);
 }
 
-static bool on_stack(const isc_unwind *u, uintptr_t at)
-{
-	return at >= u->low && at <= u->high - sizeof(uintptr_t) && (at & 7) == 0;
-}
-
 static uintptr_t below(uintptr_t target, uint64_t distance)
 {
 	return target - (uintptr_t)(intptr_t)(int32_t)(uint32_t)distance;
@@ -137,7 +132,7 @@ static bool same_bp(const isc_unwind *u, uint64_t check, uintptr_t sp, uintptr_t
 	uintptr_t saved = below(target, check);
 
 	if ((int32_t)(uint32_t)check != NOWHERE && saved >= sp)
-		bp = on_stack(u, saved) ? *(const uintptr_t *)saved : 0;
+		bp = isc_unwind_on_stack(u, saved) ? isc_unwind_word(saved) : 0;
 	return bp == below(target, check >> 32);
 }
 
@@ -154,9 +149,9 @@ static bool matches(const isc_unwind *u, uint32_t at, uint32_t count, uintptr_t 
 			return false;
 		if (i + 1 == count)
 			break;
-		if (cfa <= sp || !on_stack(u, cfa - 8))
+		if (cfa <= sp || !isc_unwind_on_stack(u, cfa - 8))
 			return false;
-		differs |= *(const uintptr_t *)(cfa - 8) ^ ip_at(at + i + 1);
+		differs |= isc_unwind_word(cfa - 8) ^ ip_at(at + i + 1);
 	}
 	return differs == 0;
 }
@@ -181,8 +176,9 @@ bool isc_chain_follow(const isc_unwind *u, uintptr_t ip, uintptr_t sp, uintptr_t
 	if (!still_true(u))
 		return false;
 	if (target == u->high)
-		return out->cfa == u->high || (on_stack(u, out->cfa - 8) && *(const uintptr_t *)(out->cfa - 8) == 0);
-	return on_stack(u, out->cfa - 8) && (out->bp == 0 || on_stack(u, out->bp));
+		return out->cfa == u->high ||
+		       (isc_unwind_on_stack(u, out->cfa - 8) && isc_unwind_word(out->cfa - 8) == 0);
+	return isc_unwind_on_stack(u, out->cfa - 8) && (out->bp == 0 || isc_unwind_on_stack(u, out->bp));
 }
 
 /* ---- keeping ----------------------------------------------------------------- */
