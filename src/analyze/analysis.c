@@ -116,6 +116,8 @@ static isc_status build(isc_build *b, isc_error *err)
 		isc_build_accounts(b);
 	if (st == ISC_OK && !isc_unseen_find(&b->unseen, b))
 		st = isc_build_no_memory(err);
+	if (st == ISC_OK && !isc_coverage_read(&b->coverage, b))
+		st = isc_build_no_memory(err);
 	if (st == ISC_OK)
 		st = isc_build_over_time(b, err);
 	if (st == ISC_OK)
@@ -157,6 +159,8 @@ static isc_status build(isc_build *b, isc_error *err)
 	if (st == ISC_OK)
 		st = isc_build_judged(b, err);
 	if (st == ISC_OK)
+		st = isc_build_units(b, err);
+	if (st == ISC_OK)
 		st = isc_build_warnings(b, err);
 	return st == ISC_OK && b->options != NULL && b->options->lanes ? isc_build_lanes(b, err) : st;
 }
@@ -186,6 +190,7 @@ isc_status isc_analysis_new(isc_trace *trace, const isc_analysis_options *option
 	isc_hashmap_fini(&b.entry_of);
 	isc_hashmap_fini(&b.gpu_held);
 	isc_unseen_fini(&b.unseen);
+	isc_coverage_fini(&b.coverage);
 	isc_function_table_fini(&b.table);
 	if (st == ISC_OK)
 		*out = b.a;

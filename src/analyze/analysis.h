@@ -392,23 +392,7 @@ typedef struct isc_analysis_usage {
 
 #include "analyze/analysis_memory.h"
 
-/* What recording saw, missed and cost in one process, from a moment to another. */
-typedef struct isc_analysis_period {
-	uint32_t pid; /* 0: several */
-	double from_us, to_us;
-	uint64_t samples;
-	double sampled_us;	/* CPU time that they stand for */
-	double unattributed_us; /* of it, of samples without a known stack */
-	uint64_t events, lost;	/* stored, and lost before they were */
-	uint64_t thinned;	/* calls that were not recorded to stay inside the budget, as estimated */
-	double cost_us;		/* that calls and samples took in the process */
-} isc_analysis_period;
-
-#define ISC_PERIOD_SAMPLES 20u		/* fewer say nothing about a share */
-#define ISC_PERIOD_UNATTRIBUTED_PCT 5.0 /* of the sampled time, that lowers confidence */
-
-/* Events were lost in it, or too much of its time has no stack. */
-bool isc_period_is_bad(const isc_analysis_period *p);
+#include "analyze/analysis_recording.h"
 
 /* What was judged: the time of one thread, or of the devices. */
 typedef struct isc_analysis_window {
@@ -495,6 +479,7 @@ typedef struct isc_analysis {
 	uint64_t gc_unseen; /* collections of garbage that were not told of */
 	isc_analysis_scope *scopes;
 	size_t scope_count;
+	isc_analysis_units units;
 	isc_analysis_mark *marks;
 	size_t mark_count;
 	isc_analysis_counter *counters;
@@ -534,6 +519,8 @@ typedef struct isc_analysis {
 	double measured_cpu_pct;     /* of the CPU time of the program; negative: not known */
 	double startup_pct;	     /* what start-up paid, of its own time; negative: not known */
 	const char *startup_unknown; /* why; NULL: it is known */
+	bool calls_measured;	     /* whole and unrecorded units say what recording calls costs: */
+	double calls_measured_pct;   /* by how much longer the whole ones take; negative: they are shorter */
 	double recorder_cpu_pct;     /* negative: not known */
 	double switches_pct;	     /* what watching switches cost; negative: not known */
 	uint64_t events;	     /* stored, retired ones included; produced = events + lost */

@@ -6,6 +6,7 @@
 #define ISC_ANALYZE_BUILD_H
 
 #include "analyze/analysis.h"
+#include "analyze/coverage.h"
 #include "analyze/function_table.h"
 #include "analyze/unseen.h"
 #include "base/arena.h"
@@ -72,6 +73,7 @@ typedef struct isc_build {
 	double tick_us;	    /* of events, likewise */
 
 	isc_unseen unseen; /* when calls were not recorded */
+	isc_coverage_map coverage;
 	isc_label *labels; /* by text */
 	size_t label_count, label_room;
 	uint64_t undefined; /* processes that had no room to define all their functions */
@@ -121,6 +123,7 @@ isc_status isc_build_over_time(isc_build *b, isc_error *err);
 void isc_build_accounts(isc_build *b);
 isc_status isc_build_verdict(isc_build *b, isc_error *err); /* after all others but the warnings */
 isc_status isc_build_judged(isc_build *b, isc_error *err);  /* after the verdict */
+isc_status isc_build_units(isc_build *b, isc_error *err);   /* likewise */
 isc_status isc_build_warnings(isc_build *b, isc_error *err);
 
 /* The bars of a histogram whose numbers are so many microseconds each; false: no memory. */

@@ -295,7 +295,8 @@ static bool take(reading *r, lane *l, const isc_event *ev)
 	case ISC_KIND_SYSCALL:
 		return add_past(r, l, ev);
 	case ISC_KIND_GOVERNED:
-		r->out->skipped += ev->arg == ISC_GOVERNED_OFF || ev->arg == ISC_GOVERNED_COUNTED;
+		r->out->skipped += ev->arg == ISC_GOVERNED_OFF || ev->arg == ISC_GOVERNED_COUNTED ||
+				   (ev->arg == ISC_GOVERNED_GATED && ev->id == 0);
 		return true;
 	default:
 		return true;

@@ -62,8 +62,9 @@ static void estimate_between(const isc_build *b, const isc_total_function *f, co
 	e->governed = true;
 	e->calls = e->least = (double)f->calls + (double)f->window_calls;
 	e->most = -1;
-	/* Each call was traced or counted, unless all of the process was paused as well. */
-	if (f->tallied && p->first_pause == 0) {
+	/* Each call was traced or counted, unless all of the process was paused as well; a gate is no such pause. */
+	if (!p->stopped && (f->tallied || !f->governed)) {
+		e->governed = f->governed;
 		e->most = e->calls;
 		return;
 	}
@@ -169,7 +170,7 @@ static bool take(isc_build *b, struct gathering *g, const isc_total_function *f)
 	side->seen_self_us += (double)f->self_ticks * b->us_per_tick;
 	side->seen_total_us += (double)f->total_ticks * b->us_per_tick;
 	side->unwatched |= f->governed;
-	side->paused |= e.governed && !f->governed;
+	side->paused |= !f->governed && p != NULL && p->first_pause != 0 && f->calls + f->window_calls > f->exact_calls;
 	/* Where one was not watched, its time seems to be its caller's. */
 	out->estimated |= f->estimated || e.governed || (p != NULL && (p->governed || p->first_pause != 0));
 	return true;

@@ -6,16 +6,11 @@
 
 #include "analyze/names.h"
 #include "analyze/build.h"
+#include "analyze/slow_scopes.h"
 
 /* Neighbouring buckets are shown as one while the wider one is at most this much
  * longer than where it begins: about 30 bars from 1 us to 1 s. */
 #define BIN_GROWTH 1.5
-
-/* Fewer of a name are not told apart: two of so many are slow. */
-#define SCOPES_ENOUGH 20u
-#define SLOW_SHARE 0.1
-#define SLOW_GAP 1.2	/* that parts more than a tenth from the others, at least */
-#define SLOW_APART 1.02 /* by that much the fastest of them is slower than the middle */
 
 struct tally {
 	uint64_t count, open, unmatched;
@@ -85,44 +80,15 @@ bool isc_build_bins(isc_arena *arena, const isc_histogram *h, double us, isc_ana
 	return true;
 }
 
-/* Those from the tenth down to where a gap parts them from the rest are as slow as it: the gap is wider
- * than they differ among themselves.  Without such a gap it stays at the tenth. */
-static double down_to_gap(const isc_histogram *h, double us, double from_us, double tenth_us)
+/* Which are slow, and which of the others lie in the middle. */
+static void part_scopes(const isc_histogram *h, double us, isc_analysis_scope *out)
 {
-	double widest = SLOW_GAP, found = tenth_us, before = 0;
-	uint64_t low, high, count;
-	size_t at = 0;
+	uint64_t from = isc_slow_scopes_from(h);
+	double others = from > 0 ? isc_slow_scopes_below(h, from) : 1;
 
-	while (isc_histogram_next(h, &at, &low, &high, &count)) {
-		double begin = (double)low * us;
-
-		if (begin > tenth_us)
-			break;
-		if (before > 0 && begin > from_us && begin / before > widest && tenth_us / begin < begin / before) {
-			widest = begin / before;
-			found = begin;
-		}
-		before = ((double)high + 1) * us;
-	}
-	return found;
-}
-
-/* From which duration on they are the slow ones: a tenth at most, so that many that take the same
- * time are not called slow for the few that differ; more if they are alike and apart from the others.
- * Negative: none stand out. */
-static double slow_from(const isc_histogram *h, double us, double p60_us)
-{
-	uint64_t low = 0, high, count, below = 0;
-	double most = (double)h->count * SLOW_SHARE;
-	size_t at = 0;
-
-	if (h->count < SCOPES_ENOUGH)
-		return -1;
-	while (isc_histogram_next(h, &at, &low, &high, &count) && (double)(h->count - below) > most)
-		below += count;
-	if ((double)low * us <= p60_us * SLOW_APART)
-		return -1;
-	return down_to_gap(h, us, p60_us, (double)low * us);
+	out->slow_from_us = from > 0 ? (double)from * us : -1;
+	out->p40_us = (double)isc_histogram_percentile(h, 0.40 * others) * us;
+	out->p60_us = (double)isc_histogram_percentile(h, 0.60 * others) * us;
 }
 
 static bool take_scope(isc_build *b, const struct tally *t, const isc_text *name, isc_analysis_scope *out)
@@ -140,12 +106,10 @@ static bool take_scope(isc_build *b, const struct tally *t, const isc_text *name
 	out->total_us = t->total_ticks * us;
 	out->mean_us = out->total_us / (double)t->count;
 	out->p50_us = (double)isc_histogram_percentile(&t->ticks, 0.50) * us;
-	out->p40_us = (double)isc_histogram_percentile(&t->ticks, 0.40) * us;
-	out->p60_us = (double)isc_histogram_percentile(&t->ticks, 0.60) * us;
 	out->p90_us = (double)isc_histogram_percentile(&t->ticks, 0.90) * us;
 	out->p99_us = (double)isc_histogram_percentile(&t->ticks, 0.99) * us;
 	out->max_us = (double)t->ticks.max * us;
-	out->slow_from_us = slow_from(&t->ticks, us, out->p60_us);
+	part_scopes(&t->ticks, us, out);
 	return isc_build_bins(b->arena, &t->ticks, us, out);
 }
 

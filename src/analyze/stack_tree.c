@@ -179,6 +179,7 @@ bool isc_stack_tree_add(isc_stack_tree *t, isc_build *b, const isc_total_stack *
 	n = stack_node(t, b, root, s->process, stack);
 	if (n == 0)
 		return false;
+	t->node[n].state = (uint8_t)what.state;
 	t->node[n].samples = sum(t->node[n].samples, s->samples);
 	t->node[n].self_us += us;
 	t->node[n].counted = sum(t->node[n].counted, s->counted);

@@ -17,6 +17,7 @@ typedef struct isc_tree_node {
 	uint32_t python; /* nearest node of Python, itself included; 0: none */
 	uint16_t depth;	 /* 0: above all; 1: a process */
 	uint8_t kind;	 /* enum isc_frame_kind */
+	uint8_t state;	 /* what samples that end here are, by isc_attribution_of(); of a stand-in, the last of them */
 	bool known;	 /* false: what is here is "?" and the like */
 	bool stand_in;	 /* no function: a word for what is not known */
 	uint64_t samples;

@@ -8,12 +8,13 @@
 #define CAUSES_MAX 10u
 #define CAUSE_SHARE 0.02 /* of what slow ones take longer: less explains nothing */
 #define CAUSE_MIN_US 1.0
-/* Where functions were not traced all the time, so many samples say more than what was. */
-#define SAMPLES_SLOW 100u
-#define SAMPLES_MEDIAN 50u
-#define FUNCTION_SAMPLES 4u /* fewer in one function are chance */
-#define WATCHED_SHARE 0.5   /* of scopes that switches are known of, to speak for all */
-#define TRACED_SHARE 0.5    /* likewise for traced functions */
+#define WATCHED_SHARE 0.5 /* of scopes that switches are known of, to speak for all */
+#define TRACED_SHARE 0.5  /* likewise for traced functions */
+#define WHOLE_ENOUGH 3u	  /* scopes with every call recorded, of each group, that speak for all */
+/* By how much their shares may differ: beyond it what differs may be what was recorded. */
+#define WHOLE_APART 0.1
+/* Fewer samples in one function are chance. */
+#define FUNCTION_SAMPLES ISC_TAIL_SLOW_SAMPLES_MIN
 
 /* What is known of a process as a whole. */
 struct told {
@@ -87,7 +88,7 @@ static void settle(const struct explain *e, const isc_tail *tail, const isc_tail
 	account.switches = g->watched_us >= threads_us * WATCHED_SHARE && (g->watched_us > 0 || g->task_us > 0);
 	if (account.switches) {
 		account.on_cpu = g->on_cpu_us * more + g->task_run_us;
-		account.queue = g->queue_us * more;
+		account.queue = g->queue_us * more + g->task_queued_us;
 		account.blocked = g->blocked_us * more + g->task_told_us;
 		account.unwatched = g->unwatched_us * more + g->sums.loop_us;
 		account.estimated = g->task_us > 0;
@@ -151,11 +152,22 @@ static bool propose(struct explain *e, const isc_analysis_cause *cause, uint32_t
 	return true;
 }
 
-static double in_group(const isc_tail_group *g, uint32_t key)
-{
-	const isc_cell *cell = isc_cells_find(&g->sums.cells, key);
+/* The scopes of a group that are compared. */
+struct side {
+	const isc_tail_sums *sums;
+	uint64_t count;
+};
 
-	return cell != NULL ? cell->us / (double)g->count : 0;
+static struct side side_of(const isc_tail_group *g, bool whole)
+{
+	return whole ? (struct side){&g->whole, g->whole_count} : (struct side){&g->sums, g->count};
+}
+
+static double in_side(struct side side, uint32_t key)
+{
+	const isc_cell *cell = isc_cells_find(&side.sums->cells, key);
+
+	return cell != NULL ? cell->us / (double)side.count : 0;
 }
 
 /* Waits and collections: each by where it was. */
@@ -171,7 +183,7 @@ static bool compare_told(struct explain *e, const isc_tail *tail, double least_u
 
 		if (key == NULL || key->kind == ISC_TAIL_RUN || key->kind >= ISC_TAIL_UNSEEN)
 			continue;
-		cause.extra_us = cell->us / (double)slow->count - in_group(median, cell->key);
+		cause.extra_us = cell->us / (double)slow->count - in_side(side_of(median, false), cell->key);
 		cause.event_loop = key->kind == ISC_TAIL_LOOP;
 		cause.state = key->kind == ISC_TAIL_AWAIT  ? ISC_STATE_IDLE
 			      : key->kind == ISC_TAIL_LOOP ? ISC_STATE_OTHER
@@ -183,15 +195,17 @@ static bool compare_told(struct explain *e, const isc_tail *tail, double least_u
 	return true;
 }
 
-/* The samples of a group by function: all, and those in native code. */
+/* The samples of a group by function: all, those in native code, as breakdowns have it, and those of calls that were not recorded. */
 struct sampled {
-	isc_cells all, native;
+	isc_cells all, native, unseen;
+	uint64_t unseen_count;
 };
 
 static void sampled_fini(struct sampled *s)
 {
 	isc_cells_fini(&s->all);
 	isc_cells_fini(&s->native);
+	isc_cells_fini(&s->unseen);
 }
 
 static bool sample_functions(struct explain *e, const isc_tail_group *g, struct sampled *s)
@@ -203,17 +217,20 @@ static bool sample_functions(struct explain *e, const isc_tail_group *g, struct 
 
 	while ((cell = isc_cells_next(&g->sums.cells, &at)) != NULL) {
 		const isc_tree_node *n, *python;
+		bool unseen = cell->key & ISC_TAIL_NODE_UNSEEN;
 		uint32_t place;
 
-		if ((cell->key & ISC_TAIL_NODE) == 0 || cell->key & ISC_TAIL_NODE_UNSEEN)
+		if ((cell->key & ISC_TAIL_NODE) == 0)
 			continue;
-		n = &tree->node[cell->key & ~ISC_TAIL_NODE];
+		n = &tree->node[cell->key & ~(ISC_TAIL_NODE | ISC_TAIL_NODE_UNSEEN)];
 		python = n->python != 0 ? &tree->node[n->python] : n;
+		s->unseen_count += unseen ? cell->count : 0;
 		if (!isc_tree_is_frame(n) || !n->known)
 			continue;
 		place = isc_places_function(&e->t->places, b, &b->a->functions[tree->frame[python->frame].function]);
-		if (place == ISC_PLACE_NO_MEMORY || !isc_cells_add(&s->all, place, cell->count, cell->us) ||
-		    (n->kind == ISC_FRAME_NATIVE && !isc_cells_add(&s->native, place, 0, cell->us)))
+		if (place == ISC_PLACE_NO_MEMORY ||
+		    !isc_cells_add(unseen ? &s->unseen : &s->all, place, cell->count, cell->us) ||
+		    (!unseen && n->state == ISC_STATE_NATIVE && !isc_cells_add(&s->native, place, 0, cell->us)))
 			return false;
 	}
 	return true;
@@ -249,67 +266,129 @@ static double part_run(const isc_analysis_scope_group *g, const isc_tail_group *
 	return fmin(us * (double)sums->count / sums->sums.run_us, 1);
 }
 
+/* What is between waits may have time in it in which nothing ran: such parts did. */
+struct parts {
+	double slow, median;
+};
+
+static struct parts parts_of(const isc_tail *tail, const isc_analysis_scope *s)
+{
+	const isc_tail_group *slow = &tail->group[ISC_TAIL_SLOW], *median = &tail->group[ISC_TAIL_MEDIAN];
+	bool watched = slow->watched_us > 0 || slow->task_us > 0;
+
+	return (struct parts){watched && slow->sums.run_us > 0 ? part_run(&s->slow, slow) : 1,
+			      watched && median->sums.run_us > 0 ? part_run(&s->median, median) : 1};
+}
+
 /* What functions run, where samples do not say more. */
 static enum isc_state ran(const struct explain *e)
 {
 	return e->t->b->facts.native_off ? ISC_STATE_ON_CPU : ISC_STATE_PYTHON;
 }
 
-/* By how much chance may have moved what samples say of a place, in one slow and one median scope together. */
+/* What a function runs for the most part: in slow scopes, and in all where those have too few samples to say it. */
+static enum isc_state state_at(const struct explain *e, const struct sampled *in_group, uint32_t place)
+{
+	const isc_cell *cell = isc_cells_find(&in_group[ISC_TAIL_SLOW].all, place);
+	const struct sampled *in =
+		&in_group[cell != NULL && cell->count >= FUNCTION_SAMPLES ? ISC_TAIL_SLOW : ISC_TAIL_ALL];
+
+	return value(&in->native, place) * 2 > value(&in->all, place) ? ISC_STATE_NATIVE : ran(e);
+}
+
+static double group_error_us(const isc_tail_group *g, const struct sampled *in, uint32_t place)
+{
+	const isc_cell *cell = isc_cells_find(&in->unseen, place);
+
+	/* Where samples gave it nothing, it has what its calls took. */
+	if (g->sums.unseen_us <= 0 || cell == NULL)
+		return 0;
+	return isc_samples_error_us(cell->count, in->unseen_count, g->sums.unseen_us / (double)g->count);
+}
+
+/* Of two errors that have nothing to do with each other. */
+static double both_us(double a, double b)
+{
+	return sqrt(a * a + b * b);
+}
+
+/* By how much chance may have moved what samples say of calls that were not recorded. */
 static double error_us(const isc_tail *tail, const struct sampled *in, uint32_t place)
 {
-	const isc_tail_group *slow = &tail->group[ISC_TAIL_SLOW], *median = &tail->group[ISC_TAIL_MEDIAN];
-	const isc_cell *cell = isc_cells_find(&in->all, place);
-	uint64_t samples = cell != NULL ? cell->count : 0;
+	/* As tail_holes.c shares it out. */
+	int median = in[ISC_TAIL_MEDIAN].unseen_count >= ISC_TAIL_SAMPLES_MIN ? ISC_TAIL_MEDIAN : ISC_TAIL_ALL;
 
-	if (slow->sums.unseen_us <= 0)
-		return 0;
-	return isc_samples_error_us(samples, slow->sums.samples, slow->sums.unseen_us / (double)slow->count) +
-	       isc_samples_error_us(samples, median->sums.samples, median->sums.unseen_us / (double)median->count);
+	return both_us(group_error_us(&tail->group[ISC_TAIL_SLOW], &in[ISC_TAIL_SLOW], place),
+		       group_error_us(&tail->group[ISC_TAIL_MEDIAN], &in[median], place));
 }
 
 static bool compare_traced(struct explain *e, const isc_tail *tail, const isc_analysis_scope *s,
-			   const struct sampled *in, double least_us)
+			   const struct sampled *in, bool whole, double least_us)
 {
-	const isc_tail_group *slow = &tail->group[ISC_TAIL_SLOW], *median = &tail->group[ISC_TAIL_MEDIAN];
-	/* What is between waits has time in the scheduler's queue in it. */
-	bool watched = slow->watched_us > 0 || slow->task_us > 0;
-	double slow_part = watched ? part_run(&s->slow, slow) : 1;
-	double median_part = watched && median->sums.run_us > 0 ? part_run(&s->median, median) : 1;
+	struct side slow = side_of(&tail->group[ISC_TAIL_SLOW], whole);
+	struct side median = side_of(&tail->group[ISC_TAIL_MEDIAN], whole);
+	struct parts part = parts_of(tail, s);
 	const isc_cell *cell;
 	size_t at = 0;
 
-	while ((cell = isc_cells_next(&slow->sums.cells, &at)) != NULL) {
+	while ((cell = isc_cells_next(&slow.sums->cells, &at)) != NULL) {
 		const isc_tail_key *key = cell->key & ISC_TAIL_NODE ? NULL : &e->t->key[cell->key - 1];
 		isc_analysis_cause cause = {.state = ran(e)};
 
 		if (key == NULL || (key->kind != ISC_TAIL_RUN && key->kind != ISC_TAIL_UNSEEN))
 			continue;
 		cause.not_seen = key->kind == ISC_TAIL_UNSEEN;
-		if (key->place != 0 && value(&in->native, key->place) * 2 > value(&in->all, key->place))
-			cause.state = ISC_STATE_NATIVE;
-		cause.extra_us = cell->us * slow_part / (double)slow->count - in_group(median, cell->key) * median_part;
-		if (cause.extra_us >= least_us && (cause.not_seen || cause.extra_us > error_us(tail, in, key->place)) &&
+		if (key->place != 0)
+			cause.state = state_at(e, in, key->place);
+		cause.extra_us = cell->us * part.slow / (double)slow.count - in_side(median, cell->key) * part.median;
+		if (cause.extra_us >= least_us &&
+		    (cause.not_seen || whole || cause.extra_us > error_us(tail, in, key->place)) &&
 		    !propose(e, &cause, key->place, 0))
 			return false;
 	}
 	return true;
 }
 
-/* Where samples shared out what calls do not tell, functions do not have more together than slow ones run longer. */
-static void fit_in(struct explain *e, const isc_tail *tail, size_t from)
+/* By how much slow ones run longer. */
+static double longer_us(const isc_tail *tail, const isc_analysis_scope *s)
 {
 	const isc_tail_group *slow = &tail->group[ISC_TAIL_SLOW], *median = &tail->group[ISC_TAIL_MEDIAN];
-	double more = slow->sums.run_us / (double)slow->count - median->sums.run_us / (double)median->count, sum = 0;
+	struct parts part = parts_of(tail, s);
+
+	return slow->sums.run_us * part.slow / (double)slow->count -
+	       median->sums.run_us * part.median / (double)median->count;
+}
+
+/* What slow ones run longer and no function has, because chance may explain each of the differences, was not seen.  Functions
+ * do not have more together than slow ones run longer. */
+static bool fit_in(struct explain *e, const isc_tail *tail, const isc_analysis_scope *s, size_t from, bool uneven,
+		   double least_us)
+{
+	isc_analysis_cause rest = {.state = ran(e), .not_seen = true};
+	double more = longer_us(tail, s), sum = 0;
 
 	for (size_t i = from; i < e->count; i++)
 		sum += e->candidate[i].cause.extra_us;
 	for (size_t i = from; i < e->count && sum > more && more > 0; i++)
 		e->candidate[i].cause.extra_us *= more / sum;
+	rest.extra_us = more - sum;
+	/* Calls that were recorded leave no more than rounding. */
+	if ((tail->group[ISC_TAIL_SLOW].sums.unseen_us <= 0 && !uneven) || rest.extra_us < least_us)
+		return true;
+	return propose(e, &rest, 0, 0);
+}
+
+/* By how much chance may have moved what samples say of one group. */
+static double sampled_error_us(const isc_tail_group *g, const isc_analysis_scope_group *of, const struct sampled *in,
+			       uint32_t place)
+{
+	const isc_cell *cell = isc_cells_find(&in->all, place);
+
+	return cell != NULL ? isc_samples_error_us(cell->count, g->sums.samples, running_us(of)) : 0;
 }
 
 static bool compare_sampled(struct explain *e, const isc_tail *tail, const isc_analysis_scope *s,
-			    const struct sampled *in_slow, const struct sampled *in_median, double least_us)
+			    const struct sampled *in, bool careful, double least_us)
 {
 	const isc_tail_group *slow = &tail->group[ISC_TAIL_SLOW], *median = &tail->group[ISC_TAIL_MEDIAN];
 	double slow_us = slow->sums.python_us + slow->sums.native_us + slow->sums.spin_us;
@@ -317,15 +396,18 @@ static bool compare_sampled(struct explain *e, const isc_tail *tail, const isc_a
 	const isc_cell *cell;
 	size_t at = 0;
 
-	while ((cell = isc_cells_next(&in_slow->all, &at)) != NULL) {
-		isc_analysis_cause cause = {.state = ran(e)};
+	while ((cell = isc_cells_next(&in[ISC_TAIL_SLOW].all, &at)) != NULL) {
+		isc_analysis_cause cause = {.state = state_at(e, in, cell->key)};
 
-		if (value(&in_slow->native, cell->key) * 2 > cell->us)
-			cause.state = ISC_STATE_NATIVE;
 		/* Samples say how what ran is shared out. */
 		cause.extra_us =
 			running_us(&s->slow) * cell->us / slow_us -
-			(median_us > 0 ? running_us(&s->median) * value(&in_median->all, cell->key) / median_us : 0);
+			(median_us > 0 ? running_us(&s->median) * value(&in[ISC_TAIL_MEDIAN].all, cell->key) / median_us
+				       : 0);
+		if (careful &&
+		    cause.extra_us <= both_us(sampled_error_us(slow, &s->slow, &in[ISC_TAIL_SLOW], cell->key),
+					      sampled_error_us(median, &s->median, &in[ISC_TAIL_MEDIAN], cell->key)))
+			continue;
 		if (cell->count >= FUNCTION_SAMPLES && cause.extra_us >= least_us && !propose(e, &cause, cell->key, 0))
 			return false;
 	}
@@ -371,33 +453,63 @@ static int by_extra(const void *x, const void *y)
 	return order != 0 ? order : (int)c->cause.state - (int)d->cause.state;
 }
 
-static bool compare(struct explain *e, const isc_tail *tail, isc_analysis_scope *s)
+/* How to compare what ran. */
+struct manner {
+	bool holes;  /* calls of the process were left out: of those tail_holes.c has shared out the time by samples */
+	bool whole;  /* scopes with every call recorded are enough of both groups, and exact */
+	bool uneven; /* recording saw more of one group than of the other: samples alone are fair to both */
+	bool traced; /* recorded calls say who ran */
+	bool sampled;
+};
+
+static double whole_share(const isc_tail_group *g)
+{
+	return (double)g->whole_count / (double)g->count;
+}
+
+static struct manner manner_of(const struct explain *e, const isc_tail *tail, const struct sampled *in)
 {
 	const isc_tail_group *slow = &tail->group[ISC_TAIL_SLOW], *median = &tail->group[ISC_TAIL_MEDIAN];
-	double least_us = fmax((s->slow.mean_us - s->median.mean_us) * CAUSE_SHARE, CAUSE_MIN_US);
-	struct sampled in_slow = {0}, in_median = {0};
-	bool traced = is_traced(e, slow), holes = false, enough, good;
-	size_t of_waits;
+	struct manner m = {.holes = isc_unseen_of(&e->t->b->unseen, tail->process) != NULL};
 
-	enough = slow->sums.samples >= SAMPLES_SLOW && median->sums.samples >= SAMPLES_MEDIAN;
-	/* With many samples they alone are best.  With few, time in calls that were not there is theirs all the same, as
-	 * tail_holes.c has shared it out, or nobody's. */
-	holes = isc_unseen_of(&e->t->b->unseen, tail->process) != NULL;
-	if (holes)
-		traced = !enough && slow->sums.run_us > 0;
+	m.whole = m.holes && slow->whole_count >= WHOLE_ENOUGH && median->whole_count >= WHOLE_ENOUGH;
+	m.uneven = m.holes && !m.whole && fabs(whole_share(slow) - whole_share(median)) > WHOLE_APART;
+	m.traced = m.holes ? slow->sums.run_us > 0 : is_traced(e, slow);
+	m.sampled = in[ISC_TAIL_SLOW].all.used > 0;
+	return m;
+}
+
+static bool compare_running(struct explain *e, const isc_tail *tail, const isc_analysis_scope *s,
+			    const struct sampled *in, const struct manner *m, double least_us)
+{
+	size_t of_waits = e->count;
+	bool good = true;
+
+	if (m->traced && !m->uneven)
+		good = compare_traced(e, tail, s, in, m->whole, least_us);
+	else if (m->sampled)
+		good = compare_sampled(e, tail, s, in, m->uneven, least_us);
+	if (good && m->traced && m->holes && !m->whole)
+		good = fit_in(e, tail, s, of_waits, m->uneven, least_us);
+	return good;
+}
+
+static bool compare(struct explain *e, const isc_tail *tail, isc_analysis_scope *s)
+{
+	double least_us = fmax((s->slow.mean_us - s->median.mean_us) * CAUSE_SHARE, CAUSE_MIN_US);
+	struct sampled in[ISC_TAIL_GROUPS] = {0};
+	struct manner m;
+	bool good;
+
 	e->count = 0;
-	good = sample_functions(e, slow, &in_slow) && sample_functions(e, median, &in_median) &&
-	       compare_told(e, tail, least_us);
-	of_waits = e->count;
-	if (good && traced)
-		good = compare_traced(e, tail, s, &in_slow, least_us);
-	else if (good && in_slow.all.used > 0)
-		good = compare_sampled(e, tail, s, &in_slow, &in_median, least_us);
-	if (good && traced && holes)
-		fit_in(e, tail, of_waits);
-	good = good && compare_states(e, tail, s, traced, traced || in_slow.all.used > 0, least_us);
-	sampled_fini(&in_slow);
-	sampled_fini(&in_median);
+	good = compare_told(e, tail, least_us);
+	for (int g = 0; g < ISC_TAIL_GROUPS && good; g++)
+		good = sample_functions(e, &tail->group[g], &in[g]);
+	m = manner_of(e, tail, in);
+	good = good && compare_running(e, tail, s, in, &m, least_us) &&
+	       compare_states(e, tail, s, m.traced, m.traced || m.sampled, least_us);
+	for (int g = 0; g < ISC_TAIL_GROUPS; g++)
+		sampled_fini(&in[g]);
 	if (!good)
 		return false;
 	if (e->count > 0)

@@ -6,14 +6,20 @@
  * was nobody's by all samples of that time, and what an open call has among itself and those that it
  * called unseen.  So nobody ever has more than was there to share, and a caller never the time of a callee that was not
  * recorded.  Where samples are too few nobody is named.
+ *
+ * How long an open call took is known exactly, and slow scopes have few samples in each.  So in them it is shared in two
+ * parts: as much as it takes in the other scopes as all samples of those say, and what it takes longer as the samples say that
+ * slow scopes have beyond that.
  */
 #include <math.h>
 #include <string.h>
 
 #include "analyze/tail_lane.h"
 
-/* Fewer samples name nobody. */
-#define SAMPLES_MIN 10u
+/* In one open call of slow scopes fewer samples name nobody: with three that agree it is that one in four of five cases, whatever is to be expected. */
+#define CALL_SAMPLES_MIN 3u
+/* The other scopes count as so many samples of what slow ones take longer: mostly that is more of the same. */
+#define USUAL_SAMPLES 1.0
 
 /* ---- while events are read ---- */
 
@@ -64,6 +70,21 @@ double isc_tail_lane_unseen_us(isc_tail_walk *w, isc_tail_lane *l, uint64_t now_
 	return since < now_ns ? (double)(now_ns - since) / 1e3 : 0;
 }
 
+bool isc_tail_lane_outer(isc_tail_walk *w, isc_tail_lane *l, uint64_t scope_ns, uint32_t *key)
+{
+	const isc_tail_call *top = l->depth > 0 ? &l->calls[l->depth - 1] : NULL;
+	uint32_t place;
+
+	*key = 0;
+	/* Before the scope began, it may have ended unseen. */
+	if (top == NULL || l->depth <= l->stale || (top->governed_ns <= l->last_ns && top->from_ns < scope_ns))
+		return true;
+	place = isc_tail_lane_place(w, l);
+	if (place != 0)
+		*key = isc_tails_key(w->t, ISC_TAIL_OUTER, place, 0, 0);
+	return place == 0 || *key != 0;
+}
+
 /* The function that a node's samples are in; 0: not known. */
 static uint32_t place_of_node(isc_tails *t, uint32_t node)
 {
@@ -94,10 +115,19 @@ bool isc_tail_lane_sampled(isc_tail_walk *w, isc_tail_lane *l, isc_tail_sums *s,
 
 /* ---- in the end ---- */
 
+/* Of a group, by place: what open calls have, and what samples noted beside them. */
+struct noted {
+	isc_cells open, samples;
+};
+
 struct filling {
 	isc_tails *t;
 	uint32_t unseen;     /* the key */
-	isc_hashmap callers; /* places of functions that call governed ones, by all samples */
+	isc_hashmap callers; /* places of functions that call ones that are not recorded, by all samples */
+	/* Of one name: */
+	isc_tail_group *group;
+	struct noted noted[ISC_TAIL_GROUPS];
+	isc_cells excess; /* by place: samples of slow scopes that are more than usual */
 };
 
 static const isc_tail_key *key_of(const isc_tails *t, const isc_cell *cell)
@@ -157,8 +187,8 @@ static uint64_t count_unseen(const isc_cells *cells, double *us)
 	return n;
 }
 
-/* What is nobody's, by samples of the same time; of few, by those of all scopes of the name. */
-static bool fill_unseen(struct filling *f, isc_cells *cells, const isc_cells *all)
+/* What is nobody's, by samples of the same time, if those are at least so many; of fewer, by those of all scopes of the name. */
+static bool fill_unseen(struct filling *f, isc_cells *cells, unsigned least, const isc_cells *all)
 {
 	const isc_cell *unseen = isc_cells_find(cells, f->unseen);
 	double us = unseen != NULL ? unseen->us : 0, sampled;
@@ -167,9 +197,9 @@ static bool fill_unseen(struct filling *f, isc_cells *cells, const isc_cells *al
 
 	if (us <= 0)
 		return true;
-	if (count_unseen(cells, &sampled) < SAMPLES_MIN) {
+	if (count_unseen(cells, &sampled) < least) {
 		from = all;
-		if (all == NULL || count_unseen(all, &sampled) < SAMPLES_MIN)
+		if (all == NULL || count_unseen(all, &sampled) < least)
 			return true;
 	}
 	used = from->used;
@@ -186,22 +216,6 @@ static bool fill_unseen(struct filling *f, isc_cells *cells, const isc_cells *al
 	return true;
 }
 
-/* By place: what open calls have, and what samples noted beside them. */
-static bool sum_up_calls(const isc_tails *t, const isc_cells *cells, isc_cells *open, isc_cells *noted)
-{
-	for (size_t i = 0; i < cells->used; i++) {
-		const isc_tail_key *key = key_of(t, &cells->cell[i]);
-
-		if (key == NULL || key->place == 0)
-			continue;
-		if (key->kind == ISC_TAIL_RUN && !isc_cells_add(open, key->place, 0, fmax(cells->cell[i].us, 0)))
-			return false;
-		if (key->kind == ISC_TAIL_HOLE && !isc_cells_add(noted, key->place, 0, cells->cell[i].us))
-			return false;
-	}
-	return true;
-}
-
 static double value_of(const isc_cells *cells, uint32_t key)
 {
 	const isc_cell *cell = isc_cells_find(cells, key);
@@ -209,50 +223,204 @@ static double value_of(const isc_cells *cells, uint32_t key)
 	return cell != NULL ? cell->us : 0;
 }
 
-/* An open call shares its time with those that it called unseen. */
-static bool share_call(struct filling *f, isc_cells *cells, isc_tail_key hole, double us, const isc_cells *open,
-		       const isc_cells *noted)
+static uint32_t count_of(const isc_cells *cells, uint32_t key)
 {
-	uint32_t run = isc_tails_key(f->t, ISC_TAIL_RUN, hole.place, 0, 0);
-	double all = value_of(noted, hole.place);
+	const isc_cell *cell = isc_cells_find(cells, key);
 
-	if (run == 0)
-		return false;
-	return hole.holder == hole.place || all <= 0 ||
-	       move(f, cells, run, hole.holder, value_of(open, hole.place) * us / all);
+	return cell != NULL ? cell->count : 0;
 }
 
-static bool share_calls(struct filling *f, isc_cells *cells, const isc_cells *open, const isc_cells *noted)
+static bool sum_up_calls(struct filling *f, int group)
 {
-	size_t used = cells->used;
+	const isc_cells *cells = &f->group[group].sums.cells;
+	struct noted *n = &f->noted[group];
 
-	for (size_t i = 0; i < used; i++) {
-		const isc_tail_key *key = key_of(f->t, &cells->cell[i]);
-		isc_cell cell = cells->cell[i];
+	for (size_t i = 0; i < cells->used; i++) {
+		const isc_cell *cell = &cells->cell[i];
+		const isc_tail_key *key = key_of(f->t, cell);
 
 		if (key == NULL || key->place == 0)
 			continue;
-		if (key->kind == ISC_TAIL_HOLE) {
-			/* It has said what it knows. */
-			cells->cell[i].us = 0;
-			if (!share_call(f, cells, *key, cell.us, open, noted))
-				return false;
-		} else if (key->kind == ISC_TAIL_RUN && cell.us > 0 &&
-			   isc_hashmap_find(&f->callers, key->place) != NULL && value_of(noted, key->place) <= 0 &&
-			   !move(f, cells, cell.key, 0, cell.us)) {
+		if (key->kind == ISC_TAIL_RUN && !isc_cells_add(&n->open, key->place, 0, fmax(cell->us, 0)))
 			return false;
+		if (key->kind == ISC_TAIL_HOLE && !isc_cells_add(&n->samples, key->place, cell->count, cell->us))
+			return false;
+	}
+	return true;
+}
+
+/* Samples of a file that is not ours may stand for no time, or for more in a part than in the whole. */
+static double part_of(double part, double whole)
+{
+	return whole > 0 ? fmin(fmax(part, 0) / whole, 1) : 0;
+}
+
+/* The share that a callee has of what an open call takes in scopes that are not slow; of all, where samples of those alone are missing. */
+static double usual_share(const struct filling *f, const isc_cell *hole, uint32_t place)
+{
+	double in_slow = value_of(&f->group[ISC_TAIL_SLOW].sums.cells, hole->key);
+	double all = value_of(&f->noted[ISC_TAIL_ALL].samples, place);
+	double slow = value_of(&f->noted[ISC_TAIL_SLOW].samples, place);
+
+	if (count_of(&f->noted[ISC_TAIL_ALL].samples, place) > count_of(&f->noted[ISC_TAIL_SLOW].samples, place))
+		return part_of(hole->us - in_slow, all - slow);
+	return part_of(hole->us, all);
+}
+
+/* What an open call of slow scopes would have if they were as the others. */
+static double usual_us(const struct filling *f, uint32_t place)
+{
+	const isc_tail_group *all = &f->group[ISC_TAIL_ALL], *slow = &f->group[ISC_TAIL_SLOW];
+	double of_slow = value_of(&f->noted[ISC_TAIL_SLOW].open, place);
+	double of_others = value_of(&f->noted[ISC_TAIL_ALL].open, place) - of_slow;
+
+	if (all->count <= slow->count)
+		return 0;
+	return fmin(fmax(of_others, 0) / (double)(all->count - slow->count) * (double)slow->count, of_slow);
+}
+
+/* By how much a callee has more samples in an open call of slow scopes than usual, in microseconds. */
+static double excess_us(const struct filling *f, const isc_cell *hole, uint32_t place)
+{
+	double open = value_of(&f->noted[ISC_TAIL_SLOW].open, place);
+	double sampled = value_of(&f->noted[ISC_TAIL_SLOW].samples, place);
+	double usual = open > 0 ? sampled * usual_us(f, place) / open * usual_share(f, hole, place) : 0;
+
+	return fmax(value_of(&f->group[ISC_TAIL_SLOW].sums.cells, hole->key) - usual, 0);
+}
+
+/* The share that a callee has of what an open call takes longer in slow scopes. */
+static double extra_share(const struct filling *f, const isc_cell *hole, uint32_t place)
+{
+	const isc_cell *sampled = isc_cells_find(&f->noted[ISC_TAIL_SLOW].samples, place);
+	double weight = sampled != NULL && sampled->count > 0 ? USUAL_SAMPLES * sampled->us / sampled->count : 1;
+
+	return part_of(excess_us(f, hole, place) + weight * usual_share(f, hole, place),
+		       value_of(&f->excess, place) + weight);
+}
+
+/* An open call shares its time with one that it called unseen. */
+static bool share_call(struct filling *f, int group, const isc_cell *hole, const isc_tail_key *key)
+{
+	isc_cells *cells = &f->group[group].sums.cells;
+	uint32_t run = isc_tails_key(f->t, ISC_TAIL_RUN, key->place, 0, 0);
+	double open = value_of(&f->noted[group].open, key->place), usual = open, us;
+
+	if (run == 0)
+		return false;
+	if (group == ISC_TAIL_ALL) {
+		us = open * part_of(hole->us, value_of(&f->noted[ISC_TAIL_ALL].samples, key->place));
+	} else {
+		usual = group == ISC_TAIL_SLOW ? usual_us(f, key->place) : open;
+		us = usual * usual_share(f, hole, key->place);
+	}
+	if (usual < open && count_of(&f->noted[group].samples, key->place) >= CALL_SAMPLES_MIN)
+		us += (open - usual) * extra_share(f, hole, key->place);
+	return us <= 0 || move(f, cells, run, key->holder, us);
+}
+
+/* What callers of functions that are not recorded took, and no sample says who it was, is nobody's. */
+static bool disown_calls(struct filling *f, int group)
+{
+	const isc_cells *open = &f->noted[group].open;
+
+	for (size_t i = 0; i < open->used; i++) {
+		uint32_t place = open->cell[i].key, run = isc_tails_key(f->t, ISC_TAIL_RUN, place, 0, 0);
+		double us = 0;
+
+		if (run == 0)
+			return false;
+		if (isc_hashmap_find(&f->callers, place) == NULL)
+			continue;
+		if (count_of(&f->noted[ISC_TAIL_ALL].samples, place) == 0)
+			us = open->cell[i].us;
+		else if (group == ISC_TAIL_SLOW && count_of(&f->noted[group].samples, place) < CALL_SAMPLES_MIN)
+			us = open->cell[i].us - usual_us(f, place);
+		if (us > 0 && !move(f, &f->group[group].sums.cells, run, 0, us))
+			return false;
+	}
+	return true;
+}
+
+static bool share_calls(struct filling *f)
+{
+	const isc_cells *all = &f->group[ISC_TAIL_ALL].sums.cells;
+	size_t used = all->used;
+
+	for (size_t i = 0; i < used; i++) {
+		const isc_tail_key *key = key_of(f->t, &all->cell[i]);
+
+		if (key != NULL && key->kind == ISC_TAIL_HOLE &&
+		    !isc_cells_add(&f->excess, key->place, 0, excess_us(f, &all->cell[i], key->place)))
+			return false;
+	}
+	for (size_t i = 0; i < used; i++) {
+		isc_cell hole = all->cell[i];
+		isc_tail_key key = hole.key & ISC_TAIL_NODE ? (isc_tail_key){0} : f->t->key[hole.key - 1];
+
+		if (key.kind != ISC_TAIL_HOLE || key.place == 0 || key.holder == key.place)
+			continue;
+		if (isc_hashmap_put(&f->callers, key.place, NULL) == NULL)
+			return false;
+		for (int g = 0; g < ISC_TAIL_GROUPS; g++) {
+			if (!share_call(f, g, &hole, &key))
+				return false;
 		}
 	}
 	return true;
 }
 
-static bool fill_calls(struct filling *f, isc_cells *cells)
+static void noted_fini(struct filling *f)
 {
-	isc_cells open = {0}, noted = {0};
-	bool good = sum_up_calls(f->t, cells, &open, &noted) && share_calls(f, cells, &open, &noted);
+	for (int g = 0; g < ISC_TAIL_GROUPS; g++) {
+		isc_cells_fini(&f->noted[g].open);
+		isc_cells_fini(&f->noted[g].samples);
+		f->noted[g] = (struct noted){0};
+	}
+	isc_cells_fini(&f->excess);
+	f->excess = (isc_cells){0};
+}
 
-	isc_cells_fini(&open);
-	isc_cells_fini(&noted);
+/* What is nobody's of all groups. */
+static bool fill_groups(struct filling *f)
+{
+	isc_cells *all = &f->group[ISC_TAIL_ALL].sums.cells, *slow = &f->group[ISC_TAIL_SLOW].sums.cells;
+
+	if (!fill_unseen(f, all, ISC_TAIL_SAMPLES_MIN, NULL) || !fill_unseen(f, slow, ISC_TAIL_SLOW_SAMPLES_MIN, NULL))
+		return false;
+	/* Slow ones are compared with these: where nobody is named in one, nobody is in the other. */
+	if (value_of(slow, f->unseen) >= f->group[ISC_TAIL_SLOW].sums.unseen_us / 2)
+		return true;
+	return fill_unseen(f, &f->group[ISC_TAIL_MEDIAN].sums.cells, ISC_TAIL_SAMPLES_MIN, all);
+}
+
+/* Scopes with every call recorded need no samples: time in a call that is open all the time is its own. */
+static bool fill_whole(struct filling *f, isc_tail_sums *whole)
+{
+	size_t used = whole->cells.used;
+
+	for (size_t i = 0; i < used; i++) {
+		isc_cell cell = whole->cells.cell[i];
+
+		if (f->t->key[cell.key - 1].kind == ISC_TAIL_OUTER &&
+		    !move(f, &whole->cells, f->unseen, f->t->key[cell.key - 1].place, cell.us))
+			return false;
+	}
+	return true;
+}
+
+static bool fill_scope(struct filling *f, isc_tail_group *group)
+{
+	bool good = true;
+
+	f->group = group;
+	for (int g = 0; g < ISC_TAIL_GROUPS && good; g++)
+		good = sum_up_calls(f, g) && fill_whole(f, &group[g].whole);
+	/* What calls give up last is nobody's, and samples of other calls do not name it. */
+	good = good && share_calls(f) && fill_groups(f);
+	for (int g = 0; g < ISC_TAIL_GROUPS && good; g++)
+		good = disown_calls(f, g);
+	noted_fini(f);
 	return good;
 }
 
@@ -265,20 +433,8 @@ bool isc_tails_fill_holes(isc_tails *t)
 		return true;
 	f.unseen = isc_tails_key(t, ISC_TAIL_UNSEEN, 0, 0, 0);
 	good = f.unseen != 0 && (t->tree->count == 0 || find_callers(&f));
-	for (size_t i = 0; i < t->b->a->scope_count && good; i++) {
-		isc_tail_group *group = t->tail[i].group;
-		const isc_cells *all = &group[ISC_TAIL_ALL].sums.cells;
-
-		/* What calls give up is nobody's too. */
-		for (int g = 0; g < ISC_TAIL_GROUPS && good; g++)
-			good = fill_calls(&f, &group[g].sums.cells);
-		good = good && fill_unseen(&f, &group[ISC_TAIL_ALL].sums.cells, NULL) &&
-		       fill_unseen(&f, &group[ISC_TAIL_SLOW].sums.cells, NULL);
-		/* Slow ones are compared with these: where nobody is named in one, nobody is in the other. */
-		if (good &&
-		    value_of(&group[ISC_TAIL_SLOW].sums.cells, f.unseen) < group[ISC_TAIL_SLOW].sums.unseen_us / 2)
-			good = fill_unseen(&f, &group[ISC_TAIL_MEDIAN].sums.cells, all);
-	}
+	for (size_t i = 0; i < t->b->a->scope_count && good; i++)
+		good = fill_scope(&f, t->tail[i].group);
 	isc_hashmap_fini(&f.callers);
 	return good;
 }

@@ -8,6 +8,7 @@
 #define ISC_ANALYZE_TAIL_LANE_H
 
 #include "analyze/names.h"
+#include "analyze/tail_queues.h"
 #include "analyze/tail_walk.h"
 #include "analyze/unseen.h"
 
@@ -21,6 +22,7 @@
 typedef struct isc_tail_call {
 	uint32_t code;
 	uint32_t key;	      /* of what runs in it; 0: not looked up */
+	uint64_t from_ns;     /* when it began */
 	uint64_t governed_ns; /* from then on it may have ended unseen; UINT64_MAX: never */
 } isc_tail_call;
 
@@ -45,6 +47,8 @@ typedef struct isc_tail_lane {
 	size_t stale;			  /* so many of these, outermost first, were open when a pause began */
 	const isc_unseen_process *unseen; /* NULL: all calls were recorded */
 	size_t pause;			  /* of unseen: where it is */
+	const isc_tail_queue *queue;	  /* NULL: it always had a CPU, as far as is known */
+	size_t queued;			  /* of queue: where it is */
 	isc_tail_pile *pile, *running;	  /* of the thread; of the task that runs; NULL: none */
 	double idle_us;			  /* that it waited while no task ran */
 	uint64_t changes;		  /* when those were found */
@@ -63,13 +67,13 @@ typedef struct isc_tail_lane {
 typedef struct isc_tail_walk {
 	isc_tails *t;
 	isc_tail_opens opens;
+	isc_tail_queues queues;
 	isc_hashmap lanes; /* thread -> lane */
 	isc_hashmap named; /* process and id -> rank of the scope + 2; 1: none */
 	isc_names names;   /* of all scopes, by rank, and others behind them */
 	isc_tail_lane *last;
-	uint8_t *states, *reasons; /* of nodes: what their samples are; 0: not looked up */
-	uint32_t bare;		   /* key of what runs in no call; 0: not looked up */
-	uint32_t unseen;	   /* key of what runs where calls are not known; 0: not looked up */
+	uint32_t bare;	 /* key of what runs in no call; 0: not looked up */
+	uint32_t unseen; /* key of what runs where calls are not known; 0: not looked up */
 	struct {
 		uint64_t name; /* process and id, + 1 */
 		size_t tail;
@@ -87,6 +91,9 @@ void isc_tail_lane_yield(isc_tail_walk *w, isc_tail_lane *l, const isc_event *ev
 
 /* tail_holes.c: time up to now, of the time since the last event, in which nobody knows what was called. */
 double isc_tail_lane_unseen_us(isc_tail_walk *w, isc_tail_lane *l, uint64_t now_ns);
+/* The open call that this time belongs to if the scope, which began at a moment, has every call recorded: its key.  *key is 0
+ * if nobody knows then either.  False: no memory. */
+bool isc_tail_lane_outer(isc_tail_walk *w, isc_tail_lane *l, uint64_t scope_ns, uint32_t *key);
 /* A sample says who ran, for so long; what the open calls miss of that is noted.  False: no memory. */
 bool isc_tail_lane_sampled(isc_tail_walk *w, isc_tail_lane *l, isc_tail_sums *s, uint64_t now_ns, uint32_t node,
 			   double us);

@@ -179,7 +179,7 @@ static bool note_more(const isc_tails *t, isc_tail_open *s, double waited, doubl
 	while ((cell = isc_cells_next(&s->elsewhere.cells, &at)) != NULL) {
 		double most = cell->us < waited ? cell->us : waited;
 
-		if ((cell->key & ISC_TAIL_NODE) == 0 && t->key[cell->key - 1].kind != ISC_TAIL_HOLE &&
+		if ((cell->key & ISC_TAIL_NODE) == 0 && t->key[cell->key - 1].kind < ISC_TAIL_HOLE &&
 		    most > cell->us * factor && !isc_cells_add(&s->more, cell->key, 0, most - cell->us * factor))
 			return false;
 	}
@@ -219,7 +219,7 @@ static bool count(isc_tail_opens *o, isc_tail_open *s)
 static bool adopt(isc_tail_open *parent, const isc_tail_open *s)
 {
 	parent->elsewhere_us += (double)(s->to_ns - s->from_ns) / 1e3;
-	return isc_tail_sums_merge(&parent->elsewhere, &s->own, 1) &&
+	return isc_tail_sums_merge(&parent->elsewhere, &s->own, 1) && isc_cells_merge(&parent->more, &s->more, 1) &&
 	       isc_cells_add(&parent->nested, s->tail + 1, 1, (double)(s->to_ns - s->from_ns) / 1e3);
 }
 
@@ -309,7 +309,7 @@ bool isc_tail_opens_leave(isc_tail_opens *o, isc_tail_open *s, uint64_t from_ns,
 		return true;
 	}
 	if (same)
-		good = isc_tail_sums_merge(&parent->own, &s->own, 1) &&
+		good = isc_tail_sums_merge(&parent->own, &s->own, 1) && isc_cells_merge(&parent->more, &s->more, 1) &&
 		       isc_cells_add(&parent->nested, s->tail + 1, 1, (double)(to_ns - from_ns) / 1e3);
 	/* A scope of the thread has seen what its tasks did. */
 	else if (parent != NULL && parent->pile != NULL && parent->pile->task == 0 && parent->thread == s->thread)

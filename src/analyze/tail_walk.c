@@ -13,6 +13,7 @@
 
 static isc_tail_lane *lane_of(isc_tail_walk *w, const isc_event *ev)
 {
+	const isc_trace_thread *thread;
 	uint64_t *known;
 
 	if (w->last != NULL && w->last->thread == ev->thread)
@@ -28,6 +29,8 @@ static isc_tail_lane *lane_of(isc_tail_walk *w, const isc_event *ev)
 		fresh->process = ev->process;
 		fresh->unseen = isc_unseen_of(&w->t->b->unseen, ev->process);
 		fresh->thread = ev->thread;
+		thread = isc_trace_thread_find(w->t->b->trace, ev->thread);
+		fresh->queue = thread != NULL ? isc_tail_queues_of(&w->queues, thread->tid) : NULL;
 		*known = (uint64_t)(uintptr_t)fresh;
 	}
 	w->last = (isc_tail_lane *)(uintptr_t)*known;
@@ -148,13 +151,24 @@ static bool add_told(isc_tail_pile *pile, enum isc_state state, uint32_t key, do
 }
 
 /* What ran between two events: in the innermost open call, and as far as that is not known in nobody. */
-static bool add_run(isc_tail_walk *w, isc_tail_pile *pile, double us, double unseen_us, uint32_t run)
+static bool add_run(isc_tail_walk *w, isc_tail_lane *l, isc_tail_pile *pile, double us, double unseen_us,
+		    double queued_us, uint32_t run)
 {
 	isc_tail_sums *s = &pile->top->own;
+	uint32_t outer = 0;
 
+	queued_us = fmin(queued_us, fmax(us, 0));
+	us -= queued_us;
 	unseen_us = fmin(unseen_us, fmax(us, 0));
 	s->run_us += us;
 	s->unseen_us += unseen_us;
+	s->queued_us += queued_us;
+	/* Whoever is removed does not wait for a CPU either. */
+	if (queued_us > 0 && !isc_cells_add(&pile->top->more, unseen_us > 0 ? w->unseen : run, 0, queued_us))
+		return false;
+	if (unseen_us > 0 && (!isc_tail_lane_outer(w, l, pile->top->from_ns, &outer) ||
+			      (outer != 0 && !isc_cells_add(&s->cells, outer, 0, unseen_us))))
+		return false;
 	return isc_cells_add(&s->cells, run, 0, us - unseen_us) &&
 	       (unseen_us <= 0 || isc_cells_add(&s->cells, w->unseen, 0, unseen_us));
 }
@@ -169,6 +183,20 @@ static double told_us(const isc_tail_walk *w, const isc_event *ev, isc_wait *wai
 	return (double)wait->ticks * w->t->b->tick_us;
 }
 
+/* How long it had no CPU since the last event; what of that was in calls that were not recorded is none of their time. */
+static double take_queued(isc_tail_lane *l, uint64_t now_ns, double *unseen)
+{
+	uint64_t unseen_ns = (uint64_t)(*unseen * 1e3), since = now_ns > unseen_ns ? now_ns - unseen_ns : 0;
+	double seen_us, unseen_us;
+
+	if (l->queue == NULL || l->last_ns == 0)
+		return 0;
+	seen_us = isc_tail_queue_us(l->queue, &l->queued, l->last_ns, since);
+	unseen_us = isc_tail_queue_us(l->queue, &l->queued, since > l->last_ns ? since : l->last_ns, now_ns);
+	*unseen = fmax(*unseen - unseen_us, 0);
+	return seen_us + unseen_us;
+}
+
 /* From the last event to this one. */
 static bool spend(isc_tail_walk *w, isc_tail_lane *l, const isc_event *ev, double unseen)
 {
@@ -177,6 +205,7 @@ static bool spend(isc_tail_walk *w, isc_tail_lane *l, const isc_event *ev, doubl
 	enum isc_state state = ISC_STATE_OTHER;
 	isc_wait wait = {0};
 	uint32_t key = 0, run;
+	double queued = take_queued(l, ev->time_ns, &unseen);
 
 	told = told_us(w, ev, &wait);
 	/* Without a loop whose tasks have scopes nobody asks what it did. */
@@ -190,8 +219,8 @@ static bool spend(isc_tail_walk *w, isc_tail_lane *l, const isc_event *ev, doubl
 		l->longest_us = told;
 		l->longest = isc_places_stack(&w->t->places, w->t->b, ev->process, ev->id);
 	}
-	if (us - (told > 0 ? told : 0) > l->longest_us) {
-		l->longest_us = us - (told > 0 ? told : 0);
+	if (us - queued - (told > 0 ? told : 0) > l->longest_us) {
+		l->longest_us = us - queued - (told > 0 ? told : 0);
 		l->longest = unseen * 2 < us ? isc_tail_lane_place(w, l) : 0;
 	}
 	if (!any)
@@ -212,7 +241,7 @@ static bool spend(isc_tail_walk *w, isc_tail_lane *l, const isc_event *ev, doubl
 		/* When brief ones were is not known; no more than ran. */
 		if (brief && part > pile->top->own.run_us + us)
 			part = pile->top->own.run_us + us > 0 ? pile->top->own.run_us + us : 0;
-		if (!add_told(pile, state, key, part) || !add_run(w, pile, us - part, unseen, run))
+		if (!add_told(pile, state, key, part) || !add_run(w, l, pile, us - part, unseen, queued, run))
 			return false;
 	}
 	return true;
@@ -275,20 +304,18 @@ static bool take_gpu_call(isc_tail_walk *w, isc_tail_lane *l, const isc_event *e
 
 /* ---- samples ---- */
 
-/* One for each node; those that stand for more than one stack are looked up every time. */
+/* As totals of the node's stack have it; those that stand for more than one stack are looked up every time. */
 static isc_attribution attribution_of(isc_tail_walk *w, const isc_event *ev, uint32_t node)
 {
+	isc_tree_node *n = node != 0 ? &w->t->tree->node[node] : NULL;
 	isc_attribution what;
 
-	if (node == 0 || w->t->tree->node[node].stand_in)
-		return isc_attribution_of(w->t->b, ev->process, ev->id);
-	if (w->states[node] == 0) {
-		what = isc_attribution_of(w->t->b, ev->process, ev->id);
-		w->states[node] = (uint8_t)((unsigned)what.state + 1);
-		w->reasons[node] = (uint8_t)what.why;
-	}
-	return (isc_attribution){.state = (enum isc_state)(w->states[node] - 1),
-				 .why = (enum isc_unattributed)w->reasons[node]};
+	if (n != NULL && n->samples > 0 && !n->stand_in)
+		return (isc_attribution){.state = (enum isc_state)n->state};
+	what = isc_attribution_of(w->t->b, ev->process, ev->id);
+	if (n != NULL)
+		n->state = (uint8_t)what.state;
+	return what;
 }
 
 static bool take_sample(isc_tail_walk *w, isc_tail_lane *l, const isc_event *ev)
@@ -346,7 +373,7 @@ static bool step_call(isc_tail_walk *w, isc_tail_lane *l, const isc_event *ev)
 	call = isc_arena_push(w->t->b->arena, &l->calls, &l->depth, &l->room, sizeof(*call));
 	if (call == NULL)
 		return false;
-	*call = (isc_tail_call){.code = ev->id, .governed_ns = UINT64_MAX};
+	*call = (isc_tail_call){.code = ev->id, .from_ns = ev->time_ns, .governed_ns = UINT64_MAX};
 	if (l->unseen != NULL)
 		call->governed_ns = isc_unseen_governed_ns(&w->t->b->unseen, ev->process, ev->id);
 	if (l->task != 0 && l->first == 0 && w->opens.open > 0)
@@ -446,9 +473,7 @@ bool isc_tails_walk(isc_tails *t)
 	isc_event ev;
 	uint64_t done = 0;
 
-	w.states = isc_arena_array(t->b->arena, t->tree->count + 1, sizeof(*w.states));
-	w.reasons = isc_arena_array(t->b->arena, t->tree->count + 1, sizeof(*w.reasons));
-	good = w.states != NULL && w.reasons != NULL && name_scopes(&w);
+	good = name_scopes(&w) && isc_tail_queues_read(&w.queues, t->b);
 	isc_trace_rewind(t->b->trace);
 	while (good && isc_trace_next(t->b->trace, &ev)) {
 		isc_build_progress(t->b, ++done, t->b->a->events);
@@ -456,6 +481,7 @@ bool isc_tails_walk(isc_tails *t)
 	}
 	good = good && isc_tail_opens_end(&w.opens);
 	isc_tail_opens_fini(&w.opens);
+	isc_tail_queues_fini(&w.queues);
 	isc_hashmap_fini(&w.lanes);
 	isc_hashmap_fini(&w.named);
 	isc_names_fini(&w.names);

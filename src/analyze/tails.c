@@ -25,6 +25,7 @@ bool isc_tail_sums_merge(isc_tail_sums *into, const isc_tail_sums *from, double 
 		into->told[state] += from->told[state] * factor;
 	into->run_us += from->run_us * factor;
 	into->unseen_us += from->unseen_us * factor;
+	into->queued_us += from->queued_us * factor;
 	into->loop_us += from->loop_us * factor;
 	into->python_us += from->python_us * factor;
 	into->native_us += from->native_us * factor;
@@ -123,8 +124,75 @@ static void add_task(isc_tail_group *g, const isc_tail_sums *sums, double us)
 {
 	g->task_us += us;
 	g->task_run_us += sums->run_us > 0 ? sums->run_us : 0;
+	g->task_queued_us += sums->queued_us;
 	for (int state = 0; state < ISC_STATES; state++)
 		g->task_told_us += sums->told[state];
+}
+
+/* A scope that gaps cut, without what its calls say: samples alone name who ran. */
+static bool leave_out_calls(isc_tails *t, const isc_tail_sums *from, isc_tail_sums *into)
+{
+	uint32_t unseen = isc_tails_key(t, ISC_TAIL_UNSEEN, 0, 0, 0);
+	isc_cells none = into->cells;
+	const isc_cell *cell;
+	size_t at = 0;
+
+	*into = *from;
+	into->cells = none;
+	into->unseen_us = from->run_us > 0 ? from->run_us : 0;
+	while (unseen != 0 && (cell = isc_cells_next(&from->cells, &at)) != NULL) {
+		bool node = (cell->key & ISC_TAIL_NODE) != 0;
+		uint8_t kind = node ? 0 : t->key[cell->key - 1].kind;
+		uint32_t key = kind == ISC_TAIL_RUN ? unseen : cell->key;
+
+		if (kind >= ISC_TAIL_HOLE || (node && cell->key & ISC_TAIL_NODE_UNSEEN))
+			continue;
+		if (!isc_cells_add(&into->cells, key, cell->count, cell->us) ||
+		    (node && !isc_cells_add(&into->cells, key | ISC_TAIL_NODE_UNSEEN, cell->count, cell->us)))
+			return false;
+	}
+	return unseen != 0;
+}
+
+/* Samples can only stand in where they are told from those beside recorded calls: in a process with such gaps. */
+static bool is_cut(const isc_tails *t, uint32_t process, uint64_t from_ns, uint64_t to_ns)
+{
+	return isc_unseen_of(&t->b->unseen, process) != NULL &&
+	       isc_coverage_is_cut(&t->b->coverage, process, from_ns, to_ns);
+}
+
+static bool merge_sums(isc_tails *t, isc_tail_group *g, const isc_tail_sums *sums, uint32_t process, uint64_t from_ns,
+		       uint64_t to_ns)
+{
+	isc_tail_sums sampled = {0};
+	bool good;
+
+	if (!is_cut(t, process, from_ns, to_ns))
+		return isc_tail_sums_merge(&g->sums, sums, 1);
+	good = leave_out_calls(t, sums, &sampled) && isc_tail_sums_merge(&g->sums, &sampled, 1);
+	isc_tail_sums_fini(&sampled);
+	return good;
+}
+
+/* Whole ones are compared with whole ones, if both are enough. */
+static bool add_whole(const isc_tails *t, isc_tail_group *g, const isc_tail_sums *sums, uint32_t process,
+		      uint64_t from_ns, uint64_t to_ns)
+{
+	const isc_cell *cell;
+	size_t at = 0;
+
+	if (isc_unseen_of(&t->b->unseen, process) == NULL ||
+	    isc_coverage_of(&t->b->coverage, process, from_ns, to_ns) != ISC_COVERAGE_WHOLE)
+		return true;
+	g->whole_count++;
+	g->whole.run_us += sums->run_us;
+	g->whole.unseen_us += sums->unseen_us;
+	while ((cell = isc_cells_next(&sums->cells, &at)) != NULL) {
+		if ((cell->key & ISC_TAIL_NODE) == 0 &&
+		    !isc_cells_add(&g->whole.cells, cell->key, cell->count, cell->us))
+			return false;
+	}
+	return true;
 }
 
 bool isc_tails_count(isc_tails *t, size_t tail, const isc_tail_sums *sums, const isc_cells *nested,
@@ -145,7 +213,9 @@ bool isc_tails_count(isc_tails *t, size_t tail, const isc_tail_sums *sums, const
 	g->wall_us += us;
 	if (task)
 		add_task(g, sums, us);
-	if (!isc_tail_sums_merge(&g->sums, sums, 1) || !isc_cells_merge(&t->tail[tail].nested[own], nested, 1))
+	if (!merge_sums(t, g, sums, process, from_ns, to_ns) || !isc_cells_merge(&t->tail[tail].nested[own], nested, 1))
+		return false;
+	if (own != ISC_TAIL_ALL && !add_whole(t, g, sums, process, from_ns, to_ns))
 		return false;
 	if (!isc_cells_merge(&t->tail[tail].more, more, 1) || !note_slowest(t, s, thread, from_ns, us))
 		return false;
@@ -168,6 +238,7 @@ static bool sum_groups(isc_tails *t)
 			all->wall_us += part->wall_us;
 			all->task_us += part->task_us;
 			all->task_run_us += part->task_run_us;
+			all->task_queued_us += part->task_queued_us;
 			all->task_told_us += part->task_told_us;
 			if (!isc_tail_sums_merge(&all->sums, &part->sums, 1) ||
 			    !isc_cells_merge(&tail->nested[ISC_TAIL_ALL], &tail->nested[g], 1))
@@ -207,6 +278,7 @@ static void fini(isc_tails *t)
 	for (size_t i = 0; t->tail != NULL && i < t->b->a->scope_count; i++) {
 		for (int g = 0; g < ISC_TAIL_GROUPS; g++) {
 			isc_tail_sums_fini(&t->tail[i].group[g].sums);
+			isc_tail_sums_fini(&t->tail[i].group[g].whole);
 			isc_cells_fini(&t->tail[i].nested[g]);
 		}
 		isc_cells_fini(&t->tail[i].more);

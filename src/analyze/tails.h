@@ -18,13 +18,20 @@
 
 enum { ISC_TAIL_ALL, ISC_TAIL_MEDIAN, ISC_TAIL_SLOW, ISC_TAIL_GROUPS };
 
+/* Where calls were not recorded, fewer samples name nobody: of scopes that slow ones are compared with, for which those of
+ * all can stand in, ... */
+#define ISC_TAIL_SAMPLES_MIN 10u
+/* ... of slow ones, for which nothing can, and of one function.  Whether chance explains more, tail_causes.c judges. */
+#define ISC_TAIL_SLOW_SAMPLES_MIN 4u
+
 /* What a key is of, besides the states. */
 enum {
 	ISC_TAIL_RUN = ISC_STATES, /* between waits, by traced calls */
 	ISC_TAIL_AWAIT,		   /* a task waited, and so did its event loop */
 	ISC_TAIL_LOOP,		   /* a task did not run, and others had its event loop */
 	ISC_TAIL_UNSEEN,	   /* like the first, where calls were not recorded: nobody's yet */
-	ISC_TAIL_HOLE		   /* samples in a function (holder) that the open call (place) had called unseen */
+	ISC_TAIL_HOLE,		   /* samples in a function (holder) that the open call (place) had called unseen */
+	ISC_TAIL_OUTER /* of what is nobody's: the call (place) that has it if the scope proves to be whole */
 };
 
 /* Keys of cells: ranks in the table of keys, from 1, or nodes of the tree of stacks. */
@@ -42,7 +49,8 @@ typedef struct isc_tail_key {
 /* What became of the time of one scope, or of many. */
 typedef struct isc_tail_sums {
 	double told[ISC_STATES];	      /* waits and collections */
-	double run_us;			      /* neither, as far as events tell */
+	double run_us;			      /* neither, as far as events and switches tell */
+	double queued_us;		      /* ready, without a CPU; of threads, tail_switches.c has all of it */
 	double unseen_us;		      /* of that: calls were not recorded */
 	double loop_us;			      /* others had the event loop */
 	double python_us, native_us, spin_us; /* CPU time by samples */
@@ -55,8 +63,11 @@ typedef struct isc_tail_group {
 	uint64_t count;
 	double wall_us;
 	double task_us; /* of it: of scopes of tasks, and of that: */
-	double task_run_us, task_told_us;
+	double task_run_us, task_queued_us, task_told_us;
 	isc_tail_sums sums;
+	/* Of slow and median ones, where a process has holes: those with every call recorded. */
+	uint64_t whole_count;
+	isc_tail_sums whole; /* what ran, by call; no samples */
 	/* From switches, of some of the scopes: */
 	double watched_us; /* wall time of those */
 	double on_cpu_us, queue_us, blocked_us, unwatched_us, fault_us;

@@ -15,6 +15,8 @@ static bool is_any(const isc_build *b)
 {
 	const isc_total_calls *p;
 
+	if (isc_trace_gap_at(b->trace, 0) != NULL)
+		return true;
 	for (size_t i = 0; (p = isc_totals_calls_at(b->totals, i)) != NULL; i++) {
 		if (p->governed || p->first_pause != 0)
 			return true;
@@ -94,6 +96,14 @@ static void pair_up(const isc_build *b, isc_unseen_process *p)
 	p->count = n + open;
 }
 
+/* Does it say which calls are recorded from now on?  Calls that are recorded while a gate is closed are too few to
+ * account for the time: for this it is a pause. */
+static bool leaves_out(const isc_event *ev)
+{
+	return ev->arg <= ISC_GOVERNED_UNSEEN || (ev->arg == ISC_GOVERNED_COUNTED && ev->id != 0) ||
+	       (ev->arg == ISC_GOVERNED_GATED && ev->id == 0);
+}
+
 bool isc_unseen_find(isc_unseen *u, isc_build *b)
 {
 	uint64_t process, at_process;
@@ -106,7 +116,7 @@ bool isc_unseen_find(isc_unseen *u, isc_build *b)
 	while (isc_trace_next(b->trace, &ev)) {
 		isc_unseen_process *p;
 
-		if (ev.kind != ISC_KIND_GOVERNED || ev.arg > ISC_GOVERNED_UNSEEN)
+		if (ev.kind != ISC_KIND_GOVERNED || !leaves_out(&ev))
 			continue;
 		p = process_of(u, b, ev.process);
 		if (p == NULL || (ev.id == 0 ? !note_pause(b, p, &ev) : !note_function(u, &ev)))

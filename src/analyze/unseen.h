@@ -1,8 +1,8 @@
 /*
  * unseen.h - when calls were not recorded, to stay inside the budget.
  *
- * A pause stops the recording of all calls of a process; a governed function is left
- * out alone.  Either leaves a hole: who is open when it begins may have ended in it, and what
+ * A pause stops the recording of all calls of a process, and so does a closed gate, but for calls that
+ * units begin with; a governed function is left out alone.  Each leaves a hole: who is open when it begins may have ended in it, and what
  * was called in it is not known.  Whoever follows calls has to ask here before time is given
  * to the innermost open one.
  */

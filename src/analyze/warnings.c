@@ -335,6 +335,20 @@ static void about_scopes(isc_build *b)
 			       isc_units_count(&n, unmatched));
 }
 
+/* A program that marks nothing has none, and other warnings say so or why none was found. */
+static bool is_plain(const isc_build *b)
+{
+	return !b->a->units.any && b->a->scope_count == 0 &&
+	       (!b->calls_seen || b->too_short || b->a->samples.count > 0);
+}
+
+static void about_units(isc_build *b)
+{
+	if (b->a->units.unknown != NULL && !is_plain(b))
+		isc_build_warn(b, NOTE, "units_unknown", "mark a request or a step as a scope", "units is null: %s",
+			       b->a->units.unknown);
+}
+
 /* ---- calls ---- */
 
 /* The process that was paused longest. */
@@ -562,6 +576,7 @@ isc_status isc_build_warnings(isc_build *b, isc_error *err)
 	about_processes(b);
 	about_switches(b);
 	about_scopes(b);
+	about_units(b);
 	about_calls(b);
 	about_waits(b);
 	isc_sample_warnings(b);

@@ -91,7 +91,8 @@ enum isc_governed {
 	ISC_GOVERNED_UNSEEN = 2,  /* none is, and none can be counted */
 	ISC_GOVERNED_COST = 3,	  /* says instead: id is the cost of one traced call, in 1/16 ns */
 	ISC_GOVERNED_COUNTED = 4, /* none is recorded, and each is counted: ISC_BURST_EXACT */
-	ISC_GOVERNED_SPENT = 5	  /* says instead: id is what calls cost since the last such record, in ns */
+	ISC_GOVERNED_SPENT = 5,	  /* says instead: id is what calls cost since the last such record, in ns */
+	ISC_GOVERNED_GATED = 6 /* with id 0: none is but of code that units begin with; open ones may lack their exit */
 };
 
 /* Why a process is not starting any more. */

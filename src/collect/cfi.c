@@ -121,7 +121,8 @@ struct state {
 struct program {
 	uint64_t code_unit;
 	int64_t data_unit;
-	uintptr_t at, ip; /* of the code */
+	uintptr_t at, ip;    /* of the code */
+	uintptr_t row, next; /* where what holds at ip begins, and what follows it; next 0: nothing does */
 	const struct state *first;
 };
 
@@ -280,7 +281,12 @@ static bool run_extended(uint8_t op, struct bytes *b, struct program *p, struct 
 static bool advance(struct program *p, uint64_t units)
 {
 	p->at += units * p->code_unit;
-	return p->at <= p->ip;
+	if (p->at > p->ip) {
+		p->next = p->at;
+		return false;
+	}
+	p->row = p->at;
+	return true;
 }
 
 static bool run(struct bytes b, struct program *p, struct state *s)
@@ -528,20 +534,24 @@ isc_cfi_rule isc_cfi_at(const isc_cfi_image *image, uintptr_t ip, isc_cfi_entry 
 	struct program p;
 	uint64_t range;
 
-	*entry = (isc_cfi_entry){0, 0, 0};
+	*entry = (isc_cfi_entry){0};
 	if (image->header == 0 || (!known && !search(image, ip, &at, &begins)))
 		return none;
 	if (!read_entry(image, at, &c, &rest, &range))
 		return unknown;
 	if (ip < begins || ip - begins >= range)
 		return none;
-	*entry = (isc_cfi_entry){begins, begins + range, at};
-	p = (struct program){c.code_unit, c.data_unit, 0, UINTPTR_MAX, NULL};
+	*entry = (isc_cfi_entry){.first = begins, .past = begins + range, .at = at};
+	p = (struct program){.code_unit = c.code_unit, .data_unit = c.data_unit, .ip = UINTPTR_MAX};
 	if (!run(c.code, &p, &s))
 		return unknown;
 	begun = s;
-	p.at = begins;
+	p.at = p.row = begins;
 	p.ip = ip;
 	p.first = &begun;
-	return run(rest, &p, &s) ? rule_of(&s, c.signals) : unknown;
+	if (!run(rest, &p, &s))
+		return unknown;
+	entry->row_first = p.row;
+	entry->row_past = p.next != 0 && p.next < entry->past ? p.next : entry->past;
+	return rule_of(&s, c.signals);
 }

@@ -46,6 +46,8 @@ typedef struct isc_cfi_image {
 typedef struct isc_cfi_entry {
 	uintptr_t first, past; /* instructions from here up to there; both 0: none is known */
 	uintptr_t at;	       /* the entry itself */
+	uintptr_t row_first,
+		row_past; /* instructions around the one that was asked for, with the same rule; both 0 likewise */
 } isc_cfi_entry;
 
 /* The rule at ip.  *entry: one of this image that may cover it, which is then not searched for, or zeros; on return

@@ -82,12 +82,12 @@ struct walk {
 };
 
 /* All frames since the last one belong to the activation around this address. */
-static inline void end_activation(struct walk *w, uintptr_t anchor)
+static inline void end_activation(struct walk *w, uintptr_t anchor, uintptr_t newest)
 {
 	isc_activations *a = w->activations;
 
 	if (a != NULL && a->n < (int)ISC_STACK_FRAMES_MAX)
-		a->at[a->n++] = (isc_python_activation){anchor, (uint32_t)w->n, 0};
+		a->at[a->n++] = (isc_python_activation){.anchor = anchor, .frame = newest, .end = (uint32_t)w->n};
 }
 
 static inline void keep(struct walk *w, uintptr_t frame)
@@ -115,7 +115,7 @@ static void end_unkept(struct walk *w, uintptr_t frame, uintptr_t activation)
 		return;
 	for (uint32_t steps = 0; steps < UNKEPT_MAX && plausible(frame); steps++) {
 		if (is_marked(l, w->r, frame)) {
-			end_activation(w, l->chain != ISC_PYTHON_ENTRIES ? frame : activation);
+			end_activation(w, l->chain != ISC_PYTHON_ENTRIES ? frame : activation, 0);
 			return;
 		}
 		frame = word(w->r, frame + l->frame_previous);
@@ -131,7 +131,7 @@ static bool keep_activation(struct walk *w, uintptr_t *frame, uintptr_t activati
 {
 	const isc_python_layout *l = w->l;
 	bool shims = l->chain != ISC_PYTHON_ENTRIES;
-	uintptr_t f = *frame, mark = 0;
+	uintptr_t f = *frame, newest = f, mark = 0;
 
 	for (uint32_t steps = 0, lap = 1; f != 0; steps++) {
 		bool last;
@@ -155,11 +155,13 @@ static bool keep_activation(struct walk *w, uintptr_t *frame, uintptr_t activati
 			*frame = word(w->r, f + l->frame_previous);
 			if (*frame != end || (shims && f - activation + SHIM_REACH >= 2 * SHIM_REACH))
 				return false;
-			end_activation(w, shims ? f : activation);
+			end_activation(w, shims ? f : activation, newest);
 			return true;
 		}
-		if (last && shims)
-			end_activation(w, f);
+		if (last && shims) {
+			end_activation(w, f, newest);
+			newest = word(w->r, f + l->frame_previous);
+		}
 		f = word(w->r, f + l->frame_previous);
 	}
 	*frame = 0;

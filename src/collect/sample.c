@@ -81,6 +81,8 @@ static isc_sampled *take(uint32_t tid)
 		t->unasked = 0;
 		t->faults = UINT64_MAX;
 		t->fault.armed = 0;
+		t->timing.to = NULL;
+		t->clock_ticks = t->arm_ticks = 0;
 		t->random = isc_ticks() * 0x9e3779b97f4a7c15ull | 1;
 		return t;
 	}
@@ -143,6 +145,7 @@ static void begin_thread(isc_sampled *t, uint32_t tid)
 	t->period_ns = period;
 	atomic_store_explicit(&t->lately_ns, 0, memory_order_relaxed);
 	t->perf_wait_ns = 0;
+	t->clock_ticks = 0;
 	isc_sample_arm(t, period / 2 + t->random % period, now);
 }
 

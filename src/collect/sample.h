@@ -30,6 +30,7 @@
 #include "base/record.h"
 #include "collect/fault.h"
 #include "collect/pywalk.h"
+#include "collect/sample_part.h"
 #include "collect/unwind.h"
 #include "runtime/python.h"
 
@@ -67,6 +68,11 @@ typedef struct isc_sampled {
 	uint64_t faults;	       /* of a profile: pages it had met when memory was last looked at */
 	uint64_t unlooked_ns;	       /* and its CPU time since then */
 	uint64_t due_ns;	       /* CPU time at which the next signal is due */
+	uint64_t end_ns;	       /* from this on the step counts for a thread that ends, which no tick delays */
+	uint64_t clock_ns;	       /* CPU time when it was last read, which was ... */
+	uint64_t clock_ticks;	       /* ... then; 0: it is to be read */
+	uint64_t arm_ticks;	       /* what asking for the next signal took, last time */
+	uint64_t least_ns;	       /* CPU time that it had at its last signal, at least */
 	int64_t base_ns;	       /* CPU time up to here is accounted for; half a step before it began, at first */
 	uint32_t period_ns;	       /* of the step that is under way */
 	uint32_t unasked;	       /* samples since the kernel was last asked for faults */
@@ -88,6 +94,7 @@ typedef struct isc_sampled {
 	void *(*start)(void *);
 	void *arg;
 	isc_fault fault;
+	isc_sample_timing timing;
 	uint64_t path[ISC_STACK_FRAMES_MAX]; /* the stack, root first: what leads to each frame */
 	isc_python_frame frames[ISC_STACK_FRAMES_MAX];
 	uint64_t key[ISC_STACK_FRAMES_MAX];
@@ -180,6 +187,14 @@ bool isc_sample_is_hooked(void);
 uint64_t isc_sample_cpu_ns(void);
 uint64_t isc_sample_cpu_ns_of(uint32_t tid);
 
+/* That of this thread, kept with when it was read. */
+uint64_t isc_sample_clock(isc_sampled *t, uint64_t ticks);
+
+/* Where its clock may stand at a signal, from the last reading on: no less, as signals do not come early, and no more.
+ * 0 and UINT64_MAX: that is not known. */
+uint64_t isc_sample_least_ns(const isc_sampled *t);
+uint64_t isc_sample_most_ns(const isc_sampled *t, uint64_t ticks);
+
 /* What the rate asks for, by any thread; false: refused, with errno. */
 bool isc_sample_timer_open(isc_sampled *t, uint32_t tid);
 void isc_sample_timer_close(isc_sampled *t);
@@ -193,6 +208,8 @@ uint64_t isc_sample_perf_id(int fd);
 
 /* Arms the next signal, so many ns of CPU time after base_ns; now: CPU time now. */
 void isc_sample_arm(isc_sampled *t, uint64_t after_ns, uint64_t now_ns);
+/* When the next signal is due, behind the end of the last step; end_ns: as in isc_sampled. */
+uint64_t isc_sample_next_ns(const isc_sampled *t, uint64_t random, uint64_t *end_ns);
 
 /* No more signals for this thread, or again; by the thread itself. */
 void isc_sample_pause(isc_sampled *t, bool pause);
@@ -237,8 +254,8 @@ uint32_t isc_sample_asked_ns(void);
 uint32_t isc_sample_period_ns(void);
 uint32_t isc_sample_step_ns(const isc_sampled *t);
 
-/* A sample of this thread took so many ticks, since this CPU time of it, which ran for so long since the last one. */
-void isc_sample_spent(isc_sampled *t, uint64_t now, uint64_t ticks, uint64_t from_cpu_ns, uint64_t ran_ns);
+/* A sample of this thread, which ran for so long since the last one, began then and ends now. */
+void isc_sample_spent(isc_sampled *t, uint64_t now, uint64_t begun, uint64_t ran_ns);
 
 /* What is spent, and told of with the next sample. */
 void isc_sample_cost_add(uint64_t ticks);

@@ -15,6 +15,7 @@
 #include "collect/profile.h"
 #include "collect/pywalk.h"
 #include "collect/sample.h"
+#include "collect/unwind_walk.h"
 #include "runtime/image.h"
 #include "runtime/kernel.h"
 #include "runtime/runtime.h"
@@ -99,6 +100,7 @@ static int frames_now(isc_sampled *t, const isc_python_layout *l, const ucontext
 		*flags |= ISC_SAMPLE_BLIND;
 	} else {
 		n = walk(t, l, careful, flags);
+		isc_sample_part(&t->timing, ISC_SAMPLE_PART_PYTHON);
 		if (n <= 0) {
 			*flags |= n < 0 || *flags == 0 ? ISC_SAMPLE_NO_PYTHON : 0;
 			t->activations.n = 0;
@@ -148,12 +150,16 @@ static void sample(isc_sampled *t, const ucontext_t *context, uint64_t ticks, ui
 	const isc_python_layout *l = isc_sample_layout();
 	bool careful = !isc_fault_caught();
 	bool session = isc_sample_for_session() && isc_rt_active();
-	int n = frames_now(t, l, context, careful, &record.body.flags);
+	int n;
 
+	isc_sample_part(&t->timing, ISC_SAMPLE_PART_GUARD);
+	n = frames_now(t, l, context, careful, &record.body.flags);
+	isc_sample_part(&t->timing, ISC_SAMPLE_PART_MERGE);
 	if (session && isc_sample_count(t, steps > 1, &record.counts))
 		record.head.slots = 4;
 	if (record.counts.kernel_us != 0 && behind_syscall(t, context, careful))
 		record.body.flags |= ISC_SAMPLE_SYSCALL;
+	isc_sample_part(&t->timing, ISC_SAMPLE_PART_COUNT);
 	isc_profile_add(t, l, n, (uint64_t)steps * t->period_ns,
 			session ? record.counts.instructions : ISC_COUNT_UNKNOWN, careful);
 	if (!session)
@@ -161,6 +167,7 @@ static void sample(isc_sampled *t, const ucontext_t *context, uint64_t ticks, ui
 	record.body.period_ns = t->period_ns;
 	record.body.cost_ns = isc_sample_cost_take();
 	record.head.id = n > 0 ? isc_sample_stack(t, l, n, ISC_STACK_SAMPLED, careful, &record.body.flags) : 0;
+	isc_sample_part(&t->timing, ISC_SAMPLE_PART_STACK);
 	if (n > 0 && record.head.id == 0)
 		record.body.flags |= ISC_SAMPLE_OTHER;
 	if (record.head.id != 0)
@@ -168,6 +175,13 @@ static void sample(isc_sampled *t, const ucontext_t *context, uint64_t ticks, ui
 	record.body.task = isc_producer_self != NULL ? isc_producer_self->task : 0;
 	record.body.flags |= isc_node_ran_on();
 	isc_write((const isc_record *)&record, record.head.slots);
+}
+
+static uint64_t steps_at(const isc_sampled *t, uint64_t cpu_ns)
+{
+	uint64_t ran = (int64_t)cpu_ns > t->base_ns ? (uint64_t)((int64_t)cpu_ns - t->base_ns) : 0;
+
+	return (ran + t->period_ns / 2) / t->period_ns;
 }
 
 void isc_sample_end(isc_sampled *t)
@@ -181,9 +195,9 @@ void isc_sample_end(isc_sampled *t)
 	if (!isc_sample_on() || (!isc_rt_active() && !isc_profile_on()) || (t->timer < 0 && t->perf < 0))
 		return;
 	now = isc_sample_cpu_ns();
-	if (now < t->due_ns)
+	if (now < t->end_ns)
 		return;
-	steps = (uint64_t)((int64_t)now - t->base_ns + t->period_ns / 2) / t->period_ns;
+	steps = t->end_ns != 0 ? 1 + (now - t->end_ns) / t->period_ns : steps_at(t, now);
 	record.head.arg = (uint16_t)(steps < 1 ? 1 : steps < UINT16_MAX ? steps : UINT16_MAX);
 	isc_profile_add_unknown(t, (uint64_t)record.head.arg * t->period_ns);
 	if (!isc_sample_for_session() || !isc_rt_active())
@@ -209,15 +223,60 @@ static bool settle(isc_sampled *t, ucontext_t *context)
 	return false;
 }
 
+/* How many steps have passed.  The thread's clock costs a system call; it is read only where the signal itself, which
+ * does not come early, and the time on the wall, which CPU time does not outrun, leave a choice. */
+static uint64_t steps_passed(isc_sampled *t, uint64_t ticks, bool exactly, uint64_t *now)
+{
+	uint64_t low = isc_sample_least_ns(t), steps = steps_at(t, low);
+
+	*now = isc_sample_most_ns(t, ticks);
+	if (steps == 0 || *now < low || steps_at(t, *now) != steps || exactly) {
+		*now = isc_sample_clock(t, ticks);
+		return steps_at(t, *now);
+	}
+	t->least_ns = low;
+	return steps;
+}
+
+/* What this sample will read is mostly what the last one did, and far away by now: it comes nearer while the kernel is
+ * asked for other things.  Addresses need not be good any more. */
+static void fetch_ahead(const isc_sampled *t)
+{
+	const isc_python_layout *l = isc_sample_layout();
+	uint32_t d = isc_unwind_distance();
+	int n = t->activations.n;
+
+	for (int i = 0; i < n; i++) {
+		__builtin_prefetch((const void *)t->activations.at[i].anchor);
+		__builtin_prefetch((const void *)(t->activations.at[i].anchor + d - sizeof(uintptr_t)));
+		__builtin_prefetch((const void *)t->activations.at[i].frame);
+	}
+	n = l != NULL && n > 0 ? (int)t->activations.at[n - 1].end : 0;
+	for (int i = 0; i < n; i++) {
+		uintptr_t code = t->frames[i].code;
+
+		__builtin_prefetch((const void *)(code + l->object_type));
+		__builtin_prefetch((const void *)(code + l->code_line));
+		__builtin_prefetch((const void *)(code + l->code_name));
+		__builtin_prefetch((const void *)(code + l->code_lines));
+	}
+}
+
 /* Apart from its caller: this is what needs a stack. */
 __attribute__((noinline)) static void step(isc_sampled *t, const ucontext_t *context, uint64_t ticks)
 {
-	uint64_t now = isc_sample_cpu_ns(), ran = (int64_t)now > t->base_ns ? (uint64_t)((int64_t)now - t->base_ns) : 0;
-	uint64_t steps = (ran + t->period_ns / 2) / t->period_ns;
 	const isc_control *control = isc_rt_control();
+	uint64_t now, steps, armed, was, after, end;
+	bool profiled = isc_profile_on();
 
+	isc_sample_part_begin(&t->timing, ticks);
+	isc_sample_part(&t->timing, ISC_SAMPLE_PART_ENTRY);
+	fetch_ahead(t);
+	steps = steps_passed(t, ticks, profiled, &now);
 	isc_sample_came(t, now);
+	isc_sample_part(&t->timing, ISC_SAMPLE_PART_CLOCK);
 	if (!isc_profile_on() && !(isc_sample_for_session() && isc_rt_active())) {
+		now = isc_sample_clock(t, ticks);
 		t->base_ns = (int64_t)now;
 		if (control != NULL && atomic_load_explicit(&control->phase, memory_order_relaxed) == ISC_PHASE_WAITING)
 			isc_sample_arm(t, WAITING_NS, now);
@@ -229,21 +288,51 @@ __attribute__((noinline)) static void step(isc_sampled *t, const ucontext_t *con
 	t->base_ns += (int64_t)(steps * t->period_ns);
 	isc_sample_search(false);
 	if (isc_sample_for_session())
-		isc_sample_spent(t, isc_ticks(), isc_ticks() - ticks, now, steps * t->period_ns);
+		isc_sample_spent(t, isc_ticks(), ticks, steps * t->period_ns);
+	was = t->period_ns;
 	t->period_ns = isc_sample_for_session() ? isc_sample_step_ns(t) : isc_sample_period_ns();
-	/* Somewhere in the next step: the middle of it on average. */
-	isc_sample_arm(t, t->period_ns / 2 + random_next(t) % t->period_ns, now);
-	if (isc_profile_on())
+	/* A step has half of its length before its end: another length begins where the last one ended. */
+	t->base_ns -= ((int64_t)t->period_ns - (int64_t)was) / 2;
+	/* Somewhere in the next step: its end on average. */
+	isc_sample_part(&t->timing, ISC_SAMPLE_PART_REST);
+	armed = isc_ticks();
+	after = isc_sample_next_ns(t, random_next(t), &end);
+	isc_sample_arm(t, after, now);
+	if (t->perf < 0)
+		t->end_ns = end;
+	t->arm_ticks = isc_ticks() - armed;
+	isc_sample_part(&t->timing, ISC_SAMPLE_PART_ARM);
+	if (steps > 0)
+		isc_sample_part_end(&t->timing);
+	if (profiled)
 		isc_profile_spent(isc_sample_cpu_ns() - now);
+}
+
+uint32_t isc_rt_sample_parts(uint32_t *ticks, uint32_t samples)
+{
+	isc_sampled *t = isc_sampled_self;
+	uint32_t n;
+
+	if (t == NULL)
+		return 0;
+	/* A signal may come at any of these lines. */
+	t->timing.to = NULL;
+	atomic_signal_fence(memory_order_seq_cst);
+	n = t->timing.n;
+	t->timing.n = 0;
+	t->timing.room = samples;
+	atomic_signal_fence(memory_order_seq_cst);
+	t->timing.to = ticks;
+	return n;
 }
 
 static void put_off(isc_sampled *t)
 {
-	uint64_t now = isc_sample_cpu_ns();
+	uint64_t now = isc_sample_clock(t, isc_ticks());
 
 	isc_sample_came(t, now);
 	isc_sample_arm(t, (uint64_t)((int64_t)now - t->base_ns) + t->period_ns, now);
-	t->due_ns = 0;
+	t->due_ns = t->end_ns = 0;
 }
 
 void isc_sample_handle(int number, siginfo_t *info, void *context)

@@ -281,6 +281,7 @@ int isc_sample_merge(isc_sampled *t, const void *context, int python, bool caref
 	} else {
 		walk(t, context, python, whole, flags);
 	}
+	isc_sample_part(&t->timing, ISC_SAMPLE_PART_NATIVE);
 	if (!whole || careful)
 		return merge_newest(&m, python, careful);
 	all = t->activations.n > 0 || python == 0 ? merge_anchored(&m, python, careful, flags)

@@ -62,12 +62,24 @@ void isc_sample_rate_begin(uint32_t step_ns, double budget_pct)
 	begun_ns = now_ns();
 }
 
-/* Better the longer the program runs; at first it is off by what a clock read takes. */
+/* Better the longer the program runs; at first it is off by what a clock read takes.  Of all threads, now and then. */
 static double ticks_per_ns(uint64_t now)
 {
-	double ns = (double)(now_ns() - begun_ns);
+	static _Atomic double kept = 1;
+	static _Atomic uint64_t kept_ticks;
+	uint64_t before = atomic_load_explicit(&kept_ticks, memory_order_relaxed);
+	double ns;
 
-	return isc_image_self.clock_source != ISC_CLOCK_TSC || ns <= 0 ? 1 : (double)(now - begun_ticks) / ns;
+	if (isc_image_self.clock_source != ISC_CLOCK_TSC)
+		return 1;
+	/* Each time the program has run for an eighth longer. */
+	if (before >= begun_ticks && before != 0 && now - before < (before - begun_ticks) / 8)
+		return atomic_load_explicit(&kept, memory_order_relaxed);
+	ns = (double)(now_ns() - begun_ns);
+	ns = ns > 0 ? (double)(now - begun_ticks) / ns : 1;
+	atomic_store_explicit(&kept, ns, memory_order_relaxed);
+	atomic_store_explicit(&kept_ticks, now, memory_order_relaxed);
+	return ns;
 }
 
 /* ---- what they cost ----------------------------------------------------- */
@@ -85,15 +97,17 @@ uint32_t isc_sample_cost_take(void)
 	return ns < (double)UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
 }
 
-/* What a handler took, which had its thread's CPU clock there when it began.  Where other threads had the CPU
- * in between, that is not ours: on a busy machine it would look as if samples cost milliseconds. */
-static uint64_t without_waits(uint64_t ticks, uint64_t begin_ns, double per_ns)
+/* What a handler took that began then.  Where other threads had the CPU in between, that is not ours: on a busy machine
+ * it would look as if samples cost milliseconds.  The thread's clock was read at its begin or not long before: then
+ * what the thread ran until the begin is at most the time in between, and what is left is no more than the handler's. */
+static uint64_t without_waits(const isc_sampled *t, uint64_t ticks, uint64_t begun, double per_ns)
 {
-	double used;
+	double most = LOST_NS * per_ns, used;
 
-	if ((double)ticks < LOST_NS * per_ns)
+	if ((double)ticks < most || t->clock_ticks == 0)
 		return ticks;
-	used = (double)(isc_sample_cpu_ns() - begin_ns) * per_ns;
+	used = (double)(isc_sample_cpu_ns() - t->clock_ns) * per_ns - (double)(begun - t->clock_ticks);
+	used = used > most ? used : most;
 	return used < (double)ticks ? (uint64_t)used : ticks;
 }
 
@@ -171,12 +185,14 @@ static void tell_step(const isc_sampled *t, uint64_t now)
 						to <= asked_ns ? ISC_SAMPLE_RATE_ASKED : ISC_SAMPLE_RATE_GOVERNED));
 }
 
-void isc_sample_spent(isc_sampled *t, uint64_t now, uint64_t ticks, uint64_t begin_ns, uint64_t ran_ns)
+void isc_sample_spent(isc_sampled *t, uint64_t now, uint64_t begun, uint64_t ran_ns)
 {
 	double per_ns = ticks_per_ns(now), share = isc_budget_share(budget);
-	uint64_t second = (uint64_t)(CHOICE_NS * per_ns);
+	uint64_t second = (uint64_t)(CHOICE_NS * per_ns), ticks;
 
-	ticks = without_waits(ticks, begin_ns, per_ns) + (uint64_t)((t->perf >= 0 ? PERF_NS : TIMER_NS) * per_ns);
+	ticks = without_waits(t, now - begun, begun, per_ns) + (uint64_t)((t->perf >= 0 ? PERF_NS : TIMER_NS) * per_ns);
+	/* Asking for the next one comes after this: what it took the last time, unless others had the CPU. */
+	ticks += (double)t->arm_ticks < LOST_NS * per_ns ? t->arm_ticks : 0;
 	isc_sample_cost_add(ticks);
 	add_lately(t, now, second, ran_ns);
 	isc_budget_take((int64_t)ticks);

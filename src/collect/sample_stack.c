@@ -28,6 +28,7 @@
 #define WAYS 8u	   /* two lines of the cache */
 #define CODES 32768u
 #define PROBES 32u
+#define NEWEST 3       /* parts of a stack that are often new */
 #define TURN 4096u     /* stacks: what was not met for longest is told to so many */
 #define IMPORTERS 128u /* code objects of importlib; a power of two */
 
@@ -39,7 +40,7 @@ typedef struct entry {
 
 /* A path from the root, hashed, to id:32 | check:16 | turn:16.  check is of the path: of two threads that take one place
  * at once the later value may stand with the other's key. */
-static entry nodes[SETS][WAYS];
+static _Alignas(64) entry nodes[SETS][WAYS];
 static entry codes[CODES]; /* isc_pywalk_key() to code:32 | lines:32 */
 static _Atomic uint64_t importers[IMPORTERS];
 static _Atomic uint32_t asked; /* for stacks */
@@ -262,8 +263,14 @@ uint64_t isc_sample_path(isc_sampled *t, int n)
 {
 	uint64_t path = 0;
 
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < n; i++) {
 		t->path[i] = path = path_to(path, &t->merged[n - 1 - i]);
+		/* The newest ones are looked for next. */
+		if (i >= n - NEWEST) {
+			__builtin_prefetch(nodes[path & (SETS - 1)]);
+			__builtin_prefetch(&nodes[path & (SETS - 1)][WAYS / 2]);
+		}
+	}
 	return path;
 }
 
@@ -274,6 +281,13 @@ static int known_parts(const isc_sampled *t, int n, uint32_t *id)
 	bool old;
 
 	*id = 0;
+	/* Mostly only the newest ones are not. */
+	for (int i = n; i > 0 && i >= n - NEWEST; i--) {
+		*id = find_node(t->path[i - 1], &old);
+		if (*id != 0)
+			return i;
+		past = i - 1;
+	}
 	while (known < past) {
 		int middle = known + (past - known + 1) / 2;
 		uint32_t found = find_node(t->path[middle - 1], &old);

@@ -16,6 +16,7 @@
 #include <sys/ioctl.h>
 #include <time.h>
 
+#include "runtime/image.h"
 #include "runtime/kernel.h"
 
 #define TIMER_PERIOD_NS 4000000u /* shorter steps than that are perf's */
@@ -23,11 +24,13 @@
 #define PERF_DESCRIPTOR 200 /* out of the way of those that programs count on */
 #define PERF_ASKED 16	    /* signals of perf at once */
 #define PERF_FEW 4	    /* with so few to come, more are asked for */
+#define PERF_LATE 16	    /* part of a step that a signal may be late by */
 #define PERF_STRAY 64	    /* no more are ever to come: then the event is made anew */
 #define NUMBERS 8192u	    /* descriptors that are remembered */
 #define CPU_CLOCK_OF(tid) ((int)(~(uint32_t)(tid) << 3 | 6u))
 
 static _Atomic uint32_t perf_refused;
+static _Atomic uint32_t tick_ns; /* the kernel looks at timers of CPU clocks so often; 0: not asked yet */
 static _Atomic bool hooked;
 
 /* A bit of each descriptor that an event of perf ever had. */
@@ -60,6 +63,35 @@ uint64_t isc_sample_cpu_ns(void)
 uint64_t isc_sample_cpu_ns_of(uint32_t tid)
 {
 	return ns_of(CPU_CLOCK_OF(tid));
+}
+
+uint64_t isc_sample_clock(isc_sampled *t, uint64_t ticks)
+{
+	t->clock_ns = t->least_ns = isc_sample_cpu_ns();
+	t->clock_ticks = t->clock_ns != 0 ? ticks : 0;
+	return t->clock_ns;
+}
+
+/* The length of a tick is known to within a thousandth. */
+uint64_t isc_sample_most_ns(const isc_sampled *t, uint64_t ticks)
+{
+	uint64_t per_us = isc_image_self.ticks_per_us, since = ticks - t->clock_ticks, ns;
+
+	if (t->clock_ticks == 0 || per_us == 0 || since > UINT32_MAX * (uint64_t)16)
+		return UINT64_MAX;
+	ns = since * 1000 / per_us;
+	return t->clock_ns + ns + ns / 512;
+}
+
+/* A timer of the kernel has looked at this very clock.  perf counts by another one, and where the signal arrived late
+ * the next one seems early. */
+uint64_t isc_sample_least_ns(const isc_sampled *t)
+{
+	if (t->clock_ticks == 0)
+		return 0;
+	if (t->perf < 0)
+		return t->due_ns;
+	return t->perf_wait_ns != 0 ? t->least_ns + t->perf_wait_ns - t->perf_wait_ns / PERF_LATE : 0;
 }
 
 static bool open_timer(isc_sampled *t, uint32_t tid)
@@ -201,12 +233,48 @@ static bool arm_perf(isc_sampled *t, uint64_t wait_ns, uint64_t now_ns)
 	if ((t->perf_least <= PERF_FEW || t->perf_wait_ns - least > period / 4) &&
 	    !ask_perf(t, least + wait_ns % (period / 4), now_ns, PERF_ASKED))
 		return false;
-	t->due_ns = (now_ns + t->perf_wait_ns) | 1;
+	t->due_ns = t->end_ns = (now_ns + t->perf_wait_ns) | 1;
 	return true;
+}
+
+/* The coarse clock goes on with each tick. */
+static uint32_t ask_tick(void)
+{
+	struct timespec t;
+
+	if (syscall(SYS_clock_getres, CLOCK_MONOTONIC_COARSE, &t) != 0 || t.tv_sec != 0)
+		return 1;
+	return (uint32_t)t.tv_nsec | 1;
+}
+
+/*
+ * A timer is late by half a tick on average, and by a whole one at most.  One that may come at any moment of
+ * a step of 5 ms is then late for every third step where a tick is 4 ms: it is armed that much earlier, and
+ * varies only as far as two in a row still meet different ticks.
+ */
+uint64_t isc_sample_next_ns(const isc_sampled *t, uint64_t random, uint64_t *end_ns)
+{
+	uint64_t period = t->period_ns, late = 0, width, after, first, second;
+
+	if (t->perf < 0)
+		late = atomic_load_explicit(&tick_ns, memory_order_relaxed) / 2;
+	late = late < period / 2 ? late : period / 2;
+	width = period - 2 * late > period / 8 ? period - 2 * late : period / 8;
+	/* Not before the middle of the step that was counted last. */
+	late = late < (period - width) / 2 ? late : (period - width) / 2;
+	after = period - late - width / 2 + (uint32_t)random % width;
+	/* A thread that ends is not delayed by a tick.  The later of two draws: of one that runs without a pause the signal
+	 * itself has mostly come by then, and one that is seldom met by a tick counts for what it lived. */
+	first = random >> 32 & 0xffff;
+	second = random >> 48;
+	*end_ns = (uint64_t)(t->base_ns + (int64_t)(after + 2 * late * (first > second ? first : second) / 0x10000));
+	return after;
 }
 
 bool isc_sample_timer_open(isc_sampled *t, uint32_t tid)
 {
+	if (atomic_load_explicit(&tick_ns, memory_order_relaxed) == 0)
+		atomic_store_explicit(&tick_ns, ask_tick(), memory_order_relaxed);
 	return (isc_sample_period_ns() < TIMER_PERIOD_NS && open_perf(t, tid)) || open_timer(t, tid);
 }
 
@@ -226,7 +294,7 @@ void isc_sample_arm(isc_sampled *t, uint64_t after_ns, uint64_t now_ns)
 {
 	uint64_t due = (uint64_t)(t->base_ns + (int64_t)after_ns) | 1;
 
-	t->due_ns = due;
+	t->due_ns = t->end_ns = due;
 	if (t->paused)
 		return;
 	if (t->perf >= 0) {
@@ -257,6 +325,7 @@ void isc_sample_pause(isc_sampled *t, bool pause)
 	isc_sample_inside(true);
 	t->paused = pause;
 	atomic_signal_fence(memory_order_seq_cst);
+	t->clock_ticks = 0; /* a signal may still come of what was asked for before */
 	if (!pause) {
 		isc_sample_arm(t, period / 2 + t->random % period, isc_sample_cpu_ns());
 	} else {

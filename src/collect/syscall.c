@@ -341,7 +341,7 @@ void isc_syscall_flush_all(void)
 	for (uint32_t i = 0; i < self->pool->max_slots && i < threads; i++) {
 		isc_producer *t = isc_producer_at(i);
 
-		if (t->gen == self->gen)
+		if (t != NULL && t->gen == self->gen)
 			tell(t, now);
 	}
 	errno = saved;

@@ -315,17 +315,46 @@ static bool walk_part(isc_unwind *u, isc_place *p, uintptr_t *from, int limit)
 	return false;
 }
 
+/* Chains behind the first anchor begin where its frame ends, which is known: the walk finds each by the one before, load
+ * after load, unless all of them are asked for beforehand. */
+static void fetch_chains(const isc_unwind *u)
+{
+	uint32_t d = isc_unwind_distance();
+
+	if (u->key == NULL || d == 0)
+		return;
+	for (int pass = 0; pass < 2; pass++) {
+		for (int i = 0; i < u->anchor_count; i++) {
+			uintptr_t sp = u->anchors[i] + d, target = isc_unwind_target(u, i + 1);
+
+			if (!isc_unwind_on_stack(u, sp - 8) || target <= sp)
+				continue;
+			if (pass == 0)
+				isc_chain_fetch_link(isc_unwind_word(sp - 8), sp, target);
+			else
+				isc_chain_fetch_frames(isc_unwind_word(sp - 8), sp, target);
+		}
+	}
+}
+
 void isc_unwind_walk(isc_unwind *u, const isc_unwind_start *start, int limit)
 {
 	isc_place p = {start->ip, start->ip, start->sp, start->bp, start->r10, 0};
 	uintptr_t from = hint_of(start, u);
 
 	begin(u);
+	if (limit > 1)
+		fetch_chains(u);
 	while (u->n < limit && walk_part(u, &p, &from, limit))
 		;
 }
 
 #else
+
+uint32_t isc_unwind_distance(void)
+{
+	return 0;
+}
 
 isc_unwind_start isc_unwind_registers(const void *context)
 {

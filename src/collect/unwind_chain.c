@@ -6,6 +6,7 @@
 #define PLACES 32768u	  /* frames; 1 MiB, touched as it fills */
 #define LONGEST 240	  /* frames of one chain */
 #define AT_BITS 20	  /* in a link: where its frames begin; the rest is how many */
+#define LINE 64u	  /* bytes that come at once */
 #define NOWHERE INT32_MIN /* instead of a distance */
 
 /* key ^ data: what two threads wrote half each is a miss. */
@@ -89,14 +90,33 @@ void isc_chain_forked(void)
 	}
 }
 
+static uint32_t slot_of(uint64_t key)
+{
+	return (uint32_t)(key >> 20) & (LINKS - 1);
+}
+
 /* at:20 | count:12; 0: not known. */
 static uint32_t find_link(uint64_t key)
 {
-	uint32_t at = (uint32_t)(key >> 20) & (LINKS - 1);
+	uint32_t at = slot_of(key);
 	uint64_t data = atomic_load_explicit(&links[at].data, memory_order_relaxed);
 
 	return data != 0 && (atomic_load_explicit(&links[at].key, memory_order_relaxed) ^ data) == key ? (uint32_t)data
 												       : 0;
+}
+
+void isc_chain_fetch_link(uintptr_t ip, uintptr_t sp, uintptr_t target)
+{
+	__builtin_prefetch(&links[slot_of(link_key(ip, target - sp))]);
+}
+
+void isc_chain_fetch_frames(uintptr_t ip, uintptr_t sp, uintptr_t target)
+{
+	uint32_t data = find_link(link_key(ip, target - sp)), at = data & ((1u << AT_BITS) - 1),
+		 past = at + (data >> AT_BITS);
+
+	for (; at < past && at < PLACES; at += LINE / (uint32_t)sizeof(places[0]))
+		__builtin_prefetch(&places[at]);
 }
 
 static bool still_true(const isc_unwind *u)
@@ -206,7 +226,7 @@ static bool is_kept(const isc_native_frame *f, uintptr_t target)
 
 static void put_link(uint64_t key, uint32_t at, uint32_t count)
 {
-	uint32_t slot = (uint32_t)(key >> 20) & (LINKS - 1);
+	uint32_t slot = slot_of(key);
 	uint64_t data = (uint64_t)1 << 32 | count << AT_BITS | at;
 
 	atomic_store_explicit(&links[slot].data, data, memory_order_relaxed);

@@ -32,6 +32,10 @@ void isc_chain_begin(isc_unwind *u);
 /* Is a chain known that begins like this?  Says nothing about the stack. */
 bool isc_chain_is_known(const isc_unwind *u, uintptr_t ip, uintptr_t sp, uintptr_t target);
 
+/* A walk will look for these: what is known of them comes nearer meanwhile.  Twice, first where it is, then what. */
+void isc_chain_fetch_link(uintptr_t ip, uintptr_t sp, uintptr_t target);
+void isc_chain_fetch_frames(uintptr_t ip, uintptr_t sp, uintptr_t target);
+
 /* The chain from the return address ip, whose caller's frame begins at sp, to target: an anchor, or the end of the stack.
  * bp: rbp there.  False: none is known, or the stack differs. */
 bool isc_chain_follow(const isc_unwind *u, uintptr_t ip, uintptr_t sp, uintptr_t bp, uintptr_t target, isc_chain *out);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define RULES (1u << 14)   /* 256 KiB, touched as it fills */
-#define ENTRIES (1u << 11) /* 64 KiB */
+#define ENTRIES (1u << 11) /* 128 KiB, likewise */
 #define ENTRY_BLOCK 7	   /* bits of an address: of so much code one entry is kept */
 #define GAPS 16u	   /* BLAS has a few large ones */
 
@@ -22,10 +22,13 @@ static struct {
 	_Atomic uint64_t key, data;
 } rules[RULES];
 
-/* To search for an entry means a look at a dozen places of a large table, all cold.
- * all: key ^ first ^ past ^ at. */
-static struct {
-	_Atomic uint64_t all, first, past, at;
+/* To search for an entry means a look at a dozen places of a large table, and to read it some more, all cold.  Each
+ * is kept with the rule of the instructions that were asked for last: in a loop they are the same ones.
+ * all: key ^ the other words.  One line of the cache. */
+enum { ENTRY_FIRST, ENTRY_PAST, ENTRY_AT, ENTRY_ROW_FIRST, ENTRY_ROW_PAST, ENTRY_RULE, ENTRY_WORDS };
+static _Alignas(64) struct {
+	_Atomic uint64_t all, word[ENTRY_WORDS];
+	uint64_t spare;
 } entries[ENTRIES];
 
 /* Code that has none.  all: tag ^ first ^ past. */
@@ -66,34 +69,65 @@ static void keep_gap(const isc_module *m, uintptr_t ip)
 	atomic_store_explicit(&gaps[i].all, m->tag ^ first ^ past, memory_order_relaxed);
 }
 
+/* Words of two writers at once must not cancel each other out: rows of one function differ alike. */
+static uint64_t turned(uint64_t word, int i)
+{
+	unsigned by = 8u * (unsigned)i + 1;
+
+	return word << by | word >> (64 - by);
+}
+
+/* What is kept under a key; false: nothing is. */
+static bool read_entry(uint32_t at, uint64_t key, uint64_t *word)
+{
+	uint64_t all = atomic_load_explicit(&entries[at].all, memory_order_relaxed);
+
+	for (int i = 0; i < ENTRY_WORDS; i++) {
+		word[i] = atomic_load_explicit(&entries[at].word[i], memory_order_relaxed);
+		all ^= turned(word[i], i);
+	}
+	return all == key && word[ENTRY_AT] != 0;
+}
+
+static void keep_entry(uint32_t at, uint64_t key, const isc_cfi_entry *entry, uint64_t rule)
+{
+	const uint64_t word[ENTRY_WORDS] = {entry->first,     entry->past,     entry->at,
+					    entry->row_first, entry->row_past, rule};
+
+	for (int i = 0; i < ENTRY_WORDS; i++) {
+		atomic_store_explicit(&entries[at].word[i], word[i], memory_order_relaxed);
+		key ^= turned(word[i], i);
+	}
+	atomic_store_explicit(&entries[at].all, key, memory_order_relaxed);
+}
+
 /* The rule at ip, with the entry that says it. */
 static isc_cfi_rule entry_at(const isc_module *m, uintptr_t ip, isc_cfi_entry *entry)
 {
-	uint64_t key = ((ip >> ENTRY_BLOCK) * 0x9e3779b97f4a7c15ull ^ m->tag), all;
+	uint64_t key = ((ip >> ENTRY_BLOCK) * 0x9e3779b97f4a7c15ull ^ m->tag), word[ENTRY_WORDS], data;
 	uint32_t at = (uint32_t)(key >> 53);
 	isc_cfi_image image = image_of(m);
-	isc_cfi_entry kept;
 	isc_cfi_rule r;
 
-	all = atomic_load_explicit(&entries[at].all, memory_order_relaxed);
-	kept = (isc_cfi_entry){atomic_load_explicit(&entries[at].first, memory_order_relaxed),
-			       atomic_load_explicit(&entries[at].past, memory_order_relaxed),
-			       atomic_load_explicit(&entries[at].at, memory_order_relaxed)};
-	if ((all ^ kept.first ^ kept.past ^ kept.at) != key)
-		kept = (isc_cfi_entry){0, 0, 0};
-	*entry = (isc_cfi_entry){0, 0, 0};
-	if (kept.at == 0 && in_gap(m, ip))
+	*entry = (isc_cfi_entry){0};
+	if (read_entry(at, key, word)) {
+		*entry = (isc_cfi_entry){word[ENTRY_FIRST], word[ENTRY_PAST], word[ENTRY_AT], word[ENTRY_ROW_FIRST],
+					 word[ENTRY_ROW_PAST]};
+		if (ip >= entry->row_first && ip < entry->row_past) {
+			memcpy(&r, &word[ENTRY_RULE], sizeof(r));
+			return r;
+		}
+	}
+	if ((ip < entry->first || ip >= entry->past) && in_gap(m, ip)) {
+		*entry = (isc_cfi_entry){0};
 		return (isc_cfi_rule){.kind = ISC_CFI_NONE};
-	*entry = kept;
+	}
 	r = isc_cfi_at(&image, ip, entry);
 	if (r.kind == ISC_CFI_NONE && entry->at == 0)
 		keep_gap(m, ip);
-	if (entry->at != 0 && entry->at != kept.at) {
-		atomic_store_explicit(&entries[at].first, entry->first, memory_order_relaxed);
-		atomic_store_explicit(&entries[at].past, entry->past, memory_order_relaxed);
-		atomic_store_explicit(&entries[at].at, entry->at, memory_order_relaxed);
-		atomic_store_explicit(&entries[at].all, key ^ entry->first ^ entry->past ^ entry->at,
-				      memory_order_relaxed);
+	if (entry->at != 0) {
+		memcpy(&data, &r, sizeof(data));
+		keep_entry(at, key, entry, data);
 	}
 	return r;
 }

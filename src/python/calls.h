@@ -5,6 +5,7 @@
  *	monitor.c	calls through sys.monitoring, Python 3.12 and later
  *	evaluate.c	calls through frame evaluation (PEP 523), before 3.12
  *	governor.c	keeps the cost of tracing inside the budget, with those that governor.h names
+ *	gate.c		records some units of work whole and counts the calls of others
  *	window.c	counts calls that are not traced, now and then
  *	pointer.c	the interpreter's pointer to what evaluates frames
  *	waker.c		the helper thread
@@ -61,6 +62,7 @@ typedef struct isc_calls {
 } isc_calls;
 
 #define ISC_TICKET_NOBODYS UINT32_MAX
+#define ISC_TICKET_GATED (UINT32_MAX - 1) /* nobody's for now: gate.h */
 
 /* How calls are to be traced. */
 typedef struct isc_calls_wish {

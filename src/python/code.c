@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "python/gate.h"
 #include "python/interpreter.h"
 #include "python/thinning.h"
 #include "python/thread.h"
@@ -19,6 +20,12 @@
 #define SET_EXTRA _PyCode_SetExtra
 #endif
 
+typedef struct slab {
+	struct slab *next;
+	isc_code entry[SLAB];
+} slab;
+
+static slab *slabs;
 static isc_code *unused;
 
 /* Of our own files: the package's folder with a slash at the end, and the folder it is in. */
@@ -120,15 +127,18 @@ static bool is_skipped(PyCodeObject *code)
 
 static isc_code *take(void)
 {
-	isc_code *slab, *entry = unused;
+	isc_code *entry = unused;
 
 	if (entry == NULL) {
-		slab = calloc(SLAB, sizeof(*slab));
-		if (slab == NULL)
+		slab *more = calloc(1, sizeof(*more));
+
+		if (more == NULL)
 			return NULL;
-		for (size_t i = 0; i < SLAB; i++)
-			slab[i].next = i + 1 < SLAB ? &slab[i + 1] : NULL;
-		entry = slab;
+		for (size_t i = 0; i + 1 < SLAB; i++)
+			more->entry[i].next = &more->entry[i + 1];
+		more->next = slabs;
+		slabs = more;
+		entry = more->entry;
 	}
 	unused = entry->next;
 	memset(entry, 0, sizeof(*entry));
@@ -147,6 +157,25 @@ static void give_back(void *value)
 	memset(entry, 0, sizeof(*entry));
 	entry->next = unused;
 	unused = entry;
+}
+
+static void mark_unit(isc_code *entry, bool unit)
+{
+	if (entry->code == NULL || entry->unit == unit)
+		return;
+	entry->unit = unit;
+	entry->ticket = 0; /* it is given anew to one that may have it */
+	if (unit && entry->state == ISC_CODE_GOVERNED)
+		isc_thinning_return(entry);
+}
+
+/* Rare, and some thousand entries at most: no table is kept for it. */
+void isc_code_mark_units(void)
+{
+	for (slab *s = slabs; s != NULL; s = s->next) {
+		for (size_t i = 0; i < SLAB; i++)
+			mark_unit(&s->entry[i], s->entry[i].id != 0 && isc_gate_is_unit(s->entry[i].id));
+	}
 }
 
 void isc_code_review(isc_code *entry)
@@ -224,6 +253,7 @@ uint32_t isc_code_define(isc_code *entry)
 	isc_interpreter_tell();
 	/* Code that is made again and again is one function to whoever reads the trace. */
 	entry->id = isc_rt_code(data, sizeof(*head) + head->name_len + head->file_len);
+	entry->unit = entry->id != 0 && isc_gate_is_unit(entry->id);
 	Py_XDECREF(name.owner);
 	Py_XDECREF(file.owner);
 	PyErr_Restore(type, value, traceback);

@@ -31,16 +31,20 @@ typedef struct isc_code {
 	uint8_t naming;		       /* enum isc_code_naming */
 	uint16_t tries;		       /* to define it */
 	bool kept;		       /* never governed */
+	bool unit;		       /* the recorder has found units of work to begin with it */
 	bool module;		       /* its name is that of a module's code, and it has not run yet or is imported */
 	bool importing;		       /* and it runs now */
 	bool returned;		       /* it was governed once */
+	bool startup;		       /* it was governed while the process started */
 	uint32_t calls;		       /* in this window */
 	uint32_t skipped;	       /* calls that were not traced and are not told of yet */
+	bool passed;		       /* some of them because of the gate: it is in the list of those */
 	uint32_t draws;		       /* calls of it that were drawn while the bucket was empty ... */
 	uint64_t drawn_ticks;	       /* ... and what they took */
 	uint32_t round;		       /* of tracing in which it was looked at last */
 	struct isc_code *next;	       /* in the list of free or of governed entries */
 	struct isc_code *next_touched; /* in that of those that were called in this window */
+	struct isc_code *next_passed;  /* and of those that the gate left out */
 } isc_code;
 
 bool isc_code_begin(PyObject *module); /* false: no memory, no index */
@@ -50,6 +54,9 @@ isc_code *isc_code_see(PyCodeObject *code);
 
 /* Looks at an entry of an earlier round again: what is left out may have changed. */
 void isc_code_review(isc_code *entry);
+
+/* The recorder has said anew with which code units of work begin: that is never left out. */
+void isc_code_mark_units(void);
 
 /* Tries to define it, now that there may be room; its id, or that of all that have none. */
 uint32_t isc_code_define(isc_code *entry);
@@ -68,6 +75,12 @@ static inline isc_code *isc_code_get(const PyCodeObject *code)
 	if (ISC_UNLIKELY(extra == NULL) || ISC_UNLIKELY(extra->count <= isc_calls_self.extra))
 		return NULL;
 	return extra->value[isc_calls_self.extra];
+}
+
+/* Extension modules may report calls of their own, of code that is no code object (3.13). */
+static inline isc_code *isc_code_seen(PyObject *code)
+{
+	return ISC_LIKELY(PyCode_Check(code)) ? isc_code_get((const PyCodeObject *)code) : NULL;
 }
 
 static inline isc_code *isc_code_of(PyCodeObject *code)
@@ -99,7 +112,7 @@ static inline void isc_code_set_state(isc_code *entry, enum isc_code_state state
 static inline void isc_code_give_ticket(isc_code *entry, int unusual_flags)
 {
 	if (isc_code_is_traced(entry) && entry->id != 0 && (entry->code->co_flags & unusual_flags) == 0 &&
-	    entry->naming == ISC_CODE_NAMES_NONE && !entry->module)
+	    entry->naming == ISC_CODE_NAMES_NONE && !entry->module && !entry->unit)
 		entry->ticket = isc_calls_self.round;
 }
 

@@ -9,6 +9,7 @@
 
 #if PY_VERSION_HEX < 0x030c0000
 
+#include "python/gate.h"
 #include "python/governor.h"
 #include "python/native.h"
 #include "python/pointer.h"
@@ -105,6 +106,28 @@ static inline void drawn_out(const draw *d, uint64_t ticks)
 		isc_thinning_drawn(d->entry, d->id, ticks - d->begin, ticks);
 }
 
+/* ---- calls that are only counted ------------------------------------------ */
+
+static inline void count_one(void)
+{
+	if (ISC_UNLIKELY(--isc_governor_self.skips <= 0))
+		isc_governor_look(isc_calls_ticks());
+}
+
+/* One of a governed function. */
+static inline void count_skipped(isc_code *entry)
+{
+	entry->skipped++;
+	count_one();
+}
+
+/* One that comes while the gate is closed. */
+static inline void count_passed(isc_code *entry)
+{
+	isc_thinning_pass(entry);
+	count_one();
+}
+
 /* ---- a call -------------------------------------------------------------- */
 
 static __attribute__((noinline)) PyObject *evaluate_generator(PyThreadState *ts, isc_frame *f, int thrown,
@@ -122,6 +145,12 @@ static __attribute__((noinline)) PyObject *evaluate_generator(PyThreadState *ts,
 	step = (f->f_code->co_flags & CO_COROUTINE) != 0 && isc_task_enter(ts);
 	/* Without its steps nobody would know of the task. */
 	entry->kept |= step;
+	if (ISC_UNLIKELY(entry->unit) && is_first(f))
+		isc_gate_unit(ISC_GATE_CALL);
+	if (isc_gate_skips(entry)) {
+		count_passed(entry);
+		return isc_pointer_go_on(ts, f, thrown);
+	}
 	ticks = isc_calls_ticks();
 	if (thrown)
 		isc_calls_write(ticks, id, ISC_KIND_CALL_RESUME, ISC_CALL_THROWN);
@@ -160,14 +189,6 @@ static __attribute__((noinline, cold)) PyObject *evaluate_module(PyThreadState *
 		isc_startup_module_done(entry);
 	isc_governor_count(ticks);
 	return result;
-}
-
-/* One of a governed function. */
-static inline void count_skipped(isc_code *entry)
-{
-	entry->skipped++;
-	if (ISC_UNLIKELY(--isc_governor_self.skips <= 0))
-		isc_governor_look(isc_calls_ticks());
 }
 
 static bool wanted(void)
@@ -218,6 +239,12 @@ static __attribute__((noinline)) PyObject *evaluate_with_care(PyThreadState *ts,
 	isc_code_give_ticket(entry, ISC_CODE_GENERATORS);
 	if (ISC_UNLIKELY(f->f_code->co_flags & ISC_CODE_GENERATORS))
 		return evaluate_generator(ts, f, thrown, entry, id, begin);
+	if (ISC_UNLIKELY(entry->unit))
+		isc_gate_unit(ISC_GATE_CALL);
+	if (isc_gate_skips(entry)) {
+		count_passed(entry);
+		return isc_pointer_go_on(ts, f, thrown);
+	}
 	if (ISC_UNLIKELY(entry->module))
 		return evaluate_module(ts, f, thrown, entry, id);
 	ticks = isc_calls_ticks();
@@ -265,15 +292,21 @@ static __attribute__((noinline)) PyObject *evaluate_drawn(PyThreadState *ts, isc
 	return result;
 }
 
-/* Governed: nothing is written.  False: it is not as simple as that. */
+/* Governed, or the gate is closed: nothing is written.  False: it is not as simple as that. */
 static inline bool is_skipped(isc_code *entry, const isc_frame *f)
 {
-	if (entry == NULL || !isc_code_is_governed(entry) || isc_calls_self.ticket == ISC_TICKET_NOBODYS ||
+	bool governed = entry != NULL && isc_code_is_governed(entry);
+
+	if (entry == NULL || isc_calls_self.ticket == ISC_TICKET_NOBODYS ||
+	    (!governed && !(isc_gate_skips(entry) && entry->ticket == isc_calls_self.round)) ||
 	    (f->f_code->co_flags & ISC_CODE_GENERATORS) != 0 ||
 	    ISC_UNLIKELY(atomic_load_explicit(&isc_window_mode, memory_order_relaxed) != ISC_WINDOW_TRACED) ||
 	    ISC_UNLIKELY((uintptr_t)__builtin_frame_address(0) < isc_pointer_floor) || !isc_calls_wanted())
 		return false;
-	count_skipped(entry);
+	if (governed)
+		count_skipped(entry);
+	else
+		count_passed(entry);
 	return true;
 }
 
@@ -348,6 +381,7 @@ void isc_hook_settle(uint64_t ticks)
 	isc_governor_spend((uint64_t)window);
 	/* A burst shows everything, and what is left out of it would be found nowhere. */
 	if (!g->bursting) {
+		isc_gate_release(ticks);
 		isc_thinning_release(ticks);
 		bursts_from = ticks;
 	}
@@ -431,6 +465,7 @@ void isc_hook_off(void)
 	if (told_pause && isc_calls_live())
 		isc_calls_write(isc_calls_ticks(), 0, ISC_KIND_GOVERNED, ISC_GOVERNED_TRACED);
 	told_pause = false;
+	isc_gate_release(isc_calls_ticks());
 	isc_thinning_release(isc_calls_ticks());
 	isc_window_stop();
 	isc_pointer_take();

@@ -1,5 +1,6 @@
 #include "python/governor.h"
 
+#include "python/gate.h"
 #include "python/startup.h"
 #include "python/thinning.h"
 #include "python/thread.h"
@@ -90,6 +91,7 @@ void isc_governor_begin(bool first, double budget_pct, bool session)
 	isc_governor_refill(budget_pct, BUCKET_NS);
 	g->skips = SKIPS;
 	g->stride = g->countdown = next_stride();
+	isc_gate_begin();
 	isc_startup_begin(session, budget_pct, BUCKET_NS);
 }
 
@@ -171,9 +173,11 @@ void isc_governor_look(uint64_t ticks)
 		isc_thinning_tell(ticks);
 	}
 	isc_startup_look(ticks);
+	if (g->on)
+		fill(ticks);
+	isc_gate_look(ticks);
 	if (!g->on)
 		return;
-	fill(ticks);
 	isc_hook_settle(ticks);
 	isc_thinning_look(ticks);
 	took = isc_calls_ticks() - ticks;

@@ -11,6 +11,7 @@
 
 #if PY_VERSION_HEX >= 0x030c0000
 
+#include "python/gate.h"
 #include "python/governor.h"
 #include "python/native.h"
 #include "python/pointer.h"
@@ -200,12 +201,6 @@ static inline PyObject *no_more(void)
 	return Py_NewRef(disable);
 }
 
-/* Extension modules may report calls of their own, of code that is no code object (3.13). */
-static inline isc_code *entry_of(PyObject *code)
-{
-	return ISC_LIKELY(PyCode_Check(code)) ? isc_code_get((PyCodeObject *)code) : NULL;
-}
-
 /* Not wanted now; not again either? */
 static __attribute__((noinline, cold)) PyObject *not_live(void)
 {
@@ -242,6 +237,21 @@ static inline uint64_t enter(const PyCodeObject *code, isc_code *entry)
 	return isc_calls_ticks();
 }
 
+/* The gate is closed: a call is counted as it begins. */
+static inline bool is_passed(isc_code *entry, bool begins)
+{
+	if (!isc_gate_skips(entry))
+		return false;
+	/* Its end may not be seen. */
+	if (ISC_UNLIKELY(drawn.entry == entry))
+		drawn.entry = NULL;
+	if (begins)
+		isc_thinning_pass(entry);
+	if (begins && ISC_UNLIKELY(--isc_governor_self.skips <= 0))
+		isc_governor_look(isc_calls_ticks());
+	return true;
+}
+
 /* The frame that starts is the current one. */
 static __attribute__((noinline, cold)) void name_thread(const isc_code *entry)
 {
@@ -255,6 +265,7 @@ static __attribute__((noinline, cold)) void name_thread(const isc_code *entry)
 static __attribute__((noinline)) PyObject *start_with_care(PyCodeObject *code, isc_code *entry)
 {
 	uint64_t begin = isc_calls_ticks(), ticks;
+	uint32_t id;
 
 	if (ISC_UNLIKELY(entry == NULL || !isc_code_is_traced(entry))) {
 		entry = first_start(code, entry);
@@ -267,11 +278,16 @@ static __attribute__((noinline)) PyObject *start_with_care(PyCodeObject *code, i
 		name_thread(entry);
 	if (ISC_UNLIKELY(entry->module))
 		isc_startup_module(entry, PyThreadState_Get());
+	if (ISC_UNLIKELY(entry->unit))
+		isc_gate_unit(ISC_GATE_CALL);
 	ticks = enter(code, entry);
 	isc_thread_look(ticks);
-	isc_calls_write(ticks, isc_code_id(entry), ISC_KIND_CALL_ENTER, 0);
+	id = isc_code_id(entry);
 	if (entry != drawn.entry)
 		isc_code_give_ticket(entry, CO_COROUTINE);
+	if (is_passed(entry, true))
+		return nothing();
+	isc_calls_write(ticks, id, ISC_KIND_CALL_ENTER, 0);
 	entered(entry, begin, ticks);
 	return isc_code_is_governed(entry) ? no_more() : nothing();
 }
@@ -280,7 +296,7 @@ static __attribute__((noinline)) PyObject *start_with_care(PyCodeObject *code, i
 static __attribute__((noinline)) PyObject *start_drawn(PyObject *code)
 {
 	uint64_t ticks = isc_calls_ticks();
-	isc_code *entry = entry_of(code);
+	isc_code *entry = isc_code_seen(code);
 
 	if (!isc_code_has_ticket(entry) || !isc_calls_wanted() ||
 	    !isc_write1_usual(ticks, ISC_RECORD_WORD(entry->id, ISC_KIND_CALL_ENTER, 0)))
@@ -297,7 +313,10 @@ static PyObject *on_start(PyObject *self, PyObject *const *args, size_t n, PyObj
 	(void)self, (void)n, (void)names;
 	if (isc_governor_draws())
 		return start_drawn(args[0]);
-	entry = entry_of(args[0]);
+	entry = isc_code_seen(args[0]);
+	if (ISC_UNLIKELY(isc_gate_self.closed) && entry != NULL && entry->ticket == isc_calls_self.round &&
+	    isc_calls_wanted() && is_passed(entry, true))
+		return nothing();
 	if (!isc_code_has_ticket(entry) || !isc_calls_wanted() ||
 	    !isc_write1_usual(isc_calls_tsc(), ISC_RECORD_WORD(entry->id, ISC_KIND_CALL_ENTER, 0)))
 		return start_with_care((PyCodeObject *)args[0], entry);
@@ -307,12 +326,14 @@ static PyObject *on_start(PyObject *self, PyObject *const *args, size_t n, PyObj
 
 static inline PyObject *on_resume_by(PyCodeObject *code, uint32_t arg)
 {
-	isc_code *entry = entry_of((PyObject *)code);
+	isc_code *entry = isc_code_seen((PyObject *)code);
 	uint64_t begin = isc_calls_ticks(), ticks;
 
 	if (ISC_UNLIKELY(entry == NULL || !isc_code_is_traced(entry) || !isc_calls_live()))
 		return nothing();
 	ticks = enter(code, entry);
+	if (is_passed(entry, true))
+		return nothing();
 	isc_calls_write(ticks, isc_code_id(entry), ISC_KIND_CALL_RESUME, arg);
 	entered(entry, begin, ticks);
 	return nothing();
@@ -342,9 +363,10 @@ static PyObject *on_throw(PyObject *self, PyObject *const *args, size_t n, PyObj
 /* Never DISABLE: for some of these events that is an error in the program. */
 static PyObject *on_exit_by(PyCodeObject *code, uint32_t arg, uint64_t ticks)
 {
-	isc_code *entry = entry_of((PyObject *)code);
+	isc_code *entry = isc_code_seen((PyObject *)code);
 
-	if (ISC_UNLIKELY(entry == NULL || !isc_code_is_traced(entry)) || ISC_UNLIKELY(!isc_calls_live()))
+	if (ISC_UNLIKELY(entry == NULL || !isc_code_is_traced(entry)) || ISC_UNLIKELY(!isc_calls_live()) ||
+	    is_passed(entry, false))
 		return nothing();
 	isc_calls_write(ticks, isc_code_id(entry), ISC_KIND_CALL_EXIT, arg);
 	if (ISC_UNLIKELY(code->co_flags & CO_COROUTINE) && isc_task_is_step(PyThreadState_Get()))
@@ -363,7 +385,7 @@ static __attribute__((noinline)) PyObject *exit_with_care(PyObject *code, uint32
 static PyObject *on_return(PyObject *self, PyObject *const *args, size_t n, PyObject *names)
 {
 	uint64_t ticks = isc_calls_ticks();
-	const isc_code *entry = entry_of(args[0]);
+	const isc_code *entry = isc_code_seen(args[0]);
 
 	(void)self, (void)n, (void)names;
 	if (isc_governor_draws() || !isc_code_has_ticket(entry) || !isc_calls_wanted() ||
@@ -387,39 +409,25 @@ static PyObject *on_unwind(PyObject *self, PyObject *const *args, size_t n, PyOb
 
 /* ---- C functions ------------------------------------------------------ */
 
-static PyObject *native(PyObject *const *args, size_t n, uint32_t kind, uint32_t arg)
-{
-	const isc_code *entry = entry_of(args[0]);
-	uint64_t ticks;
-	uint32_t id;
-
-	if (PyVectorcall_NARGS(n) < 3 || entry == NULL || !isc_code_is_traced(entry) || !isc_calls_live())
-		return nothing();
-	id = isc_native_name(args[2]);
-	if (id == 0)
-		return nothing();
-	ticks = isc_calls_ticks();
-	isc_calls_write(ticks, id, kind, arg);
-	isc_governor_count(ticks);
-	return nothing();
-}
-
 static PyObject *on_call(PyObject *self, PyObject *const *args, size_t n, PyObject *names)
 {
 	(void)self, (void)names;
-	return native(args, n, ISC_KIND_C_ENTER, 0);
+	isc_native_event(args, n, ISC_KIND_C_ENTER, 0);
+	return nothing();
 }
 
 static PyObject *on_c_return(PyObject *self, PyObject *const *args, size_t n, PyObject *names)
 {
 	(void)self, (void)names;
-	return native(args, n, ISC_KIND_C_EXIT, ISC_CALL_RETURNED);
+	isc_native_event(args, n, ISC_KIND_C_EXIT, ISC_CALL_RETURNED);
+	return nothing();
 }
 
 static PyObject *on_c_raise(PyObject *self, PyObject *const *args, size_t n, PyObject *names)
 {
 	(void)self, (void)names;
-	return native(args, n, ISC_KIND_C_EXIT, ISC_CALL_RAISED);
+	isc_native_event(args, n, ISC_KIND_C_EXIT, ISC_CALL_RAISED);
+	return nothing();
 }
 
 /* ---- beginning -------------------------------------------------------- */
@@ -525,8 +533,10 @@ bool isc_hook_begin(void)
 		done = PyObject_CallMethod(monitoring, "free_tool_id", "O", tool);
 		Py_XDECREF(done);
 	}
-	if (good && isc_pointer_find(isc_window_frame))
+	if (good) {
+		isc_pointer_find(isc_window_frame);
 		isc_window_begin();
+	}
 out:
 	PyErr_Clear();
 	Py_XDECREF(numbers);
@@ -582,6 +592,7 @@ bool isc_hook_is_watched(void)
 void isc_hook_off(void)
 {
 	is_on = false;
+	isc_gate_release(isc_calls_ticks());
 	isc_window_stop();
 	set_events_everywhere(no_events);
 }

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "python/code.h"
+#include "python/gate.h"
 #include "python/governor.h"
 
 #define CACHE 1024u /* a power of two */
@@ -98,7 +98,7 @@ static int profile(PyObject *self, PyFrameObject *frame, int what, PyObject *arg
 	code = PyFrame_GetCode(frame);
 	entry = isc_code_get(code);
 	Py_DECREF(code);
-	if (entry == NULL || !isc_code_is_traced(entry) || !isc_calls_live() || arg == NULL)
+	if (entry == NULL || !isc_code_is_traced(entry) || !isc_calls_live() || arg == NULL || isc_gate_skips(entry))
 		return result;
 	id = isc_native_name(arg);
 	if (id == 0)
@@ -127,6 +127,26 @@ void isc_native_watch(PyThreadState *ts)
 #else
 	ts->use_tracing = 1;
 #endif
+}
+
+#else
+
+/* code, offset, callable, ... */
+void isc_native_event(PyObject *const *args, size_t n, uint32_t kind, uint32_t arg)
+{
+	const isc_code *entry = isc_code_seen(args[0]);
+	uint64_t ticks;
+	uint32_t id;
+
+	if (PyVectorcall_NARGS(n) < 3 || entry == NULL || !isc_code_is_traced(entry) || !isc_calls_live() ||
+	    isc_gate_skips(entry))
+		return;
+	id = isc_native_name(args[2]);
+	if (id == 0)
+		return;
+	ticks = isc_calls_ticks();
+	isc_calls_write(ticks, id, kind, arg);
+	isc_governor_count(ticks);
 }
 
 #endif

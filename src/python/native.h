@@ -14,4 +14,9 @@ uint32_t isc_native_name(PyObject *callable);
  * program's behind it. */
 void isc_native_watch(PyThreadState *ts);
 
+#if PY_VERSION_HEX >= 0x030c0000
+/* An event of a C function, from 3.12 on: as sys.monitoring calls back. */
+void isc_native_event(PyObject *const *args, size_t n, uint32_t kind, uint32_t arg);
+#endif
+
 #endif

@@ -1,6 +1,7 @@
 #include "python/scope.h"
 
 #include "python/bound.h"
+#include "python/gate.h"
 #include "python/startup.h"
 
 #include <stdatomic.h>
@@ -171,6 +172,9 @@ static bool enter_as(struct scope *s, uint32_t name, const PyObject *owner)
 		e->older->newer = e;
 	s->latest = e;
 	isc_startup_over(ISC_STARTUP_SCOPE);
+	/* Calls are traced in the main interpreter alone. */
+	if (around == NULL && kit == main_kit)
+		isc_gate_unit(ISC_GATE_SCOPE);
 	seen = isc_rt_span_enter(&e->span, name, around != NULL ? around->span.instance : 0);
 	if (seen)
 		make_current(kit, e);

@@ -1,11 +1,13 @@
 #include "python/startup.h"
 
+#include "python/gate.h"
 #include "python/governor.h"
 #include "python/pointer.h"
 #include "python/thinning.h"
 
 #define BUCKET_NS 500e6 /* the budget of so much time may be spent at once */
 #define QUIET_NS 1e9	/* without an import */
+#define AGAIN_NS 50e6	/* the same, when the process had started before */
 #define CALLERS 4	/* of a module's code, among which the import system is */
 
 bool isc_startup_on;
@@ -15,27 +17,50 @@ static uint32_t open_imports; /* modules whose code runs */
 static uint64_t quiet_ticks;  /* since when there is none */
 static uint64_t import_ticks; /* when one last began or ended */
 static uint64_t begun_spent, begun_worked;
+static uint64_t all_spent, all_worked; /* in all start-ups that have ended */
 static double serving_pct, serving_bucket_ns;
+static int64_t serving_left; /* in the bucket of serving, when start-up began again */
+static int64_t left;	     /* in that of start-up, when it last ended */
+static bool again;
 
-void isc_startup_begin(bool session, double budget_pct, double bucket_ns)
+static void begin(uint64_t now)
 {
-	const isc_control *control = isc_calls_self.control;
-	uint64_t now = isc_calls_ticks();
-
-	if (!session || had)
-		return;
-	had = isc_startup_on = true;
-	serving_pct = budget_pct;
-	serving_bucket_ns = bucket_ns;
+	isc_startup_on = true;
 	quiet_ticks = now;
-	if (budget_pct >= 0) {
-		isc_governor_refill((double)control->startup_pct, BUCKET_NS);
-		/* Its own time has to pay for more than serving has at once. */
-		isc_budget_take((int64_t)((double)isc_governor_self.most * (1 - bucket_ns / BUCKET_NS)));
+	if (serving_pct >= 0) {
+		isc_governor_refill((double)isc_calls_self.control->startup_pct, BUCKET_NS);
+		/* Its own time has to pay for more than serving has at once; and when it begins again, for what it owes. */
+		isc_budget_fill(
+			(again ? left : (int64_t)((double)isc_governor_self.most * serving_bucket_ns / BUCKET_NS)) -
+			isc_governor_self.most);
 	}
 	begun_spent = atomic_load(&isc_budget_self.spent);
 	begun_worked = isc_budget_worked(now);
 	atomic_store(&isc_budget_self.starting, 1);
+}
+
+void isc_startup_begin(bool session, double budget_pct, double bucket_ns)
+{
+	uint64_t now = isc_calls_ticks();
+
+	if (!session || had)
+		return;
+	had = true;
+	serving_pct = budget_pct;
+	serving_bucket_ns = bucket_ns;
+	begin(now);
+}
+
+/* A module is imported by a process that had started. */
+static void begin_again(uint64_t now)
+{
+	if (!had || isc_startup_on || PyInterpreterState_Get() != PyInterpreterState_Main())
+		return;
+	isc_governor_charge();
+	isc_gate_release(now);
+	serving_left = isc_budget_left();
+	again = true;
+	begin(now);
 }
 
 static void tell(uint64_t now, enum isc_startup_end why)
@@ -46,10 +71,12 @@ static void tell(uint64_t now, enum isc_startup_end why)
 		isc_startup body;
 	} r = {.head = {.ticks = now, .kind = ISC_KIND_STARTUP, .slots = 2, .arg = (uint16_t)why}};
 
+	all_spent += atomic_load(&isc_budget_self.spent) - begun_spent;
+	all_worked += isc_budget_worked(now) - begun_worked;
 	if (!isc_calls_live() || per_ns <= 0)
 		return;
-	r.body.cost_ns = (uint64_t)((double)(atomic_load(&isc_budget_self.spent) - begun_spent) / per_ns);
-	r.body.worked_ns = (uint64_t)((double)(isc_budget_worked(now) - begun_worked) / per_ns);
+	r.body.cost_ns = (uint64_t)((double)all_spent / per_ns);
+	r.body.worked_ns = (uint64_t)((double)all_worked / per_ns);
 	isc_rt_write(&r.head, 2);
 }
 
@@ -60,21 +87,38 @@ void isc_startup_finish(enum isc_startup_end why)
 	/* A scope of another interpreter, which has a lock of its own, says nothing of the one whose calls are traced. */
 	if (!isc_startup_on || PyInterpreterState_Get() != PyInterpreterState_Main())
 		return;
+	/* A unit that imports has not begun to serve. */
+	if ((why == ISC_STARTUP_SCOPE || why == ISC_STARTUP_TASK) && isc_startup_imports(now))
+		return;
 	isc_governor_charge();
+	left = isc_budget_left();
 	isc_startup_on = false;
 	atomic_store(&isc_budget_self.starting, 0);
 	tell(now, why);
-	isc_thinning_release(now);
+	isc_thinning_release_startup(now);
 	isc_governor_refill(serving_pct, serving_bucket_ns);
+	if (again && serving_pct >= 0)
+		isc_budget_fill(serving_left - isc_governor_self.most);
+	again = false;
+}
+
+/* What it had cost was the parent's, and what the parent imported goes on there. */
+void isc_startup_forked(void)
+{
+	open_imports = 0;
+	all_spent = all_worked = 0;
+	begun_spent = atomic_load(&isc_budget_self.spent);
+	begun_worked = isc_budget_worked(isc_calls_ticks());
 }
 
 void isc_startup_look(uint64_t ticks)
 {
 	if (!isc_startup_on)
 		return;
-	if (open_imports > 0)
+	if (isc_startup_imports(ticks))
 		quiet_ticks = ticks;
-	else if ((double)(ticks - quiet_ticks) > QUIET_NS * isc_governor_self.ticks_per_ns)
+	else if (ticks > quiet_ticks &&
+		 (double)(ticks - quiet_ticks) > (again ? AGAIN_NS : QUIET_NS) * isc_governor_self.ticks_per_ns)
 		isc_startup_finish(ISC_STARTUP_QUIET);
 }
 
@@ -83,7 +127,9 @@ void isc_startup_look(uint64_t ticks)
 /* A program that is itself a module which somebody imports is none that imports. */
 bool isc_startup_imports(uint64_t ticks)
 {
-	return open_imports > 0 && (double)(ticks - import_ticks) < QUIET_NS * isc_governor_self.ticks_per_ns;
+	/* The event that a look falls on may be older than the import that it made. */
+	return open_imports > 0 &&
+	       (ticks < import_ticks || (double)(ticks - import_ticks) < QUIET_NS * isc_governor_self.ticks_per_ns);
 }
 
 static bool is_of_importlib(PyCodeObject *code)
@@ -140,6 +186,7 @@ void isc_startup_module(isc_code *entry, PyThreadState *ts)
 		open_imports++;
 	entry->importing = true;
 	quiet_ticks = import_ticks = isc_calls_ticks();
+	begin_again(import_ticks);
 }
 
 void isc_startup_module_done(isc_code *entry)

@@ -3,9 +3,12 @@
  *
  * Importing makes more calls in a few seconds than serving does in minutes.  So start-up has a bucket of
  * its own, and neither what it owes nor what it saved crosses into serving, which begins with a full
- * bucket and with every function traced.  Start-up ends with the first scope, the first asyncio task, or
- * when a second has passed in which nothing was being imported.  Then one ISC_KIND_STARTUP record says
- * what it cost.
+ * bucket and with every function traced.  Start-up ends with the first scope or asyncio task that begins while nothing is
+ * being imported, or when a second has passed without an import.  Then an ISC_KIND_STARTUP record says what it cost.
+ *
+ * A program may import again later: inside a scope of that name, or in the first request that needs a module.  That
+ * is start-up again, until the import is over, with the same bucket; serving finds its own as it left it, and those
+ * functions traced that only the import was too dear for.
  */
 #ifndef ISC_PYTHON_STARTUP_H
 #define ISC_PYTHON_STARTUP_H
@@ -21,6 +24,7 @@ void isc_startup_begin(bool session, double budget_pct, double bucket_ns);
 /* With the GIL. */
 void isc_startup_look(uint64_t ticks);
 void isc_startup_finish(enum isc_startup_end why);
+void isc_startup_forked(void);
 
 static inline void isc_startup_over(enum isc_startup_end why)
 {

@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "python/gate.h"
 #include "python/startup.h"
 #include "python/task.h"
 
@@ -90,6 +91,12 @@ static uint32_t id_of_name(const char *name, size_t len)
 	return number != 0 ? number : isc_rt_label(name, len);
 }
 
+/* Tells tasks apart that the program gave the same name: no two that live at once lie at the same place. */
+static uint32_t mark_of(const PyObject *task)
+{
+	return (uint32_t)((uintptr_t)task >> 4 ^ (uintptr_t)task >> 20) & 0xffff;
+}
+
 static uint32_t id_of(PyObject *task)
 {
 	PyObject *name;
@@ -149,7 +156,7 @@ static void tell_sampler(uint32_t id)
 bool isc_task_enter(PyThreadState *ts)
 {
 	PyObject *type, *value, *traceback, *task;
-	uint32_t id = 0;
+	uint32_t id = 0, mark = 0;
 
 	if (!isc_task_is_step(ts))
 		return false;
@@ -158,14 +165,16 @@ bool isc_task_enter(PyThreadState *ts)
 	if (task != NULL) {
 		Py_INCREF(task);
 		id = id_of(task);
+		mark = mark_of(task);
 		Py_DECREF(task);
 	}
 	PyErr_Restore(type, value, traceback);
 	if (id == 0)
 		return false;
 	isc_startup_over(ISC_STARTUP_TASK);
+	isc_gate_unit(ISC_GATE_TASK);
 	if (id != current)
-		isc_calls_write(isc_calls_ticks(), id, ISC_KIND_TASK, 0);
+		isc_calls_write(isc_calls_ticks(), id, ISC_KIND_TASK, mark);
 	current = id;
 	tell_sampler(id);
 	return true;

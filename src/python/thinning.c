@@ -1,6 +1,8 @@
 #include "python/thinning.h"
 
+#include "python/gate.h"
 #include "python/governor.h"
+#include "python/startup.h"
 
 #define DRAWS_LEAST 3u
 #define DRAWS_ENOUGH 4096u /* what was long ago is forgotten by then */
@@ -9,9 +11,9 @@
 #define SMALL_EVENTS_IN_DEBT 320
 #define DEBT 1
 #define DEBT_DEEP 4
-#define PATIENCE_NS 1e9 /* with a bucket that is more than half full, until some are traced again */
-#define PATIENCE_MOST 64
-#define BATCH_MOST 64u
+#define PATIENCE_NS 250e6 /* with a bucket that is more than half full, until some are traced again */
+#define PATIENCE_MOST 256
+#define BATCH_MOST 128u
 #define TOLD 500u /* functions that one event has room for */
 
 struct event {
@@ -26,6 +28,7 @@ static uint64_t good_ticks;   /* since when the bucket is half full; 0: it is no
 static uint32_t patience = 1; /* times PATIENCE_NS */
 static uint32_t batch = 1;    /* functions that are traced again at once */
 static bool returned;	      /* some were, and none of them was governed again since */
+static isc_code *passed;      /* list: the gate left calls of them out */
 static bool inherited;	      /* from the process that this one was forked from, and not told of here yet */
 
 /* ---- one less ------------------------------------------------------------ */
@@ -33,11 +36,12 @@ static bool inherited;	      /* from the process that this one was forked from, 
 static bool is_small(const isc_code *entry)
 {
 	const isc_governor *g = &isc_governor_self;
-	int64_t left = isc_budget_left();
-	uint64_t bound = left < -DEBT * g->most ? SMALL_EVENTS_IN_DEBT : SMALL_EVENTS;
+	/* Units are left out before functions that are not small. */
+	int64_t debt = isc_gate_helps() ? 0 : -isc_budget_left();
+	uint64_t bound = debt > DEBT * g->most ? SMALL_EVENTS_IN_DEBT : SMALL_EVENTS;
 
 	/* Where the hook cannot be taken away as a whole there is nothing else left. */
-	if (left < -DEBT_DEEP * g->most && PY_VERSION_HEX >= 0x030c0000)
+	if (debt > DEBT_DEEP * g->most && PY_VERSION_HEX >= 0x030c0000)
 		return true;
 	return entry->draws >= DRAWS_LEAST && entry->drawn_ticks < bound * (uint64_t)g->cost * entry->draws;
 }
@@ -52,7 +56,9 @@ static void govern(isc_code *entry, uint64_t ticks)
 		returned = false;
 	}
 	entry->returned = false;
-	entry->skipped = 0;
+	entry->startup = isc_startup_on;
+	if (!entry->passed)
+		entry->skipped = 0;
 	isc_hook_mute(entry);
 	isc_code_set_state(entry, ISC_CODE_GOVERNED);
 	if (first) {
@@ -69,7 +75,7 @@ static void govern(isc_code *entry, uint64_t ticks)
 void isc_thinning_drawn(isc_code *entry, uint32_t id, uint64_t took, uint64_t ticks)
 {
 	if (!isc_governor_self.on || !isc_governor_self.empty || isc_governor_self.bursting || entry->code == NULL ||
-	    entry->id != id || id == 0 || !isc_code_is_traced(entry) || entry->kept ||
+	    entry->id != id || id == 0 || !isc_code_is_traced(entry) || entry->kept || entry->unit ||
 	    entry->naming != ISC_CODE_NAMES_NONE || !isc_calls_live())
 		return;
 	if (entry->draws >= DRAWS_ENOUGH) {
@@ -104,12 +110,50 @@ static bool take_calls(isc_code *entry, isc_burst_calls *to)
 	return to->id != 0 && to->calls > 0;
 }
 
+void isc_thinning_pass(isc_code *entry)
+{
+	entry->skipped++;
+	if (ISC_LIKELY(entry->passed))
+		return;
+	entry->passed = true;
+	entry->next_passed = passed;
+	passed = entry;
+}
+
+static void forget_passed(isc_code *entry)
+{
+	isc_code **at = &passed;
+
+	while (*at != NULL && *at != entry)
+		at = &(*at)->next_passed;
+	if (*at != NULL)
+		*at = entry->next_passed;
+	entry->passed = false;
+	entry->next_passed = NULL;
+}
+
+static void tell_passed(uint64_t ticks)
+{
+	struct event e;
+	uint32_t n = 0;
+
+	while (passed != NULL) {
+		n += take_calls(passed, &e.calls[n]);
+		forget_passed(passed);
+		if (n == TOLD || passed == NULL) {
+			write_calls(&e, n, ticks);
+			n = 0;
+		}
+	}
+}
+
 void isc_thinning_tell(uint64_t ticks)
 {
 	isc_code *entry = governed;
 	struct event e;
 	uint32_t n = 0;
 
+	tell_passed(ticks);
 	if (governed == NULL)
 		return;
 	do {
@@ -133,6 +177,11 @@ void isc_thinning_forget(isc_code *entry)
 	isc_code *before = governed;
 	struct event e;
 
+	if (entry->passed) {
+		if (take_calls(entry, &e.calls[0]))
+			write_calls(&e, 1, isc_calls_ticks());
+		forget_passed(entry);
+	}
 	/* The one that costs were measured with was never put there. */
 	if (entry->state != ISC_CODE_GOVERNED || entry->next == NULL)
 		return;
@@ -155,6 +204,15 @@ static void ungovern(isc_code *entry, uint64_t ticks)
 	isc_hook_unmute(entry);
 }
 
+void isc_thinning_return(isc_code *entry)
+{
+	isc_hook_unmute_begin();
+	ungovern(entry, isc_calls_ticks());
+	isc_hook_unmute_end();
+	if (governed == NULL)
+		isc_hook_thinned(false);
+}
+
 void isc_thinning_release(uint64_t ticks)
 {
 	good_ticks = 0;
@@ -166,6 +224,34 @@ void isc_thinning_release(uint64_t ticks)
 	while (governed != NULL)
 		ungovern(governed->next, ticks);
 	isc_hook_unmute_end();
+	isc_hook_thinned(false);
+}
+
+void isc_thinning_release_startup(uint64_t ticks)
+{
+	isc_code *entry = governed != NULL ? governed->next : NULL, *last = governed, *next;
+
+	good_ticks = 0;
+	/* Giving events back costs much even where nobody gets them. */
+	while (entry != NULL && !entry->startup)
+		entry = entry != last ? entry->next : NULL;
+	if (entry == NULL)
+		return;
+	isc_hook_unmute_begin();
+	for (;; entry = next) {
+		bool more = entry != last;
+
+		next = entry->next;
+		if (entry->startup)
+			ungovern(entry, ticks);
+		if (!more)
+			break;
+	}
+	isc_hook_unmute_end();
+	if (governed != NULL)
+		return;
+	patience = batch = 1;
+	returned = false;
 	isc_hook_thinned(false);
 }
 
@@ -190,7 +276,7 @@ static void give_back(uint64_t ticks)
 {
 	/* Those of the last time have stayed. */
 	if (returned) {
-		batch *= batch < BATCH_MOST ? 2 : 1;
+		batch *= batch < BATCH_MOST ? 4 : 1;
 		patience -= patience > 1;
 	}
 	isc_hook_unmute_begin();
@@ -210,7 +296,7 @@ void isc_thinning_look(uint64_t ticks)
 {
 	const isc_governor *g = &isc_governor_self;
 
-	if (governed == NULL || g->bursting || isc_budget_left() <= g->most / 2) {
+	if (governed == NULL || g->bursting || isc_gate_helps() || isc_budget_left() <= g->most / 2) {
 		good_ticks = 0;
 	} else if (good_ticks == 0) {
 		good_ticks = ticks;
@@ -224,6 +310,10 @@ void isc_thinning_forked(void)
 {
 	isc_code *entry = governed;
 
+	while (passed != NULL) {
+		passed->skipped = 0;
+		forget_passed(passed);
+	}
 	inherited = governed != NULL;
 	while (entry != NULL) {
 		entry->skipped = 0;

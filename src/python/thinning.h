@@ -17,14 +17,21 @@
 /* A call of this entry was drawn and took so long.  The code may have died meanwhile: id is what it had. */
 void isc_thinning_drawn(isc_code *entry, uint32_t id, uint64_t took, uint64_t ticks);
 
+/* A call of this one is left out because of the gate. */
+void isc_thinning_pass(isc_code *entry);
+
+/* A governed function is traced again. */
+void isc_thinning_return(isc_code *entry);
+
 /* With each look at the bucket. */
 void isc_thinning_look(uint64_t ticks);
 
-/* How often governed functions were called, since it was last told. */
+/* How often functions were called that are governed or behind the gate, since it was last told. */
 void isc_thinning_tell(uint64_t ticks);
 
-/* All are traced again. */
+/* All are traced again; or those that start-up was too dear for. */
 void isc_thinning_release(uint64_t ticks);
+void isc_thinning_release_startup(uint64_t ticks);
 
 /* The code of this entry dies, or is to be looked at again. */
 void isc_thinning_forget(isc_code *entry);

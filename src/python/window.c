@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "python/cpu_clock.h"
+#include "python/gate.h"
 #include "python/governor.h"
 #include "python/pointer.h"
 #include "python/startup.h"
@@ -375,6 +376,8 @@ static void go_on_alone(bool child)
 {
 	if (child) {
 		isc_cpu_clock_forked();
+		isc_startup_forked();
+		isc_gate_forked();
 		isc_thinning_forked();
 		isc_governor_self.untold = 0;
 	}
@@ -402,6 +405,7 @@ static void at_end(PyObject *capsule)
 
 	(void)capsule;
 	isc_startup_over(ISC_STARTUP_EXIT);
+	isc_gate_release(isc_calls_ticks());
 	isc_thinning_tell(isc_calls_ticks());
 	isc_governor_tell(isc_calls_ticks());
 	if (!used)

@@ -14,6 +14,7 @@
 #include "report/scope_json.h"
 #include "report/scope_words.h"
 #include "report/syscall_words.h"
+#include "report/unit_words.h"
 #include "report/usage_words.h"
 #include "report/verdict_json.h"
 
@@ -126,6 +127,7 @@ static void put_names(struct json *j, val *root, const isc_analysis *a)
 	val *list, *o;
 
 	isc_scope_json_write(j, root, a);
+	isc_unit_json(j, root, a);
 	list = list_in(j, root, "marks");
 	for (size_t i = 0; i < a->mark_count; i++) {
 		o = add(j, list, yyjson_mut_obj(j->doc));
@@ -411,6 +413,8 @@ static void put_overhead(struct json *j, val *root, const isc_analysis *a)
 	put(j, o, "budget_off", yyjson_mut_bool(j->doc, a->budget_known && a->budget_pct < 0));
 	put_us(j, o, "measured_pct", a->measured_pct);
 	put_us(j, o, "measured_cpu_pct", a->measured_cpu_pct);
+	put(j, o, "calls_measured_pct",
+	    a->calls_measured ? real_of(j, a->calls_measured_pct) : yyjson_mut_null(j->doc));
 	put_us(j, o, "startup_pct", a->startup_pct);
 	put_words(j, o, "startup_unknown", a->startup_pct < 0 ? a->startup_unknown : NULL);
 	put_us(j, o, "recorder_cpu_pct", a->recorder_cpu_pct);

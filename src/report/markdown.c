@@ -17,6 +17,7 @@
 #include "report/over_time_words.h"
 #include "report/scope_words.h"
 #include "report/syscall_words.h"
+#include "report/unit_words.h"
 #include "report/usage_words.h"
 #include "report/verdict_words.h"
 #include "report/words.h"
@@ -575,6 +576,7 @@ void isc_markdown_write(const isc_analysis *a, isc_buffer *out)
 	isc_gpu_words_markdown(a, out);
 	write_breakdown(a, out);
 	isc_scope_words_markdown(a, out);
+	isc_unit_markdown(a, out);
 	isc_hot_spots_write(a, out);
 	write_functions(a, out);
 	isc_usage_markdown(a, out);

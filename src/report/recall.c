@@ -1,4 +1,5 @@
 #include "report/over_time_words.h"
+#include "report/unit_words.h"
 #include "report/recall.h"
 
 #include <string.h>
@@ -384,6 +385,8 @@ static void recall_overhead(yyjson_val *report, isc_analysis *a)
 	a->measured_cpu_pct = real_in(o, "measured_cpu_pct");
 	a->startup_pct = real_in(o, "startup_pct");
 	a->startup_unknown = words_in(a->arena, o, "startup_unknown");
+	a->calls_measured = known_in(o, "calls_measured_pct");
+	a->calls_measured_pct = a->calls_measured ? value_in(o, "calls_measured_pct") : 0;
 	a->recorder_cpu_pct = real_in(o, "recorder_cpu_pct");
 	a->switches_pct = real_in(o, "switches_pct");
 	a->events = count_in(o, "events");
@@ -437,6 +440,7 @@ isc_status isc_recall(yyjson_val *report, isc_analysis **out, isc_error *err)
 	recall_threads(yyjson_obj_get(report, "threads"), a);
 	recall_breakdown(yyjson_obj_get(report, "breakdown"), a);
 	isc_recall_scopes(yyjson_obj_get(report, "scopes"), a);
+	isc_recall_units(yyjson_obj_get(report, "units"), a);
 	recall_functions(yyjson_obj_get(report, "functions"), a);
 	recall_samples(report, a);
 	isc_recall_memory(report, a);

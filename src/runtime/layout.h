@@ -21,7 +21,7 @@
 
 /* Raised with every change of this file, of record.h or of an exported
  * function: parts of two installs that meet in one program stay inert. */
-#define ISC_RT_ABI 23u
+#define ISC_RT_ABI 24u
 
 #define ISC_SESSION_VARIABLE "INFERSCOPE_SESSION" /* the session folder's path */
 
@@ -142,10 +142,11 @@ typedef struct isc_control {
 	_Atomic uint64_t start_cost_ns; /* 144: CPU time that our own start took in them; processes, fetch_add */
 	uint32_t ticks_per_us;		/* 152: of the clock; recorder, before publishing */
 	_Atomic uint32_t
-		outside_ppm; /* 156: of the program's CPU time, what watching it from outside costs; recorder */
-	isc_seal seal;	     /* 160: recorder, first of all */
-	float startup_pct;   /* 184: budget_pct while a process starts; recorder, before publishing */
-	uint8_t pad2[68];
+		outside_ppm;	  /* 156: of the program's CPU time, what watching it from outside costs; recorder */
+	isc_seal seal;		  /* 160: recorder, first of all */
+	float startup_pct;	  /* 184: budget_pct while a process starts; recorder, before publishing */
+	_Atomic uint32_t slot_us; /* 188: of time, in which all units are recorded call by call or none; recorder */
+	uint8_t pad2[64];
 	char trace_path[2048]; /* 256: where the trace goes, for salvage; recorder */
 	char rt_path[1024];    /* the runtime as it is preloaded; recorder */
 	uint8_t node_of_cpu
@@ -175,6 +176,7 @@ _Static_assert(sizeof(isc_control) == 4096, "control");
 #define ISC_BLOCK_SLOTS ((ISC_BLOCK_SIZE - ISC_BLOCK_HEADER) / 16u)
 #define ISC_STREAMS 2u /* 0 ordinary, 1 nested in a signal handler */
 #define ISC_MAX_SLOTS 4096u
+#define ISC_UNIT_CODES 8u
 
 /* Block state: seq:44 | slot:16 | stream:1 | pin:1 | phase:2.  FREE is the word 0. */
 enum { ISC_BLOCK_FREE = 0, ISC_BLOCK_INIT = 1, ISC_BLOCK_WRITING = 2, ISC_BLOCK_FULL = 3, ISC_BLOCK_PHASE = 3 };
@@ -233,6 +235,8 @@ typedef struct isc_pool {
 	_Atomic uint64_t noslot;	    /* 144 events lost for want of a slot; threads, fetch_add */
 	_Alignas(128) _Atomic uint32_t nblocks; /* 256 backed blocks; creator, then the recorder, release */
 	_Atomic uint32_t hint;			/* 260 lowest block worth trying, may be wrong; all, relaxed */
+	/* 264 code that units of work begin with: definitions, then zeros; recorder, release */
+	_Atomic uint32_t unit_code[ISC_UNIT_CODES];
 	_Alignas(4096) char end[];
 } isc_pool;
 _Static_assert(sizeof(isc_pool) == 4096, "pool header");

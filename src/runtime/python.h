@@ -76,7 +76,8 @@ typedef struct isc_python_frame {
  * on the C stack around its anchor. */
 typedef struct isc_python_activation {
 	uintptr_t anchor;
-	uint32_t end; /* how many frames it and newer ones have */
+	uintptr_t frame; /* the newest of them; 0: not told */
+	uint32_t end;	 /* how many frames it and newer ones have */
 	uint32_t spare;
 } isc_python_activation;
 

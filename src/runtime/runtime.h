@@ -83,6 +83,25 @@ ISC_API void isc_rt_python_glue(const void *below);
 /* The qualified name of a code object, read as samples do; its length, or -1. */
 ISC_API int isc_rt_python_name(const struct isc_python_layout *layout, const void *code, char *to, int room);
 
+/* What a sample consists of, in the order in which it happens. */
+enum isc_sample_part {
+	ISC_SAMPLE_PART_ENTRY,	/* whose signal it is */
+	ISC_SAMPLE_PART_CLOCK,	/* the thread's CPU time */
+	ISC_SAMPLE_PART_GUARD,	/* is the handler for faults still there? */
+	ISC_SAMPLE_PART_PYTHON, /* its frames, and what tells code objects apart */
+	ISC_SAMPLE_PART_NATIVE, /* the C stack */
+	ISC_SAMPLE_PART_MERGE,	/* both as one stack */
+	ISC_SAMPLE_PART_COUNT,	/* faults and counters */
+	ISC_SAMPLE_PART_STACK,	/* the stack's id */
+	ISC_SAMPLE_PART_REST,	/* the record, threads nobody told of, the budget */
+	ISC_SAMPLE_PART_ARM,	/* asking for the next signal */
+	ISC_SAMPLE_PARTS
+};
+
+/* For the bench: samples of the calling thread write what each of their parts took, in ticks, ISC_SAMPLE_PARTS numbers
+ * each, for as many samples as there is room for; NULL: no more.  How many there are since the last call. */
+ISC_API uint32_t isc_rt_sample_parts(uint32_t *ticks, uint32_t samples);
+
 /* The interpreter is about to clean up: memory that is freed from now on was in use to the end. */
 ISC_API void isc_rt_memory_leaving(void);
 

@@ -7,6 +7,7 @@
  */
 #include <signal.h>
 #include <stddef.h>
+#include <sys/mman.h>
 
 #include "runtime/image.h"
 #include "runtime/kernel.h"
@@ -17,12 +18,32 @@
 
 __thread isc_producer *isc_producer_self __attribute__((tls_model("initial-exec")));
 
-/* Same index as the slot: no allocation, no destructor. */
-static isc_producer producers[ISC_MAX_SLOTS];
+/* Same index as the slot, and no destructor.  The first ones are there; of a program with more threads others are mapped
+ * as they are needed, for all of them would be 8 MiB that count against its limit of data (ulimit -d). */
+#define PART 64u
+static isc_producer first_part[PART];
+static _Atomic(isc_producer *) parts[ISC_MAX_SLOTS / PART] = {first_part};
 
 isc_producer *isc_producer_at(uint32_t slot)
 {
-	return &producers[slot];
+	isc_producer *part = atomic_load_explicit(&parts[slot / PART], memory_order_acquire);
+
+	return part != NULL ? &part[slot % PART] : NULL;
+}
+
+/* NULL: there is no memory for it, which is asked for once. */
+static isc_producer *producer_for(uint32_t slot, bool *refused)
+{
+	isc_producer *none = NULL, *part, *its = isc_producer_at(slot);
+
+	if (its != NULL || *refused)
+		return its;
+	part = isc_kernel_map(NULL, sizeof(first_part), PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	*refused = (void *)part == MAP_FAILED;
+	if (!*refused && !atomic_compare_exchange_strong(&parts[slot / PART], &none, part))
+		syscall(SYS_munmap, part, sizeof(first_part));
+	return isc_producer_at(slot);
 }
 
 void isc_parcel_copy(isc_record *to, const isc_parcel *parcel)
@@ -59,6 +80,7 @@ static isc_producer *register_thread(uint64_t gen)
 	uint32_t max = p->max_slots;
 	isc_guard guard;
 	isc_producer *old, *t = NULL;
+	bool refused = false;
 	uint32_t at;
 
 	/* A search of all slots takes 9 us, and in vain it would be paid with every event. */
@@ -87,16 +109,18 @@ static isc_producer *register_thread(uint64_t gen)
 	for (uint32_t k = 0; k < max && t == NULL; k++) {
 		uint32_t i = (at + k) % max;
 		uint32_t was = ISC_SLOT_FREE;
+		isc_producer *its;
 
 		/* The frame below a handler that forked still holds the old one. */
-		if (old == &producers[i] && old->gen != gen)
+		if (old != NULL && old == isc_producer_at(i) && old->gen != gen)
 			continue;
 		if (atomic_load_explicit(&slots[i].phase, memory_order_relaxed) != ISC_SLOT_FREE ||
+		    (its = producer_for(i, &refused)) == NULL ||
 		    !atomic_compare_exchange_strong_explicit(&slots[i].phase, &was, ISC_SLOT_INIT, memory_order_acquire,
 							     memory_order_relaxed))
 			continue;
 		atomic_store_explicit(&cursor, i + 1, memory_order_relaxed);
-		t = &producers[i];
+		t = its;
 		memset(t, 0, sizeof(*t));
 		t->gen = gen;
 		t->stream[1].which = 1;

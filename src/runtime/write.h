@@ -88,7 +88,7 @@ typedef struct isc_parcel {
 
 ISC_SHARED extern __thread isc_producer *isc_producer_self __attribute__((tls_model("initial-exec")));
 
-/* stream.c: of a slot, whether it is in use or not. */
+/* stream.c: of a slot, whether it is in use or not; NULL: nobody ever had it. */
 isc_producer *isc_producer_at(uint32_t slot);
 
 /* stream.c: no producer yet, fork child, or nested. */

@@ -308,3 +308,18 @@ void isc_drain_stats_get(const isc_drain *d, isc_drain_stats *out)
 {
 	*out = d->stats;
 }
+
+void isc_drain_tell_units(isc_drain *d, isc_drain_units *units, void *self)
+{
+	_Static_assert(ISC_DRAIN_UNIT_CODES == ISC_UNIT_CODES, "as many as a pool has room for");
+
+	for (size_t i = 0; i < d->n_pools; i++) {
+		const isc_drain_pool *p = d->pools[i];
+		uint32_t codes[ISC_UNIT_CODES];
+		size_t n = p->process != 0 ? units(self, p->process, codes) : 0;
+
+		/* Without any now, those of before are still the best guess. */
+		for (size_t k = 0; n > 0 && k < ISC_UNIT_CODES; k++)
+			atomic_store_explicit(&p->map->unit_code[k], k < n ? codes[k] : 0, memory_order_release);
+	}
+}

@@ -9,6 +9,7 @@
 #define ISC_SESSION_DRAIN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -60,6 +61,11 @@ typedef struct isc_drain_cycle {
 
 /* One pass over all pools: finds new ones, learns deaths, reads, grows, frees. */
 isc_status isc_drain_run(isc_drain *d, isc_drain_cycle *cycle, isc_error *err);
+
+/* Tells the program behind each pool with which code its units of work begin; ids as its events have them. */
+#define ISC_DRAIN_UNIT_CODES 8u
+typedef size_t isc_drain_units(void *self, uint32_t process, uint32_t codes[ISC_DRAIN_UNIT_CODES]);
+void isc_drain_tell_units(isc_drain *d, isc_drain_units *units, void *self);
 
 /* What a report should mention; all are 0 in a healthy session. */
 typedef struct isc_drain_stats {

@@ -32,6 +32,10 @@
 #define COUNTED_SHARE 0.8
 #define OUTSIDE_SHARE 0.3
 #define NAMES_LAST_NS (3 * NS_PER_S)
+/* Of gate.h: a slot is so many units long, as far as that is not too long to wait for the next one. */
+#define SLOT_UNITS 16u
+#define SLOT_US_LEAST 64000u
+#define SLOT_US_MOST 2048000u
 
 isc_folder *isc_recorder_folder(isc_recorder *r)
 {
@@ -370,6 +374,28 @@ static void end_period(isc_recorder *r, uint64_t now, bool last)
 	r->period_ns = now;
 }
 
+static size_t units_of(void *self, uint32_t process, uint32_t codes[ISC_DRAIN_UNIT_CODES])
+{
+	isc_recorder *r = self;
+	uint64_t unit_ns = isc_writer_unit_ns(r->writer, process);
+
+	r->unit_ns = unit_ns > r->unit_ns ? unit_ns : r->unit_ns;
+	return isc_writer_unit_codes(r->writer, process, codes);
+}
+
+/* Programs never leave out the calls that their units begin with, and a slot of time in which units are recorded or not
+ * is long beside the longest of them, so that few are cut. */
+static void tell_units(isc_recorder *r)
+{
+	uint32_t slot_us = SLOT_US_LEAST;
+
+	r->unit_ns = 0;
+	isc_drain_tell_units(r->drain, units_of, r);
+	while (slot_us < SLOT_US_MOST && (uint64_t)slot_us * 1000 < SLOT_UNITS * r->unit_ns)
+		slot_us *= 2;
+	atomic_store_explicit(&r->folder.control->slot_us, slot_us, memory_order_relaxed);
+}
+
 /* What switches cost comes out of what processes may spend. */
 static void watch(isc_recorder *r, bool last)
 {
@@ -413,6 +439,8 @@ static void collect(isc_recorder *r, bool last)
 		r->next_flush_ns = now + FLUSH_EVERY_NS;
 		check_write(r, isc_writer_flush(r->writer, &err), &err);
 		end_period(r, now, last);
+		if (!last)
+			tell_units(r);
 	}
 	if (flush) {
 		forget(r);

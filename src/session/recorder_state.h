@@ -50,6 +50,7 @@ struct isc_recorder {
 	isc_sink sink;
 	isc_namer *namer;
 	isc_drain_cycle cycle;
+	uint64_t unit_ns; /* how long the longest units of work take, by process */
 	isc_trace_end end;
 	bool write_failed; /* said once */
 	uint64_t ended_ns;

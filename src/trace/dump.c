@@ -469,7 +469,7 @@ bool isc_dump_write(isc_trace *tr, const isc_dump_options *options, FILE *out, i
 		isc_dump_finish(&d);
 	}
 	isc_dump_over_time(&d);
-	good = isc_dump_totals(&d, err);
+	good = isc_dump_units(&d, err) && isc_dump_totals(&d, err);
 	dump_end(&d);
 	if ((d.line.failed || isc_trace_stats_get(tr)->no_memory) && good) {
 		isc_fail(err, ISC_ERR_NOMEM, "no memory to print the trace");

@@ -13,8 +13,9 @@ static void dump_period(struct dump *d, const isc_trace_period *p)
 	isc_dump_time(d, p->to_ns);
 	isc_buffer_format(&d->line,
 			  " samples %" PRIu64 " sampled %" PRIu64 "ns unattributed %" PRIu64 "ns events %" PRIu64
-			  " lost %" PRIu64 " thinned %" PRIu64 " cost %" PRIu64 "ns",
-			  p->samples, p->sampled_ns, p->unattributed_ns, p->events, p->lost, p->thinned, p->cost_ns);
+			  " lost %" PRIu64 " thinned %" PRIu64 " cost %" PRIu64 "ns units %" PRIu64,
+			  p->samples, p->sampled_ns, p->unattributed_ns, p->events, p->lost, p->thinned, p->cost_ns,
+			  p->units);
 	isc_dump_finish(d);
 }
 

@@ -51,4 +51,7 @@ void isc_dump_gpu_device(struct dump *d, uint32_t process, uint32_t id);
 /* dump_over_time.c: rows over time and snapshots. */
 void isc_dump_over_time(struct dump *d);
 
+/* dump_units.c: units and gaps; false: no memory. */
+bool isc_dump_units(struct dump *d, isc_error *err);
+
 #endif

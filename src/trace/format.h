@@ -66,7 +66,9 @@ enum isc_chunk_type {
 	/* Part `events` of the `slots` parts of a snapshot of the totals; number: enum isc_boundary, time: its moment,
 	 * thread: rises with every snapshot.  The newest whole one of a boundary counts. */
 	ISC_CHUNK_SNAPSHOT = 13,
-	ISC_CHUNK_OVER_TIME = 14 /* isc_trace_period, packed; a longer one of a process replaces those inside it */
+	ISC_CHUNK_OVER_TIME = 14, /* isc_trace_period, packed; a longer one of a process replaces those inside it */
+	ISC_CHUNK_UNITS = 15,	  /* `events` rows of units, by column, or `slots` gaps; never replaced */
+	ISC_CHUNK_PERIODS = 16 /* as ISC_CHUNK_OVER_TIME, which older versions write, with the units of each period */
 };
 
 enum isc_segment_use {

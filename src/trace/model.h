@@ -118,7 +118,40 @@ typedef struct isc_trace_period {
 	uint64_t lost;
 	uint64_t thinned; /* calls that were not recorded to stay inside the budget, as estimated */
 	uint64_t cost_ns; /* that calls and samples took in the process, as far as it says */
+	uint64_t units;	  /* that ended, those without a row included; 0 in traces of older versions */
 } isc_trace_period;
+
+/* What a unit of the program's work is. */
+enum isc_unit_source {
+	ISC_UNIT_SCOPE = 1, /* an outermost scope; its name is a string */
+	ISC_UNIT_TASK = 2,  /* an asyncio task; its name is the code of its coroutine */
+	ISC_UNIT_LOOP = 3 /* one iteration of a function's loop; its name is the code that the iteration calls first */
+};
+
+/* One unit.  Its row outlives the events. */
+typedef struct isc_trace_unit {
+	uint32_t process;
+	uint32_t thread;	   /* that it began on */
+	uint32_t source;	   /* enum isc_unit_source */
+	uint32_t name;		   /* a definition of the process; 0: not known */
+	uint32_t parent;	   /* of a loop: the code that loops; else 0 */
+	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
+} isc_trace_unit;
+
+/* Why some calls of a process are not in the trace. */
+enum isc_gap_kind {
+	ISC_GAP_THINNED = 1, /* calls of some functions were left out to stay inside the budget */
+	ISC_GAP_GATED = 2,   /* all were but those that units begin with, likewise */
+	ISC_GAP_PAUSED = 3,  /* all were */
+	ISC_GAP_LOST = 4     /* events of a thread were lost, or its stack had no room for hooks */
+};
+
+/* A time in which not every call of a process was recorded.  It outlives the events too. */
+typedef struct isc_trace_gap {
+	uint32_t process;
+	uint32_t kind;		 /* enum isc_gap_kind */
+	uint64_t from_ns, to_ns; /* CLOCK_MONOTONIC; UINT64_MAX: up to the end */
+} isc_trace_gap;
 
 typedef struct isc_trace_end {
 	uint64_t end_ns;

@@ -52,6 +52,10 @@ struct isc_trace {
 	isc_timebase timebase;
 	isc_trace_snapshot *snapshots;
 	size_t snapshot_count;
+	isc_gap_row *raw_gaps; /* as they are in the file */
+	size_t raw_gap_count, raw_gap_room;
+	isc_trace_gap *gaps;
+	size_t gap_count;
 	isc_trace_end end;
 	bool ended;
 	uint8_t *seen_bad; /* one bit a chunk: counted as damaged already */
@@ -67,6 +71,9 @@ int isc_checkpoint_find(const isc_table *table, size_t before, isc_source *sourc
 
 /* Are chunks missing that no checkpoint covers? */
 bool isc_table_has_holes(const isc_table *table, const isc_checkpoint *checkpoint);
+
+/* Gaps that were loaded get their times and their order.  ISC_ERR_NOMEM. */
+isc_status isc_trace_settle_gaps(isc_trace *tr);
 
 void isc_trace_note_bad(isc_trace *tr, size_t chunk, int result);
 

@@ -24,6 +24,7 @@ static void add_sums(isc_trace_period *to, const isc_trace_period *from)
 	to->lost += from->lost;
 	to->thinned += from->thinned;
 	to->cost_ns += from->cost_ns;
+	to->units += from->units;
 }
 
 static void join(isc_trace_period *to, const isc_trace_period *from)
@@ -136,13 +137,13 @@ void isc_record_put_period(isc_buffer *b, const isc_trace_period *p)
 	const uint64_t fields[] = {p->process, p->from_ns,    p->to_ns - p->from_ns,
 				   p->samples, p->sampled_ns, p->unattributed_ns,
 				   p->events,  p->lost,	      p->thinned,
-				   p->cost_ns};
+				   p->cost_ns, p->units};
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
 		isc_varint_add(b, fields[i]);
 }
 
-bool isc_record_get_period(isc_bytes *b, isc_trace_period *p)
+bool isc_record_get_period(isc_bytes *b, bool older, isc_trace_period *p)
 {
 	uint64_t *const fields[] = {&p->from_ns, &p->to_ns, &p->samples, &p->sampled_ns, &p->unattributed_ns,
 				    &p->events,	 &p->lost,  &p->thinned, &p->cost_ns};
@@ -153,6 +154,9 @@ bool isc_record_get_period(isc_bytes *b, isc_trace_period *p)
 		if (!isc_varint_get(&b->at, b->end, fields[i]))
 			return false;
 	}
+	p->units = 0;
+	if (!older && !isc_varint_get(&b->at, b->end, &p->units))
+		return false;
 	/* How long it is stands in the file. */
 	p->to_ns = p->to_ns > UINT64_MAX - p->from_ns ? UINT64_MAX : p->from_ns + p->to_ns;
 	return true;
@@ -190,7 +194,9 @@ static bool add_functions(isc_period_sums *s, const isc_totals *t)
 	for (size_t i = 0; i < t->function_count; i++) {
 		const isc_total_function *f = &t->functions[i];
 		const uint64_t *at = isc_hashmap_find(&t->by_process, f->process);
-		double cost = at != NULL ? t->processes[*at].calls.cost / 16.0 : 0;
+		const isc_total_calls *calls = at != NULL ? &t->processes[*at].calls : NULL;
+		/* A process that says what its calls took has said it all. */
+		double cost = calls != NULL && calls->spent_ns == 0 ? calls->cost / 16.0 : 0;
 		isc_trace_period *p = sums_of(s, f->process);
 
 		if (p == NULL)
@@ -228,6 +234,21 @@ bool isc_period_sums_take(isc_period_sums *s, const isc_totals *t, const isc_tra
 			return false;
 		p->lost += accounts[i].lost;
 	}
+	for (size_t i = 0; t->units != NULL && i < t->units->process_count; i++) {
+		p = sums_of(s, t->units->processes[i]->process);
+		if (p == NULL)
+			return false;
+		p->units = t->units->processes[i]->count;
+	}
+	for (size_t i = 0; i < t->process_count; i++) {
+		const isc_total_calls *calls = &t->processes[i].calls;
+
+		p = calls->spent_ns != 0 ? sums_of(s, calls->process) : NULL;
+		if (p == NULL && calls->spent_ns != 0)
+			return false;
+		if (p != NULL)
+			p->cost_ns += calls->spent_ns;
+	}
 	return add_functions(s, t);
 }
 
@@ -262,7 +283,8 @@ bool isc_period_since(const isc_trace_period *now, const isc_period_sums *before
 	row->lost = since(now->lost, was->lost);
 	row->thinned = since(now->thinned, was->thinned);
 	row->cost_ns = since(now->cost_ns, was->cost_ns);
-	return (row->samples | row->events | row->lost | row->thinned | row->cost_ns) != 0;
+	row->units = since(now->units, was->units);
+	return (row->samples | row->events | row->lost | row->thinned | row->cost_ns | row->units) != 0;
 }
 
 isc_status isc_writer_over_time(isc_writer *w, uint64_t from_ns, uint64_t to_ns, isc_error *err)

@@ -80,9 +80,13 @@ static isc_status load_chunk(isc_trace *tr, const isc_source *source)
 	case ISC_CHUNK_ACCOUNT:
 	case ISC_CHUNK_CLOCK:
 	case ISC_CHUNK_OVER_TIME:
+	case ISC_CHUNK_PERIODS:
 		return isc_state_load(&tr->state, h->type, source->raw, h->raw_size);
 	case ISC_CHUNK_DEFS:
 		return isc_definitions_load(&tr->definitions, h->process, source->raw, h->raw_size);
+	case ISC_CHUNK_UNITS:
+		return isc_gaps_decode(&tr->raw_gaps, &tr->raw_gap_count, &tr->raw_gap_room, source->raw, h->raw_size,
+				       h->slots, h->time, tr->header.tick_shift);
 	case ISC_CHUNK_END:
 		tr->ended = isc_record_get_end(&b, &tr->end);
 		return tr->ended ? ISC_OK : ISC_ERR_CORRUPT;
@@ -91,11 +95,15 @@ static isc_status load_chunk(isc_trace *tr, const isc_source *source)
 	}
 }
 
-static bool is_kept(int type)
+/* Of units only gaps are: rows are read when somebody asks for them. */
+static bool is_kept(const isc_chunk_ref *ref)
 {
-	return type == ISC_CHUNK_META || type == ISC_CHUNK_PROCESS || type == ISC_CHUNK_THREAD ||
-	       type == ISC_CHUNK_CLOCK || type == ISC_CHUNK_DEFS || type == ISC_CHUNK_ACCOUNT ||
-	       type == ISC_CHUNK_END || type == ISC_CHUNK_OVER_TIME;
+	int type = ref->type;
+
+	return (type == ISC_CHUNK_UNITS && ref->events == 0) || type == ISC_CHUNK_META || type == ISC_CHUNK_PROCESS ||
+	       type == ISC_CHUNK_THREAD || type == ISC_CHUNK_CLOCK || type == ISC_CHUNK_DEFS ||
+	       type == ISC_CHUNK_ACCOUNT || type == ISC_CHUNK_END || type == ISC_CHUNK_OVER_TIME ||
+	       type == ISC_CHUNK_PERIODS;
 }
 
 /* ISC_ERR_LIMIT: something was written over meanwhile; look again. */
@@ -106,13 +114,13 @@ static isc_status load_kept(isc_trace *tr, isc_source *source)
 	isc_state_fini(&tr->state);
 	isc_definitions_fini(&tr->definitions);
 	isc_kin_fini(&tr->kin);
-	tr->kin_count = 0;
+	tr->kin_count = tr->raw_gap_count = 0;
 	tr->state.weight_max = STATE_MAX;
 	for (size_t i = 0; i < tr->table.count; i++) {
 		isc_status st;
 		int result;
 
-		if (!is_kept(tr->table.ref[i].type))
+		if (!is_kept(&tr->table.ref[i]))
 			continue;
 		result = isc_source_read(source, &tr->table.ref[i]);
 		st = result == ISC_SOURCE_OK ? load_chunk(tr, source) : ISC_OK;
@@ -179,7 +187,8 @@ static isc_status open_trace(isc_trace *tr, const char *name, isc_error *err)
 		st = ISC_OK;
 	}
 	if (st != ISC_OK || tr->seen_bad == NULL ||
-	    !isc_timebase_init(&tr->timebase, tr->state.pairs, tr->state.pair_count, tr->header.clock_source)) {
+	    !isc_timebase_init(&tr->timebase, tr->state.pairs, tr->state.pair_count, tr->header.clock_source) ||
+	    isc_trace_settle_gaps(tr) != ISC_OK) {
 		st = isc_fail(err, ISC_ERR_NOMEM, "no memory to open %s", name);
 		goto out;
 	}
@@ -249,6 +258,8 @@ void isc_trace_close(isc_trace *tr)
 	free(tr->switches.switches);
 	free(tr->seen_bad);
 	free(tr->snapshots);
+	free(tr->raw_gaps);
+	free(tr->gaps);
 	free(tr);
 }
 

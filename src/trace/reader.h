@@ -93,6 +93,14 @@ void isc_trace_rewind(isc_trace *tr); /* both cursors */
 
 const isc_trace_period *isc_trace_period_at(const isc_trace *tr, size_t i); /* by time, then process */
 
+/* Every unit that has a row, in the order of the file, until row() returns false; chunk by chunk, so memory is bounded.
+ * Traces of older versions, and those without calls, scopes and tasks, have none. */
+isc_status isc_trace_units_each(isc_trace *tr, bool (*row)(void *self, const isc_trace_unit *u), void *self,
+				isc_error *err);
+
+/* Times in which calls of a process are missing, by process, then from_ns; NULL past the end.  They may overlap. */
+const isc_trace_gap *isc_trace_gap_at(const isc_trace *tr, size_t i);
+
 /* Snapshots by rank from 0, one of each boundary; NULL past the end, or when there is none.  Borrowed. */
 typedef struct isc_trace_snapshot {
 	uint32_t boundary; /* enum isc_boundary */

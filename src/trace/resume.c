@@ -37,11 +37,12 @@ static isc_status rebuild_space(isc_writer *w, const isc_trace *tr, isc_error *e
 			seg->checkpoint = ref->number;
 		} else if (seg->use == 0) {
 			/* Its head is broken, so what is in it has to tell. */
-			seg->use = ref->type == ISC_CHUNK_DEFS ? ISC_SEGMENT_KEEP
+			seg->use = ref->type == ISC_CHUNK_DEFS || ref->type == ISC_CHUNK_UNITS ? ISC_SEGMENT_KEEP
 				   : ref->type == ISC_CHUNK_EVENTS || ref->type == ISC_CHUNK_SWITCHES
 					   ? ISC_SEGMENT_EVENTS
 					   : 0;
 		}
+		w->units->used += ref->type == ISC_CHUNK_UNITS ? isc_chunk_extent(ref->stored_size) : 0;
 		if (seg->checkpoint > w->checkpoint)
 			w->checkpoint = seg->checkpoint;
 		s->sequence = ref->sequence;
@@ -98,6 +99,54 @@ bool isc_writer_is_session(const isc_writer *w, const uint8_t session_id[16])
 	return memcmp(w->header.session_id, session_id, sizeof(w->header.session_id)) == 0;
 }
 
+uint64_t isc_writer_stored(const isc_writer *w, uint32_t process, uint32_t thread, uint8_t stream)
+{
+	const isc_totals_lane *lane = isc_totals_lane_find(w->totals, process, thread, stream);
+
+	return lane != NULL ? lane->events : 0;
+}
+
+void isc_writer_indices(const isc_writer *w, uint32_t *processes, uint32_t *threads)
+{
+	*processes = *threads = 0;
+	for (size_t i = 0; i < w->state.process_count; i++)
+		*processes = w->state.processes[i].process > *processes ? w->state.processes[i].process : *processes;
+	for (size_t i = 0; i < w->state.thread_count; i++)
+		*threads = w->state.threads[i].thread > *threads ? w->state.threads[i].thread : *threads;
+}
+
+uint32_t isc_writer_find_process(const isc_writer *w, uint64_t gen)
+{
+	const isc_trace_process *p = isc_state_process_of_gen(&w->state, gen);
+
+	return p != NULL ? p->process : 0;
+}
+
+uint32_t isc_writer_find_thread(const isc_writer *w, uint32_t process, uint64_t serial)
+{
+	const isc_trace_thread *t = isc_state_thread_of_serial(&w->state, process, serial);
+
+	return t != NULL ? t->thread : 0;
+}
+
+/* Units are counted on from what periods say; those since the last one, and those that are open, are not known. */
+static bool adopt_units(isc_writer *w)
+{
+	const isc_over_time *o = &w->state.over_time;
+
+	for (size_t i = 0; i < o->count; i++) {
+		isc_unit_process *p = isc_units_of(w->units, o->row[i].process);
+
+		if (p == NULL)
+			return false;
+		p->count += o->row[i].units;
+	}
+	if (w->state.pair_count > 0)
+		w->last_pair = w->state.pairs[w->state.pair_count - 1];
+	isc_writer_relate(w);
+	return true;
+}
+
 isc_status isc_writer_resume(int fd, isc_writer **out, isc_error *err)
 {
 	isc_trace *tr = NULL;
@@ -134,6 +183,10 @@ isc_status isc_writer_resume(int fd, isc_writer **out, isc_error *err)
 	w->state.over_time.max = isc_over_time_rows(w->space.plan.state_weight);
 	w->state.weight += w->state.over_time.count * ISC_PERIOD_WEIGHT;
 	if (!isc_period_sums_add(&w->periods, &w->state.over_time)) {
+		st = isc_fail(err, ISC_ERR_NOMEM, "no memory to resume the trace");
+		goto out;
+	}
+	if (!adopt_units(w)) {
 		st = isc_fail(err, ISC_ERR_NOMEM, "no memory to resume the trace");
 		goto out;
 	}

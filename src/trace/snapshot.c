@@ -356,7 +356,7 @@ void isc_snapshots_adopt(isc_writer *w, isc_trace *tr)
 	}
 	s->gone = tr->stats.retired_events > 0;
 	/* When the first unit began was not kept apart from its snapshot. */
-	s->first_asked = w->totals->scope_count > 0;
+	s->first_asked = w->totals->scope_count > 0 || isc_trace_snapshot_of(tr, ISC_BOUNDARY_FIRST_UNIT) != NULL;
 	if (last != NULL) {
 		s->last = (isc_snapshot){.boundary = ISC_BOUNDARY_LAST_UNIT, .ticks = last->ticks};
 		if (isc_trace_snapshot_parts(tr, last, &source, adopt_part, &s->last.image) != ISC_SOURCE_OK) {

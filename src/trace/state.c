@@ -235,7 +235,10 @@ static isc_status load_one(isc_state *s, int chunk_type, isc_bytes *b)
 	case ISC_CHUNK_CLOCK:
 		return isc_record_get_clock(b, &pair) ? isc_state_put_pair(s, pair) : ISC_ERR_CORRUPT;
 	case ISC_CHUNK_OVER_TIME:
-		return isc_record_get_period(b, &period) ? isc_over_time_put(&s->over_time, &period) : ISC_ERR_CORRUPT;
+	case ISC_CHUNK_PERIODS:
+		return isc_record_get_period(b, chunk_type == ISC_CHUNK_OVER_TIME, &period)
+			       ? isc_over_time_put(&s->over_time, &period)
+			       : ISC_ERR_CORRUPT;
 	default:
 		return ISC_ERR_CORRUPT;
 	}
@@ -421,7 +424,7 @@ bool isc_state_next_chunk(const isc_state *s, isc_state_cursor *c, bool all, int
 {
 	static const int types[] = {[STEP_META] = ISC_CHUNK_META,     [STEP_PROCESS] = ISC_CHUNK_PROCESS,
 				    [STEP_THREAD] = ISC_CHUNK_THREAD, [STEP_ACCOUNT] = ISC_CHUNK_ACCOUNT,
-				    [STEP_CLOCK] = ISC_CHUNK_CLOCK,   [STEP_OVER_TIME] = ISC_CHUNK_OVER_TIME};
+				    [STEP_CLOCK] = ISC_CHUNK_CLOCK,   [STEP_OVER_TIME] = ISC_CHUNK_PERIODS};
 
 	isc_buffer_clear(out);
 	for (; c->step < STEPS; c->step++, c->at = 0) {

@@ -20,6 +20,7 @@ isc_status isc_totals_new(isc_totals **out, isc_error *err)
 	if (*out == NULL)
 		return isc_fail(err, ISC_ERR_NOMEM, "no memory for running totals");
 	(*out)->weight_max = ISC_TOTALS_WEIGHT_MAX;
+	(*out)->unit_ticks = UINT64_MAX;
 	return ISC_OK;
 }
 
@@ -233,6 +234,8 @@ static bool enter_scope(isc_totals *t, isc_totals_lane *lane, const isc_record *
 		return true;
 	}
 	t->weight += ISC_WEIGHT_OPEN;
+	if (lane->depth == 0)
+		lane->outer_ticks = r->ticks;
 	return isc_totals_lane_push(lane, (isc_totals_open){r->ticks, r->id, r->arg});
 }
 
@@ -263,7 +266,7 @@ static bool leave_scope(isc_totals *t, isc_totals_lane *lane, const isc_record *
 {
 	struct isc_totals_scope_entry *e = scope_to_leave(t, lane->process, r->id);
 	size_t floor = lane->depth > SEARCH_MAX ? lane->depth - SEARCH_MAX : 0, i = lane->depth;
-	uint64_t ticks;
+	uint64_t ticks, began;
 
 	if (e == NULL)
 		return false;
@@ -275,7 +278,11 @@ static bool leave_scope(isc_totals *t, isc_totals_lane *lane, const isc_record *
 		return true;
 	}
 	/* A clock that went back a little is no duration of centuries. */
-	ticks = r->ticks > lane->open[i - 1].ticks ? r->ticks - lane->open[i - 1].ticks : 0;
+	began = lane->open[i - 1].ticks;
+	ticks = r->ticks > began ? r->ticks - began : 0;
+	/* One that was inside another, which was left before it, is none of its own. */
+	if (t->units != NULL && i == 1 && began == lane->outer_ticks)
+		isc_units_scope(t, lane, r->id, began, r->ticks);
 	memmove(&lane->open[i - 1], &lane->open[i], (lane->depth - i) * sizeof(*lane->open));
 	lane->depth--;
 	t->weight -= ISC_WEIGHT_OPEN;
@@ -284,13 +291,20 @@ static bool leave_scope(isc_totals *t, isc_totals_lane *lane, const isc_record *
 		t->threads[lane->total].scope_ticks += ticks;
 	return count_scope(t, e, ticks);
 }
-static bool enter_span(isc_totals *t, const isc_totals_lane *lane, const isc_record *r)
+
+static bool enter_span(isc_totals *t, const isc_totals_lane *lane, const isc_record *r, const void *extra,
+		       uint32_t extra_len)
 {
 	struct isc_totals_scope_entry *e = scope_of(t, lane->process, r->id);
+	isc_span span;
 
 	if (e == NULL)
 		return false;
 	isc_totals_unit_begin(t, r->ticks);
+	if (t->units != NULL && extra_len >= sizeof(span)) {
+		memcpy(&span, extra, sizeof(span));
+		isc_units_span_enter(t, lane, r, &span);
+	}
 	if (e->early > 0)
 		e->early--;
 	else
@@ -320,6 +334,8 @@ static bool leave_span(isc_totals *t, const isc_totals_lane *lane, const isc_rec
 		e->scope.unmatched++;
 		return true;
 	}
+	if (t->units != NULL)
+		isc_units_span_exit(t, lane, r, &span);
 	if (e->scope.open > 0)
 		e->scope.open--;
 	else if (r->arg == ISC_SPAN_MOVED)
@@ -425,7 +441,7 @@ bool isc_totals_lane_feed(isc_totals *t, isc_totals_lane *lane, const isc_record
 	case ISC_KIND_SCOPE_EXIT:
 		return leave_scope(t, lane, first);
 	case ISC_KIND_SPAN_ENTER:
-		return enter_span(t, lane, first);
+		return enter_span(t, lane, first, extra, extra_len);
 	case ISC_KIND_SPAN_EXIT:
 		return leave_span(t, lane, first, extra, extra_len);
 	case ISC_KIND_INSTANT:

@@ -98,6 +98,7 @@ typedef struct isc_total_function {
 	bool governed;
 	bool off;     /* it is not watched now */
 	bool unseen;  /* and not in windows either */
+	bool kept;    /* it was recorded while all others of its process were not */
 	bool tallied; /* but each of its calls was counted, in window_calls; between pauses of the process */
 	/* In windows its calls were counted; they are not in calls. */
 	bool counted;		 /* the last window had some, so the next has its rate */
@@ -122,6 +123,9 @@ typedef struct isc_total_calls {
 	uint64_t first_pause;	    /* ticks when tracing first paused; 0: never */
 	uint64_t paused_since;	    /* of the pause that goes on; 0: none */
 	uint64_t paused_ticks;	    /* of all that ended */
+	bool gated;		    /* the pause that goes on is one in which calls of some code are recorded */
+	bool stopped;		    /* some pause was none of that kind: nothing was recorded or counted */
+	uint64_t gates;		    /* such pauses; of what was fed */
 	uint64_t last_ticks;	    /* when its last call ended; known when settled */
 	bool governed;		    /* a function of it was not watched for a while */
 	uint64_t startup_end;	    /* ticks when it had started; 0: not known */

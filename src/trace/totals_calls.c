@@ -54,6 +54,13 @@ static isc_totals_slot *slot_of(const isc_totals_calls *c, uint32_t id)
 	return NULL;
 }
 
+uint32_t isc_totals_calls_active(const isc_totals_calls *c, uint32_t id)
+{
+	const isc_totals_slot *s = slot_of(c, id);
+
+	return s != NULL ? s->active : 0;
+}
+
 /* A slot for a function that has none; NULL: all that it may take are of open calls. */
 static isc_totals_slot *take_slot(isc_totals_calls *c, uint32_t id, size_t function)
 {
@@ -184,7 +191,8 @@ static __attribute__((noinline)) bool grow_row(isc_totals_calls *c)
 }
 
 /* False: no memory. */
-static bool push(isc_totals *t, isc_totals_calls *c, uint32_t id, size_t function, isc_totals_slot *slot, uint64_t at)
+static bool push(isc_totals *t, isc_totals_calls *c, uint32_t id, size_t function, isc_totals_slot *slot, uint64_t at,
+		 uint64_t begin, unsigned how)
 {
 	bool outermost = slot != NULL && slot->active == 0;
 
@@ -198,7 +206,9 @@ static bool push(isc_totals *t, isc_totals_calls *c, uint32_t id, size_t functio
 					      .id = id,
 					      .function = (uint32_t)function,
 					      .slot = slot != NULL ? (uint16_t)(slot - c->cache) : ISC_CALL_UNCACHED,
-					      .outermost = outermost};
+					      .outermost = outermost,
+					      .how = (uint8_t)how,
+					      .begin = begin};
 	c->depth++;
 	t->weight += ISC_WEIGHT_OPEN_CALL;
 	if (slot != NULL)
@@ -223,8 +233,10 @@ static void pop(isc_totals *t, isc_totals_calls *c, uint64_t at)
 		f->total_ticks = f->self_ticks;
 	else if (call->outermost)
 		f->total_ticks += took;
-	if (c->depth > 0)
+	if (c->depth > 0) {
 		c->open[c->depth - 1].children += took;
+		c->open[c->depth - 1].waited += call->waited;
+	}
 	c->importing -= f->module && c->depth > 0;
 	if (call->slot != ISC_CALL_UNCACHED)
 		c->cache[call->slot].active--;
@@ -270,13 +282,18 @@ static uint64_t unwind(isc_totals *t, isc_totals_calls *c, size_t depth, uint64_
 	return beside;
 }
 
-bool isc_totals_lane_lose(isc_totals *t, isc_totals_lane *lane)
+static bool is_kept(const isc_totals *t, const isc_totals_call *call)
+{
+	return call->how & ISC_CALL_GATED || t->functions[call->function].kept;
+}
+
+/* What is open may have ended since the lane was last heard of.  kept: not those whose exits come for sure. */
+static bool mark_open(isc_totals *t, isc_totals_lane *lane, bool kept)
 {
 	isc_totals_calls *c = lane->calls;
 	uint64_t at;
 
-	lane->lossy = true;
-	if (c == NULL || c->depth == 0)
+	if (c->depth == 0)
 		return true;
 	at = lane->last - (c->paused < lane->last ? c->paused : 0);
 	for (size_t i = 0; i < c->depth; i++) {
@@ -284,7 +301,7 @@ bool isc_totals_lane_lose(isc_totals *t, isc_totals_lane *lane)
 			t->functions[c->open[i].function].estimated = true;
 	}
 	if (c->gap != 0) {
-		while (c->depth > c->gap)
+		while (c->depth > c->gap && !(kept && is_kept(t, &c->open[c->depth - 1])))
 			pop_unseen(t, c, at);
 		return true;
 	}
@@ -296,19 +313,27 @@ bool isc_totals_lane_lose(isc_totals *t, isc_totals_lane *lane)
 	return true;
 }
 
+bool isc_totals_lane_lose(isc_totals *t, isc_totals_lane *lane)
+{
+	lane->lossy = true;
+	if (lane->calls == NULL)
+		return true;
+	lane->calls->task = 0;
+	lane->calls->last_call = ISC_LAST_NONE;
+	return mark_open(t, lane, false);
+}
+
 /* ---- events ---- */
 
-/* The moment on the lane's clock. */
-static inline uint64_t clock_of(const isc_totals *t, isc_totals_lane *lane, uint64_t ticks)
+/* A gate was closed before this event of the lane: calls that were open may lack their exits. */
+static bool meet_gate(isc_totals *t, isc_totals_lane *lane, uint64_t ticks)
 {
-	isc_totals_calls *c = lane->calls;
+	const isc_total_calls *p = &t->processes[lane->calls->process].calls;
 
-	if (UNLIKELY(t->pauses)) {
-		uint64_t paused = isc_totals_paused(t, lane, ticks);
-
-		c->paused = paused > c->paused ? paused : c->paused;
-	}
-	return ticks > c->paused ? ticks - c->paused : 0;
+	if (lane->calls->gates == p->gates || (p->gated && ticks < p->paused_since))
+		return true;
+	lane->calls->gates = p->gates;
+	return mark_open(t, lane, true);
 }
 
 static bool enter(isc_totals *t, isc_totals_lane *lane, const isc_record *r)
@@ -316,9 +341,17 @@ static bool enter(isc_totals *t, isc_totals_lane *lane, const isc_record *r)
 	isc_totals_calls *c = lane->calls;
 	uint32_t id = (r->id & ISC_TOTAL_REST) == 0 ? r->id : 0;
 	isc_totals_slot *slot = &c->cache[home(c, id)];
+	unsigned how = r->kind == ISC_KIND_C_ENTER	 ? ISC_CALL_OF_C
+		       : r->kind == ISC_KIND_CALL_RESUME ? ISC_CALL_RESUMED
+							 : 0;
 	size_t function;
 	isc_total_function *f;
 
+	/* Before anything is looked up: what it ends may fold rows. */
+	if (UNLIKELY(t->pauses) && !meet_gate(t, lane, r->ticks))
+		return false;
+	if (UNLIKELY(c->unnamed) && r->kind != ISC_KIND_C_ENTER)
+		isc_units_task_called(t, lane, r);
 	if (UNLIKELY(slot->id != id || slot->function == 0))
 		slot = slot_of(c, id);
 	if (slot != NULL)
@@ -334,19 +367,35 @@ static bool enter(isc_totals *t, isc_totals_lane *lane, const isc_record *r)
 	}
 	f->calls++;
 	f->resumes += r->kind == ISC_KIND_CALL_RESUME;
-	if (UNLIKELY(t->pauses))
+	if (UNLIKELY(t->pauses)) {
 		isc_totals_resume(t, lane, r->ticks);
+		if (isc_totals_is_gated(t, lane, r->ticks)) {
+			how |= ISC_CALL_GATED;
+			f->kept = true;
+		}
+	}
 	if (UNLIKELY(lane->stream > 1 || c->depth >= DEPTH_MAX || t->weight + ISC_WEIGHT_OPEN_CALL > t->weight_max)) {
 		/* Past the bound a call is counted and its time is not. */
 		t->missed++;
 		f->estimated = true;
 		return true;
 	}
-	return push(t, c, id, function, slot, clock_of(t, lane, r->ticks));
+	return push(t, c, id, function, slot, isc_totals_clock(t, lane, r->ticks), r->ticks, how);
+}
+
+/* Takes off the call on top, whose exit this is. */
+static inline void pop_seen(isc_totals *t, const isc_totals_lane *lane, const isc_record *r, uint64_t at)
+{
+	isc_totals_calls *c = lane->calls;
+
+	if (UNLIKELY(r->ticks - c->open[c->depth - 1].begin > t->unit_ticks))
+		isc_units_called(t, lane, r);
+	pop(t, c, at);
 }
 
 /* Not the one on top. */
-static __attribute__((noinline)) bool leave_other(isc_totals *t, isc_totals_lane *lane, uint32_t id, uint64_t at)
+static __attribute__((noinline)) bool leave_other(isc_totals *t, isc_totals_lane *lane, const isc_record *r,
+						  uint32_t id, uint64_t at)
 {
 	isc_totals_calls *c = lane->calls;
 	const isc_totals_slot *slot = slot_of(c, id);
@@ -361,7 +410,7 @@ static __attribute__((noinline)) bool leave_other(isc_totals *t, isc_totals_lane
 	if (i > floor) {
 		beside = unwind(t, c, i, at);
 		c->open[c->depth - 1].children += beside;
-		pop(t, c, at);
+		pop_seen(t, lane, r, at);
 		return true;
 	}
 	f = slot != NULL ? &t->functions[slot->function - 1]
@@ -379,12 +428,25 @@ static bool leave(isc_totals *t, isc_totals_lane *lane, const isc_record *r)
 {
 	isc_totals_calls *c = lane->calls;
 	uint32_t id = (r->id & ISC_TOTAL_REST) == 0 ? r->id : 0;
-	uint64_t at = clock_of(t, lane, r->ticks);
+	uint64_t at = isc_totals_clock(t, lane, r->ticks);
 
+	if (r->kind == ISC_KIND_CALL_EXIT)
+		c->last_call = r->arg == ISC_CALL_YIELDED ? ISC_LAST_YIELDED : ISC_LAST_LEFT;
+	if (UNLIKELY(t->pauses) && !meet_gate(t, lane, r->ticks))
+		return false;
 	if (UNLIKELY(c->depth == 0 || c->open[c->depth - 1].id != id))
-		return leave_other(t, lane, id, at);
-	pop(t, c, at);
+		return leave_other(t, lane, r, id, at);
+	pop_seen(t, lane, r, at);
 	return true;
+}
+
+static void tell_missed(isc_totals *t, const isc_totals_lane *lane, const isc_record *r)
+{
+	isc_totals_calls *c = lane->calls;
+
+	if (r->arg == 0 && c->missed_since != 0)
+		isc_units_gap(t->units, lane->process, ISC_GAP_LOST, c->missed_since, r->ticks);
+	c->missed_since = r->arg != 0 ? r->ticks : 0;
 }
 
 bool isc_totals_calls_feed(isc_totals *t, isc_totals_lane *lane, const isc_record *r, const void *extra,
@@ -401,6 +463,8 @@ bool isc_totals_calls_feed(isc_totals *t, isc_totals_lane *lane, const isc_recor
 	case ISC_KIND_C_EXIT:
 		return leave(t, lane, r);
 	case ISC_KIND_TASK:
+		if (t->units != NULL)
+			isc_units_task(t, lane, r);
 		t->processes[lane->calls->process].calls.tasks++;
 		return true;
 	case ISC_KIND_GOVERNED:
@@ -412,6 +476,8 @@ bool isc_totals_calls_feed(isc_totals *t, isc_totals_lane *lane, const isc_recor
 		return true;
 	default:
 		t->processes[lane->calls->process].calls.missed += r->arg != 0;
+		if (t->units != NULL)
+			tell_missed(t, lane, r);
 		return true;
 	}
 }
@@ -438,7 +504,7 @@ bool isc_totals_calls_push(isc_totals *t, isc_totals_lane *lane, uint32_t id, ui
 		return false;
 	if (c->depth >= DEPTH_MAX)
 		return true;
-	if (!push(t, c, id, function, slot, ticks))
+	if (!push(t, c, id, function, slot, ticks, ticks + c->paused, 0))
 		return false;
 	c->open[c->depth - 1].children = children;
 	return true;
@@ -457,88 +523,16 @@ void isc_totals_calls_abandon(isc_totals *t, isc_totals_lane *lane, uint32_t id)
 	}
 }
 
-isc_status isc_totals_lose(isc_totals *t, uint32_t process, uint32_t thread, uint8_t stream, isc_error *err)
-{
-	isc_totals_lane *lane = isc_totals_lane_of(t, process, thread, stream);
-
-	if (lane == NULL || !isc_totals_lane_lose(t, lane))
-		return isc_fail(err, ISC_ERR_NOMEM, "no memory for running totals");
-	return ISC_OK;
-}
-
-isc_status isc_totals_open_call(isc_totals *t, uint32_t process, uint32_t thread, uint8_t stream, uint32_t code,
-				uint64_t ticks, isc_error *err)
-{
-	isc_totals_lane *lane = isc_totals_lane_of(t, process, thread, stream);
-
-	if (lane == NULL || isc_totals_calls_of(t, lane) == NULL ||
-	    !isc_totals_calls_push(t, lane, (code & ISC_TOTAL_REST) == 0 ? code : 0, clock_of(t, lane, ticks), 0))
-		return isc_fail(err, ISC_ERR_NOMEM, "no memory for running totals");
-	return ISC_OK;
-}
-
-isc_status isc_totals_recall(isc_totals *t, uint32_t process, uint32_t thread, uint8_t stream, const isc_record *first,
-			     const void *extra, uint32_t extra_len, isc_error *err)
-{
-	isc_totals_lane *lane = isc_totals_lane_of(t, process, thread, stream);
-	bool fed = lane != NULL && isc_totals_calls_of(t, lane) != NULL;
-
-	if (fed && first->kind == ISC_KIND_GC)
-		fed = isc_totals_waits_feed(t, lane, first, extra, extra_len);
-	else if (fed && first->kind == ISC_KIND_BURST)
-		fed = isc_totals_window(t, lane, first, extra, extra_len, true);
-	else if (fed)
-		fed = isc_totals_calls_feed(t, lane, first, extra, extra_len);
-	return fed ? ISC_OK : isc_fail(err, ISC_ERR_NOMEM, "no memory for running totals");
-}
-
 /* All of it ends; those below a mark when they were last heard of. */
-static void close_all(isc_totals *t, isc_totals_lane *lane, uint64_t ticks)
+void isc_totals_lane_close(isc_totals *t, isc_totals_lane *lane, uint64_t ticks)
 {
 	isc_totals_calls *c = lane->calls;
-	uint64_t at = clock_of(t, lane, ticks);
+	uint64_t at = isc_totals_clock(t, lane, ticks);
 
 	while (c->depth > 0) {
 		if (c->gap == c->depth)
 			pop_gap(t, c, &at);
 		else
 			pop(t, c, at);
-	}
-}
-
-void isc_totals_close_calls(isc_totals *t, uint32_t process, uint32_t thread, uint8_t stream, uint64_t ticks)
-{
-	isc_totals_lane *lane = isc_totals_lane_find(t, process, thread, stream);
-
-	if (lane != NULL && lane->calls != NULL)
-		close_all(t, lane, ticks);
-}
-
-void isc_totals_settle(isc_totals *t, isc_totals_end *end, void *self)
-{
-	for (size_t i = 0; i < t->lane_count; i++) {
-		isc_totals_lane *lane = t->lanes[i];
-		uint64_t at = lane->last;
-		isc_total_calls *p;
-
-		if (lane->calls == NULL && lane->wait_call == 0)
-			continue;
-		if (end != NULL)
-			at = end(self, lane->process, lane->thread, lane->stream, lane->last);
-		/* Without memory it goes untold, like one that was never entered. */
-		(void)isc_totals_wait_close(t, lane, at);
-		if (lane->calls == NULL)
-			continue;
-		p = &t->processes[lane->calls->process].calls;
-		close_all(t, lane, at);
-		p->last_ticks = at > p->last_ticks ? at : p->last_ticks;
-	}
-	for (size_t i = 0; i < t->process_count; i++) {
-		isc_total_calls *p = &t->processes[i].calls;
-
-		if (p->paused_since != 0 && p->last_ticks > p->paused_since)
-			p->paused_ticks += p->last_ticks - p->paused_since;
-		p->paused_since = 0;
-		isc_totals_windows_end(t, &t->processes[i]);
 	}
 }

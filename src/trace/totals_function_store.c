@@ -16,7 +16,8 @@ enum {
 	UNSEEN = 32,
 	OFF = 64,
 	LATE = 128,
-	TALLIED = 256
+	TALLIED = 256,
+	KEPT = 512
 };
 
 static void add_double(isc_buffer *b, double value)
@@ -42,7 +43,7 @@ static void add_fields(isc_buffer *out, const uint64_t *fields, size_t n)
 
 bool isc_totals_function_is_brief(const isc_total_function *f)
 {
-	return f->startup && !f->estimated && f->resumes == 0 && f->unmatched == 0 &&
+	return f->startup && !f->estimated && !f->kept && f->resumes == 0 && f->unmatched == 0 &&
 	       isc_totals_function_weight(f) == ISC_WEIGHT_BRIEF;
 }
 
@@ -52,7 +53,8 @@ void isc_totals_function_write(const isc_total_function *f, isc_buffer *out)
 	bool windowed = f->window_calls != 0 || f->window != 0 || f->governed;
 	uint64_t flags = (f->estimated ? ESTIMATED : 0u) | (f->governed ? GOVERNED : 0u) | (sampled ? SAMPLED : 0u) |
 			 (f->counted ? COUNTED : 0u) | (windowed ? WINDOWED : 0u) | (f->unseen ? UNSEEN : 0u) |
-			 (f->off ? OFF : 0u) | (f->paused_before != 0 ? LATE : 0u) | (f->tallied ? TALLIED : 0u);
+			 (f->off ? OFF : 0u) | (f->paused_before != 0 ? LATE : 0u) | (f->tallied ? TALLIED : 0u) |
+			 (f->kept ? KEPT : 0u);
 
 	if (isc_totals_function_is_brief(f)) {
 		FIELDS(out, f->process, f->code, f->calls, f->self_ticks, f->total_ticks);
@@ -93,7 +95,7 @@ isc_status isc_totals_function_read(isc_totals *t, const uint8_t **at, const uin
 	double value[8] = {0};
 	uint64_t flags;
 
-	if (!get_pair(at, end, &f.process, &f.code) || !isc_varint_get_max(at, end, 511, &flags) ||
+	if (!get_pair(at, end, &f.process, &f.code) || !isc_varint_get_max(at, end, 1023, &flags) ||
 	    !isc_varint_get(at, end, &f.calls) || !isc_varint_get(at, end, &f.resumes) ||
 	    !isc_varint_get(at, end, &f.self_ticks) || !isc_varint_get(at, end, &f.total_ticks) ||
 	    !isc_varint_get(at, end, &f.unmatched) || !isc_varint_get(at, end, &f.first_ticks))
@@ -112,6 +114,7 @@ isc_status isc_totals_function_read(isc_totals *t, const uint8_t **at, const uin
 	f.unseen = (flags & UNSEEN) != 0;
 	f.off = (flags & OFF) != 0;
 	f.tallied = (flags & TALLIED) != 0;
+	f.kept = (flags & KEPT) != 0;
 	f.rate = (isc_total_range){value[0], value[1], value[2]};
 	f.between = (isc_total_range){value[3], value[4], value[5]};
 	f.spread = value[6];

@@ -11,6 +11,7 @@
 #include "base/distinct.h"
 #include "base/hashmap.h"
 #include "trace/totals.h"
+#include "trace/units.h"
 
 /* Weights are what an entry takes in a snapshot at most, before packing. */
 enum {
@@ -58,7 +59,19 @@ typedef struct isc_totals_call {
 	uint32_t function; /* its index */
 	uint16_t slot;	   /* in the cache, or ISC_CALL_UNCACHED */
 	bool outermost;	   /* of its function on this lane */
+	uint8_t how;	   /* enum isc_call_how */
+	/* For units, on the clock of events. */
+	uint64_t begin;
+	uint64_t until;	 /* end of the last long call that it made; 0: none */
+	uint64_t waited; /* by it and those that it called and that have ended */
+	uint64_t told;	 /* the same at `until` */
 } isc_totals_call;
+
+enum isc_call_how {
+	ISC_CALL_OF_C = 1,
+	ISC_CALL_RESUMED = 2, /* a generator or coroutine that went on */
+	ISC_CALL_GATED = 4    /* begun while calls of little code were recorded: who made it is not known */
+};
 
 #define ISC_CALL_GAP UINT32_MAX /* id of a mark in the row of open calls: events were lost here */
 #define ISC_CALL_UNCACHED UINT16_MAX
@@ -81,9 +94,18 @@ typedef struct isc_totals_calls {
 	size_t process;		      /* index in processes */
 	struct isc_totals_lane *next; /* another lane of the process */
 	uint64_t paused;	      /* how far the clock is behind */
+	uint64_t gates;		      /* of its process, up to the last one that it met */
+	/* For units. */
+	uint64_t task_key;     /* of the task whose step it is in */
+	uint32_t task;	       /* its place + 1; 0: none */
+	bool unnamed;	       /* no call was made in the step so far */
+	uint8_t last_call;     /* enum isc_last_call, in the step */
+	uint64_t missed_since; /* its stack is nearly used up; 0: it is not */
 	isc_totals_call *open;
 	size_t depth, room;
 } isc_totals_calls;
+
+enum isc_last_call { ISC_LAST_NONE, ISC_LAST_ENTERED, ISC_LAST_YIELDED, ISC_LAST_LEFT };
 
 /* One thread and stream: what is open on it and which number comes next. */
 typedef struct isc_totals_lane {
@@ -97,7 +119,8 @@ typedef struct isc_totals_lane {
 	size_t total;	    /* index of its thread's total */
 	uint32_t wait_call; /* of a wait that is open; 0: none */
 	uint32_t wait_stack;
-	uint64_t wait_ticks; /* when it began */
+	uint64_t wait_ticks;  /* when it began */
+	uint64_t outer_ticks; /* when its outermost scope began */
 	isc_totals_open *open;
 	size_t depth, room;
 	isc_totals_calls *calls; /* NULL: none yet */
@@ -176,7 +199,9 @@ struct isc_totals {
 	size_t thread_count, thread_room, lane_count, lane_room, stack_count, stack_room;
 	size_t wait_count, wait_room, syscall_count, syscall_room;
 	isc_hashmap by_thread, by_lane, by_process;
-	bool pauses; /* some process was paused */
+	bool pauses;		 /* some process was paused */
+	struct isc_units *units; /* of a writer; NULL elsewhere */
+	uint64_t unit_ticks;	 /* how long a call is that may be a unit; UINT64_MAX: none is */
 };
 
 /* A unit of the program's work begins or ends: all that is between the first and the last is its serving. */
@@ -221,6 +246,8 @@ bool isc_totals_calls_feed(isc_totals *t, isc_totals_lane *lane, const isc_recor
 			   uint32_t extra_len);
 /* Puts one on top, as it was written. */
 bool isc_totals_calls_push(isc_totals *t, isc_totals_lane *lane, uint32_t id, uint64_t ticks, uint64_t children);
+/* How often a function is open on a lane, as far as the cache knows. */
+uint32_t isc_totals_calls_active(const isc_totals_calls *c, uint32_t id);
 /* Events were lost before the next one; false: no memory. */
 bool isc_totals_lane_lose(isc_totals *t, isc_totals_lane *lane);
 /* The next chunk of the lane begins with this number. */
@@ -228,6 +255,8 @@ static inline bool isc_totals_lane_reach(isc_totals *t, isc_totals_lane *lane, u
 {
 	return number == lane->next || isc_totals_lane_lose(t, lane);
 }
+/* All calls that are open on a lane end. */
+void isc_totals_lane_close(isc_totals *t, isc_totals_lane *lane, uint64_t ticks);
 /* Ends the open calls of an id on a lane: nobody will see them end. */
 void isc_totals_calls_abandon(isc_totals *t, isc_totals_lane *lane, uint32_t id);
 
@@ -301,8 +330,23 @@ void isc_totals_startup_write(const isc_total_calls *c, isc_buffer *out);
 isc_status isc_totals_startup_read(isc_totals *t, const uint8_t **at, const uint8_t *end);
 /* A call begins, so the pause is over, even if nobody has said so yet. */
 void isc_totals_resume(isc_totals *t, const isc_totals_lane *lane, uint64_t ticks);
+/* Were calls of little code recorded at this moment, and no others? */
+bool isc_totals_is_gated(const isc_totals *t, const isc_totals_lane *lane, uint64_t ticks);
 /* How long the lane's process was paused before this moment. */
 uint64_t isc_totals_paused(const isc_totals *t, const isc_totals_lane *lane, uint64_t ticks);
+
+/* The moment on the lane's clock, which stands still in pauses. */
+static inline uint64_t isc_totals_clock(const isc_totals *t, isc_totals_lane *lane, uint64_t ticks)
+{
+	isc_totals_calls *c = lane->calls;
+
+	if (__builtin_expect(t->pauses, 0)) {
+		uint64_t paused = isc_totals_paused(t, lane, ticks);
+
+		c->paused = paused > c->paused ? paused : c->paused;
+	}
+	return ticks > c->paused ? ticks - c->paused : 0;
+}
 
 /* totals_window.c: a BURST record; again: what it counted is not to be.  False: no memory. */
 bool isc_totals_window(isc_totals *t, isc_totals_lane *lane, const isc_record *r, const void *extra, uint32_t len,

@@ -4,7 +4,8 @@
  * It acts in two ways.  A function is not watched any more.  Or all tracing of a
  * process pauses, and goes on in bursts in which everything is seen; the clock of
  * its lanes stands still meanwhile, so that what is open does not seem to do
- * itself what its calls did unseen.  In both, calls are counted for a moment now
+ * itself what its calls did unseen.  A gate is such a pause too, but calls of
+ * code that units begin with are recorded meanwhile and do not end it.  In both, calls are counted for a moment now
  * and then: totals_window.c.
  */
 #include "trace/totals_lane.h"
@@ -102,10 +103,17 @@ void isc_totals_resume(isc_totals *t, const isc_totals_lane *lane, uint64_t tick
 {
 	isc_total_calls *p = process_of(t, lane);
 
-	if (p->paused_since == 0 || ticks <= p->paused_since)
+	if (p->paused_since == 0 || ticks <= p->paused_since || p->gated)
 		return;
 	p->paused_ticks += ticks - p->paused_since;
 	p->paused_since = 0;
+}
+
+bool isc_totals_is_gated(const isc_totals *t, const isc_totals_lane *lane, uint64_t ticks)
+{
+	const isc_total_calls *p = process_of(t, lane);
+
+	return p->gated && ticks >= p->paused_since;
 }
 
 static void govern_all(isc_totals *t, const isc_totals_lane *lane, const isc_record *r)
@@ -113,11 +121,18 @@ static void govern_all(isc_totals *t, const isc_totals_lane *lane, const isc_rec
 	isc_total_calls *p = process_of(t, lane);
 	bool off = r->arg != ISC_GOVERNED_TRACED;
 
+	/* Threads are fed in runs: what an earlier moment says of now is outdated. */
+	if (p->gated && r->ticks < p->paused_since)
+		return;
 	if (off && p->first_pause == 0) {
 		p->first_pause = r->ticks;
 		keep_exact(t, lane->process, t->processes[lane->calls->process].lane, r->ticks);
 		t->pauses = true;
 	}
+	if (r->arg == ISC_GOVERNED_GATED)
+		p->gates += !p->gated;
+	p->gated = r->arg == ISC_GOVERNED_GATED;
+	p->stopped |= off && !p->gated;
 	if (off && p->paused_since == 0) {
 		p->paused_since = r->ticks;
 	} else if (!off) {
@@ -136,8 +151,10 @@ bool isc_totals_govern(isc_totals *t, isc_totals_lane *lane, const isc_record *r
 		process_of(t, lane)->spent_ns += r->id;
 		return true;
 	}
-	if (r->arg > ISC_GOVERNED_SPENT)
+	if (r->arg > ISC_GOVERNED_GATED || (r->arg == ISC_GOVERNED_GATED && r->id != 0))
 		return true;
+	if (t->units != NULL)
+		isc_units_governed(t->units, lane->process, r);
 	if (r->id != 0)
 		return govern_function(t, lane, r);
 	govern_all(t, lane, r);
@@ -150,11 +167,13 @@ void isc_totals_started(isc_totals *t, const isc_totals_lane *lane, const isc_re
 	isc_total_calls *p = process_of(t, lane);
 	isc_startup startup;
 
-	/* A process starts once. */
-	if (len < sizeof(startup) || p->startup_end != 0)
+	if (len < sizeof(startup))
 		return;
 	memcpy(&startup, extra, sizeof(startup));
-	p->startup_end = r->ticks;
+	/* A later one has all that was before in it: the process imported again. */
+	if (p->startup_end != 0 && startup.worked_ns < p->startup_worked_ns)
+		return;
+	p->startup_end = p->startup_end != 0 ? p->startup_end : r->ticks;
 	p->startup_cost_ns = startup.cost_ns;
 	p->startup_worked_ns = startup.worked_ns;
 }
@@ -171,7 +190,7 @@ isc_status isc_totals_process_read(isc_totals *t, const uint8_t **at, const uint
 	    !isc_varint_get(at, end, &c.tasks) || !isc_varint_get(at, end, &c.missed) ||
 	    !isc_varint_get(at, end, &c.unmatched) || !isc_varint_get(at, end, &c.first_pause) ||
 	    !isc_varint_get(at, end, &c.paused_since) || !isc_varint_get(at, end, &c.paused_ticks) ||
-	    !isc_varint_get_max(at, end, 1, &governed))
+	    !isc_varint_get_max(at, end, 7, &governed))
 		return ISC_ERR_CORRUPT;
 	for (size_t i = 0; i < sizeof(rest) / sizeof(rest[0]); i++) {
 		if (!isc_varint_get(at, end, rest[i]))
@@ -180,7 +199,10 @@ isc_status isc_totals_process_read(isc_totals *t, const uint8_t **at, const uint
 	p = isc_totals_add_process(t, c.process);
 	if (p == NULL)
 		return ISC_ERR_NOMEM;
-	c.governed = governed;
+	c.governed = governed & 1;
+	c.gated = governed >> 1 & 1;
+	/* Files that know no gates lack the bit: there a pause is a pause. */
+	c.stopped = c.first_pause != 0 && (governed & 4) == 0;
 	p->calls = c;
 	t->pauses |= c.first_pause != 0;
 	return ISC_OK;

@@ -117,8 +117,8 @@ static void write_process(struct parts *p, const isc_total_calls *c)
 {
 	begin_entry(p, PROCESS);
 	FIELDS(p, c->process, c->cost, c->tasks, c->missed, c->unmatched, c->first_pause, c->paused_since,
-	       c->paused_ticks, c->governed, c->windows, c->window_ticks, c->window_ns, c->apart_ns, c->farthest_ns,
-	       c->between_ns, c->inside_ns, c->end_ns);
+	       c->paused_ticks, c->governed | c->gated << 1 | (!c->stopped) << 2, c->windows, c->window_ticks,
+	       c->window_ns, c->apart_ns, c->farthest_ns, c->between_ns, c->inside_ns, c->end_ns);
 	if (c->startup_end == 0)
 		return;
 	begin_entry(p, STARTUP);

@@ -5,6 +5,13 @@
 
 #include "trace/totals_lane.h"
 
+/* Units that wait most of their time are none. */
+static void tell_caller(const isc_totals *t, const isc_totals_lane *lane, uint64_t ticks)
+{
+	if (t->units != NULL && lane->calls != NULL && lane->calls->depth > 0)
+		lane->calls->open[lane->calls->depth - 1].waited += ticks;
+}
+
 static bool add(isc_totals *t, const isc_totals_lane *lane, uint32_t call, uint32_t stack, uint64_t count,
 		uint64_t ticks, uint64_t brief, const isc_wait *from, uint64_t unseen)
 {
@@ -12,6 +19,8 @@ static bool add(isc_totals *t, const isc_totals_lane *lane, uint32_t call, uint3
 
 	if (w == NULL)
 		return false;
+	if (call != ISC_WAIT_GC)
+		tell_caller(t, lane, ticks);
 	w->process = w->thread == lane->thread ? lane->process : 0;
 	w->count += count;
 	w->ticks += ticks;

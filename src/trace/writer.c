@@ -24,13 +24,17 @@ static uint32_t kin_of(void *self, uint32_t process, uint32_t id)
 void isc_writer_relate(isc_writer *w)
 {
 	isc_totals_relate(w->totals, kin_of, w);
+	w->totals->units = w->units;
+	isc_units_clock(w->units, w->totals, w->header.clock_source,
+			(isc_clock_pair){w->header.start_ticks, w->header.start_ns}, w->last_pair);
 }
 
 isc_writer *isc_writer_new(int fd, const isc_file_header *header, isc_error *err)
 {
 	isc_writer *w = calloc(1, sizeof(*w));
 
-	if (w == NULL || !isc_columns_encoder_init(&w->encoder) || isc_totals_new(&w->totals, NULL) != ISC_OK) {
+	if (w == NULL || !isc_columns_encoder_init(&w->encoder) || isc_totals_new(&w->totals, NULL) != ISC_OK ||
+	    (w->units = isc_units_new(header->limit_bytes)) == NULL) {
 		isc_writer_free(w);
 		isc_fail(err, ISC_ERR_NOMEM, "no memory to write a trace");
 		return NULL;
@@ -60,6 +64,7 @@ void isc_writer_free(isc_writer *w)
 	isc_buffer_fini(&w->defs);
 	isc_buffer_fini(&w->payload);
 	isc_totals_free(w->totals);
+	isc_units_free(w->units);
 	isc_snapshots_fini(&w->snapshots);
 	isc_period_sums_fini(&w->periods);
 	isc_state_fini(&w->state);
@@ -164,7 +169,9 @@ isc_status isc_writer_thread(isc_writer *w, const isc_trace_thread *thread, isc_
 
 isc_status isc_writer_clock(isc_writer *w, uint64_t ticks, uint64_t mono_ns, isc_error *err)
 {
-	return put_result(w, isc_state_put_pair(&w->state, (isc_clock_pair){ticks, mono_ns}), "clock pair", err);
+	w->last_pair = (isc_clock_pair){ticks, mono_ns};
+	isc_writer_relate(w);
+	return put_result(w, isc_state_put_pair(&w->state, w->last_pair), "clock pair", err);
 }
 
 isc_status isc_writer_account(isc_writer *w, const isc_trace_account *account, isc_error *err)
@@ -289,6 +296,8 @@ static isc_status write_events(isc_writer *w, isc_writer_stream *s, const isc_re
 	}
 	w->stats.stored_events += events;
 	lane = isc_totals_lane_of(w->totals, s->process, s->thread, s->stream);
+	if (lane != NULL && lane->next != first && lane->last != 0)
+		isc_units_gap(w->units, s->process, ISC_GAP_LOST, lane->last, slots[0].ticks);
 	if (lane != NULL && !isc_totals_lane_reach(w->totals, lane, first))
 		lane = NULL;
 	for (uint32_t i = 0; lane != NULL && i < n; i += slots[i].slots) {
@@ -500,6 +509,9 @@ isc_status isc_writer_flush(isc_writer *w, isc_error *err)
 	}
 	st = write_switches(w, err);
 	result = result != ISC_OK ? result : st;
+	isc_units_flush(w->totals, false);
+	st = isc_units_write(w, false, err);
+	result = result != ISC_OK ? result : st;
 	st = isc_writer_journal(w, err);
 	result = result != ISC_OK ? result : st;
 	st = isc_space_status(&w->space, err);
@@ -538,6 +550,9 @@ isc_status isc_writer_close(isc_writer *w, const isc_trace_end *end, isc_error *
 		return ISC_OK;
 	fd = w->space.fd;
 	st = isc_writer_flush(w, err);
+	isc_units_flush(w->totals, true);
+	last = isc_units_write(w, true, err);
+	st = st != ISC_OK ? st : last;
 	/* No room for a definition does not keep the rest from being ended well. */
 	if (end != NULL && isc_space_status(&w->space, NULL) == ISC_OK) {
 		isc_snapshots_finish(w);
@@ -561,34 +576,4 @@ uint64_t isc_writer_next_number(const isc_writer *w, uint32_t process, uint32_t 
 		return w->streams[*at].next;
 	lane = isc_totals_lane_find(w->totals, process, thread, stream);
 	return lane != NULL ? lane->next : 0;
-}
-
-uint64_t isc_writer_stored(const isc_writer *w, uint32_t process, uint32_t thread, uint8_t stream)
-{
-	const isc_totals_lane *lane = isc_totals_lane_find(w->totals, process, thread, stream);
-
-	return lane != NULL ? lane->events : 0;
-}
-
-void isc_writer_indices(const isc_writer *w, uint32_t *processes, uint32_t *threads)
-{
-	*processes = *threads = 0;
-	for (size_t i = 0; i < w->state.process_count; i++)
-		*processes = w->state.processes[i].process > *processes ? w->state.processes[i].process : *processes;
-	for (size_t i = 0; i < w->state.thread_count; i++)
-		*threads = w->state.threads[i].thread > *threads ? w->state.threads[i].thread : *threads;
-}
-
-uint32_t isc_writer_find_process(const isc_writer *w, uint64_t gen)
-{
-	const isc_trace_process *p = isc_state_process_of_gen(&w->state, gen);
-
-	return p != NULL ? p->process : 0;
-}
-
-uint32_t isc_writer_find_thread(const isc_writer *w, uint32_t process, uint64_t serial)
-{
-	const isc_trace_thread *t = isc_state_thread_of_serial(&w->state, process, serial);
-
-	return t != NULL ? t->thread : 0;
 }

@@ -106,6 +106,12 @@ void isc_writer_stats_get(const isc_writer *w, isc_writer_stats *out);
 /* How many processes were at work at once in so much time; 1 at least, and where that is not known. */
 double isc_writer_at_once(const isc_writer *w, uint64_t wall_ns);
 
+/* Up to 8 codes that units of a process begin with or consist of, as far as they were found in its loops: the recorder
+ * asks the process to go on recording their calls whatever the budget says. */
+size_t isc_writer_unit_codes(const isc_writer *w, uint32_t process, uint32_t codes[8]);
+/* How long units of the loop take that most of the time goes into: about nine of ten take no longer.  0: none is known. */
+uint64_t isc_writer_unit_ns(const isc_writer *w, uint32_t process);
+
 /* Writes totals, index and end, and closes the file.  end NULL: without an end
  * chunk, as after a crash.  w is gone in any case; NULL is fine. */
 isc_status isc_writer_close(isc_writer *w, const isc_trace_end *end, isc_error *err);

@@ -50,6 +50,8 @@ struct isc_writer {
 	uint32_t covered;	      /* chunks up to this are in its totals */
 	isc_snapshots snapshots;
 	isc_period_sums periods; /* at the end of the last period */
+	isc_units *units;
+	isc_clock_pair last_pair; /* of the clock; 0: none yet */
 };
 
 /* Makes room, and writes.  Packed: stored is what isc_codec_pack() gave for raw. */
@@ -75,7 +77,7 @@ isc_status isc_writer_make_room(isc_writer *w, uint32_t segments, isc_error *err
 /* Index and end. */
 isc_status isc_writer_finish(isc_writer *w, const isc_trace_end *end, isc_error *err);
 
-/* Totals of this writer ask it what definitions belong to. */
+/* Totals of this writer ask it what definitions belong to, and tell it of units. */
 void isc_writer_relate(isc_writer *w);
 
 isc_writer *isc_writer_new(int fd, const isc_file_header *header, isc_error *err);

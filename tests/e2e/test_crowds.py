@@ -155,7 +155,7 @@ def test_a_program_that_closes_every_descriptor_keeps_its_files(inferscope: Comm
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("limit", ["-n 10", "-n 16", "-n 20", "-v 70000", "-u 2", "-s 128", "-l 0", "-i 0", "-d 28000"])
+@pytest.mark.parametrize("limit", ["-n 10", "-n 16", "-n 20", "-v 70000", "-u 2", "-s 128", "-l 0", "-i 0", "-d 20000"])
 def test_little_room_for_the_recorder_is_no_harm_to_the_program(
     inferscope: Command, target: Target, limit: str
 ) -> None:

@@ -88,16 +88,18 @@ def test_workers_of_the_threaded_server_wait_for_the_lock(inferscope: Command, s
     run(inferscope, stage, sys.executable, "threaded_server", "--fixed")
 
 
-def first_reason(done: Run) -> str:
+def first_reason(done: Run) -> tuple[str, str]:
+    """The first function that is blamed, and for what; that others had the CPU is no reason of the program."""
     request = next(s for s in done.report.scopes if s.name == "request")
-    return (request.slow_because[0].where or "") if request.slow_because else ""
+    own = [reason for reason in request.slow_because if reason.cause not in ("run_queue", "other")]
+    return (str(own[0].function), own[0].cause) if own else ("", "")
 
 
 def test_the_step_that_makes_every_20th_request_slow_is_named(inferscope: Command, stage: Path, count: Any) -> None:
-    """At the default settings: a function that is blamed is that one; some differences are too small to blame any."""
+    """At the default settings, in 19 of 20 runs, and all of it is Python."""
     said = []
     for seed in range(count(3, 20)):
         done = run(inferscope, stage, sys.executable, "slow_tail", "--seed", str(seed))
-        said.append((done.stdout.split()[-1], first_reason(done).split(" ")[0]))
-    assert all(told in ("", step) for step, told in said), said
-    assert sum(told == step for step, told in said) >= len(said) // 3, said
+        said.append((done.stdout.split()[-1], *first_reason(done)))
+    right = sum((told, state) == (step, "python") for step, told, state in said)
+    assert right >= len(said) - len(said) // 20, said

@@ -389,6 +389,9 @@ static isc_status add_event(struct maker *m, uint32_t thread, uint64_t time_ns, 
 	} else if (kind == ISC_KIND_SAMPLE_RATE) {
 		slot[0].arg = (uint16_t)strtoul(m->word[3].at, NULL, 10);
 		slot[0].id = m->words > 4 ? (uint32_t)strtoul(m->word[4].at, NULL, 10) : 0;
+	} else if (kind == ISC_KIND_TASK) {
+		slot[0].id = is(&m->word[3], "0") ? 0 : define(m, t->process, &m->word[3], &st);
+		slot[0].arg = m->words > 4 ? (uint16_t)strtoul(m->word[4].at, NULL, 10) : 0;
 	} else if (kind == ISC_KIND_MISSED) {
 		slot[0].arg = (uint16_t)strtoul(m->word[3].at, NULL, 10);
 	} else if (kind == ISC_KIND_GOVERNED || (kind >= ISC_KIND_CALL_ENTER && kind <= ISC_KIND_CALL_EXIT)) {

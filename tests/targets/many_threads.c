@@ -1,10 +1,12 @@
-/* many_threads.c - 200 threads at once, each of which has 20 ms of CPU time to live; says what it took. */
+/* many_threads.c - 200 threads at once, each of which has so many ms of CPU time to live; says what it took. */
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 #define THREADS 200
-#define LIFE_NS 20000000
+
+static long life_ns;
 
 static void *spin(void *unused)
 {
@@ -14,15 +16,16 @@ static void *spin(void *unused)
 		for (volatile int i = 0; i < 2000; i++)
 			;
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	} while (t.tv_sec == 0 && t.tv_nsec < LIFE_NS);
+	} while (t.tv_sec == 0 && t.tv_nsec < life_ns);
 	return unused;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	pthread_t threads[THREADS];
 	struct timespec t;
 
+	life_ns = 1000000 * (argc > 1 ? atol(argv[1]) : 20);
 	for (int i = 0; i < THREADS; i++) {
 		if (pthread_create(&threads[i], NULL, spin, NULL) != 0)
 			return 1;

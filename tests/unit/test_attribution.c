@@ -88,6 +88,28 @@ static void a_native_stack_without_python_is_native(void **state)
 	isc_analysis_free(a);
 }
 
+/* As --native leaf records it: the newest frame alone, where no Python function was open. */
+static void the_interpreter_without_a_python_frame_is_python(void **state)
+{
+	static const struct {
+		const char *words;
+		enum isc_state state;
+	} cases[] = {
+		{"flags=8 \"native gc_collect_main /usr/lib/libpython3.11.so.1.0\"\n", ISC_STATE_PYTHON},
+		{"flags=8 \"native dict_dealloc /usr/bin/python3.11\"\n", ISC_STATE_PYTHON},
+		{"flags=8 \"native memcpy /usr/lib/libc.so.6\"\n", ISC_STATE_NATIVE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		isc_analysis *a = sampled(META, 40, cases[i].words);
+
+		assert_near(main_of(a)->state_us[ISC_STATE_NATIVE], cases[i].state == ISC_STATE_NATIVE ? 4e6 : 0);
+		assert_near(main_of(a)->state_us[ISC_STATE_PYTHON], cases[i].state == ISC_STATE_NATIVE ? 6e6 : 10e6);
+		isc_analysis_free(a);
+	}
+}
+
 static void a_thread_that_ran_without_samples_is_unattributed(void **state)
 {
 	isc_analysis *a = analysis_of(META PROGRAM "t1 0s in\nt2 0s in\nt2 4s out\n"
@@ -260,6 +282,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(time_without_a_stack_is_neither_python_nor_native),
 		cmocka_unit_test(a_native_stack_without_python_is_native),
+		cmocka_unit_test(the_interpreter_without_a_python_frame_is_python),
 		cmocka_unit_test(a_thread_that_ran_without_samples_is_unattributed),
 		cmocka_unit_test(a_cut_leaf_counts_for_its_prefix),
 		cmocka_unit_test(the_tags_of_stacks_are_told_from_ids),

@@ -130,6 +130,29 @@ static void a_row_tells_what_its_period_saw_and_missed(void **state)
 	close(s.fd);
 }
 
+/* What one call costs in a loop of calls is the least that it costs; the process knows what all of them took. */
+static void a_row_has_what_the_process_says_that_calls_took(void **state)
+{
+	struct session s;
+	isc_record slots[] = {{SECOND, 20 * 16, ISC_KIND_GOVERNED, 1, ISC_GOVERNED_COST},
+			      {SECOND, 9, ISC_KIND_CALL_ENTER, 1, 0},
+			      {SECOND + 1, 9, ISC_KIND_CALL_EXIT, 1, 0},
+			      {SECOND + 2, 700, ISC_KIND_GOVERNED, 1, ISC_GOVERNED_SPENT}};
+	isc_trace_run run = {.process = 1, .thread = 1, .events = 4, .slots = 4};
+	isc_trace *tr;
+
+	(void)state;
+	begin(&s, 0);
+	assert_int_equal(isc_writer_events(s.w, &run, slots, NULL), ISC_OK);
+	period(&s, 1, 10 * SECOND);
+	tr = opened(&s);
+	assert_int_equal(isc_trace_period_at(tr, 0)->cost_ns, 700);
+	isc_trace_close(tr);
+	isc_writer_close(s.w, NULL, NULL);
+	close(s.fd);
+	unlink(s.path);
+}
+
 /* Days: rows become longer instead of more, and outlive almost all events. */
 static void a_long_run_has_longer_rows_and_the_same_sums(void **state)
 {
@@ -208,6 +231,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_row_tells_what_its_period_saw_and_missed),
+		cmocka_unit_test(a_row_has_what_the_process_says_that_calls_took),
 		cmocka_unit_test(a_long_run_has_longer_rows_and_the_same_sums),
 		cmocka_unit_test(more_processes_than_rows_share_one),
 		cmocka_unit_test(a_recorder_that_goes_on_counts_nothing_twice),

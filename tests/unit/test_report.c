@@ -283,7 +283,7 @@ static void payloads_reach_json_readers_as_data(void **state)
 		doc = yyjson_read(text.data, text.len, 0);
 		assert_non_null(doc);
 		root = yyjson_doc_get_root(doc);
-		assert_int_equal(yyjson_obj_size(root), 26);
+		assert_int_equal(yyjson_obj_size(root), 27);
 		scope = yyjson_ptr_get(root, "/scopes/0/name");
 		isc_buffer_clear(&name);
 		isc_text_utf8(&name, payloads[i].text, payloads[i].len);

@@ -320,7 +320,7 @@ static void small_files_with_huge_claims_cost_nothing(void **state)
 		assert_null(tr);
 	}
 	/* A right header, and chunks of every type that claim the most and hold 10 bytes. */
-	for (uint16_t type = 0; type < 16; type++) {
+	for (uint16_t type = 0; type < 18; type++) {
 		for (int i = 0; i < 4; i++) {
 			struct forged f = forge(0);
 			isc_chunk_header h = {.type = type,
@@ -356,6 +356,81 @@ static void small_files_with_huge_claims_cost_nothing(void **state)
 	put(f.bytes, 4096 + 1000);
 	assert_int_equal(isc_trace_open(scratch_path, &tr, NULL), ISC_ERR_CORRUPT);
 	free(f.bytes);
+}
+
+struct seen_units {
+	uint64_t count;
+	isc_trace_unit last;
+};
+
+static bool see_unit(void *self, const isc_trace_unit *u)
+{
+	struct seen_units *seen = self;
+
+	assert_true(u->end_ns >= u->begin_ns);
+	seen->count++;
+	seen->last = *u;
+	return true;
+}
+
+/* One chunk of units in a trace with process 1: what of it is read. */
+static struct seen_units units_of(isc_chunk_header h, const uint8_t *payload, size_t len, bool damaged)
+{
+	isc_trace_process process = {.process = 1, .pid = 100};
+	struct forged f = forge(0);
+	struct seen_units seen = {0};
+	isc_buffer b = {0};
+	isc_trace *tr;
+
+	isc_record_put_process(&b, &process);
+	add_chunk(&f, (isc_chunk_header){.type = ISC_CHUNK_PROCESS, .events = 1}, b.data, b.len);
+	h.type = ISC_CHUNK_UNITS;
+	add_chunk(&f, h, payload, len);
+	put(f.bytes, f.at);
+	read_within(1, 64 << 10);
+	assert_int_equal(isc_trace_open(scratch_path, &tr, NULL), ISC_OK);
+	assert_int_equal(isc_trace_units_each(tr, see_unit, &seen, NULL), ISC_OK);
+	assert_int_equal(isc_trace_stats_get(tr)->damaged_chunks, damaged);
+	if (h.events == 0)
+		for (; isc_trace_gap_at(tr, seen.count) != NULL; seen.count++)
+			assert_true(isc_trace_gap_at(tr, seen.count)->kind <= ISC_GAP_LOST);
+	isc_trace_close(tr);
+	isc_buffer_fini(&b);
+	free(f.bytes);
+	return seen;
+}
+
+#define UNITS_OF(header, damaged, ...) \
+	units_of((isc_chunk_header)header, (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}), \
+		 damaged)
+#define HEADER(...) {__VA_ARGS__}
+
+static void units_that_make_no_sense_are_skipped(void **state)
+{
+	struct seen_units seen;
+
+	(void)state;
+	/* One kind (process 1, thread 2, loop, name 7, parent 5); its place, begin + 4, 3 long. */
+	seen = UNITS_OF(HEADER(.events = 1, .time = 100), false, 1, 1, 2, 3, 7, 5, 0, 8, 3);
+	assert_int_equal(seen.count, 1);
+	assert_int_equal(seen.last.begin_ns, 104);
+	assert_int_equal(seen.last.end_ns, 107);
+	/* More rows than bytes; fewer than bytes; a place that there is not. */
+	assert_int_equal(UNITS_OF(HEADER(.events = 9), true, 1, 1, 2, 3, 7, 5, 0, 8, 3).count, 0);
+	assert_int_equal(UNITS_OF(HEADER(.events = 1), true, 1, 1, 2, 3, 7, 5, 0, 8, 3, 9).count, 0);
+	assert_int_equal(UNITS_OF(HEADER(.events = 1), true, 1, 1, 2, 3, 7, 5, 1, 8, 3).count, 0);
+	/* A source of a later version, a process that is none: the rest is read. */
+	assert_int_equal(UNITS_OF(HEADER(.events = 2), false, 2, 1, 2, 9, 7, 5, 1, 2, 1, 7, 0, 0, 1, 8, 8, 3, 3).count,
+			 1);
+	assert_int_equal(UNITS_OF(HEADER(.events = 2), false, 2, 6, 2, 1, 7, 5, 1, 2, 1, 7, 0, 0, 1, 8, 8, 3, 3).count,
+			 1);
+	/* One that ends past the end of time, and so before it begins. */
+	assert_int_equal(UNITS_OF(HEADER(.events = 1, .time = UINT64_MAX - 9), true, 1, 1, 2, 3, 7, 5, 0, 8, 20).count,
+			 0);
+	/* Gaps: process 1, kind, distance, 1 + length.  A kind of a later version; more than bytes; past the end of time. */
+	assert_int_equal(UNITS_OF(HEADER(.slots = 2), false, 1, 3, 8, 4, 1, 9, 8, 4).count, 1);
+	assert_int_equal(UNITS_OF(HEADER(.slots = 99), true, 1, 3, 8, 4, 1, 2, 8, 4).count, 0);
+	assert_int_equal(UNITS_OF(HEADER(.slots = 1, .time = UINT64_MAX - 9), true, 1, 3, 8, 20).count, 0);
 }
 
 /* S5: processes that are each other's parents, definitions that are their own. */
@@ -465,6 +540,7 @@ int main(void)
 		cmocka_unit_test(a_cut_trace_gives_every_whole_chunk_before_the_cut),
 		cmocka_unit_test(damage_is_stepped_over),
 		cmocka_unit_test(small_files_with_huge_claims_cost_nothing),
+		cmocka_unit_test(units_that_make_no_sense_are_skipped),
 		cmocka_unit_test(circles_end),
 		cmocka_unit_test(a_bomb_is_bounded),
 		cmocka_unit_test(remains_of_an_earlier_use_stay_unread),

@@ -185,6 +185,24 @@ static void an_entry_that_is_known_is_not_searched_for(void **state)
 	assert_int_equal(entry.past, 0);
 }
 
+static void instructions_with_the_same_rule_are_told_together(void **state)
+{
+	table t = MAKE("zR", COMMON, "\x41\x0e\x10\x86\x02\x43\x0d\x06");
+	uintptr_t start = (uintptr_t)t.bytes + CODE;
+	isc_cfi_image image = {start - CODE, start - CODE + t.len, start - CODE};
+	const uintptr_t rows[] = {0, 1, 4, SIZE}; /* where the rule changes, by the text above */
+
+	(void)state;
+	for (uint32_t ip = 0; ip < SIZE; ip++) {
+		int row = ip < rows[1] ? 0 : ip < rows[2] ? 1 : 2;
+		isc_cfi_entry entry = {0};
+
+		isc_cfi_at(&image, start + ip, &entry);
+		assert_int_equal(entry.row_first - start, rows[row]);
+		assert_int_equal(entry.row_past - start, rows[row + 1]);
+	}
+}
+
 /* Under the address sanitizer: not a byte outside is touched. */
 static void damaged_tables_are_read_no_further(void **state)
 {
@@ -516,6 +534,7 @@ int main(void)
 		cmocka_unit_test(expressions_of_stubs_and_realigned_frames_are_known),
 		cmocka_unit_test(bottoms_and_signal_frames_are_told),
 		cmocka_unit_test(an_entry_that_is_known_is_not_searched_for),
+		cmocka_unit_test(instructions_with_the_same_rule_are_told_together),
 		cmocka_unit_test(damaged_tables_are_read_no_further),
 #if REAL_STACKS
 		cmocka_unit_test(frames_are_those_that_gcc_finds),

@@ -1,3 +1,3 @@
 /* start.js - the page of a report. */
 
-begin([drawHero, drawBars, drawGpus, drawLatency, drawTimeline, drawFlame, drawTables, makeKeys]);
+begin([drawHero, drawBars, drawGpus, drawLatency, drawUnits, drawTimeline, drawFlame, drawTables, makeKeys]);

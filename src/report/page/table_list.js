@@ -19,6 +19,8 @@ function allTables() {
 		field("bytes", "bytes", "bytes"), field("GB/s", "gb_per_s", "number"), field("pageable", "pageable_pct", "pct")] },
 	{ name: "Scopes", rows: report.scopes, sort: 2, columns: [field("scope", "name"), field("count", "count", "count"), field("total", "total_us", "time", true), field("mean", "mean_us", "time"),
 		field("p50", "p50_us", "time"), field("p90", "p90_us", "time"), field("p99", "p99_us", "time"), field("longest", "max_us", "time")] },
+	{ name: "Units", rows: report.units ? report.units.families : [], sort: 2, columns: [column("units", unitWords), field("count", "count", "count"), field("total", "total_us", "time", true), field("whole", "whole", "count"), field("partial", "partial", "count"),
+		field("of it thinned", "thinned", "count"), field("without calls", "none", "count"), field("p50", "p50_us", "time"), field("p90", "p90_us", "time"), field("p99", "p99_us", "time"), field("longest", "max_us", "time"), processField] },
 	{ name: "Threads", rows: report.threads, sort: 3, columns: [column("thread", function (r) { return r.name || r.thread_id; }), field("id", "thread_id", "text"), processField,
 		judgedField, field("time", "wall_us", "time"), field("on CPU", "on_cpu_us", "time", true)].concat(STATE_ORDER.map(function (k) { return field(stateWords(k), k, "time"); })) },
 	{ name: "GPUs", rows: report.gpus, sort: 0, columns: [field("GPU", "device_id", "text"), field("name", "name"), field("span", "span_us", "time"), field("busy", "busy_pct", "pct", true),

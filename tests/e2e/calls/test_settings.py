@@ -216,7 +216,7 @@ def test_events_know_their_task(inferscope: Any, tmp_path: Path, python: str) ->
     run = inferscope("run", "--no-report", "--budget", "off", "--python", python, program)
     task, seen = "none", []
     for line in run.dump():
-        changed = re.search(r" task (none|\".*\")$", line)
+        changed = re.search(r" task (none|\".*\")( arg \d+)?$", line)
         if changed:
             task = changed.group(1)
         named = re.search(r' call_enter "(inside|outside)"', line)

@@ -237,6 +237,15 @@ def test_H7_short_threads_get_their_share(inferscope: Any, target: Callable[[str
     assert len({s.thread for s in taken}) >= 195
 
 
+@pytest.mark.parametrize("life_ms", [6, 13, 26])
+def test_a_thread_that_ends_counts_for_as_long_as_it_lived(
+    inferscope: Any, target: Callable[[str], str], life_ms: int
+) -> None:
+    """At the rate of the default, where a signal is armed before the tick that it waits for, and an end is not."""
+    run = inferscope("run", "--no-report", "--budget", "off", "--", target("many_threads.c"), str(life_ms))
+    assert sum(s.cpu_ns for s in samples(run)) == pytest.approx(int(run.stdout), rel=0.1)
+
+
 @pytest.mark.long
 def test_H7_a_pool_of_200_native_threads_takes_no_longer(inferscope: Any, target: Callable[[str], str]) -> None:
     """100 samples a second of each: 5 % more at most, the best of runs by turns."""
@@ -340,6 +349,15 @@ def test_the_rate_falls_when_the_budget_is_used_up(inferscope: Any, tmp_path: Pa
     assert not any(" sample_rate " in line for line in free.dump())
     assert free.report.samples.least_rate_hz == 10_000
     assert not {"rate_lowered", "threads_not_sampled"} & {warning.id for warning in free.report.warnings}
+
+
+@pytest.mark.timed
+def test_a_busy_thread_is_sampled_as_often_as_asked(inferscope: Any, tmp_path: Path) -> None:
+    """Also where the kernel looks at its timers every 4 ms only: no step waits for the tick of the next one."""
+    program = tmp_path / "program.py"
+    program.write_text(SPIN + "spin(3000)\n")
+    run = inferscope("run", "--no-python", program)
+    assert sum(row.samples for row in run.report.overhead.over_time) >= 3 * 190
 
 
 def test_a_debt_that_shrinks_costs_no_more_samples(inferscope: Any, tmp_path: Path) -> None:

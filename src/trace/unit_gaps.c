@@ -1,0 +1,182 @@
+/*
+ * unit_gaps.c - the times in which not all calls of a process were recorded.
+ *
+ * Threads are fed in runs, so what the governor says comes out of order; it is
+ * looked at when two flushes have passed and nothing older can come any more.
+ * There is room for GAPS_MAX gaps.  The more of it is used, the more neighbours
+ * of a process and kind become one: then a unit between them seems to have calls
+ * missing that it has not, and never the other way.
+ */
+#include <stdlib.h>
+
+#include "base/grow.h"
+#include "trace/totals_lane.h"
+
+#define GAPS_MAX 65536u
+#define SETTLED_FLUSHES 2u
+/* A gap that goes on for a second is written, in case that nobody gets to write its end. */
+#define TOLD_FLUSHES 4u
+
+static void push_gap(isc_units *u, const isc_gap_row *gap)
+{
+	isc_gap_row *bigger = isc_grow(u->gaps, u->gap_count, &u->gap_room, sizeof(*gap));
+
+	if (bigger == NULL) {
+		u->refused++;
+		return;
+	}
+	u->gaps = bigger;
+	u->gaps[u->gap_count++] = *gap;
+	u->gaps_told++;
+}
+
+/* So many neighbours become one. */
+static uint32_t neighbours(const isc_units *u)
+{
+	unsigned shift = 0;
+
+	while (shift < 31 && u->gaps_told > GAPS_MAX - (GAPS_MAX >> (shift + 1)))
+		shift++;
+	return 1u << (shift > u->shift ? shift : u->shift);
+}
+
+static void push_joined(isc_units *u, isc_unit_process *p, uint32_t kind)
+{
+	if (p->joined_count[kind] > 0)
+		push_gap(u, &p->joined[kind]);
+	p->joined_count[kind] = 0;
+}
+
+void isc_units_gap(isc_units *u, uint32_t process, uint32_t kind, uint64_t from, uint64_t to)
+{
+	isc_unit_process *p = isc_units_of(u, process);
+	isc_gap_row *joined = p != NULL ? &p->joined[kind] : NULL;
+
+	if (p == NULL || to <= from)
+		return;
+	if (p->joined_count[kind] == 0)
+		*joined = (isc_gap_row){process, kind, from, to};
+	joined->from = from < joined->from ? from : joined->from;
+	joined->to = to > joined->to ? to : joined->to;
+	if (++p->joined_count[kind] >= neighbours(u))
+		push_joined(u, p, kind);
+}
+
+static void open_gap(const isc_units *u, isc_unit_process *p, uint32_t kind, uint64_t from)
+{
+	isc_unit_gap *gap = &p->open[kind - 1];
+
+	if (!gap->open)
+		*gap = (isc_unit_gap){.open = true, .from = from, .flush = u->flushes};
+}
+
+static void close_gap(isc_units *u, isc_unit_process *p, uint32_t kind, uint64_t to)
+{
+	isc_unit_gap *gap = &p->open[kind - 1];
+
+	if (!gap->open)
+		return;
+	gap->open = false;
+	/* A row that the file has already as one that goes on is found by its begin. */
+	if (gap->told)
+		push_gap(u, &(isc_gap_row){p->process, kind, gap->from, to > gap->from ? to : gap->from});
+	else
+		isc_units_gap(u, p->process, kind, gap->from, to);
+}
+
+void isc_units_governed(isc_units *u, uint32_t process, const isc_record *r)
+{
+	isc_unit_change *bigger;
+
+	if (r->arg == ISC_GOVERNED_COST || r->arg == ISC_GOVERNED_SPENT || r->arg > ISC_GOVERNED_GATED)
+		return;
+	bigger = isc_grow(u->changes, u->change_count, &u->change_room, sizeof(*bigger));
+	if (bigger == NULL)
+		return;
+	u->changes = bigger;
+	u->changes[u->change_count++] = (isc_unit_change){.ticks = r->ticks,
+							  .process = process,
+							  .id = r->id,
+							  .arg = r->arg,
+							  .flush = u->flushes,
+							  .order = u->change_order++};
+}
+
+static void change_all(isc_units *u, isc_unit_process *p, const isc_unit_change *c)
+{
+	uint32_t kind = c->arg == ISC_GOVERNED_TRACED  ? 0
+			: c->arg == ISC_GOVERNED_GATED ? ISC_GAP_GATED
+						       : ISC_GAP_PAUSED;
+
+	if (kind != ISC_GAP_GATED)
+		close_gap(u, p, ISC_GAP_GATED, c->ticks);
+	if (kind != ISC_GAP_PAUSED)
+		close_gap(u, p, ISC_GAP_PAUSED, c->ticks);
+	if (kind != 0)
+		open_gap(u, p, kind, c->ticks);
+}
+
+static void change_function(isc_units *u, isc_unit_process *p, const isc_unit_change *c)
+{
+	if (c->arg != ISC_GOVERNED_TRACED && c->arg != ISC_GOVERNED_GATED) {
+		/* Without memory it stays open, as others may be. */
+		(void)isc_hashmap_put(&p->off, c->id, NULL);
+		open_gap(u, p, ISC_GAP_THINNED, c->ticks);
+	} else if (c->arg == ISC_GOVERNED_TRACED && isc_hashmap_find(&p->off, c->id) != NULL) {
+		isc_hashmap_remove(&p->off, c->id);
+		if (p->off.count == 0)
+			close_gap(u, p, ISC_GAP_THINNED, c->ticks);
+	}
+}
+
+static int by_ticks(const void *a, const void *b)
+{
+	const isc_unit_change *x = a, *y = b;
+
+	if (x->ticks != y->ticks)
+		return x->ticks > y->ticks ? 1 : -1;
+	return (x->order > y->order) - (x->order < y->order);
+}
+
+static void settle_changes(isc_units *u, bool last)
+{
+	size_t ripe = 0;
+
+	if (u->change_count > 1)
+		qsort(u->changes, u->change_count, sizeof(*u->changes), by_ticks);
+	for (size_t i = 0; i < u->change_count; i++) {
+		if (last || u->flushes - u->changes[i].flush >= SETTLED_FLUSHES)
+			ripe = i + 1;
+	}
+	for (size_t i = 0; i < ripe; i++) {
+		const isc_unit_change *c = &u->changes[i];
+		isc_unit_process *p = isc_units_of(u, c->process);
+
+		if (p != NULL && c->id == 0)
+			change_all(u, p, c);
+		else if (p != NULL)
+			change_function(u, p, c);
+	}
+	for (size_t i = ripe; i < u->change_count; i++)
+		u->changes[i - ripe] = u->changes[i];
+	u->change_count -= ripe;
+}
+
+void isc_units_gaps_flush(isc_units *u, bool last)
+{
+	settle_changes(u, last);
+	for (size_t i = 0; i < u->process_count; i++) {
+		isc_unit_process *p = u->processes[i];
+
+		for (uint32_t kind = ISC_GAP_THINNED; kind <= ISC_GAP_LOST; kind++) {
+			isc_unit_gap *gap = &p->open[kind - 1];
+
+			if (last)
+				push_joined(u, p, kind);
+			if (!gap->open || gap->told || (!last && u->flushes - gap->flush < TOLD_FLUSHES))
+				continue;
+			gap->told = true;
+			push_gap(u, &(isc_gap_row){p->process, kind, gap->from, UINT64_MAX});
+		}
+	}
+}

@@ -1,0 +1,595 @@
+/*
+ * unit_loops.c - which function's loop the program's work is done in, and its
+ * iterations as units.
+ *
+ * Every call that took LONG_NS or more is a sign that its caller may loop.  A
+ * loop is known by the code of that caller, so threads that each serve one
+ * request are one loop too.  Its members are what it calls: those called at
+ * least half as often as the most frequent one, that do not wait most of their
+ * time, and whose calls are mostly long.  It is one if a member was called
+ * LEAST_COUNT times and members cover half of its time, less what it waited.
+ *
+ * The loop that covers most time is the process's; of those that cover nearly
+ * as much the shallowest, for it has the others inside.  Further ones are
+ * elected beside it when they are not inside the members of one that is: other
+ * threads, other phases.  Rows are made for elected loops.  Each remembers its
+ * last calls, so that iterations before the election get their rows with it.
+ *
+ * An iteration begins with the member that was called first of all and ends
+ * with the last one before the next begin.  Where only calls of members are
+ * recorded, callers are not known: a call then belongs to the loop that has its
+ * code as a member.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/units.h"
+#include "trace/writing.h"
+
+#define LONG_NS 250000u	 /* shorter calls are parts of the work, and too many to look at each */
+#define LEAST_COUNT 3u	 /* calls of a member: twice may be by chance */
+#define LOOPS 32u	 /* of a process */
+#define MEMBERS 4u	 /* of a loop */
+#define REMEMBERED 256u	 /* calls of a loop: 64 iterations of four members */
+#define OPEN 64u	 /* iterations of a loop with several members, each on its thread */
+#define RECENT 64u	 /* durations that say how long a unit takes */
+#define ASIDE_NS 10e9	 /* a loop that was not heard of for so long makes room for others */
+#define DEPTH_LOOKED 64u /* frames below, for a caller in Python or an import */
+
+struct member {
+	uint64_t took, waited;
+	uint64_t born; /* when its first call ended */
+	uint32_t code;
+	uint32_t count;
+	bool in; /* iterations consist of it */
+};
+
+struct called {
+	uint64_t begin, end;
+	uint64_t instance; /* when its caller began; 0: not known */
+	uint32_t code, thread;
+};
+
+struct iteration {
+	uint64_t begin, end, instance;
+	uint32_t name, thread;
+};
+
+struct loop {
+	uint32_t code;
+	uint32_t depth; /* the least that it was seen at */
+	uint64_t span;	/* from member to member, less what it waited between */
+	uint64_t other; /* of it, in members that made room for others */
+	uint64_t heard;
+	uint64_t covered; /* by members that are in */
+	struct member member[MEMBERS];
+	uint32_t members, in_count, head;
+	uint32_t looked, inside; /* calls since lately; those made inside a member of another that is elected */
+	bool holds, elected, chosen;
+	struct called *ring;
+	uint32_t ring_room, ring_count;
+	struct iteration *open;
+	uint32_t open_count;
+	uint64_t recent[RECENT];
+	uint32_t recent_count;
+};
+
+struct isc_unit_loops {
+	struct loop *loop[LOOPS];
+	uint32_t count;
+	const struct loop *winner;
+	uint32_t codes[ISC_UNIT_CODES];
+	uint32_t code_count;
+	bool fresh; /* something was called since the last election */
+};
+
+static void free_loop(struct loop *l)
+{
+	if (l != NULL) {
+		free(l->ring);
+		free(l->open);
+	}
+	free(l);
+}
+
+void isc_units_loops_free(struct isc_unit_loops *loops)
+{
+	for (uint32_t i = 0; loops != NULL && i < loops->count; i++)
+		free_loop(loops->loop[i]);
+	free(loops);
+}
+
+void isc_units_clock(isc_units *u, isc_totals *t, uint32_t source, isc_clock_pair first, isc_clock_pair last)
+{
+	/* Pairs are read to about 100 ns. */
+	if (source == 0)
+		u->ticks_per_ns = 1;
+	else if (last.mono_ns > first.mono_ns + 100000 && last.ticks > first.ticks)
+		u->ticks_per_ns = (double)(last.ticks - first.ticks) / (double)(last.mono_ns - first.mono_ns);
+	t->unit_ticks = u->ticks_per_ns > 0 ? (uint64_t)(LONG_NS * u->ticks_per_ns) : UINT64_MAX;
+}
+
+/* ---- iterations ---- */
+
+static void add_row(isc_totals *t, isc_unit_process *p, struct loop *l, const struct iteration *it)
+{
+	isc_units_add(t->units, p,
+		      &(isc_unit_row){.process = p->process,
+				      .thread = it->thread,
+				      .source = ISC_UNIT_LOOP,
+				      .name = it->name,
+				      .parent = l->code,
+				      .begin = it->begin,
+				      .end = it->end});
+	l->recent[l->recent_count++ % RECENT] = it->end - it->begin;
+	isc_totals_unit_begin(t, it->begin);
+	isc_totals_unit_end(t, it->end);
+}
+
+static void end_iteration(isc_totals *t, isc_unit_process *p, struct loop *l, uint32_t i)
+{
+	add_row(t, p, l, &l->open[i]);
+	memmove(&l->open[i], &l->open[i + 1], (--l->open_count - i) * sizeof(*l->open));
+}
+
+static void end_iterations(isc_totals *t, isc_unit_process *p, struct loop *l)
+{
+	while (l->open_count > 0)
+		end_iteration(t, p, l, 0);
+}
+
+static void go_on(isc_totals *t, isc_unit_process *p, struct loop *l, const struct called *c)
+{
+	const struct iteration fresh = {c->begin, c->end, c->instance, c->code, c->thread};
+	uint32_t i = 0;
+
+	if (l->in_count == 1) {
+		add_row(t, p, l, &fresh);
+		return;
+	}
+	if (l->open == NULL)
+		l->open = calloc(OPEN, sizeof(*l->open));
+	if (l->open == NULL)
+		return;
+	while (i < l->open_count && l->open[i].thread != c->thread)
+		i++;
+	if (i < l->open_count) {
+		struct iteration *it = &l->open[i];
+
+		if (c->code != l->head && (it->instance == c->instance || it->instance == 0 || c->instance == 0)) {
+			it->end = c->end > it->end ? c->end : it->end;
+			it->instance = it->instance != 0 ? it->instance : c->instance;
+			return;
+		}
+		end_iteration(t, p, l, i);
+	}
+	if (l->open_count == OPEN)
+		end_iteration(t, p, l, 0);
+	l->open[l->open_count++] = fresh;
+}
+
+static const struct member *member_in(const struct loop *l, uint32_t code)
+{
+	for (uint32_t i = 0; i < l->members; i++) {
+		if (l->member[i].code == code && l->member[i].in)
+			return &l->member[i];
+	}
+	return NULL;
+}
+
+static void remember(struct loop *l, const struct called *c)
+{
+	if (l->ring_count >= l->ring_room && l->ring_room < REMEMBERED) {
+		uint32_t room = l->ring_room != 0 ? l->ring_room * 4 : 16;
+		struct called *bigger = realloc(l->ring, room * sizeof(*bigger));
+
+		if (bigger == NULL)
+			return;
+		l->ring = bigger;
+		l->ring_room = room;
+	}
+	l->ring[l->ring_count++ % l->ring_room] = *c;
+}
+
+/* Calls before the election.  Where the oldest are gone, the first whole iteration begins with its head. */
+static void replay(isc_totals *t, isc_unit_process *p, struct loop *l)
+{
+	uint32_t n = l->ring_count < l->ring_room ? l->ring_count : l->ring_room;
+	bool begun = n == l->ring_count;
+
+	for (uint32_t i = l->ring_count - n; i != l->ring_count; i++) {
+		const struct called *c = &l->ring[i % l->ring_room];
+
+		begun |= c->code == l->head;
+		if (begun && member_in(l, c->code) != NULL)
+			go_on(t, p, l, c);
+	}
+	free(l->ring);
+	l->ring = NULL;
+	l->ring_room = l->ring_count = 0;
+}
+
+/* ---- elections ---- */
+
+static bool is_mostly_long(const isc_totals *t, uint32_t process, const struct member *m)
+{
+	const uint64_t *at = isc_hashmap_find(&t->by_name[ISC_BY_FUNCTION], isc_hashmap_key(process, m->code));
+
+	return at == NULL || t->functions[*at].calls <= 4ull * m->count;
+}
+
+/* It waits to be given work, as queue.get() and select() do.  One that does some of its own each time waits for others to do
+ * it, and is work all the same. */
+static bool is_waiting(const isc_totals *t, const struct member *m)
+{
+	uint64_t own = m->took > m->waited ? m->took - m->waited : 0;
+
+	return own < m->took / 5 && own < t->unit_ticks / 2 * m->count;
+}
+
+/* Which members are in, and whether it is a loop. */
+static void judge_loop(const isc_totals *t, uint32_t process, struct loop *l)
+{
+	uint64_t born = UINT64_MAX, out = l->other, span;
+	uint32_t most = 0, count = 0;
+
+	for (uint32_t i = 0; i < l->members; i++) {
+		if (!is_waiting(t, &l->member[i]))
+			most = l->member[i].count > most ? l->member[i].count : most;
+	}
+	l->covered = l->in_count = 0;
+	for (uint32_t i = 0; i < l->members; i++) {
+		struct member *m = &l->member[i];
+
+		m->in = (uint64_t)m->count * 2 >= most && !is_waiting(t, m) && is_mostly_long(t, process, m);
+		if (!m->in) {
+			out += m->took;
+			continue;
+		}
+		l->in_count++;
+		l->covered += m->took;
+		count = m->count > count ? m->count : count;
+		if (m->born < born) {
+			born = m->born;
+			l->head = m->code;
+		}
+	}
+	span = l->span > out ? l->span - out : 0;
+	l->holds = l->in_count > 0 && count >= LEAST_COUNT && l->covered >= span / 2;
+}
+
+static bool take_codes(struct isc_unit_loops *loops, const struct loop *l)
+{
+	if (loops->code_count + l->in_count > ISC_UNIT_CODES)
+		return false;
+	for (uint32_t i = 0; i < l->members; i++) {
+		if (l->member[i].in)
+			loops->codes[loops->code_count++] = l->member[i].code;
+	}
+	return true;
+}
+
+static struct loop *find_winner(const struct isc_unit_loops *loops)
+{
+	struct loop *found = NULL;
+	uint64_t best = 0;
+
+	for (uint32_t i = 0; i < loops->count; i++) {
+		if (loops->loop[i]->holds && loops->loop[i]->covered > best)
+			best = loops->loop[i]->covered;
+	}
+	for (uint32_t i = 0; i < loops->count; i++) {
+		struct loop *l = loops->loop[i];
+
+		if (!l->holds || l->covered < best - best / 10)
+			continue;
+		if (found == NULL || l->depth < found->depth ||
+		    (l->depth == found->depth && l->covered > found->covered))
+			found = l;
+	}
+	return found;
+}
+
+/* The next best that is not inside another; one of which that is not known yet waits. */
+static struct loop *find_next(const struct isc_unit_loops *loops)
+{
+	struct loop *found = NULL;
+
+	for (uint32_t i = 0; i < loops->count; i++) {
+		struct loop *l = loops->loop[i];
+
+		if (l->holds && !l->chosen && (l->elected || l->looked > 0) && l->inside * 2 <= l->looked &&
+		    (found == NULL || l->covered > found->covered))
+			found = l;
+	}
+	return found;
+}
+
+static void elect_loops(isc_totals *t, isc_unit_process *p)
+{
+	struct isc_unit_loops *loops = p->loops;
+	struct loop *l;
+
+	loops->fresh = false;
+	loops->code_count = 0;
+	for (uint32_t i = 0; i < loops->count; i++) {
+		loops->loop[i]->chosen = false;
+		judge_loop(t, p->process, loops->loop[i]);
+	}
+	l = find_winner(loops);
+	loops->winner = l;
+	while (l != NULL && take_codes(loops, l)) {
+		l->chosen = true;
+		l = find_next(loops);
+	}
+	for (uint32_t i = 0; i < loops->count; i++) {
+		l = loops->loop[i];
+		if (l->chosen && !l->elected)
+			replay(t, p, l);
+		else if (!l->chosen && l->elected)
+			end_iterations(t, p, l);
+		l->elected = l->chosen;
+		if (l->looked > RECENT) {
+			l->looked /= 2;
+			l->inside /= 2;
+		}
+	}
+}
+
+/* ---- calls ---- */
+
+/* The one that makes room: not heard of for long, or else the deepest that is no loop so far, or else the deepest: what lies
+ * inside a loop of many levels is heard of first, and it is the outermost that counts. */
+static struct loop **find_victim(const isc_units *u, struct isc_unit_loops *loops, uint64_t now, uint32_t depth)
+{
+	struct loop **found = NULL, **inside = NULL;
+
+	for (uint32_t i = 0; i < loops->count; i++) {
+		struct loop **l = &loops->loop[i];
+
+		if ((*l)->elected)
+			continue;
+		if (now > (*l)->heard && (double)(now - (*l)->heard) > ASIDE_NS * u->ticks_per_ns)
+			return l;
+		if (!(*l)->holds && (*l)->depth > depth && (found == NULL || (*l)->depth > (*found)->depth))
+			found = l;
+		if ((*l)->depth > depth && (inside == NULL || (*l)->depth > (*inside)->depth))
+			inside = l;
+	}
+	return found != NULL ? found : inside;
+}
+
+static struct loop *loop_of(const isc_units *u, struct isc_unit_loops *loops, uint32_t code, uint64_t now,
+			    uint32_t depth)
+{
+	struct loop **place = NULL, *l;
+
+	for (uint32_t i = 0; i < loops->count; i++) {
+		if (loops->loop[i]->code == code)
+			return loops->loop[i];
+	}
+	place = loops->count < LOOPS ? &loops->loop[loops->count] : find_victim(u, loops, now, depth);
+	l = place != NULL ? calloc(1, sizeof(*l)) : NULL;
+	if (l == NULL)
+		return NULL;
+	if (loops->count < LOOPS)
+		loops->count++;
+	else
+		free_loop(*place);
+	*place = l;
+	l->code = code;
+	l->depth = UINT32_MAX;
+	return l;
+}
+
+static struct member *member_of(struct loop *l, uint32_t code, uint64_t now)
+{
+	struct member *found = NULL;
+
+	for (uint32_t i = 0; i < l->members; i++) {
+		struct member *m = &l->member[i];
+
+		if (m->code == code)
+			return m;
+		if (found == NULL || m->count < found->count || (m->count == found->count && m->took < found->took))
+			found = m;
+	}
+	if (l->members < MEMBERS)
+		found = &l->member[l->members++];
+	else
+		l->other += found->took;
+	*found = (struct member){.code = code, .born = now};
+	return found;
+}
+
+/* Is it made inside a member of another loop that is elected? */
+static bool is_inside(const struct isc_unit_loops *loops, const struct loop *l, const isc_totals_calls *c, uint32_t own)
+{
+	for (uint32_t i = 0; i < loops->code_count; i++) {
+		uint32_t code = loops->codes[i];
+
+		if (member_in(l, code) == NULL && isc_totals_calls_active(c, code) > (code == own))
+			return true;
+	}
+	return false;
+}
+
+static void count_call(isc_totals *t, isc_unit_process *p, const isc_totals_calls *c, isc_totals_call *parent,
+		       uint32_t depth, const isc_totals_call *call, const struct called *made)
+{
+	struct loop *l = loop_of(t->units, p->loops, parent->id, made->end, depth);
+	uint64_t took = made->end - made->begin, between = 0;
+	uint64_t idle = parent->waited > parent->told ? parent->waited - parent->told : 0;
+	struct member *m;
+
+	if (l == NULL)
+		return;
+	if (parent->until != 0 && parent->until < made->begin)
+		between = made->begin - parent->until;
+	/* Less waits of the caller itself, and of what is no member. */
+	between -= idle < between ? idle : between;
+	parent->until = made->end;
+	parent->told = parent->waited + call->waited;
+	l->depth = depth < l->depth ? depth : l->depth;
+	l->heard = made->end;
+	l->span += between + took;
+	m = member_of(l, made->code, made->end);
+	m->count++;
+	m->took += took;
+	m->waited += call->waited;
+	l->looked++;
+	l->inside += is_inside(p->loops, l, c, made->code);
+	p->loops->fresh = true;
+	if (!l->elected)
+		remember(l, made);
+	else if (m->in)
+		go_on(t, p, l, made);
+	/* At 3, 4 and every power of two. */
+	if (m->count == LEAST_COUNT || (m->count > LEAST_COUNT && (m->count & (m->count - 1)) == 0))
+		elect_loops(t, p);
+}
+
+/* Its caller is not known: the elected loop that it is a member of. */
+static void count_orphan(isc_totals *t, isc_unit_process *p, const struct called *made)
+{
+	for (uint32_t i = 0; i < p->loops->count; i++) {
+		struct loop *l = p->loops->loop[i];
+
+		struct member *m = l->elected ? (struct member *)member_in(l, made->code) : NULL;
+
+		if (m != NULL) {
+			/* It goes on to count, or loops inside its iterations would seem to do more than it. */
+			m->count++;
+			m->took += made->end - made->begin;
+			l->span += made->end - made->begin;
+			l->looked++;
+			l->heard = made->end;
+			go_on(t, p, l, made);
+			return;
+		}
+	}
+}
+
+/* A module's body is an import, unless it was begun when the process had not started: that is the program. */
+static bool is_import(const isc_totals *t, const isc_totals_calls *c)
+{
+	uint64_t started = t->processes[c->process].calls.startup_end;
+	size_t floor = c->depth > DEPTH_LOOKED ? c->depth - DEPTH_LOOKED : 1;
+
+	for (size_t i = c->depth; c->importing > 0 && i-- > floor;) {
+		const isc_totals_call *call = &c->open[i];
+
+		if (call->id != ISC_CALL_GAP && t->functions[call->function].module &&
+		    (started == 0 || call->begin > started))
+			return true;
+	}
+	return false;
+}
+
+/* The frame that made the call on top; NULL: it was not seen. */
+static isc_totals_call *find_caller(const isc_totals_calls *c, uint32_t *depth)
+{
+	size_t floor = c->depth > DEPTH_LOOKED ? c->depth - DEPTH_LOOKED : 0;
+
+	for (size_t i = c->depth - 1; i-- > floor;) {
+		if (c->open[i].id == ISC_CALL_GAP)
+			return NULL;
+		if (!(c->open[i].how & ISC_CALL_OF_C)) {
+			*depth = (uint32_t)i;
+			return &c->open[i];
+		}
+	}
+	return NULL;
+}
+
+/* The caller's last iteration ends with it. */
+static void end_caller(isc_totals *t, isc_unit_process *p, const isc_totals_lane *lane, const isc_totals_call *call)
+{
+	for (uint32_t i = 0; i < p->loops->count; i++) {
+		struct loop *l = p->loops->loop[i];
+
+		for (uint32_t k = 0; l->code == call->id && k < l->open_count; k++) {
+			if (l->open[k].thread == lane->thread && l->open[k].instance == call->begin) {
+				end_iteration(t, p, l, k);
+				return;
+			}
+		}
+	}
+}
+
+void isc_units_called(isc_totals *t, const isc_totals_lane *lane, const isc_record *r)
+{
+	const isc_totals_calls *c = lane->calls;
+	const isc_totals_call *call = &c->open[c->depth - 1];
+	struct called made = {call->begin, r->ticks, 0, call->id, lane->thread};
+	isc_unit_process *p = isc_units_of(t->units, lane->process);
+	const isc_total_function *f = &t->functions[call->function];
+	isc_totals_call *parent;
+	uint32_t depth = 0;
+
+	if (p == NULL || r->ticks <= call->begin)
+		return;
+	if (p->loops == NULL && (p->loops = calloc(1, sizeof(*p->loops))) == NULL)
+		return;
+	end_caller(t, p, lane, call);
+	if (call->how & (ISC_CALL_OF_C | ISC_CALL_RESUMED) || r->arg == ISC_CALL_YIELDED || !call->outermost ||
+	    f->module || f->code & ISC_TOTAL_REST || is_import(t, c))
+		return;
+	parent = call->how & ISC_CALL_GATED ? NULL : find_caller(c, &depth);
+	if (parent == NULL) {
+		count_orphan(t, p, &made);
+		return;
+	}
+	made.instance = parent->begin;
+	count_call(t, p, c, parent, depth, call, &made);
+}
+
+void isc_units_loops_flush(isc_totals *t, isc_unit_process *p, bool last)
+{
+	if (p->loops == NULL)
+		return;
+	if (p->loops->fresh)
+		elect_loops(t, p);
+	for (uint32_t i = 0; last && i < p->loops->count; i++)
+		end_iterations(t, p, p->loops->loop[i]);
+}
+
+/* ---- what the recorder asks ---- */
+
+static const struct isc_unit_loops *loops_of(const isc_writer *w, uint32_t process)
+{
+	const uint64_t *at = isc_hashmap_find(&w->units->by_process, process);
+
+	return at != NULL ? w->units->processes[*at]->loops : NULL;
+}
+
+size_t isc_writer_unit_codes(const isc_writer *w, uint32_t process, uint32_t codes[8])
+{
+	const struct isc_unit_loops *loops = loops_of(w, process);
+
+	if (loops == NULL)
+		return 0;
+	memcpy(codes, loops->codes, loops->code_count * sizeof(*codes));
+	return loops->code_count;
+}
+
+static int by_length(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+uint64_t isc_writer_unit_ns(const isc_writer *w, uint32_t process)
+{
+	const struct isc_unit_loops *loops = loops_of(w, process);
+	const struct loop *l = loops != NULL ? loops->winner : NULL;
+	uint32_t n = l == NULL ? 0 : l->recent_count < RECENT ? l->recent_count : RECENT;
+	uint64_t sorted[RECENT];
+
+	if (n == 0)
+		return 0;
+	memcpy(sorted, l->recent, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), by_length);
+	return (uint64_t)((double)sorted[(n - 1) * 9 / 10] / w->units->ticks_per_ns);
+}

@@ -1,0 +1,410 @@
+/*
+ * unit_store.c - units and gaps in the file, and back.
+ *
+ * A chunk has either rows or gaps, so that whoever opens a trace reads gaps
+ * alone.  Rows stand by column:
+ *
+ *	kinds		how many, then process, thread, source, name and parent of each
+ *	places		of every row: which of these it is
+ *	begins		distance to the begin of the row before, with its sign
+ *	lengths
+ *
+ * A gap is process, kind, distance to the one before, and 1 + its length, or 0:
+ * it goes up to the end.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/varint.h"
+#include "trace/opened.h"
+#include "trace/units.h"
+#include "trace/writing.h"
+
+#define ROWS_READ_MAX (1u << 16) /* of one chunk: no writer of ours writes more */
+#define GAPS_READ_MAX (1u << 17) /* of a file */
+#define PLACES (2u * ISC_UNITS_CHUNK_ROWS)
+
+/* ---- rows as bytes ---- */
+
+static bool is_same_kind(const isc_unit_row *a, const isc_unit_row *b)
+{
+	return a->process == b->process && a->thread == b->thread && a->source == b->source && a->name == b->name &&
+	       a->parent == b->parent;
+}
+
+static uint32_t hash_of_kind(const isc_unit_row *r)
+{
+	uint32_t h = r->process * 0x9e3779b1u ^ r->thread;
+
+	h = h * 0x9e3779b1u ^ r->name;
+	h = h * 0x9e3779b1u ^ (r->parent + r->source);
+	return (h * 0x9e3779b1u) >> 16;
+}
+
+/* Its place among the kinds; each slot has the number of the row that was the first of its kind, + 1. */
+static uint32_t place_of_kind(const isc_unit_row *rows, size_t i, uint16_t *slots, uint16_t *place, isc_buffer *kinds,
+			      uint32_t *known)
+{
+	const isc_unit_row *r = &rows[i];
+	uint32_t at = hash_of_kind(r) % PLACES;
+
+	while (slots[at] != 0 && !is_same_kind(&rows[slots[at] - 1], r))
+		at = (at + 1) % PLACES;
+	if (slots[at] == 0) {
+		const uint32_t fields[] = {r->process, r->thread, r->source, r->name, r->parent};
+
+		slots[at] = (uint16_t)(i + 1);
+		place[i] = (uint16_t)(*known)++;
+		for (size_t f = 0; f < sizeof(fields) / sizeof(fields[0]); f++)
+			isc_varint_add(kinds, fields[f]);
+	}
+	return place[slots[at] - 1];
+}
+
+bool isc_units_encode(isc_buffer *out, const isc_unit_row *rows, size_t n, uint64_t time, uint32_t tick_shift)
+{
+	uint16_t slots[PLACES] = {0}, place[ISC_UNITS_CHUNK_ROWS];
+	isc_buffer kinds = {0}, places = {0};
+	uint64_t before = time;
+	uint32_t known = 0;
+
+	isc_buffer_clear(out);
+	for (size_t i = 0; i < n; i++)
+		isc_varint_add(&places, place_of_kind(rows, i, slots, place, &kinds, &known));
+	isc_varint_add(out, known);
+	isc_buffer_add(out, kinds.data, kinds.len);
+	isc_buffer_add(out, places.data, places.len);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t begin = rows[i].begin >> tick_shift;
+
+		isc_varint_add(out, isc_zigzag((int64_t)(begin - before)));
+		before = begin;
+	}
+	for (size_t i = 0; i < n; i++)
+		isc_varint_add(out, (rows[i].end >> tick_shift) - (rows[i].begin >> tick_shift));
+	out->failed |= kinds.failed || places.failed;
+	isc_buffer_fini(&kinds);
+	isc_buffer_fini(&places);
+	return !out->failed;
+}
+
+static bool read_kinds(isc_bytes *b, isc_unit_row *kinds, uint64_t known)
+{
+	for (uint64_t i = 0; i < known; i++) {
+		isc_unit_row *k = &kinds[i];
+
+		*k = (isc_unit_row){0};
+		if (!isc_varint_get32(&b->at, b->end, &k->process) || !isc_varint_get32(&b->at, b->end, &k->thread) ||
+		    !isc_varint_get32(&b->at, b->end, &k->source) || !isc_varint_get32(&b->at, b->end, &k->name) ||
+		    !isc_varint_get32(&b->at, b->end, &k->parent))
+			return false;
+	}
+	return true;
+}
+
+static bool read_rows(isc_bytes *b, isc_unit_row *rows, uint32_t n, const isc_unit_row *kinds, uint64_t known,
+		      uint64_t now, uint32_t shift)
+{
+	const uint64_t latest = UINT64_MAX >> shift;
+	uint64_t value;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (!isc_varint_get(&b->at, b->end, &value) || value >= known)
+			return false;
+		rows[i] = kinds[value];
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		if (!isc_varint_get(&b->at, b->end, &value))
+			return false;
+		now += (uint64_t)isc_unzigzag(value);
+		if (now > latest)
+			return false;
+		rows[i].begin = now << shift;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		if (!isc_varint_get(&b->at, b->end, &value) || value > latest - (rows[i].begin >> shift))
+			return false;
+		rows[i].end = rows[i].begin + (value << shift);
+	}
+	return b->at == b->end;
+}
+
+isc_status isc_units_decode(isc_unit_row **rows, size_t *room, const uint8_t *raw, size_t len, uint32_t n,
+			    uint64_t time, uint32_t tick_shift)
+{
+	isc_bytes b = {raw, raw + len};
+	isc_unit_row *kinds, *bigger;
+	uint64_t known;
+	bool good;
+
+	/* A row takes three bytes at least. */
+	if (n == 0 || n > ROWS_READ_MAX || n > len / 3 || !isc_varint_get_max(&b.at, b.end, n, &known))
+		return ISC_ERR_CORRUPT;
+	if (n > *room) {
+		bigger = realloc(*rows, n * sizeof(**rows));
+		if (bigger == NULL)
+			return ISC_ERR_NOMEM;
+		*rows = bigger;
+		*room = n;
+	}
+	kinds = malloc((known + 1) * sizeof(*kinds));
+	if (kinds == NULL)
+		return ISC_ERR_NOMEM;
+	good = read_kinds(&b, kinds, known) && read_rows(&b, *rows, n, kinds, known, time, tick_shift);
+	free(kinds);
+	return good ? ISC_OK : ISC_ERR_CORRUPT;
+}
+
+bool isc_gaps_encode(isc_buffer *out, const isc_gap_row *gaps, size_t n, uint64_t time, uint32_t tick_shift)
+{
+	uint64_t before = time;
+
+	isc_buffer_clear(out);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t from = gaps[i].from >> tick_shift;
+
+		isc_varint_add(out, gaps[i].process);
+		isc_varint_add(out, gaps[i].kind);
+		isc_varint_add(out, isc_zigzag((int64_t)(from - before)));
+		isc_varint_add(out, gaps[i].to == UINT64_MAX ? 0 : 1 + (gaps[i].to >> tick_shift) - from);
+		before = from;
+	}
+	return !out->failed;
+}
+
+static bool read_gap(isc_bytes *b, isc_gap_row *g, uint64_t *now, uint32_t shift)
+{
+	const uint64_t latest = UINT64_MAX >> shift;
+	uint64_t from, length;
+
+	if (!isc_varint_get32(&b->at, b->end, &g->process) || !isc_varint_get32(&b->at, b->end, &g->kind) ||
+	    !isc_varint_get(&b->at, b->end, &from) || !isc_varint_get(&b->at, b->end, &length))
+		return false;
+	*now += (uint64_t)isc_unzigzag(from);
+	if (*now > latest || (length > 0 && length - 1 > latest - *now))
+		return false;
+	g->from = *now << shift;
+	g->to = length == 0 ? UINT64_MAX : g->from + ((length - 1) << shift);
+	return true;
+}
+
+isc_status isc_gaps_decode(isc_gap_row **gaps, size_t *count, size_t *room, const uint8_t *raw, size_t len, uint32_t n,
+			   uint64_t time, uint32_t tick_shift)
+{
+	isc_bytes b = {raw, raw + len};
+	size_t had = *count;
+
+	if (n > len / 4)
+		return ISC_ERR_CORRUPT;
+	for (uint32_t i = 0; i < n; i++) {
+		isc_gap_row g, *bigger;
+
+		if (!read_gap(&b, &g, &time, tick_shift)) {
+			*count = had;
+			return ISC_ERR_CORRUPT;
+		}
+		/* Of a later version, or more than a writer of ours writes. */
+		if (g.kind < ISC_GAP_THINNED || g.kind > ISC_GAP_LOST || *count >= GAPS_READ_MAX)
+			continue;
+		bigger = isc_grow(*gaps, *count, room, sizeof(g));
+		if (bigger == NULL)
+			return ISC_ERR_NOMEM;
+		*gaps = bigger;
+		(*gaps)[(*count)++] = g;
+	}
+	if (b.at != b.end)
+		*count = had;
+	return b.at == b.end ? ISC_OK : ISC_ERR_CORRUPT;
+}
+
+/* ---- into the file ---- */
+
+/* Half of what was left is used up: from now on half as many are kept. */
+static void thin_out(isc_units *u)
+{
+	while (u->shift < 31 && u->used > u->budget - (u->budget >> (u->shift + 1)))
+		u->shift++;
+}
+
+static isc_status append_chunk(isc_writer *w, isc_chunk_header *h, isc_error *err)
+{
+	isc_units *u = w->units;
+	isc_status st;
+
+	if (u->payload.failed) {
+		isc_buffer_fini(&u->payload);
+		return isc_fail(err, ISC_ERR_NOMEM, "no memory for units");
+	}
+	if (u->used + sizeof(*h) >= u->budget)
+		return ISC_ERR_LIMIT; /* which nobody hears of: units are thinned out, and all are counted */
+	st = isc_writer_append(w, ISC_SEGMENT_KEEP, h, u->payload.data, u->payload.len, err);
+	u->used += st == ISC_OK ? isc_chunk_extent(h->stored_size) : 0;
+	thin_out(u);
+	return st;
+}
+
+static isc_status write_rows(isc_writer *w, const isc_unit_row *rows, size_t n, isc_error *err)
+{
+	uint32_t shift = w->header.tick_shift;
+	isc_chunk_header h = {
+		.type = ISC_CHUNK_UNITS, .time = rows[0].begin >> shift, .events = (uint32_t)n, .slots = 0};
+
+	isc_units_encode(&w->units->payload, rows, n, h.time, shift);
+	return append_chunk(w, &h, err);
+}
+
+static isc_status write_gaps(isc_writer *w, const isc_gap_row *gaps, size_t n, isc_error *err)
+{
+	uint32_t shift = w->header.tick_shift;
+	isc_chunk_header h = {.type = ISC_CHUNK_UNITS, .time = gaps[0].from >> shift, .slots = (uint32_t)n};
+
+	isc_gaps_encode(&w->units->payload, gaps, n, h.time, shift);
+	return append_chunk(w, &h, err);
+}
+
+isc_status isc_units_write(isc_writer *w, bool all, isc_error *err)
+{
+	isc_units *u = w->units;
+	/* A chunk has a head, so where rows are few they wait for others. */
+	bool due = all || (u->flushes & ((1u << u->shift) - 1)) == 0;
+	size_t least = due ? 1 : ISC_UNITS_CHUNK_ROWS, done = 0;
+	isc_status result = ISC_OK, st;
+
+	while (u->row_count - done >= least) {
+		size_t n = u->row_count - done < ISC_UNITS_CHUNK_ROWS ? u->row_count - done : ISC_UNITS_CHUNK_ROWS;
+
+		st = write_rows(w, u->rows + done, n, err);
+		u->refused += st == ISC_OK ? 0 : n;
+		result = result != ISC_OK ? result : st;
+		done += n;
+	}
+	if (done > 0)
+		memmove(u->rows, u->rows + done, (u->row_count - done) * sizeof(*u->rows));
+	u->row_count -= done;
+	for (done = 0; due && done < u->gap_count;) {
+		size_t n = u->gap_count - done < ISC_UNITS_CHUNK_ROWS ? u->gap_count - done : ISC_UNITS_CHUNK_ROWS;
+
+		st = write_gaps(w, u->gaps + done, n, err);
+		result = result != ISC_OK ? result : st;
+		done += n;
+	}
+	u->gap_count = due ? 0 : u->gap_count;
+	/* A file without room for units is as good as any other. */
+	return result == ISC_ERR_LIMIT ? ISC_OK : result;
+}
+
+/* ---- out of it ---- */
+
+static bool is_known(const isc_trace *tr, const isc_unit_row *r)
+{
+	return r->process != 0 && r->source >= ISC_UNIT_SCOPE && r->source <= ISC_UNIT_LOOP &&
+	       isc_trace_process_find(tr, r->process) != NULL;
+}
+
+static bool give_rows(const isc_trace *tr, const isc_unit_row *rows, uint32_t n, size_t *hint,
+		      bool (*row)(void *self, const isc_trace_unit *u), void *self)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const isc_unit_row *r = &rows[i];
+		isc_trace_unit u = {.process = r->process,
+				    .thread = r->thread,
+				    .source = r->source,
+				    .name = r->name,
+				    .parent = r->parent};
+
+		if (!is_known(tr, r))
+			continue;
+		u.begin_ns = isc_timebase_ns(&tr->timebase, r->begin, hint);
+		u.end_ns = isc_timebase_ns(&tr->timebase, r->end, hint);
+		if (!row(self, &u))
+			return false;
+	}
+	return true;
+}
+
+isc_status isc_trace_units_each(isc_trace *tr, bool (*row)(void *self, const isc_trace_unit *u), void *self,
+				isc_error *err)
+{
+	isc_source source = {.fd = tr->fd, .live = !tr->table.complete};
+	isc_unit_row *rows = NULL;
+	size_t room = 0, hint = 0;
+	isc_status st = ISC_OK;
+	bool on = true;
+
+	for (size_t i = 0; on && i < tr->table.count; i++) {
+		const isc_chunk_header *h = &source.header;
+		int result;
+
+		if (tr->table.ref[i].type != ISC_CHUNK_UNITS || tr->table.ref[i].events == 0)
+			continue;
+		result = isc_source_read(&source, &tr->table.ref[i]);
+		st = result == ISC_SOURCE_NOMEM ? ISC_ERR_NOMEM : ISC_OK;
+		if (result == ISC_SOURCE_OK)
+			st = isc_units_decode(&rows, &room, source.raw, h->raw_size, h->events, h->time,
+					      tr->header.tick_shift);
+		if (st == ISC_ERR_NOMEM)
+			break;
+		if (result == ISC_SOURCE_OK && st == ISC_OK)
+			on = give_rows(tr, rows, h->events, &hint, row, self);
+		else
+			isc_trace_note_bad(tr, i, st != ISC_OK ? ISC_SOURCE_BAD : result);
+	}
+	free(rows);
+	isc_source_fini(&source);
+	return st == ISC_ERR_NOMEM ? isc_fail(err, ISC_ERR_NOMEM, "no memory to read units") : ISC_OK;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const isc_trace_gap *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process > y->process ? 1 : -1;
+	if (x->from_ns != y->from_ns)
+		return x->from_ns > y->from_ns ? 1 : -1;
+	if (x->kind != y->kind)
+		return x->kind > y->kind ? 1 : -1;
+	return (x->to_ns > y->to_ns) - (x->to_ns < y->to_ns);
+}
+
+isc_status isc_trace_settle_gaps(isc_trace *tr)
+{
+	size_t hint = 0, kept = 0;
+
+	free(tr->gaps);
+	tr->gaps = NULL;
+	tr->gap_count = 0;
+	if (tr->raw_gap_count == 0)
+		return ISC_OK;
+	tr->gaps = calloc(tr->raw_gap_count, sizeof(*tr->gaps));
+	if (tr->gaps == NULL)
+		return ISC_ERR_NOMEM;
+	for (size_t i = 0; i < tr->raw_gap_count; i++) {
+		const isc_gap_row *g = &tr->raw_gaps[i];
+
+		if (isc_trace_process_find(tr, g->process) == NULL)
+			continue;
+		tr->gaps[tr->gap_count++] = (isc_trace_gap){
+			.process = g->process,
+			.kind = g->kind,
+			.from_ns = isc_timebase_ns(&tr->timebase, g->from, &hint),
+			.to_ns = g->to == UINT64_MAX ? UINT64_MAX : isc_timebase_ns(&tr->timebase, g->to, &hint)};
+	}
+	if (tr->gap_count > 1)
+		qsort(tr->gaps, tr->gap_count, sizeof(*tr->gaps), by_place);
+	/* One that was written while it was open comes again when it ends. */
+	for (size_t i = 0; i < tr->gap_count; i++) {
+		const isc_trace_gap *last = kept > 0 ? &tr->gaps[kept - 1] : NULL, *g = &tr->gaps[i];
+
+		if (last == NULL || last->process != g->process || last->kind != g->kind || last->from_ns != g->from_ns)
+			tr->gaps[kept++] = *g;
+	}
+	tr->gap_count = kept;
+	return ISC_OK;
+}
+
+const isc_trace_gap *isc_trace_gap_at(const isc_trace *tr, size_t i)
+{
+	return i < tr->gap_count ? &tr->gaps[i] : NULL;
+}

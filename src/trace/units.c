@@ -1,0 +1,302 @@
+#include "trace/units.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "trace/totals_lane.h"
+
+/* Spans that were left on another thread before their enter was fed: of about a second. */
+#define EARLY 1024u
+/* Outermost spans of a process that are open; more are not matched, as if their enter had been lost. */
+#define SPANS_MAX 65536u
+#define TASKS_MAX 4096u /* of a process that are open */
+
+isc_units *isc_units_new(uint64_t limit_bytes)
+{
+	isc_units *u = calloc(1, sizeof(*u));
+
+	if (u != NULL)
+		u->budget = limit_bytes != 0 && limit_bytes / ISC_UNITS_PART < ISC_UNITS_BYTES
+				    ? limit_bytes / ISC_UNITS_PART
+				    : ISC_UNITS_BYTES;
+	return u;
+}
+
+static void free_process(isc_unit_process *p)
+{
+	free(p->tasks);
+	isc_hashmap_fini(&p->by_task);
+	isc_hashmap_fini(&p->spans);
+	free(p->early);
+	isc_hashmap_fini(&p->off);
+	isc_units_loops_free(p->loops);
+	free(p);
+}
+
+void isc_units_free(isc_units *u)
+{
+	if (u == NULL)
+		return;
+	for (size_t i = 0; i < u->process_count; i++)
+		free_process(u->processes[i]);
+	free(u->processes);
+	isc_hashmap_fini(&u->by_process);
+	free(u->rows);
+	free(u->gaps);
+	free(u->changes);
+	isc_buffer_fini(&u->payload);
+	free(u);
+}
+
+isc_unit_process *isc_units_of(isc_units *u, uint32_t process)
+{
+	isc_unit_process **bigger, *p;
+	uint64_t *at;
+
+	if (u->last != NULL && u->last->process == process)
+		return u->last;
+	at = isc_hashmap_find(&u->by_process, process);
+	if (at != NULL)
+		return u->last = u->processes[*at];
+	bigger = isc_grow(u->processes, u->process_count, &u->process_room, sizeof(*bigger));
+	if (bigger == NULL)
+		return NULL;
+	u->processes = bigger;
+	p = calloc(1, sizeof(*p));
+	at = p != NULL ? isc_hashmap_put(&u->by_process, process, NULL) : NULL;
+	if (at == NULL) {
+		free(p);
+		return NULL;
+	}
+	p->process = process;
+	*at = u->process_count;
+	u->processes[u->process_count++] = p;
+	return u->last = p;
+}
+
+uint64_t isc_units_counted(const isc_units *u, uint32_t process)
+{
+	const uint64_t *at = isc_hashmap_find(&u->by_process, process);
+
+	return at != NULL ? u->processes[*at]->count : 0;
+}
+
+void isc_units_add(isc_units *u, isc_unit_process *p, const isc_unit_row *row)
+{
+	isc_unit_row *bigger;
+
+	if ((p->count++ & ((1u << u->shift) - 1)) != 0)
+		return;
+	bigger = isc_grow(u->rows, u->row_count, &u->row_room, sizeof(*row));
+	if (bigger == NULL) {
+		u->refused++;
+		return;
+	}
+	u->rows = bigger;
+	u->rows[u->row_count++] = *row;
+}
+
+/* ---- scopes ---- */
+
+void isc_units_scope(isc_totals *t, const isc_totals_lane *lane, uint32_t name, uint64_t begin, uint64_t end)
+{
+	isc_unit_process *p = isc_units_of(t->units, lane->process);
+
+	if (p != NULL)
+		isc_units_add(t->units, p,
+			      &(isc_unit_row){.process = lane->process,
+					      .thread = lane->thread,
+					      .source = ISC_UNIT_SCOPE,
+					      .name = name,
+					      .begin = begin,
+					      .end = end > begin ? end : begin});
+}
+
+static isc_unit_span *find_early(const isc_unit_process *p, uint64_t instance)
+{
+	uint32_t n = p->early_count < EARLY ? p->early_count : EARLY;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (p->early[i].instance == instance)
+			return &p->early[i];
+	}
+	return NULL;
+}
+
+static void put_early(isc_unit_process *p, const isc_unit_span *span)
+{
+	if (p->early == NULL)
+		p->early = calloc(EARLY, sizeof(*p->early));
+	if (p->early != NULL)
+		p->early[p->early_count++ % EARLY] = *span;
+}
+
+void isc_units_span_enter(isc_totals *t, const isc_totals_lane *lane, const isc_record *r, const isc_span *span)
+{
+	isc_unit_process *p = span->more == 0 ? isc_units_of(t->units, lane->process) : NULL;
+	isc_unit_span *early;
+	uint64_t *open;
+
+	if (p == NULL)
+		return;
+	early = find_early(p, span->instance);
+	if (early != NULL) {
+		early->instance = 0;
+		isc_units_scope(t, lane, r->id, early->begin, early->end);
+		return;
+	}
+	open = p->spans.count < SPANS_MAX ? isc_hashmap_put(&p->spans, span->instance, NULL) : NULL;
+	if (open != NULL)
+		*open = lane->thread;
+}
+
+/* Its begin follows from its end: an enter that was cut to other ticks is no matter. */
+void isc_units_span_exit(isc_totals *t, const isc_totals_lane *lane, const isc_record *r, const isc_span *span)
+{
+	isc_unit_process *p = isc_units_of(t->units, lane->process);
+	uint64_t begin = r->ticks > span->more ? r->ticks - span->more : 0;
+	const uint64_t *open;
+
+	if (p == NULL)
+		return;
+	open = isc_hashmap_find(&p->spans, span->instance);
+	if (open != NULL) {
+		isc_totals_lane entered = {.process = lane->process, .thread = (uint32_t)*open};
+
+		isc_hashmap_remove(&p->spans, span->instance);
+		isc_units_scope(t, &entered, r->id, begin, r->ticks);
+	} else if (r->arg == ISC_SPAN_MOVED) {
+		put_early(p, &(isc_unit_span){.instance = span->instance, .begin = begin, .end = r->ticks});
+	}
+}
+
+/* ---- tasks ---- */
+
+/* The place of a task that is gone is used again; `last` of a free one is the next free + 1. */
+static void drop_task(isc_unit_process *p, uint32_t i)
+{
+	isc_hashmap_remove(&p->by_task, p->tasks[i].key);
+	p->tasks[i] = (isc_unit_task){.last = p->free_task};
+	p->free_task = i + 1;
+}
+
+/* So many are open that one must have ended unseen: the one that was not heard of for longest. */
+static void drop_oldest_task(isc_unit_process *p)
+{
+	uint32_t oldest = 0;
+
+	for (uint32_t i = 1; i < p->task_count; i++) {
+		if (p->tasks[i].last < p->tasks[oldest].last)
+			oldest = i;
+	}
+	drop_task(p, oldest);
+}
+
+static uint32_t add_task(isc_unit_process *p, const isc_unit_task *task)
+{
+	isc_unit_task *bigger;
+	uint32_t i;
+	uint64_t *at;
+
+	if (p->free_task == 0 && p->task_count == TASKS_MAX)
+		drop_oldest_task(p);
+	if (p->free_task == 0) {
+		bigger = isc_grow(p->tasks, p->task_count, &p->task_room, sizeof(*task));
+		if (bigger == NULL)
+			return 0;
+		p->tasks = bigger;
+		p->tasks[p->task_count++] = (isc_unit_task){0};
+		p->free_task = (uint32_t)p->task_count;
+	}
+	at = isc_hashmap_put(&p->by_task, task->key, NULL);
+	if (at == NULL)
+		return 0;
+	i = p->free_task - 1;
+	p->free_task = (uint32_t)p->tasks[i].last;
+	p->tasks[i] = *task;
+	*at = i;
+	return i + 1;
+}
+
+/* The task of the lane's step; NULL: none, or its place is another's by now. */
+static isc_unit_task *task_of(const isc_unit_process *p, const isc_totals_calls *c)
+{
+	isc_unit_task *task = c->task != 0 && c->task <= p->task_count ? &p->tasks[c->task - 1] : NULL;
+
+	return task != NULL && task->begin != 0 && task->key == c->task_key ? task : NULL;
+}
+
+static void end_step(isc_totals *t, isc_unit_process *p, const isc_totals_calls *c, uint64_t ticks)
+{
+	const isc_unit_task *task = task_of(p, c);
+
+	if (task == NULL || c->last_call != ISC_LAST_LEFT)
+		return;
+	isc_units_add(t->units, p,
+		      &(isc_unit_row){.process = p->process,
+				      .thread = task->thread,
+				      .source = ISC_UNIT_TASK,
+				      .name = task->code,
+				      .begin = task->begin,
+				      .end = ticks > task->begin ? ticks : task->begin});
+	isc_totals_unit_end(t, ticks);
+	drop_task(p, c->task - 1);
+}
+
+void isc_units_task(isc_totals *t, const isc_totals_lane *lane, const isc_record *r)
+{
+	isc_unit_process *p = isc_units_of(t->units, lane->process);
+	isc_totals_calls *c = lane->calls;
+	uint64_t key = (uint64_t)r->arg << 32 | r->id;
+	const uint64_t *known;
+
+	if (p == NULL)
+		return;
+	if (r->id == 0)
+		end_step(t, p, c, r->ticks);
+	c->task = 0;
+	c->last_call = ISC_LAST_NONE;
+	c->unnamed = r->id != 0;
+	if (r->id == 0)
+		return;
+	known = isc_hashmap_find(&p->by_task, key);
+	c->task_key = key;
+	if (known != NULL) {
+		c->task = (uint32_t)*known + 1;
+		p->tasks[*known].last = r->ticks;
+		return;
+	}
+	isc_totals_unit_begin(t, r->ticks);
+	c->task =
+		add_task(p, &(isc_unit_task){.key = key, .begin = r->ticks, .last = r->ticks, .thread = lane->thread});
+}
+
+void isc_units_task_called(isc_totals *t, const isc_totals_lane *lane, const isc_record *r)
+{
+	isc_unit_process *p = isc_units_of(t->units, lane->process);
+	isc_unit_task *task = p != NULL ? task_of(p, lane->calls) : NULL;
+
+	lane->calls->unnamed = false;
+	if (task == NULL)
+		return;
+	/* A coroutine begins once: an earlier task that looked the same has ended unseen. */
+	if (task->code != 0 && r->kind == ISC_KIND_CALL_ENTER) {
+		task->begin = task->last;
+		task->thread = lane->thread;
+		task->code = 0;
+	}
+	task->code = task->code != 0 ? task->code : r->id;
+}
+
+/* ---- as the recording goes on ---- */
+
+void isc_units_flush(isc_totals *t, bool last)
+{
+	isc_units *u = t->units;
+
+	u->flushes++;
+	for (size_t i = 0; i < u->process_count; i++)
+		isc_units_loops_flush(t, u->processes[i], last);
+	isc_units_gaps_flush(u, last);
+}

@@ -1,0 +1,176 @@
+/*
+ * units.h - units of the program's work, and the times in which calls of a
+ * process are missing, as the writer finds them in the events that it counts.
+ * Internal to trace/.
+ *
+ * The totals of a writer call the functions below; totals of readers have no
+ * isc_units, so rows are made once.  Times are in ticks, in rows of the file as
+ * well: a reader turns them into ns, as it does with those of events.
+ *
+ * Rows take a part of the file.  When half of what is left of it is used up, only
+ * every second row is kept from then on; isc_units_counted() stays exact.
+ */
+#ifndef ISC_TRACE_UNITS_H
+#define ISC_TRACE_UNITS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/hashmap.h"
+#include "base/status.h"
+#include "trace/model.h"
+#include "trace/records.h"
+
+/* Of a file with a limit; without one: */
+#define ISC_UNITS_PART 16u
+#define ISC_UNITS_BYTES (32u << 20)
+#define ISC_UNITS_CHUNK_ROWS 1024u /* a chunk fits into the smallest segment, however badly it packs */
+#define ISC_UNIT_CODES 8u	   /* that a process is asked to keep */
+
+/* As isc_trace_unit and isc_trace_gap, in ticks. */
+typedef struct isc_unit_row {
+	uint32_t process, thread, source, name, parent;
+	uint64_t begin, end;
+} isc_unit_row;
+
+typedef struct isc_gap_row {
+	uint32_t process, kind;
+	uint64_t from, to; /* UINT64_MAX: up to the end */
+} isc_gap_row;
+
+/* A task that has begun and not ended. */
+typedef struct isc_unit_task {
+	uint64_t key;	/* id and arg of its TASK record */
+	uint64_t begin; /* of its first step; 0: a free place */
+	uint64_t last;	/* of its last step */
+	uint32_t thread;
+	uint32_t code; /* of its coroutine; 0: not known yet */
+} isc_unit_task;
+
+/* A span that was left on another thread, and whose enter was not fed yet: threads are fed in runs. */
+typedef struct isc_unit_span {
+	uint64_t instance;
+	uint64_t begin, end;
+} isc_unit_span;
+
+struct isc_unit_loops; /* unit_loops.c */
+
+/* A gap that goes on. */
+typedef struct isc_unit_gap {
+	bool open;
+	bool told; /* the file has it as one that goes on */
+	uint64_t from;
+	uint32_t flush; /* it began after this one */
+} isc_unit_gap;
+
+typedef struct isc_unit_process {
+	uint32_t process;
+	uint64_t count; /* units, those without a row included */
+	isc_unit_task *tasks;
+	size_t task_count, task_room;
+	uint32_t free_task; /* place of one + 1; 0: none */
+	isc_hashmap by_task;
+	isc_hashmap spans;	      /* instance -> thread of outermost ones that are open */
+	isc_unit_span *early;	      /* a ring of those that were left first */
+	uint32_t early_count;	      /* so many were put there */
+	struct isc_unit_loops *loops; /* NULL: none yet */
+	/* What is not recorded now, by kind (unit_gaps.c). */
+	isc_hashmap off; /* code -> 0 */
+	isc_unit_gap open[ISC_GAP_LOST];
+	/* Gaps of a kind that wait for neighbours. */
+	isc_gap_row joined[ISC_GAP_LOST + 1];
+	uint32_t joined_count[ISC_GAP_LOST + 1];
+} isc_unit_process;
+
+/* A GOVERNED record.  They are looked at when those of all threads are there. */
+typedef struct isc_unit_change {
+	uint64_t ticks;
+	uint32_t process, id;
+	uint32_t arg;
+	uint32_t flush; /* it came after this one */
+	uint64_t order;
+} isc_unit_change;
+
+typedef struct isc_units {
+	isc_unit_process **processes;
+	size_t process_count, process_room;
+	isc_hashmap by_process;
+	isc_unit_process *last; /* the one used last */
+	isc_unit_row *rows;	/* not in the file yet */
+	size_t row_count, row_room;
+	isc_gap_row *gaps;
+	size_t gap_count, gap_room;
+	uint64_t gaps_told; /* written, or waiting here */
+	isc_unit_change *changes;
+	size_t change_count, change_room;
+	uint64_t change_order;
+	uint32_t flushes;
+	double ticks_per_ns; /* 0: not known yet */
+	uint64_t budget, used;
+	unsigned shift;	  /* one row of 1 << shift is kept */
+	uint64_t refused; /* rows that the file had no room for */
+	isc_buffer payload;
+} isc_units;
+
+isc_units *isc_units_new(uint64_t limit_bytes);
+void isc_units_free(isc_units *u); /* NULL is fine */
+
+/* NULL: no memory.  Units are not worth an end of all recording: whoever gets NULL goes on without them. */
+isc_unit_process *isc_units_of(isc_units *u, uint32_t process);
+uint64_t isc_units_counted(const isc_units *u, uint32_t process);
+
+/* One more unit. */
+void isc_units_add(isc_units *u, isc_unit_process *p, const isc_unit_row *row);
+
+/* ---- what totals tell ---- */
+
+struct isc_totals;
+struct isc_totals_lane;
+void isc_units_scope(struct isc_totals *t, const struct isc_totals_lane *lane, uint32_t name, uint64_t begin,
+		     uint64_t end);
+void isc_units_span_enter(struct isc_totals *t, const struct isc_totals_lane *lane, const isc_record *r,
+			  const isc_span *span);
+void isc_units_span_exit(struct isc_totals *t, const struct isc_totals_lane *lane, const isc_record *r,
+			 const isc_span *span);
+
+/* The call on top of a lane ends now, after isc_totals.unit_ticks or more. */
+void isc_units_called(struct isc_totals *t, const struct isc_totals_lane *lane, const isc_record *r);
+/* A TASK record, and the first call of a step. */
+void isc_units_task(struct isc_totals *t, const struct isc_totals_lane *lane, const isc_record *r);
+void isc_units_task_called(struct isc_totals *t, const struct isc_totals_lane *lane, const isc_record *r);
+/* A GOVERNED record. */
+void isc_units_governed(isc_units *u, uint32_t process, const isc_record *r);
+
+/* ---- what the writer tells ---- */
+
+/* A gap with both its ends. */
+void isc_units_gap(isc_units *u, uint32_t process, uint32_t kind, uint64_t from, uint64_t to);
+/* How fast the clock is, by the first and the last pair: what a long call is follows from it. */
+void isc_units_clock(isc_units *u, struct isc_totals *t, uint32_t source, isc_clock_pair first, isc_clock_pair last);
+/* Everything was fed that is there.  last: nothing more will be. */
+void isc_units_flush(struct isc_totals *t, bool last);
+
+/* Parts of it. */
+void isc_units_gaps_flush(isc_units *u, bool last);
+void isc_units_loops_flush(struct isc_totals *t, isc_unit_process *p, bool last);
+void isc_units_loops_free(struct isc_unit_loops *loops);
+
+/* ---- unit_store.c: the file ---- */
+
+/* At most ISC_UNITS_CHUNK_ROWS; false: no memory. */
+bool isc_units_encode(isc_buffer *out, const isc_unit_row *rows, size_t n, uint64_t time, uint32_t tick_shift);
+bool isc_gaps_encode(isc_buffer *out, const isc_gap_row *gaps, size_t n, uint64_t time, uint32_t tick_shift);
+
+/* The rows of a chunk into a place that grows; its bytes are not trusted.  ISC_ERR_CORRUPT, ISC_ERR_NOMEM. */
+isc_status isc_units_decode(isc_unit_row **rows, size_t *room, const uint8_t *raw, size_t len, uint32_t n,
+			    uint64_t time, uint32_t tick_shift);
+isc_status isc_gaps_decode(isc_gap_row **gaps, size_t *count, size_t *room, const uint8_t *raw, size_t len, uint32_t n,
+			   uint64_t time, uint32_t tick_shift);
+
+struct isc_writer;
+/* Rows and gaps that wait go into the file; all: also those that would wait longer. */
+isc_status isc_units_write(struct isc_writer *w, bool all, isc_error *err);
+
+#endif

@@ -1,0 +1,145 @@
+/* report: units in JSON and back, and in Markdown. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/arena.h"
+#include "report/unit_words.h"
+
+#define TEXT(words) {words, sizeof(words) - 1}
+#define STEP {.name = TEXT("step"), .file = TEXT("app/run.py"), .line = 12}
+#define TIMES .p50_us = 14.7e3, .p90_us = 15e3, .p99_us = 20e3, .max_us = 21e3, .total_us = 1e6
+
+static isc_analysis_unit_family families[] = {
+	{.kind = "scope",
+	 .at = {.name = TEXT("request")},
+	 .pid = 7,
+	 .count = 64,
+	 .whole = 60,
+	 .partial = 2,
+	 .thinned = 1,
+	 .none = 2,
+	 TIMES},
+	{.kind = "task", .at = STEP, .pid = 7, .count = 64, .whole = 64, TIMES},
+	{.kind = "loop",
+	 .at = STEP,
+	 .looper = {.name = TEXT("Server.<locals>.main"), .file = TEXT("app/run.py"), .line = 40},
+	 .pid = 7,
+	 .count = 1,
+	 .none = 1,
+	 TIMES},
+	{.kind = "item", .at = STEP, .looper = STEP, .pid = 8, .count = 2000, .partial = 2000, TIMES},
+};
+
+static char *markdown(isc_analysis_unit_family *list, size_t n)
+{
+	isc_analysis a = {.units = {.known = n > 0, .families = list, .family_count = n}};
+	isc_buffer out = {0};
+
+	isc_buffer_text(&out, "");
+	isc_unit_markdown(&a, &out);
+	assert_false(out.failed);
+	return out.data;
+}
+
+static void says(isc_analysis_unit_family *f, const char *wanted)
+{
+	char *text = markdown(f, 1);
+
+	if (strstr(text, wanted) == NULL)
+		fail_msg("%s\nhas no\n%s", text, wanted);
+	free(text);
+}
+
+static void a_sentence_says_what_they_are_and_how_many_are_whole(void **state)
+{
+	char *text;
+
+	(void)state;
+	says(&families[0],
+	     "\n## Units of work\n\n64 scopes named `request`: 60 whole, 2 partial (1 only thinned out), 2 "
+	     "without calls; p50 14.7 ms, p90 15.0 ms, p99 20.0 ms, max 21.0 ms.\nA whole unit has");
+	says(&families[1], "64 tasks of `step (app/run.py:12)`: all whole; p50");
+	says(&families[2],
+	     "1 iteration of the loop in `Server.main (app/run.py:40)`, each with `step (app/run.py:12)`: "
+	     "all without calls; p50");
+	says(&families[3], "2,000 work items of a pool, each with `step (app/run.py:12)`: 2,000 partial; p50");
+	/* Several families are a table; nothing is said of none. */
+	text = markdown(families, 4);
+	assert_non_null(strstr(text, "| 64 scopes named `request` "));
+	assert_non_null(strstr(text, "| 2,000 work items"));
+	free(text);
+	families[1].pid = 0;
+	text = markdown(families, 2);
+	assert_non_null(strstr(text, "|       ? |"));
+	families[1].pid = 7;
+	free(text);
+	text = markdown(families, 0);
+	assert_true(text == NULL || text[0] == 0);
+	free(text);
+}
+
+static void same_frame(const isc_analysis_frame *x, const isc_analysis_frame *y)
+{
+	assert_int_equal(x->name.len, y->name.len);
+	assert_int_equal(x->file.len, y->file.len);
+	assert_int_equal(x->line, y->line);
+	assert_true(x->name.len == 0 || memcmp(x->name.at, y->name.at, x->name.len) == 0);
+}
+
+static void what_is_written_comes_back(void **state)
+{
+	isc_analysis a = {.units = {.known = true, .families = families, .family_count = 4, .unlisted = 9}};
+	isc_analysis back = {.arena = isc_arena_new()};
+	struct json j = {.doc = yyjson_mut_doc_new(NULL)};
+	val *report = yyjson_mut_obj(j.doc);
+	yyjson_val *units;
+	yyjson_doc *doc;
+
+	(void)state;
+	yyjson_mut_doc_set_root(j.doc, report);
+	isc_unit_json(&j, report, &a);
+	assert_false(j.failed);
+	doc = yyjson_mut_doc_imut_copy(j.doc, NULL);
+	units = yyjson_obj_get(yyjson_doc_get_root(doc), "units");
+	assert_int_equal(yyjson_get_uint(yyjson_obj_get(units, "whole")), 60);
+	assert_true(yyjson_equals_str(yyjson_obj_get(units, "kind"), "scope"));
+	isc_recall_units(units, &back);
+	assert_true(back.units.known);
+	assert_int_equal(back.units.unlisted, 9);
+	assert_int_equal(back.units.family_count, 4);
+	for (size_t i = 0; i < 4; i++) {
+		const isc_analysis_unit_family *x = &families[i], *y = &back.units.families[i];
+
+		assert_string_equal(x->kind, y->kind);
+		same_frame(&x->at, &y->at);
+		same_frame(&x->looper, &y->looper);
+		assert_int_equal(x->pid, y->pid);
+		assert_int_equal(x->count, y->count);
+		assert_int_equal(x->whole, y->whole);
+		assert_int_equal(x->partial, y->partial);
+		assert_int_equal(x->thinned, y->thinned);
+		assert_int_equal(x->none, y->none);
+		assert_true(x->p50_us == y->p50_us && x->p90_us == y->p90_us && x->p99_us == y->p99_us);
+		assert_true(x->max_us == y->max_us && x->total_us == y->total_us);
+	}
+	isc_arena_free(back.arena);
+	yyjson_doc_free(doc);
+	yyjson_mut_doc_free(j.doc);
+	isc_buffer_fini(&j.text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_sentence_says_what_they_are_and_how_many_are_whole),
+		cmocka_unit_test(what_is_written_comes_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

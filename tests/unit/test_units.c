@@ -1,0 +1,560 @@
+/* units: what a recording takes for a unit of work, and for a time without calls; over traces written as text. */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/buffer.h"
+#include "sample_trace.h"
+#include "trace_text.h"
+
+#define PROCESS \
+	"p1 pid=100 root traced python\n" \
+	"t1 p1 tid=100 main\n" \
+	"t2 p1 tid=101\n" \
+	"t3 p1 tid=102\n"
+
+static const char *const source[] = {"?", "scope", "task", "loop"};
+static const char *const gap[] = {"?", "thinned", "gated", "paused", "lost"};
+
+struct listing {
+	isc_trace *trace;
+	isc_buffer text;
+	uint64_t start_ns, count;
+};
+
+static void add_ms(struct listing *l, uint64_t ns)
+{
+	if (ns == UINT64_MAX)
+		isc_buffer_text(&l->text, "end");
+	else
+		isc_buffer_format(&l->text, "%g", (double)(ns - l->start_ns) / 1e6);
+}
+
+static void add_name(struct listing *l, uint32_t process, uint32_t id)
+{
+	uint32_t len = 0;
+	uint16_t type = 0;
+	const char *data = isc_trace_define_any(l->trace, process, id, &type, &len);
+	isc_def_code code = {0};
+
+	if (type == ISC_DEF_CODE) {
+		memcpy(&code, data, sizeof(code));
+		data += sizeof(code);
+		len = code.name_len;
+	}
+	isc_buffer_format(&l->text, " %.*s", data != NULL ? (int)len : 1, data != NULL ? data : "?");
+}
+
+/* "loop handle of main t1 10..15", in ms. */
+static bool add_unit(void *self, const isc_trace_unit *u)
+{
+	struct listing *l = self;
+
+	l->count++;
+	isc_buffer_text(&l->text, source[u->source]);
+	add_name(l, u->process, u->name);
+	if (u->parent != 0) {
+		isc_buffer_text(&l->text, " of");
+		add_name(l, u->process, u->parent);
+	}
+	isc_buffer_format(&l->text, " t%u ", u->thread);
+	add_ms(l, u->begin_ns);
+	isc_buffer_text(&l->text, "..");
+	add_ms(l, u->end_ns);
+	isc_buffer_text(&l->text, "\n");
+	return true;
+}
+
+static void list_trace(struct listing *l)
+{
+	const isc_trace_gap *g;
+
+	l->start_ns = isc_trace_header(l->trace)->start_ns;
+	for (size_t i = 0; (g = isc_trace_gap_at(l->trace, i)) != NULL; i++) {
+		isc_buffer_format(&l->text, "gap %s ", gap[g->kind]);
+		add_ms(l, g->from_ns);
+		isc_buffer_text(&l->text, "..");
+		add_ms(l, g->to_ns);
+		isc_buffer_text(&l->text, "\n");
+	}
+	assert_int_equal(isc_trace_units_each(l->trace, add_unit, l, NULL), ISC_OK);
+}
+
+static void check(const char *scene, const char *want)
+{
+	struct listing l = {0};
+	isc_error err = {0};
+
+	if (trace_text_open(scene, &l.trace, &err) != ISC_OK)
+		fail_msg("%s", err.what);
+	list_trace(&l);
+	assert_string_equal(l.text.data != NULL ? l.text.data : "", want);
+	isc_buffer_fini(&l.text);
+	isc_trace_close(l.trace);
+}
+
+/* ---- scopes ---- */
+
+static void a_scope_inside_another_is_no_unit(void **state)
+{
+	(void)state;
+	check(PROCESS "t1 1ms span_enter request 7 0\n"
+		      "t1 2ms span_enter decode 8 7\n"
+		      "t1 3ms span_exit decode 8 1ms\n"
+		      "t1 5ms span_exit request 7 4ms\n"
+		      "t2 1ms scope_enter batch\n"
+		      "t2 2ms scope_enter copy\n"
+		      "t2 3ms scope_exit copy\n"
+		      "t2 4ms scope_exit batch\n",
+	      "scope request t1 1..5\n"
+	      "scope batch t2 1..4\n");
+}
+
+static void a_scope_may_be_left_on_another_thread(void **state)
+{
+	(void)state;
+	/* Threads are fed one after the other: the exit of the second comes before its enter. */
+	check(PROCESS "t1 1ms span_enter first 7 0\n"
+		      "t1 2ms span_exit second 8 1ms 1\n"
+		      "t2 1ms span_enter second 8 0\n"
+		      "t2 4ms span_exit first 7 3ms 1\n",
+	      "scope second t2 1..2\n"
+	      "scope first t1 1..4\n");
+}
+
+/* ---- tasks ---- */
+
+static void tasks_take_turns_and_end_when_their_coroutine_does(void **state)
+{
+	(void)state;
+	check(PROCESS "t1 1ms task a 1\n"
+		      "t1 1ms call_enter fetch s.py 3\n"
+		      "t1 2ms call_exit fetch s.py 3 1\n"
+		      "t1 2ms task 0\n"
+		      "t1 3ms task b 2\n"
+		      "t1 3ms call_enter store s.py 9\n"
+		      "t1 4ms call_exit store s.py 9 1\n"
+		      "t1 4ms task 0\n"
+		      "t1 5ms task a 1\n"
+		      "t1 5ms call_resume fetch s.py 3\n"
+		      "t1 6ms call_exit fetch s.py 3 0\n"
+		      "t1 6ms task 0\n"
+		      "t1 7ms task b 2\n"
+		      "t1 7ms call_resume store s.py 9\n"
+		      "t1 8ms call_exit store s.py 9 2\n"
+		      "t1 8ms task 0\n",
+	      "task fetch t1 1..6\n"
+	      "task store t1 3..8\n");
+}
+
+static void tasks_of_one_name_are_told_apart_and_one_that_goes_on_is_no_unit_yet(void **state)
+{
+	(void)state;
+	check(PROCESS "t1 1ms task worker 1\n"
+		      "t1 1ms call_enter run s.py 3\n"
+		      "t1 2ms call_exit run s.py 3 1\n"
+		      "t1 2ms task 0\n"
+		      "t1 3ms task worker 2\n"
+		      "t1 3ms call_enter run s.py 3\n"
+		      "t1 4ms call_exit run s.py 3 0\n"
+		      "t1 4ms task 0\n"
+		      /* Another one at the address of the first, whose end was not seen. */
+		      "t1 5ms task worker 1\n"
+		      "t1 5ms call_enter run s.py 3\n"
+		      "t1 6ms call_exit run s.py 3 0\n"
+		      "t1 6ms task 0\n",
+	      "task run t1 3..4\n"
+	      "task run t1 5..6\n");
+}
+
+/* ---- loops ---- */
+
+#define MAIN "t1 0ms call_enter main m.py 1\n"
+
+static void a_function_that_is_called_again_and_again_is_the_unit(void **state)
+{
+	(void)state;
+	/* What the first two iterations were is known when the third has ended. */
+	check(PROCESS MAIN "t1 1ms call_enter load m.py 9\n"
+			   "t1 9ms call_exit load m.py 9\n"
+			   "repeat 4 2ms\n"
+			   "t1 @10ms call_enter handle m.py 20\n"
+			   "t1 @11ms call_exit handle m.py 20\n"
+			   "again\n",
+	      "loop handle of main t1 10..11\n"
+	      "loop handle of main t1 12..13\n"
+	      "loop handle of main t1 14..15\n"
+	      "loop handle of main t1 16..17\n");
+}
+
+static void an_iteration_of_three_calls_is_one_unit(void **state)
+{
+	(void)state;
+	check(PROCESS MAIN "repeat 3 10ms\n"
+			   "t1 @10ms call_enter tokenize m.py 20\n"
+			   "t1 @11ms call_exit tokenize m.py 20\n"
+			   "t1 @12ms call_enter forward m.py 30\n"
+			   "t1 @17ms call_exit forward m.py 30\n"
+			   "t1 @17ms call_enter decode m.py 40\n"
+			   "t1 @18ms call_exit decode m.py 40\n"
+			   "again\n"
+			   "t1 50ms call_exit main m.py 1\n",
+	      "loop tokenize of main t1 10..18\n"
+	      "loop tokenize of main t1 20..28\n"
+	      "loop tokenize of main t1 30..38\n");
+}
+
+static void a_worker_that_waits_for_its_queue_has_units_without_the_wait(void **state)
+{
+	(void)state;
+	check(PROCESS "t2 0ms call_enter worker w.py 1\n"
+		      "repeat 3 20ms\n"
+		      "t2 @10ms call_enter get queue.py 20\n"
+		      "t2 @24ms wait_exit sem 14ms\n"
+		      "t2 @24ms call_exit get queue.py 20\n"
+		      "t2 @25ms call_enter handle w.py 30\n"
+		      "t2 @28ms call_exit handle w.py 30\n"
+		      "again\n",
+	      "loop handle of worker t2 25..28\n"
+	      "loop handle of worker t2 45..48\n"
+	      "loop handle of worker t2 65..68\n");
+}
+
+static void an_event_loop_that_only_waits_is_none(void **state)
+{
+	(void)state;
+	check(PROCESS MAIN "repeat 9 20ms\n"
+			   "t1 @10ms call_enter select selectors.py 20\n"
+			   "t1 @28ms wait_exit epoll 18ms\n"
+			   "t1 @28ms call_exit select selectors.py 20\n"
+			   "again\n",
+	      "");
+}
+
+static void of_nested_loops_the_outer_one_counts(void **state)
+{
+	(void)state;
+	check(PROCESS MAIN "repeat 3 10ms\n"
+			   "t1 @10ms call_enter batch m.py 20\n"
+			   "t1 @11ms call_enter step m.py 30\n"
+			   "t1 @14ms call_exit step m.py 30\n"
+			   "t1 @14ms call_enter step m.py 30\n"
+			   "t1 @19ms call_exit step m.py 30\n"
+			   "t1 @19ms call_exit batch m.py 20\n"
+			   "again\n"
+			   "repeat 2 10ms\n"
+			   "t1 @40ms call_enter batch m.py 20\n"
+			   "t1 @48ms call_exit batch m.py 20\n"
+			   "again\n",
+	      /* Until the outer one had come three times, the inner one was all there was. */
+	      "loop step of batch t1 11..14\n"
+	      "loop step of batch t1 14..19\n"
+	      "loop step of batch t1 21..24\n"
+	      "loop step of batch t1 24..29\n"
+	      "loop step of batch t1 31..34\n"
+	      "loop step of batch t1 34..39\n"
+	      "loop batch of main t1 10..19\n"
+	      "loop batch of main t1 20..29\n"
+	      "loop batch of main t1 30..39\n"
+	      "loop batch of main t1 40..48\n"
+	      "loop batch of main t1 50..58\n");
+}
+
+static void a_thread_for_each_request_is_a_loop_too(void **state)
+{
+	(void)state;
+	check(PROCESS "t1 1ms call_enter run threading.py 1\n"
+		      "t1 1ms call_enter serve s.py 9\n"
+		      "t1 5ms call_exit serve s.py 9\n"
+		      "t1 5ms call_exit run threading.py 1\n"
+		      "t2 2ms call_enter run threading.py 1\n"
+		      "t2 2ms call_enter serve s.py 9\n"
+		      "t2 6ms call_exit serve s.py 9\n"
+		      "t2 6ms call_exit run threading.py 1\n"
+		      "t3 3ms call_enter run threading.py 1\n"
+		      "t3 3ms call_enter serve s.py 9\n"
+		      "t3 7ms call_exit serve s.py 9\n"
+		      "t3 7ms call_exit run threading.py 1\n",
+	      "loop serve of run t1 1..5\n"
+	      "loop serve of run t2 2..6\n"
+	      "loop serve of run t3 3..7\n");
+}
+
+static void recursion_and_generators_are_no_loops(void **state)
+{
+	(void)state;
+	check(PROCESS MAIN "t1 1ms call_enter walk m.py 5\n"
+			   "t1 2ms call_enter walk m.py 5\n"
+			   "t1 3ms call_enter walk m.py 5\n"
+			   "t1 4ms call_enter walk m.py 5\n"
+			   "t1 5ms call_exit walk m.py 5\n"
+			   "t1 6ms call_exit walk m.py 5\n"
+			   "t1 7ms call_exit walk m.py 5\n"
+			   "t1 8ms call_exit walk m.py 5\n"
+			   "repeat 5 2ms\n"
+			   "t1 @10ms call_resume rows m.py 20\n"
+			   "t1 @11ms call_exit rows m.py 20 1\n"
+			   "again\n",
+	      "");
+}
+
+static void imports_are_no_units(void **state)
+{
+	(void)state;
+	check(PROCESS "t1 0ms call_enter <module> m.py 1\n"
+		      "t1 1ms call_enter <module> torch.py 1\n"
+		      "repeat 5 2ms\n"
+		      "t1 @10ms call_enter register torch.py 20\n"
+		      "t1 @11ms call_exit register torch.py 20\n"
+		      "again\n"
+		      "t1 30ms call_exit <module> torch.py 1\n"
+		      "repeat 3 2ms\n"
+		      "t1 @40ms call_enter handle m.py 20\n"
+		      "t1 @41ms call_exit handle m.py 20\n"
+		      "again\n",
+	      "loop handle of <module> t1 40..41\n"
+	      "loop handle of <module> t1 42..43\n"
+	      "loop handle of <module> t1 44..45\n");
+}
+
+static void a_function_that_is_mostly_short_is_no_unit(void **state)
+{
+	(void)state;
+	check(PROCESS MAIN "repeat 4 10ms\n"
+			   "t1 @9.0ms call_enter get m.py 20\n"
+			   "t1 @9.1ms call_exit get m.py 20\n"
+			   "t1 @9.1ms call_enter get m.py 20\n"
+			   "t1 @9.2ms call_exit get m.py 20\n"
+			   "t1 @9.2ms call_enter get m.py 20\n"
+			   "t1 @9.3ms call_exit get m.py 20\n"
+			   "t1 @9.3ms call_enter get m.py 20\n"
+			   "t1 @9.4ms call_exit get m.py 20\n"
+			   "t1 @10ms call_enter get m.py 20\n"
+			   "t1 @18ms call_exit get m.py 20\n"
+			   "again\n",
+	      "");
+}
+
+/* ---- gaps ---- */
+
+static void what_the_governor_leaves_out_is_a_gap(void **state)
+{
+	(void)state;
+	check(PROCESS "t1 1ms governed run m.py 12 1\n"
+		      "t1 2ms governed walk m.py 22 4\n"
+		      "t1 3ms governed run m.py 12 0\n"
+		      "t2 4ms governed walk m.py 22 0\n"
+		      "t2 5ms governed all 1\n"
+		      "t1 6ms governed all 0\n"
+		      "t1 7ms governed all 6\n"
+		      "t1 8ms governed all 0\n"
+		      "t1 9ms governed all 6\n",
+	      "gap thinned 1..4\n"
+	      "gap paused 5..6\n"
+	      "gap gated 7..8\n"
+	      "gap gated 9..end\n");
+}
+
+static void what_was_lost_is_a_gap(void **state)
+{
+	(void)state;
+	check(PROCESS "t1 1ms instant a\n"
+		      "t1 lose 5\n"
+		      "t1 3ms instant b\n"
+		      "t1 5ms missed 1\n"
+		      "t1 9ms missed 0\n",
+	      "gap lost 1..3\n"
+	      "gap lost 5..9\n");
+}
+
+static void units_go_on_while_only_their_calls_are_recorded(void **state)
+{
+	(void)state;
+	/* main() is below the gate, and nobody sees whether it is open. */
+	check(PROCESS MAIN "repeat 3 2ms\n"
+			   "t1 @10ms call_enter handle m.py 20\n"
+			   "t1 @10.5ms call_enter parse m.py 30\n"
+			   "t1 @10.6ms call_exit parse m.py 30\n"
+			   "t1 @11ms call_exit handle m.py 20\n"
+			   "again\n"
+			   "t1 15.5ms governed all 6\n"
+			   "repeat 2 2ms\n"
+			   "t1 @16ms call_enter handle m.py 20\n"
+			   "t1 @17ms call_exit handle m.py 20\n"
+			   "again\n"
+			   "t1 19.5ms governed all 0\n"
+			   "t1 20ms call_enter handle m.py 20\n"
+			   "t1 21ms call_exit handle m.py 20\n",
+	      "gap gated 15.5..19.5\n"
+	      "loop handle of main t1 10..11\n"
+	      "loop handle of main t1 12..13\n"
+	      "loop handle of main t1 14..15\n"
+	      "loop handle of main t1 16..17\n"
+	      "loop handle of main t1 18..19\n"
+	      "loop handle of main t1 20..21\n");
+}
+
+static void a_gate_stops_the_clock_and_kept_calls_do_not_start_it(void **state)
+{
+	const isc_total_function *f;
+	isc_totals *totals;
+	isc_trace *tr;
+
+	(void)state;
+	assert_int_equal(trace_text_open(PROCESS "t1 0ms call_enter main m.py 1\n"
+						 "t1 1ms call_enter open m.py 5\n"
+						 "t1 2ms governed all 6\n"
+						 "t1 3ms call_enter handle m.py 20\n"
+						 "t1 5ms call_exit handle m.py 20\n"
+						 "t1 12ms governed all 0\n"
+						 "t1 13ms call_enter handle m.py 20\n"
+						 "t1 14ms call_exit handle m.py 20\n"
+						 "t1 16ms call_exit main m.py 1\n",
+					 &tr, NULL),
+			 ISC_OK);
+	assert_int_equal(isc_trace_totals(tr, &totals, NULL), ISC_OK);
+	f = isc_totals_function_at(totals, 0);
+	assert_int_equal(f->total_ticks, 6000000); /* main: 16 ms less 10 of the gate */
+	f = isc_totals_function_at(totals, 1);
+	assert_int_equal(f->total_ticks, 1000000); /* open: its exit never came */
+	assert_true(f->estimated);
+	f = isc_totals_function_at(totals, 2);
+	assert_int_equal(f->calls, 2);
+	assert_int_equal(f->total_ticks, 1000000);
+	assert_int_equal(isc_totals_calls_at(totals, 0)->unmatched, 0);
+	isc_totals_free(totals);
+	isc_trace_close(tr);
+}
+
+/* ---- what outlives what ---- */
+
+static isc_writer *begin(int fd, uint64_t limit)
+{
+	isc_writer_options options = {.limit_bytes = limit, .start_ns = 1};
+	isc_trace_process process = {.process = 1, .pid = 100, .flags = ISC_PROCESS_TRACED};
+	isc_writer *w;
+
+	assert_int_equal(isc_writer_open(fd, &options, &w, NULL), ISC_OK);
+	assert_int_equal(isc_writer_process(w, &process, NULL), ISC_OK);
+	return w;
+}
+
+static void rows_outlive_the_events_and_are_thinned_out_and_counted(void **state)
+{
+	enum { SCOPES = 200000, PERIOD = 10000 };
+	struct listing l = {0};
+	const isc_trace_period *row;
+	uint64_t units = 0;
+	char path[64];
+	int fd = sample_file(path);
+	isc_writer *w = begin(dup(fd), 1 << 20);
+
+	(void)state;
+	for (uint32_t i = 0; i < SCOPES; i += 100) {
+		sample_scopes(w, 1, 1, 2ull * i, 100, 1000 + 1000ull * i, 7);
+		assert_int_equal(isc_writer_flush(w, NULL), ISC_OK);
+		if (i % PERIOD == PERIOD - 100)
+			assert_int_equal(isc_writer_over_time(w, 1000ull * (i - PERIOD), 1000ull * i, NULL), ISC_OK);
+	}
+	assert_int_equal(isc_writer_close(w, &(isc_trace_end){.end_ns = 7}, NULL), ISC_OK);
+	assert_int_equal(isc_trace_open(path, &l.trace, NULL), ISC_OK);
+	assert_true(isc_trace_stats_get(l.trace)->retired_events > 0);
+	list_trace(&l);
+	/* The first row is there, so is one of the last, and there are as many as a sixteenth of the file holds. */
+	assert_memory_equal(l.text.data, "scope", 5);
+	assert_true(l.count > 3000 && l.count < SCOPES / 4);
+	for (size_t i = 0; (row = isc_trace_period_at(l.trace, i)) != NULL; i++)
+		units += row->units;
+	assert_int_equal(units, SCOPES);
+	isc_buffer_fini(&l.text);
+	isc_trace_close(l.trace);
+	close(fd);
+}
+
+static void a_recorder_that_goes_on_with_a_file_keeps_its_rows(void **state)
+{
+	struct listing l = {0};
+	char path[64];
+	int fd = sample_file(path);
+	isc_writer *w = begin(dup(fd), 0);
+
+	(void)state;
+	sample_scopes(w, 1, 1, 0, 3, 1000000, 7);
+	assert_int_equal(isc_writer_flush(w, NULL), ISC_OK);
+	assert_int_equal(isc_writer_close(w, NULL, NULL), ISC_OK);
+	assert_int_equal(isc_writer_resume(dup(fd), &w, NULL), ISC_OK);
+	sample_scopes(w, 1, 1, 6, 2, 9000000, 7);
+	assert_int_equal(isc_writer_close(w, &(isc_trace_end){.end_ns = 7}, NULL), ISC_OK);
+	assert_int_equal(isc_trace_open(path, &l.trace, NULL), ISC_OK);
+	list_trace(&l);
+	assert_int_equal(l.count, 5);
+	isc_buffer_fini(&l.text);
+	isc_trace_close(l.trace);
+	close(fd);
+}
+
+static void the_recorder_learns_what_units_begin_with_and_how_long_they_take(void **state)
+{
+	isc_trace_run run = {.process = 1, .thread = 1, .events = 1, .slots = 1};
+	uint32_t codes[8];
+	char path[64];
+	int fd = sample_file(path);
+	isc_writer *w = begin(dup(fd), 0);
+	isc_record r = {1000000, 5, ISC_KIND_CALL_ENTER, 1, 0};
+
+	(void)state;
+	assert_int_equal(isc_writer_events(w, &run, &r, NULL), ISC_OK);
+	for (unsigned i = 0; i < 20; i++) {
+		r = (isc_record){2000000ull * (i + 1), 6, ISC_KIND_CALL_ENTER, 1, 0};
+		run.first++;
+		assert_int_equal(isc_writer_events(w, &run, &r, NULL), ISC_OK);
+		r = (isc_record){2000000ull * (i + 1) + (i == 7 ? 1900000 : 1000000), 6, ISC_KIND_CALL_EXIT, 1, 0};
+		run.first++;
+		assert_int_equal(isc_writer_events(w, &run, &r, NULL), ISC_OK);
+	}
+	assert_int_equal(isc_writer_unit_codes(w, 1, codes), 0);
+	assert_int_equal(isc_writer_flush(w, NULL), ISC_OK);
+	assert_int_equal(isc_writer_unit_codes(w, 1, codes), 1);
+	assert_int_equal(codes[0], 6);
+	assert_int_equal(isc_writer_unit_ns(w, 1), 1000000);
+	assert_int_equal(isc_writer_unit_codes(w, 2, codes), 0);
+	assert_int_equal(isc_writer_unit_ns(w, 2), 0);
+	assert_int_equal(isc_writer_close(w, &(isc_trace_end){.end_ns = 7}, NULL), ISC_OK);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_scope_inside_another_is_no_unit),
+		cmocka_unit_test(a_scope_may_be_left_on_another_thread),
+		cmocka_unit_test(tasks_take_turns_and_end_when_their_coroutine_does),
+		cmocka_unit_test(tasks_of_one_name_are_told_apart_and_one_that_goes_on_is_no_unit_yet),
+		cmocka_unit_test(a_function_that_is_called_again_and_again_is_the_unit),
+		cmocka_unit_test(an_iteration_of_three_calls_is_one_unit),
+		cmocka_unit_test(a_worker_that_waits_for_its_queue_has_units_without_the_wait),
+		cmocka_unit_test(an_event_loop_that_only_waits_is_none),
+		cmocka_unit_test(of_nested_loops_the_outer_one_counts),
+		cmocka_unit_test(a_thread_for_each_request_is_a_loop_too),
+		cmocka_unit_test(recursion_and_generators_are_no_loops),
+		cmocka_unit_test(imports_are_no_units),
+		cmocka_unit_test(a_function_that_is_mostly_short_is_no_unit),
+		cmocka_unit_test(what_the_governor_leaves_out_is_a_gap),
+		cmocka_unit_test(what_was_lost_is_a_gap),
+		cmocka_unit_test(units_go_on_while_only_their_calls_are_recorded),
+		cmocka_unit_test(a_gate_stops_the_clock_and_kept_calls_do_not_start_it),
+		cmocka_unit_test(rows_outlive_the_events_and_are_thinned_out_and_counted),
+		cmocka_unit_test(a_recorder_that_goes_on_with_a_file_keeps_its_rows),
+		cmocka_unit_test(the_recorder_learns_what_units_begin_with_and_how_long_they_take),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
