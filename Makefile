@@ -37,6 +37,16 @@ truth:			## programs that know what is wrong with them against the verdict on th
 	@$(PY) tests/truth/truth.py build/stage/usr/local/bin/inferscope --cuda build/tests/double/libcuda_double.so \
 		--publish docs/verdict.md --python "$$($(PY) tools/pythons.py 3.11)"
 
+truth-options:		## ten programs under eight sets of options: does the report say the same?  half an hour
+	@tools/setup test
+	@$(PY) tools/tree.py build
+	@.venv/bin/meson install -C build --no-rebuild --quiet --destdir "$(CURDIR)/build/stage"
+	@$(PY) tests/truth/options.py build/stage/usr/local/bin/inferscope --python "$$($(PY) tools/environments.py field)"
+
+soak: setup		## a torch server under load for MINUTES=60, each minute against its limits; VLLM=1: vLLM, 20 minutes
+	@$(PY) tools/tree.py build-release -Dbuildtype=release
+	@$(PY) tools/soak.py build-release $(if $(VLLM),--vllm) $(if $(MINUTES),--minutes $(MINUTES))
+
 examples: all		## the examples, each with its fault and without; the figures go into docs/examples.md
 	@$(PY) tools/examples.py build --publish docs/examples.md
 
@@ -98,5 +108,5 @@ format: setup		## put every file into shape
 clean:			## remove what was built; .venv and the fetched sources stay
 	@rm -rf build build-asan build-tsan build-fuzz build-release build-coverage build-static dist
 
-.PHONY: help setup all demo e2e-demo examples test full truth asan tsan fuzz-smoke bench matrix integration compat wheel release docs coverage lint format clean
+.PHONY: help setup all demo e2e-demo examples test full truth truth-options soak asan tsan fuzz-smoke bench matrix integration compat wheel release docs coverage lint format clean
 .NOTPARALLEL:

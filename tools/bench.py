@@ -31,6 +31,7 @@ AREAS = {
     "overhead": "while the program runs",
     "samples": "a sample in its handler",
     "budget": "with the budget that is the default",
+    "pyperformance": "benchmarks of pyperformance",
     "peers": "beside other profilers",
     "memory": "beside memory profilers",
     "storm": "more events than a program should send",
@@ -42,7 +43,13 @@ AREAS = {
     "hta": "beside HolisticTraceAnalysis",
     "export": "files for other tools",
 }
-ASKED_FOR = ("peers", "memory", "hta", "sizes")  # takes long, and needs programs that nothing else does
+ASKED_FOR = (
+    "pyperformance",
+    "peers",
+    "memory",
+    "hta",
+    "sizes",
+)  # takes long, and needs programs that nothing else does
 HEAD = """# What was last measured
 
 Written by `make bench`; [docs/bench.md](../docs/bench.md) says how to read it.

