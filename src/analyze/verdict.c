@@ -272,6 +272,34 @@ static bool tell_changes(struct reaching *r)
 	return good;
 }
 
+static void suggest(struct reaching *r, const struct fired *f)
+{
+	isc_analysis *a = r->a;
+	isc_buffer why = {0};
+
+	add_sentence(&why, f->f.what);
+	isc_buffer_text(&why, ".");
+	a->suggestions[a->suggestion_count++] = (isc_analysis_suggestion){.rule = f->rule->id,
+									  .title = text_of(f->rule->title),
+									  .where = f->f.where,
+									  .why = isc_judge_keep(r->j, &why),
+									  .check = text_of(f->rule->check),
+									  .saves_at_most_us = f->f.us};
+}
+
+/* Those of the verdict's cause, or all others. */
+static void suggest_all(struct reaching *r, bool of_cause)
+{
+	size_t first = r->a->suggestion_count;
+
+	for (size_t i = 0; i < r->count; i++) {
+		if ((r->fired[i].rule == r->fired[0].rule) == of_cause)
+			suggest(r, &r->fired[i]);
+	}
+	if (r->a->suggestion_count > first + 1)
+		qsort(r->a->suggestions + first, r->a->suggestion_count - first, sizeof(*r->a->suggestions), by_bound);
+}
+
 static bool tell_evidence(struct reaching *r)
 {
 	isc_analysis_verdict *v = &r->a->verdict;
@@ -283,21 +311,12 @@ static bool tell_evidence(struct reaching *r)
 		return false;
 	for (size_t i = 0; i < r->count; i++) {
 		const struct fired *f = &r->fired[i];
-		isc_buffer why = {0};
 
 		v->evidence[v->evidence_count++] = (isc_analysis_evidence){
 			f->rule->id, f->rule->metric->name, f->f.value, f->rule->threshold, f->f.device_id};
-		add_sentence(&why, f->f.what);
-		isc_buffer_text(&why, ".");
-		a->suggestions[a->suggestion_count++] = (isc_analysis_suggestion){.rule = f->rule->id,
-										  .title = text_of(f->rule->title),
-										  .where = f->f.where,
-										  .why = isc_judge_keep(r->j, &why),
-										  .check = text_of(f->rule->check),
-										  .saves_at_most_us = f->f.us};
 	}
-	if (a->suggestion_count > 1)
-		qsort(a->suggestions, a->suggestion_count, sizeof(*a->suggestions), by_bound);
+	suggest_all(r, true);
+	suggest_all(r, false);
 	return true;
 }
 

@@ -29,16 +29,11 @@ def p50(done: Run, scope: str) -> float:
 
 
 def blames(done: Run, cause: str, function: str | None = None) -> None:
-    """What saves most is this, at this function; and it is the verdict, or next to it."""
+    """It is the verdict, or next to it, with this function where it has a place; a verdict's suggestion comes first."""
     assert cause in [e.rule for e in done.verdict.evidence[:2]], done.verdict
-    # The scope of a stage that is one function saves as much as the function does.
-    first = {
-        row.rule
-        for row in done.report.suggestions[: 1 if function is None else 2]
-        if (function or "") in (row.where or "")
-    }
-    assert cause in first, done.report.suggestions
-    assert function is None or function in (done.report.suggestions[0].where or ""), done.report.suggestions
+    assert done.report.suggestions[0].rule == done.verdict.cause, done.report.suggestions
+    own = next(row for row in done.report.suggestions if row.rule == cause)
+    assert function is None or function in (own.where or ""), done.report.suggestions
 
 
 #: What is done again that was done before, as the decoder does it, has no rule.

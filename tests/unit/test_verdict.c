@@ -366,10 +366,12 @@ static void the_largest_excess_wins_and_all_are_shown(void **state)
 	assert_string_equal(v->evidence[1].rule, "io_wait");
 	assert_string_equal(v->evidence[2].rule, "lock_contention");
 	assert_true(v->evidence[0].value == 40 && v->evidence[0].threshold == 10);
-	/* Suggestions are by what they save. */
+	/* Suggestions begin with the verdict's own; the others are by what they save. */
 	assert_int_equal(s->a.suggestion_count, 3);
-	assert_string_equal(s->a.suggestions[0].rule, "io_wait");
-	assert_true(fabs(s->a.suggestions[0].saves_at_most_us - 450e3) < 1e-6);
+	assert_string_equal(s->a.suggestions[0].rule, "gil_contention");
+	assert_string_equal(s->a.suggestions[1].rule, "io_wait");
+	assert_true(fabs(s->a.suggestions[1].saves_at_most_us - 450e3) < 1e-6);
+	assert_string_equal(s->a.suggestions[2].rule, "lock_contention");
 	/* At 30% the next one would win. */
 	assert_non_null(memmem(v->would_change[0].at, v->would_change[0].len, "30.0%", 5));
 	assert_non_null(memmem(v->would_change[0].at, v->would_change[0].len, "io_wait", 7));
