@@ -127,7 +127,7 @@ static bool gone(uint32_t tid)
 static void begin_thread(isc_sampled *t, uint32_t tid)
 {
 	uint32_t period = isc_sample_period_ns();
-	uint64_t now = isc_sample_cpu_ns_of(tid);
+	uint64_t now = isc_sample_cpu_ns_of(tid), end_ns;
 
 	isc_sample_timer_close(t);
 	if (!isc_sample_timer_open(t, tid)) {
@@ -140,13 +140,16 @@ static void begin_thread(isc_sampled *t, uint32_t tid)
 	}
 	isc_profile_thread(t, tid, false);
 	isc_sample_count_begin(t, tid);
-	/* The first signal then comes anywhere in the first step, and short threads get their share. */
+	/* Half a step is behind it: the first signal then comes anywhere in the first step, delayed by a tick as all others
+	 * are, and short threads get their share. */
 	t->base_ns = (int64_t)now - period / 2;
 	t->period_ns = period;
 	atomic_store_explicit(&t->lately_ns, 0, memory_order_relaxed);
 	t->perf_wait_ns = 0;
 	t->clock_ticks = 0;
-	isc_sample_arm(t, period / 2 + t->random % period, now);
+	isc_sample_arm(t, isc_sample_next_ns(t, t->random, &end_ns), now);
+	if (t->perf < 0)
+		t->end_ns = end_ns;
 }
 
 isc_sampled *isc_sample_of(const siginfo_t *info)

@@ -254,7 +254,7 @@ static uint32_t ask_tick(void)
  */
 uint64_t isc_sample_next_ns(const isc_sampled *t, uint64_t random, uint64_t *end_ns)
 {
-	uint64_t period = t->period_ns, late = 0, width, after, first, second;
+	uint64_t period = t->period_ns, late = 0, width, after;
 
 	if (t->perf < 0)
 		late = atomic_load_explicit(&tick_ns, memory_order_relaxed) / 2;
@@ -263,11 +263,9 @@ uint64_t isc_sample_next_ns(const isc_sampled *t, uint64_t random, uint64_t *end
 	/* Not before the middle of the step that was counted last. */
 	late = late < (period - width) / 2 ? late : (period - width) / 2;
 	after = period - late - width / 2 + (uint32_t)random % width;
-	/* A thread that ends is not delayed by a tick.  The later of two draws: of one that runs without a pause the signal
-	 * itself has mostly come by then, and one that is seldom met by a tick counts for what it lived. */
-	first = random >> 32 & 0xffff;
-	second = random >> 48;
-	*end_ns = (uint64_t)(t->base_ns + (int64_t)(after + 2 * late * (first > second ? first : second) / 0x10000));
+	/* A thread that ran without a pause has met a tick by then.  One that ends before it was not met by chance, and
+	 * others that were stand for it. */
+	*end_ns = (uint64_t)(t->base_ns + (int64_t)(after + 2 * late));
 	return after;
 }
 
