@@ -10,7 +10,10 @@
  * LEAST_COUNT times and members cover half of its time, less what it waited.
  *
  * The loop that covers most time is the process's; of those that cover nearly
- * as much the shallowest, for it has the others inside.  Further ones are
+ * as much the shallowest, for it has the others inside.  One whose calls all run
+ * side by side goes round once: it is that many workers, each as long as the
+ * program, and what they do again and again counts, if that is half of it or
+ * more.  Further ones are
  * elected beside it when they are not inside the members of one that is: other
  * threads, other phases.  Rows are made for elected loops.  Each remembers its
  * last calls, so that iterations before the election get their rows with it.
@@ -57,15 +60,16 @@ struct iteration {
 
 struct loop {
 	uint32_t code;
-	uint32_t depth; /* the least that it was seen at */
-	uint64_t span;	/* from member to member, less what it waited between */
-	uint64_t other; /* of it, in members that made room for others */
-	uint64_t heard;
+	uint32_t depth;	  /* the least that it was seen at */
+	uint64_t span;	  /* from member to member, less what it waited between */
+	uint64_t other;	  /* of it, in members that made room for others */
+	uint64_t since;	  /* its first call of a member began */
+	uint64_t heard;	  /* its last one ended */
 	uint64_t covered; /* by members that are in */
 	struct member member[MEMBERS];
 	uint32_t members, in_count, head;
 	uint32_t looked, inside; /* calls since lately; those made inside a member of another that is elected */
-	bool holds, elected, chosen;
+	bool holds, rounds, elected, chosen;
 	struct called *ring;
 	uint32_t ring_room, ring_count;
 	struct iteration *open;
@@ -227,6 +231,12 @@ static bool is_waiting(const isc_totals *t, const struct member *m)
 	return own < m->took / 5 && own < t->unit_ticks / 2 * m->count;
 }
 
+/* So many calls would come one after the other in the time that it was seen, if each took what they take on average. */
+static bool goes_round(const struct loop *l, const struct member *m)
+{
+	return (double)m->count * (double)(l->heard - l->since) >= LEAST_COUNT * (double)m->took;
+}
+
 /* Which members are in, and whether it is a loop. */
 static void judge_loop(const isc_totals *t, uint32_t process, struct loop *l)
 {
@@ -238,6 +248,7 @@ static void judge_loop(const isc_totals *t, uint32_t process, struct loop *l)
 			most = l->member[i].count > most ? l->member[i].count : most;
 	}
 	l->covered = l->in_count = 0;
+	l->rounds = false;
 	for (uint32_t i = 0; i < l->members; i++) {
 		struct member *m = &l->member[i];
 
@@ -249,6 +260,7 @@ static void judge_loop(const isc_totals *t, uint32_t process, struct loop *l)
 		l->in_count++;
 		l->covered += m->took;
 		count = m->count > count ? m->count : count;
+		l->rounds |= goes_round(l, m);
 		if (m->born < born) {
 			born = m->born;
 			l->head = m->code;
@@ -269,19 +281,30 @@ static bool take_codes(struct isc_unit_loops *loops, const struct loop *l)
 	return true;
 }
 
-static struct loop *find_winner(const struct isc_unit_loops *loops)
+static uint64_t most_covered(const struct isc_unit_loops *loops, bool rounds)
 {
-	struct loop *found = NULL;
 	uint64_t best = 0;
 
 	for (uint32_t i = 0; i < loops->count; i++) {
-		if (loops->loop[i]->holds && loops->loop[i]->covered > best)
-			best = loops->loop[i]->covered;
+		const struct loop *l = loops->loop[i];
+
+		if (l->holds && (l->rounds || !rounds) && l->covered > best)
+			best = l->covered;
 	}
+	return best;
+}
+
+static struct loop *find_winner(const struct isc_unit_loops *loops)
+{
+	uint64_t best = most_covered(loops, false), rounds = most_covered(loops, true);
+	bool round = rounds >= best / 2;
+	struct loop *found = NULL;
+
+	best = round ? rounds : best;
 	for (uint32_t i = 0; i < loops->count; i++) {
 		struct loop *l = loops->loop[i];
 
-		if (!l->holds || l->covered < best - best / 10)
+		if (!l->holds || (round && !l->rounds) || l->covered < best - best / 10)
 			continue;
 		if (found == NULL || l->depth < found->depth ||
 		    (l->depth == found->depth && l->covered > found->covered))
@@ -298,8 +321,8 @@ static struct loop *find_next(const struct isc_unit_loops *loops)
 	for (uint32_t i = 0; i < loops->count; i++) {
 		struct loop *l = loops->loop[i];
 
-		if (l->holds && !l->chosen && (l->elected || l->looked > 0) && l->inside * 2 <= l->looked &&
-		    (found == NULL || l->covered > found->covered))
+		if (l->holds && l->rounds && !l->chosen && (l->elected || l->looked > 0) &&
+		    l->inside * 2 <= l->looked && (found == NULL || l->covered > found->covered))
 			found = l;
 	}
 	return found;
@@ -379,6 +402,7 @@ static struct loop *loop_of(const isc_units *u, struct isc_unit_loops *loops, ui
 	*place = l;
 	l->code = code;
 	l->depth = UINT32_MAX;
+	l->since = UINT64_MAX;
 	return l;
 }
 
@@ -431,7 +455,8 @@ static void count_call(isc_totals *t, isc_unit_process *p, const isc_totals_call
 	parent->until = made->end;
 	parent->told = parent->waited + call->waited;
 	l->depth = depth < l->depth ? depth : l->depth;
-	l->heard = made->end;
+	l->since = made->begin < l->since ? made->begin : l->since;
+	l->heard = made->end > l->heard ? made->end : l->heard;
 	l->span += between + took;
 	m = member_of(l, made->code, made->end);
 	m->count++;
@@ -463,7 +488,7 @@ static void count_orphan(isc_totals *t, isc_unit_process *p, const struct called
 			m->took += made->end - made->begin;
 			l->span += made->end - made->begin;
 			l->looked++;
-			l->heard = made->end;
+			l->heard = made->end > l->heard ? made->end : l->heard;
 			go_on(t, p, l, made);
 			return;
 		}

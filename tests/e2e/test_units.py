@@ -77,6 +77,27 @@ print(json.dumps({os.getpid(): done}))
 """
 )
 
+WORKERS = (
+    WORK
+    + """
+import threading
+
+done = []
+
+def serve(n):
+    for i in range(n):
+        work(i)
+        done.append(i)
+
+threads = [threading.Thread(target=serve, args=(50,)) for _ in range(3)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(json.dumps({os.getpid(): len(done)}))
+"""
+)
+
 PROCESSES = (
     WORK
     + """
@@ -146,8 +167,9 @@ def recorded(inferscope: Command, python: str, text: str) -> tuple[Any, dict[int
         (LOOP, "loop", "step"),
         (TASKS, "task", "answer"),
         (POOL, "item", None),
+        (WORKERS, "loop", "work"),
     ],
-    ids=["scopes", "loop", "asyncio", "pool"],
+    ids=["scopes", "loop", "asyncio", "pool", "workers"],
 )
 def test_all_units_are_counted_and_whole(
     inferscope: Command, python: str, text: str, kind: str, name: str | None

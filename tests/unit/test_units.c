@@ -288,6 +288,44 @@ static void a_thread_for_each_request_is_a_loop_too(void **state)
 	      "loop serve of run t3 3..7\n");
 }
 
+static void workers_that_live_as_long_as_the_program_are_no_units_but_what_they_do(void **state)
+{
+	(void)state;
+	check(PROCESS "t1 1ms call_enter run threading.py 1\n"
+		      "t1 1ms call_enter handle s.py 2\n"
+		      "repeat 3 2ms\n"
+		      "t1 @2ms call_enter answer s.py 9\n"
+		      "t1 @4ms call_exit answer s.py 9\n"
+		      "again\n"
+		      "t1 8ms call_exit handle s.py 2\n"
+		      "t1 8ms call_exit run threading.py 1\n"
+		      "t2 1ms call_enter run threading.py 1\n"
+		      "t2 1ms call_enter handle s.py 2\n"
+		      "repeat 3 2ms\n"
+		      "t2 @2ms call_enter answer s.py 9\n"
+		      "t2 @4ms call_exit answer s.py 9\n"
+		      "again\n"
+		      "t2 8ms call_exit handle s.py 2\n"
+		      "t2 8ms call_exit run threading.py 1\n"
+		      "t3 1ms call_enter run threading.py 1\n"
+		      "t3 1ms call_enter handle s.py 2\n"
+		      "repeat 3 2ms\n"
+		      "t3 @2ms call_enter answer s.py 9\n"
+		      "t3 @4ms call_exit answer s.py 9\n"
+		      "again\n"
+		      "t3 8ms call_exit handle s.py 2\n"
+		      "t3 8ms call_exit run threading.py 1\n",
+	      "loop answer of handle t1 2..4\n"
+	      "loop answer of handle t1 4..6\n"
+	      "loop answer of handle t1 6..8\n"
+	      "loop answer of handle t2 2..4\n"
+	      "loop answer of handle t2 4..6\n"
+	      "loop answer of handle t2 6..8\n"
+	      "loop answer of handle t3 2..4\n"
+	      "loop answer of handle t3 4..6\n"
+	      "loop answer of handle t3 6..8\n");
+}
+
 static void recursion_and_generators_are_no_loops(void **state)
 {
 	(void)state;
@@ -544,6 +582,7 @@ int main(void)
 		cmocka_unit_test(an_event_loop_that_only_waits_is_none),
 		cmocka_unit_test(of_nested_loops_the_outer_one_counts),
 		cmocka_unit_test(a_thread_for_each_request_is_a_loop_too),
+		cmocka_unit_test(workers_that_live_as_long_as_the_program_are_no_units_but_what_they_do),
 		cmocka_unit_test(recursion_and_generators_are_no_loops),
 		cmocka_unit_test(imports_are_no_units),
 		cmocka_unit_test(a_function_that_is_mostly_short_is_no_unit),
