@@ -515,15 +515,17 @@ typedef struct isc_analysis {
 
 	double budget_pct; /* negative: off or not known */
 	bool budget_known;
-	double measured_pct;	     /* of wall time; negative: not known */
-	double measured_cpu_pct;     /* of the CPU time of the program; negative: not known */
-	double startup_pct;	     /* what start-up paid, of its own time; negative: not known */
-	const char *startup_unknown; /* why; NULL: it is known */
-	bool calls_measured;	     /* whole and unrecorded units say what recording calls costs: */
-	double calls_measured_pct;   /* by how much longer the whole ones take; negative: they are shorter */
-	double recorder_cpu_pct;     /* negative: not known */
-	double switches_pct;	     /* what watching switches cost; negative: not known */
-	uint64_t events;	     /* stored, retired ones included; produced = events + lost */
+	double measured_pct;	 /* of wall time; negative: not known */
+	double measured_cpu_pct; /* of the CPU time of the program; negative: not known */
+	bool cost_known;
+	double cost_us[ISC_COST_PARTS]; /* CPU time in the program, as isc_cost_part; negative: not known */
+	double startup_pct;		/* what start-up paid, of its own time; negative: not known */
+	const char *startup_unknown;	/* why; NULL: it is known */
+	bool calls_measured;		/* whole and unrecorded units say what recording calls costs: */
+	double calls_measured_pct;	/* by how much longer the whole ones take; negative: they are shorter */
+	double recorder_cpu_pct;	/* negative: not known */
+	double switches_pct;		/* what watching switches cost; negative: not known */
+	uint64_t events;		/* stored, retired ones included; produced = events + lost */
 	uint64_t lost, retired, skipped;
 	isc_analysis_period *over_time; /* by time, then process */
 	size_t over_time_count;

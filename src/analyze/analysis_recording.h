@@ -23,6 +23,10 @@ typedef struct isc_analysis_period {
 /* Events were lost in it, or too much of its time has no stack. */
 bool isc_period_is_bad(const isc_analysis_period *p);
 
+/* CPU time that recording took in the program, by what it was for. */
+#define ISC_COST_PARTS 8u
+extern const char *const isc_cost_part[ISC_COST_PARTS];
+
 /* Units of one process, source and name that lie in the judged window. */
 typedef struct isc_analysis_unit_family {
 	const char *kind;	   /* "scope", "task", "loop" or "item" (of a pool) */

@@ -112,6 +112,16 @@ static bool take_warnings(isc_build *b, yyjson_val *list)
 	return true;
 }
 
+const char *const isc_cost_part[ISC_COST_PARTS] = {"calls",	   "samples", "events", "collections",
+						   "system_calls", "memory",  "start",	"switches"};
+
+static void take_cost(isc_analysis *a, yyjson_val *cost)
+{
+	a->cost_known = yyjson_is_obj(cost);
+	for (size_t i = 0; i < ISC_COST_PARTS; i++)
+		a->cost_us[i] = number_of(cost, isc_cost_part[i]);
+}
+
 static bool take_all(isc_build *b, yyjson_val *root)
 {
 	yyjson_val *counters = yyjson_obj_get(root, "counters");
@@ -124,6 +134,7 @@ static bool take_all(isc_build *b, yyjson_val *root)
 	f->recorder_cpu_pct = number_of(root, "recorder_cpu_pct");
 	f->measured_pct = number_of(root, "measured_pct");
 	f->own_cpu_us = number_of(root, "own_cpu_us");
+	take_cost(b->a, yyjson_obj_get(root, "cost_us"));
 	f->switch_cost_pct = number_of(root, "switch_cost_pct");
 	f->roster_lost = count_of(root, "roster_lost");
 	f->attach_failed = count_of(root, "attach_failed");

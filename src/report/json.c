@@ -405,6 +405,16 @@ static void put_waits(struct json *j, val *root, const isc_analysis *a)
 	}
 }
 
+static void put_cost(struct json *j, val *overhead, const isc_analysis *a)
+{
+	val *o = a->cost_known ? object_in(j, overhead, "cost_us") : NULL;
+
+	for (size_t i = 0; o != NULL && i < ISC_COST_PARTS; i++)
+		put_us(j, o, isc_cost_part[i], a->cost_us[i]);
+	if (o == NULL)
+		put(j, overhead, "cost_us", yyjson_mut_null(j->doc));
+}
+
 static void put_overhead(struct json *j, val *root, const isc_analysis *a)
 {
 	val *o = object_in(j, root, "overhead");
@@ -413,6 +423,7 @@ static void put_overhead(struct json *j, val *root, const isc_analysis *a)
 	put(j, o, "budget_off", yyjson_mut_bool(j->doc, a->budget_known && a->budget_pct < 0));
 	put_us(j, o, "measured_pct", a->measured_pct);
 	put_us(j, o, "measured_cpu_pct", a->measured_cpu_pct);
+	put_cost(j, o, a);
 	put(j, o, "calls_measured_pct",
 	    a->calls_measured ? real_of(j, a->calls_measured_pct) : yyjson_mut_null(j->doc));
 	put_us(j, o, "startup_pct", a->startup_pct);

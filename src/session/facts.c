@@ -236,16 +236,36 @@ static double allocations_ns(const isc_facts_end *end)
 	return n * ALLOCATION_NS + (n < apart ? n : apart) * ALLOCATION_COLD_NS;
 }
 
-/* CPU time that recording took in the program: events and samples, its hooks, our start in it. */
-static double inside_us(const isc_facts_end *end)
+/* CPU time that recording took in the program, by what it was for; names as reports have them. */
+struct cost {
+	const char *name;
+	double ns;
+};
+#define COSTS 7
+
+static void cost_parts(const isc_facts_end *end, struct cost part[COSTS])
 {
 	const isc_writer_stats *w = &end->writer;
 	uint64_t calls = w->call_events < end->produced ? w->call_events : end->produced;
-	/* The program has measured what a call costs it; other events are a clock and a record. */
-	double ns = (double)(end->produced - calls) * event_ns(end->clock_source) + w->call_ns + w->sample_ns +
-		    (double)w->collections * COLLECTION_NS + (double)w->syscalls * SYSCALL_NS + allocations_ns(end) +
-		    (double)w->looked_at * LOOK_NS + (double)end->start_cost_ns;
 
+	/* The program has measured what a call costs it; other events are a clock and a record. */
+	part[0] = (struct cost){"calls", w->call_ns};
+	part[1] = (struct cost){"samples", w->sample_ns};
+	part[2] = (struct cost){"events", (double)(end->produced - calls) * event_ns(end->clock_source)};
+	part[3] = (struct cost){"collections", (double)w->collections * COLLECTION_NS};
+	part[4] = (struct cost){"system_calls", (double)w->syscalls * SYSCALL_NS};
+	part[5] = (struct cost){"memory", allocations_ns(end) + (double)w->looked_at * LOOK_NS};
+	part[6] = (struct cost){"start", (double)end->start_cost_ns};
+}
+
+static double inside_us(const isc_facts_end *end)
+{
+	struct cost part[COSTS];
+	double ns = 0;
+
+	cost_parts(end, part);
+	for (size_t i = 0; i < COSTS; i++)
+		ns += part[i].ns;
 	return ns / 1e3;
 }
 
@@ -256,12 +276,24 @@ static double cost_us(const isc_facts_end *end)
 	return (inside_us(end) + (double)end->collecting_ns * crowded(end) / 1e3) / end->at_once;
 }
 
+static void put_cost(yyjson_mut_doc *doc, yyjson_mut_val *root, const isc_facts_end *end, double switches_us)
+{
+	yyjson_mut_val *o = yyjson_mut_obj_add_obj(doc, root, "cost_us");
+	struct cost part[COSTS];
+
+	cost_parts(end, part);
+	for (size_t i = 0; i < COSTS; i++)
+		yyjson_mut_obj_add_real(doc, o, part[i].name, part[i].ns / 1e3);
+	yyjson_mut_obj_add_real(doc, o, "switches", switches_us);
+}
+
 void isc_facts_last(isc_buffer *out, const isc_facts_end *end)
 {
 	yyjson_mut_val *root;
 	yyjson_mut_doc *doc = new_object(&root);
 	double wall_us = (double)end->wall_ns / 1e3;
 	double recorder_us = cpu_us();
+	double switches_us = end->switches.cost_pct / 100 * wall_us * end->at_once;
 
 	yyjson_mut_obj_add_real(doc, root, "wall_us", wall_us);
 	yyjson_mut_obj_add_real(doc, root, "recorder_cpu_us", recorder_us);
@@ -270,8 +302,8 @@ void isc_facts_last(isc_buffer *out, const isc_facts_end *end)
 		yyjson_mut_obj_add_real(doc, root, "measured_pct",
 					cost_us(end) / wall_us * 100 + end->switches.cost_pct);
 	}
-	yyjson_mut_obj_add_real(doc, root, "own_cpu_us",
-				inside_us(end) + end->switches.cost_pct / 100 * wall_us * end->at_once);
+	yyjson_mut_obj_add_real(doc, root, "own_cpu_us", inside_us(end) + switches_us);
+	put_cost(doc, root, end, switches_us);
 	yyjson_mut_obj_add_uint(doc, root, "switches", end->switches.switches);
 	yyjson_mut_obj_add_uint(doc, root, "switches_lost", end->switches.lost);
 	yyjson_mut_obj_add_real(doc, root, "switches_paused_us", (double)end->switches.paused_ns / 1e3);
