@@ -17,9 +17,10 @@
 
 #define FAMILIES_MAX 1024u /* with three histograms each: 8 MiB; units of later ones are only counted */
 #define LISTED_MAX 100u
-#define ENOUGH 3u	/* units of a family, that one may be typical of the others */
-#define TASK_SHARE 0.5	/* of the window: a task that takes more serves all others */
-#define EDGE_NS 2000.0	/* a moment is rounded differently in a row and in the window */
+#define ENOUGH 3u      /* units of a family, that one may be typical of the others */
+#define LONG_SHARE 0.5 /* of the window: a task that takes more serves all others, and a thread that does is a worker */
+#define WORK_SHARE 0.1 /* of what the largest family takes: one that takes less is beside the work */
+#define EDGE_NS 2000.0 /* a moment is rounded differently in a row and in the window */
 #define EDGE_SHARE 0.01 /* of a unit, likewise, but no more than: */
 #define EDGE_MAX_NS 5e6
 #define MEASURED_UNITS 50u /* whole ones, and unrecorded ones: medians of fewer differ by chance */
@@ -253,26 +254,35 @@ static isc_status read_rows(struct gathering *g, bool (*row)(void *, const isc_t
 
 /* ---- the family that counts ---- */
 
-static bool may_count(const struct gathering *g, const struct family *f, uint32_t source)
+static bool may_count(const struct gathering *g, const struct family *f)
 {
-	if (f->source != source || f->out.count < ENOUGH)
-		return false;
-	return source != ISC_UNIT_TASK || (double)f->all.max <= (g->to_ns - g->from_ns) * TASK_SHARE;
+	return f->out.count >= ENOUGH &&
+	       (f->source == ISC_UNIT_SCOPE || (double)f->all.max <= (g->to_ns - g->from_ns) * LONG_SHARE);
 }
 
 /* SIZE_MAX: there is none. */
 static size_t choose_family(const struct gathering *g)
 {
-	size_t best = SIZE_MAX;
+	size_t best[ISC_UNIT_LOOP + 1] = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX};
+	double most_ns = 0;
 
-	for (uint32_t source = ISC_UNIT_SCOPE; source <= ISC_UNIT_LOOP && best == SIZE_MAX; source++) {
-		for (size_t i = 0; i < g->count; i++) {
-			if (may_count(g, &g->family[i], source) &&
-			    (best == SIZE_MAX || g->family[i].total_ns > g->family[best].total_ns))
-				best = i;
-		}
+	for (size_t i = 0; i < g->count; i++) {
+		size_t *of = &best[g->family[i].source];
+
+		if (!may_count(g, &g->family[i]))
+			continue;
+		most_ns = fmax(most_ns, g->family[i].total_ns);
+		if (*of == SIZE_MAX || g->family[i].total_ns > g->family[*of].total_ns)
+			*of = i;
 	}
-	return best;
+	for (uint32_t source = ISC_UNIT_SCOPE; source <= ISC_UNIT_LOOP; source++) {
+		size_t i = best[source];
+
+		/* Scopes are the program's own word for it. */
+		if (i != SIZE_MAX && (source == ISC_UNIT_SCOPE || g->family[i].total_ns >= most_ns * WORK_SHARE))
+			return i;
+	}
+	return SIZE_MAX;
 }
 
 /* ---- what recording calls costs ---- */
@@ -368,9 +378,14 @@ static const char *why_none(const struct gathering *g)
 	if (g->count == 0)
 		return "none lies in the time that was judged";
 	for (size_t i = 0; i < g->count; i++) {
-		if (g->family[i].source == ISC_UNIT_TASK && g->family[i].out.count >= ENOUGH)
-			return "the longest of the asyncio tasks takes more than half of the time that was judged, "
-			       "as a server's main task does";
+		if (g->family[i].out.count < ENOUGH)
+			continue;
+		return g->family[i].source == ISC_UNIT_TASK
+			       ? "the longest of the asyncio tasks takes more than half of the time that was judged, "
+				 "as a server's main task does"
+			       : "the longest of them takes more than half of the time that was judged, as a thread "
+				 "that "
+				 "works through all of it does";
 	}
 	return "fewer than 3 of them are alike in the time that was judged";
 }

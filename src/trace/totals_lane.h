@@ -61,8 +61,9 @@ typedef struct isc_totals_call {
 	bool outermost;	   /* of its function on this lane */
 	uint8_t how;	   /* enum isc_call_how */
 	/* For units, on the clock of events. */
+	uint32_t long_call; /* code of the last long call that it made; 0: none */
 	uint64_t begin;
-	uint64_t until;	 /* end of the last long call that it made; 0: none */
+	uint64_t until;	 /* and its end */
 	uint64_t waited; /* by it and those that it called and that have ended */
 	uint64_t told;	 /* the same at `until` */
 } isc_totals_call;

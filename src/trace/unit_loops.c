@@ -4,90 +4,34 @@
  *
  * Every call that took LONG_NS or more is a sign that its caller may loop.  A
  * loop is known by the code of that caller, so threads that each serve one
- * request are one loop too.  Its members are what it calls: those called at
- * least half as often as the most frequent one, that do not wait most of their
- * time, and whose calls are mostly long.  It is one if a member was called
- * LEAST_COUNT times and members cover half of its time, less what it waited.
+ * request are one loop too.  Its members are what it calls.
  *
- * The loop that covers most time is the process's; of those that cover nearly
- * as much the shallowest, for it has the others inside.  One whose calls all run
- * side by side goes round once: it is that many workers, each as long as the
- * program, and what they do again and again counts, if that is half of it or
- * more.  Further ones are
- * elected beside it when they are not inside the members of one that is: other
- * threads, other phases.  Rows are made for elected loops.  Each remembers its
+ * Rows are made for the loops that unit_election.c elects.  Each remembers its
  * last calls, so that iterations before the election get their rows with it.
  *
- * An iteration begins with the member that was called first of all and ends
- * with the last one before the next begin.  Where only calls of members are
- * recorded, callers are not known: a call then belongs to the loop that has its
- * code as a member.
+ * A member that follows itself is an iteration alone, and others are no members
+ * then: calls in front of it that take long only now and then.  Where none does,
+ * an iteration goes on until a member comes that it has already.  Where only
+ * calls of members are recorded, callers are not known: a call then belongs to
+ * the loop that has its code as a member.
+ *
+ * A caller in which nothing was called for longer than all that it had called
+ * before has begun something else, as a script does after its set-up.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/units.h"
+#include "trace/unit_loops.h"
 #include "trace/writing.h"
 
 #define LONG_NS 250000u	 /* shorter calls are parts of the work, and too many to look at each */
-#define LEAST_COUNT 3u	 /* calls of a member: twice may be by chance */
-#define LOOPS 32u	 /* of a process */
-#define MEMBERS 4u	 /* of a loop */
 #define REMEMBERED 256u	 /* calls of a loop: 64 iterations of four members */
 #define OPEN 64u	 /* iterations of a loop with several members, each on its thread */
-#define RECENT 64u	 /* durations that say how long a unit takes */
 #define ASIDE_NS 10e9	 /* a loop that was not heard of for so long makes room for others */
+#define BRIEF_CALLS 16u	 /* of fewer the mean says little */
 #define DEPTH_LOOKED 64u /* frames below, for a caller in Python or an import */
 
-struct member {
-	uint64_t took, waited;
-	uint64_t born; /* when its first call ended */
-	uint32_t code;
-	uint32_t count;
-	bool in; /* iterations consist of it */
-};
-
-struct called {
-	uint64_t begin, end;
-	uint64_t instance; /* when its caller began; 0: not known */
-	uint32_t code, thread;
-};
-
-struct iteration {
-	uint64_t begin, end, instance;
-	uint32_t name, thread;
-};
-
-struct loop {
-	uint32_t code;
-	uint32_t depth;	  /* the least that it was seen at */
-	uint64_t span;	  /* from member to member, less what it waited between */
-	uint64_t other;	  /* of it, in members that made room for others */
-	uint64_t since;	  /* its first call of a member began */
-	uint64_t heard;	  /* its last one ended */
-	uint64_t covered; /* by members that are in */
-	struct member member[MEMBERS];
-	uint32_t members, in_count, head;
-	uint32_t looked, inside; /* calls since lately; those made inside a member of another that is elected */
-	bool holds, rounds, elected, chosen;
-	struct called *ring;
-	uint32_t ring_room, ring_count;
-	struct iteration *open;
-	uint32_t open_count;
-	uint64_t recent[RECENT];
-	uint32_t recent_count;
-};
-
-struct isc_unit_loops {
-	struct loop *loop[LOOPS];
-	uint32_t count;
-	const struct loop *winner;
-	uint32_t codes[ISC_UNIT_CODES];
-	uint32_t code_count;
-	bool fresh; /* something was called since the last election */
-};
-
-static void free_loop(struct loop *l)
+static void free_loop(struct isc_unit_loop *l)
 {
 	if (l != NULL) {
 		free(l->ring);
@@ -115,7 +59,7 @@ void isc_units_clock(isc_units *u, isc_totals *t, uint32_t source, isc_clock_pai
 
 /* ---- iterations ---- */
 
-static void add_row(isc_totals *t, isc_unit_process *p, struct loop *l, const struct iteration *it)
+static void add_row(isc_totals *t, isc_unit_process *p, struct isc_unit_loop *l, const struct isc_unit_iteration *it)
 {
 	isc_units_add(t->units, p,
 		      &(isc_unit_row){.process = p->process,
@@ -125,29 +69,31 @@ static void add_row(isc_totals *t, isc_unit_process *p, struct loop *l, const st
 				      .parent = l->code,
 				      .begin = it->begin,
 				      .end = it->end});
-	l->recent[l->recent_count++ % RECENT] = it->end - it->begin;
+	l->recent[l->recent_count++ % ISC_UNIT_RECENT] = it->end - it->begin;
 	isc_totals_unit_begin(t, it->begin);
 	isc_totals_unit_end(t, it->end);
 }
 
-static void end_iteration(isc_totals *t, isc_unit_process *p, struct loop *l, uint32_t i)
+static void end_iteration(isc_totals *t, isc_unit_process *p, struct isc_unit_loop *l, uint32_t i)
 {
 	add_row(t, p, l, &l->open[i]);
 	memmove(&l->open[i], &l->open[i + 1], (--l->open_count - i) * sizeof(*l->open));
 }
 
-static void end_iterations(isc_totals *t, isc_unit_process *p, struct loop *l)
+static void end_iterations(isc_totals *t, isc_unit_process *p, struct isc_unit_loop *l)
 {
 	while (l->open_count > 0)
 		end_iteration(t, p, l, 0);
 }
 
-static void go_on(isc_totals *t, isc_unit_process *p, struct loop *l, const struct called *c)
+static void go_on(isc_totals *t, isc_unit_process *p, struct isc_unit_loop *l, const struct isc_unit_member *m,
+		  const struct isc_unit_call *c)
 {
-	const struct iteration fresh = {c->begin, c->end, c->instance, c->code, c->thread};
+	const struct isc_unit_iteration fresh = {c->begin, c->end,    c->instance,
+						 c->code,  c->thread, 1u << (m - l->member)};
 	uint32_t i = 0;
 
-	if (l->in_count == 1) {
+	if (l->each) {
 		add_row(t, p, l, &fresh);
 		return;
 	}
@@ -158,11 +104,13 @@ static void go_on(isc_totals *t, isc_unit_process *p, struct loop *l, const stru
 	while (i < l->open_count && l->open[i].thread != c->thread)
 		i++;
 	if (i < l->open_count) {
-		struct iteration *it = &l->open[i];
+		struct isc_unit_iteration *it = &l->open[i];
 
-		if (c->code != l->head && (it->instance == c->instance || it->instance == 0 || c->instance == 0)) {
+		if ((it->members & fresh.members) == 0 &&
+		    (it->instance == c->instance || it->instance == 0 || c->instance == 0)) {
 			it->end = c->end > it->end ? c->end : it->end;
 			it->instance = it->instance != 0 ? it->instance : c->instance;
+			it->members |= fresh.members;
 			return;
 		}
 		end_iteration(t, p, l, i);
@@ -172,20 +120,11 @@ static void go_on(isc_totals *t, isc_unit_process *p, struct loop *l, const stru
 	l->open[l->open_count++] = fresh;
 }
 
-static const struct member *member_in(const struct loop *l, uint32_t code)
-{
-	for (uint32_t i = 0; i < l->members; i++) {
-		if (l->member[i].code == code && l->member[i].in)
-			return &l->member[i];
-	}
-	return NULL;
-}
-
-static void remember(struct loop *l, const struct called *c)
+static void remember(struct isc_unit_loop *l, const struct isc_unit_call *c)
 {
 	if (l->ring_count >= l->ring_room && l->ring_room < REMEMBERED) {
 		uint32_t room = l->ring_room != 0 ? l->ring_room * 4 : 16;
-		struct called *bigger = realloc(l->ring, room * sizeof(*bigger));
+		struct isc_unit_call *bigger = realloc(l->ring, room * sizeof(*bigger));
 
 		if (bigger == NULL)
 			return;
@@ -196,17 +135,18 @@ static void remember(struct loop *l, const struct called *c)
 }
 
 /* Calls before the election.  Where the oldest are gone, the first whole iteration begins with its head. */
-static void replay(isc_totals *t, isc_unit_process *p, struct loop *l)
+static void replay(isc_totals *t, isc_unit_process *p, struct isc_unit_loop *l)
 {
 	uint32_t n = l->ring_count < l->ring_room ? l->ring_count : l->ring_room;
 	bool begun = n == l->ring_count;
 
 	for (uint32_t i = l->ring_count - n; i != l->ring_count; i++) {
-		const struct called *c = &l->ring[i % l->ring_room];
+		const struct isc_unit_call *c = &l->ring[i % l->ring_room];
+		const struct isc_unit_member *m = isc_unit_loop_member(l, c->code);
 
 		begun |= c->code == l->head;
-		if (begun && member_in(l, c->code) != NULL)
-			go_on(t, p, l, c);
+		if (begun && m != NULL)
+			go_on(t, p, l, m, c);
 	}
 	free(l->ring);
 	l->ring = NULL;
@@ -215,160 +155,44 @@ static void replay(isc_totals *t, isc_unit_process *p, struct loop *l)
 
 /* ---- elections ---- */
 
-static bool is_mostly_long(const isc_totals *t, uint32_t process, const struct member *m)
-{
-	const uint64_t *at = isc_hashmap_find(&t->by_name[ISC_BY_FUNCTION], isc_hashmap_key(process, m->code));
-
-	return at == NULL || t->functions[*at].calls <= 4ull * m->count;
-}
-
-/* It waits to be given work, as queue.get() and select() do.  One that does some of its own each time waits for others to do
- * it, and is work all the same. */
-static bool is_waiting(const isc_totals *t, const struct member *m)
-{
-	uint64_t own = m->took > m->waited ? m->took - m->waited : 0;
-
-	return own < m->took / 5 && own < t->unit_ticks / 2 * m->count;
-}
-
-/* So many calls would come one after the other in the time that it was seen, if each took what they take on average. */
-static bool goes_round(const struct loop *l, const struct member *m)
-{
-	return (double)m->count * (double)(l->heard - l->since) >= LEAST_COUNT * (double)m->took;
-}
-
-/* Which members are in, and whether it is a loop. */
-static void judge_loop(const isc_totals *t, uint32_t process, struct loop *l)
-{
-	uint64_t born = UINT64_MAX, out = l->other, span;
-	uint32_t most = 0, count = 0;
-
-	for (uint32_t i = 0; i < l->members; i++) {
-		if (!is_waiting(t, &l->member[i]))
-			most = l->member[i].count > most ? l->member[i].count : most;
-	}
-	l->covered = l->in_count = 0;
-	l->rounds = false;
-	for (uint32_t i = 0; i < l->members; i++) {
-		struct member *m = &l->member[i];
-
-		m->in = (uint64_t)m->count * 2 >= most && !is_waiting(t, m) && is_mostly_long(t, process, m);
-		if (!m->in) {
-			out += m->took;
-			continue;
-		}
-		l->in_count++;
-		l->covered += m->took;
-		count = m->count > count ? m->count : count;
-		l->rounds |= goes_round(l, m);
-		if (m->born < born) {
-			born = m->born;
-			l->head = m->code;
-		}
-	}
-	span = l->span > out ? l->span - out : 0;
-	l->holds = l->in_count > 0 && count >= LEAST_COUNT && l->covered >= span / 2;
-}
-
-static bool take_codes(struct isc_unit_loops *loops, const struct loop *l)
-{
-	if (loops->code_count + l->in_count > ISC_UNIT_CODES)
-		return false;
-	for (uint32_t i = 0; i < l->members; i++) {
-		if (l->member[i].in)
-			loops->codes[loops->code_count++] = l->member[i].code;
-	}
-	return true;
-}
-
-static uint64_t most_covered(const struct isc_unit_loops *loops, bool rounds)
-{
-	uint64_t best = 0;
-
-	for (uint32_t i = 0; i < loops->count; i++) {
-		const struct loop *l = loops->loop[i];
-
-		if (l->holds && (l->rounds || !rounds) && l->covered > best)
-			best = l->covered;
-	}
-	return best;
-}
-
-static struct loop *find_winner(const struct isc_unit_loops *loops)
-{
-	uint64_t best = most_covered(loops, false), rounds = most_covered(loops, true);
-	bool round = rounds >= best / 2;
-	struct loop *found = NULL;
-
-	best = round ? rounds : best;
-	for (uint32_t i = 0; i < loops->count; i++) {
-		struct loop *l = loops->loop[i];
-
-		if (!l->holds || (round && !l->rounds) || l->covered < best - best / 10)
-			continue;
-		if (found == NULL || l->depth < found->depth ||
-		    (l->depth == found->depth && l->covered > found->covered))
-			found = l;
-	}
-	return found;
-}
-
-/* The next best that is not inside another; one of which that is not known yet waits. */
-static struct loop *find_next(const struct isc_unit_loops *loops)
-{
-	struct loop *found = NULL;
-
-	for (uint32_t i = 0; i < loops->count; i++) {
-		struct loop *l = loops->loop[i];
-
-		if (l->holds && l->rounds && !l->chosen && (l->elected || l->looked > 0) &&
-		    l->inside * 2 <= l->looked && (found == NULL || l->covered > found->covered))
-			found = l;
-	}
-	return found;
-}
-
 static void elect_loops(isc_totals *t, isc_unit_process *p)
 {
 	struct isc_unit_loops *loops = p->loops;
-	struct loop *l;
 
 	loops->fresh = false;
-	loops->code_count = 0;
+	isc_unit_loops_choose(t, p->process, loops);
 	for (uint32_t i = 0; i < loops->count; i++) {
-		loops->loop[i]->chosen = false;
-		judge_loop(t, p->process, loops->loop[i]);
-	}
-	l = find_winner(loops);
-	loops->winner = l;
-	while (l != NULL && take_codes(loops, l)) {
-		l->chosen = true;
-		l = find_next(loops);
-	}
-	for (uint32_t i = 0; i < loops->count; i++) {
-		l = loops->loop[i];
+		struct isc_unit_loop *l = loops->loop[i];
+
 		if (l->chosen && !l->elected)
 			replay(t, p, l);
 		else if (!l->chosen && l->elected)
 			end_iterations(t, p, l);
 		l->elected = l->chosen;
-		if (l->looked > RECENT) {
+		if (l->looked > ISC_UNIT_RECENT) {
 			l->looked /= 2;
 			l->inside /= 2;
 		}
 	}
 }
 
+/* Calls that take long for once, as others had the CPU: there is no room for all of those. */
+static bool is_brief(const isc_totals *t, const isc_total_function *f)
+{
+	return f->calls > BRIEF_CALLS && f->total_ticks / f->calls < t->unit_ticks / 4;
+}
+
 /* ---- calls ---- */
 
 /* The one that makes room: not heard of for long, or else the deepest that is no loop so far, or else the deepest: what lies
  * inside a loop of many levels is heard of first, and it is the outermost that counts. */
-static struct loop **find_victim(const isc_units *u, struct isc_unit_loops *loops, uint64_t now, uint32_t depth)
+static struct isc_unit_loop **find_victim(const isc_units *u, struct isc_unit_loops *loops, uint64_t now,
+					  uint32_t depth)
 {
-	struct loop **found = NULL, **inside = NULL;
+	struct isc_unit_loop **found = NULL, **inside = NULL;
 
 	for (uint32_t i = 0; i < loops->count; i++) {
-		struct loop **l = &loops->loop[i];
+		struct isc_unit_loop **l = &loops->loop[i];
 
 		if ((*l)->elected)
 			continue;
@@ -382,20 +206,20 @@ static struct loop **find_victim(const isc_units *u, struct isc_unit_loops *loop
 	return found != NULL ? found : inside;
 }
 
-static struct loop *loop_of(const isc_units *u, struct isc_unit_loops *loops, uint32_t code, uint64_t now,
-			    uint32_t depth)
+static struct isc_unit_loop *loop_of(const isc_units *u, struct isc_unit_loops *loops, uint32_t code, uint64_t now,
+				     uint32_t depth)
 {
-	struct loop **place = NULL, *l;
+	struct isc_unit_loop **place = NULL, *l;
 
 	for (uint32_t i = 0; i < loops->count; i++) {
 		if (loops->loop[i]->code == code)
 			return loops->loop[i];
 	}
-	place = loops->count < LOOPS ? &loops->loop[loops->count] : find_victim(u, loops, now, depth);
+	place = loops->count < ISC_UNIT_LOOPS ? &loops->loop[loops->count] : find_victim(u, loops, now, depth);
 	l = place != NULL ? calloc(1, sizeof(*l)) : NULL;
 	if (l == NULL)
 		return NULL;
-	if (loops->count < LOOPS)
+	if (loops->count < ISC_UNIT_LOOPS)
 		loops->count++;
 	else
 		free_loop(*place);
@@ -406,45 +230,55 @@ static struct loop *loop_of(const isc_units *u, struct isc_unit_loops *loops, ui
 	return l;
 }
 
-static struct member *member_of(struct loop *l, uint32_t code, uint64_t now)
+static struct isc_unit_member *member_of(struct isc_unit_loop *l, uint32_t code, uint64_t now)
 {
-	struct member *found = NULL;
+	struct isc_unit_member *found = NULL;
 
 	for (uint32_t i = 0; i < l->members; i++) {
-		struct member *m = &l->member[i];
+		struct isc_unit_member *m = &l->member[i];
 
 		if (m->code == code)
 			return m;
 		if (found == NULL || m->count < found->count || (m->count == found->count && m->took < found->took))
 			found = m;
 	}
-	if (l->members < MEMBERS)
+	if (l->members < ISC_UNIT_MEMBERS)
 		found = &l->member[l->members++];
 	else
 		l->other += found->took;
-	*found = (struct member){.code = code, .born = now};
+	*found = (struct isc_unit_member){.code = code, .born = now};
 	return found;
 }
 
 /* Is it made inside a member of another loop that is elected? */
-static bool is_inside(const struct isc_unit_loops *loops, const struct loop *l, const isc_totals_calls *c, uint32_t own)
+static bool is_inside(const struct isc_unit_loops *loops, struct isc_unit_loop *l, const isc_totals_calls *c,
+		      uint32_t own)
 {
 	for (uint32_t i = 0; i < loops->code_count; i++) {
 		uint32_t code = loops->codes[i];
 
-		if (member_in(l, code) == NULL && isc_totals_calls_active(c, code) > (code == own))
+		if (isc_unit_loop_member(l, code) == NULL && isc_totals_calls_active(c, code) > (code == own))
 			return true;
 	}
 	return false;
 }
 
-static void count_call(isc_totals *t, isc_unit_process *p, const isc_totals_calls *c, isc_totals_call *parent,
-		       uint32_t depth, const isc_totals_call *call, const struct called *made)
+/* What it did so far was set-up. */
+static void begin_anew(struct isc_unit_loop *l)
 {
-	struct loop *l = loop_of(t->units, p->loops, parent->id, made->end, depth);
+	l->span = l->other = 0;
+	l->since = UINT64_MAX;
+	l->members = l->looked = l->inside = l->ring_count = 0;
+}
+
+static void count_call(isc_totals *t, isc_unit_process *p, const isc_totals_calls *c, isc_totals_call *parent,
+		       uint32_t depth, const isc_totals_call *call, const struct isc_unit_call *made)
+{
+	struct isc_unit_loop *l = loop_of(t->units, p->loops, parent->id, made->end, depth);
 	uint64_t took = made->end - made->begin, between = 0;
 	uint64_t idle = parent->waited > parent->told ? parent->waited - parent->told : 0;
-	struct member *m;
+	struct isc_unit_member *m;
+	bool again;
 
 	if (l == NULL)
 		return;
@@ -452,14 +286,21 @@ static void count_call(isc_totals *t, isc_unit_process *p, const isc_totals_call
 		between = made->begin - parent->until;
 	/* Less waits of the caller itself, and of what is no member. */
 	between -= idle < between ? idle : between;
+	if (!l->elected && between > l->span) {
+		begin_anew(l);
+		between = 0;
+	}
 	parent->until = made->end;
 	parent->told = parent->waited + call->waited;
+	again = parent->long_call == made->code;
+	parent->long_call = made->code;
 	l->depth = depth < l->depth ? depth : l->depth;
 	l->since = made->begin < l->since ? made->begin : l->since;
 	l->heard = made->end > l->heard ? made->end : l->heard;
 	l->span += between + took;
 	m = member_of(l, made->code, made->end);
 	m->count++;
+	m->again += again;
 	m->took += took;
 	m->waited += call->waited;
 	l->looked++;
@@ -468,19 +309,19 @@ static void count_call(isc_totals *t, isc_unit_process *p, const isc_totals_call
 	if (!l->elected)
 		remember(l, made);
 	else if (m->in)
-		go_on(t, p, l, made);
+		go_on(t, p, l, m, made);
 	/* At 3, 4 and every power of two. */
-	if (m->count == LEAST_COUNT || (m->count > LEAST_COUNT && (m->count & (m->count - 1)) == 0))
+	if (m->count == ISC_UNIT_LEAST_COUNT || (m->count > ISC_UNIT_LEAST_COUNT && (m->count & (m->count - 1)) == 0))
 		elect_loops(t, p);
 }
 
 /* Its caller is not known: the elected loop that it is a member of. */
-static void count_orphan(isc_totals *t, isc_unit_process *p, const struct called *made)
+static void count_orphan(isc_totals *t, isc_unit_process *p, const struct isc_unit_call *made)
 {
 	for (uint32_t i = 0; i < p->loops->count; i++) {
-		struct loop *l = p->loops->loop[i];
+		struct isc_unit_loop *l = p->loops->loop[i];
 
-		struct member *m = l->elected ? (struct member *)member_in(l, made->code) : NULL;
+		struct isc_unit_member *m = l->elected ? isc_unit_loop_member(l, made->code) : NULL;
 
 		if (m != NULL) {
 			/* It goes on to count, or loops inside its iterations would seem to do more than it. */
@@ -489,7 +330,7 @@ static void count_orphan(isc_totals *t, isc_unit_process *p, const struct called
 			l->span += made->end - made->begin;
 			l->looked++;
 			l->heard = made->end > l->heard ? made->end : l->heard;
-			go_on(t, p, l, made);
+			go_on(t, p, l, m, made);
 			return;
 		}
 	}
@@ -531,7 +372,7 @@ static isc_totals_call *find_caller(const isc_totals_calls *c, uint32_t *depth)
 static void end_caller(isc_totals *t, isc_unit_process *p, const isc_totals_lane *lane, const isc_totals_call *call)
 {
 	for (uint32_t i = 0; i < p->loops->count; i++) {
-		struct loop *l = p->loops->loop[i];
+		struct isc_unit_loop *l = p->loops->loop[i];
 
 		for (uint32_t k = 0; l->code == call->id && k < l->open_count; k++) {
 			if (l->open[k].thread == lane->thread && l->open[k].instance == call->begin) {
@@ -546,7 +387,7 @@ void isc_units_called(isc_totals *t, const isc_totals_lane *lane, const isc_reco
 {
 	const isc_totals_calls *c = lane->calls;
 	const isc_totals_call *call = &c->open[c->depth - 1];
-	struct called made = {call->begin, r->ticks, 0, call->id, lane->thread};
+	struct isc_unit_call made = {call->begin, r->ticks, 0, call->id, lane->thread};
 	isc_unit_process *p = isc_units_of(t->units, lane->process);
 	const isc_total_function *f = &t->functions[call->function];
 	isc_totals_call *parent;
@@ -558,7 +399,7 @@ void isc_units_called(isc_totals *t, const isc_totals_lane *lane, const isc_reco
 		return;
 	end_caller(t, p, lane, call);
 	if (call->how & (ISC_CALL_OF_C | ISC_CALL_RESUMED) || r->arg == ISC_CALL_YIELDED || !call->outermost ||
-	    f->module || f->code & ISC_TOTAL_REST || is_import(t, c))
+	    f->module || f->code & ISC_TOTAL_REST || is_brief(t, f) || is_import(t, c))
 		return;
 	parent = call->how & ISC_CALL_GATED ? NULL : find_caller(c, &depth);
 	if (parent == NULL) {
@@ -608,9 +449,9 @@ static int by_length(const void *a, const void *b)
 uint64_t isc_writer_unit_ns(const isc_writer *w, uint32_t process)
 {
 	const struct isc_unit_loops *loops = loops_of(w, process);
-	const struct loop *l = loops != NULL ? loops->winner : NULL;
-	uint32_t n = l == NULL ? 0 : l->recent_count < RECENT ? l->recent_count : RECENT;
-	uint64_t sorted[RECENT];
+	const struct isc_unit_loop *l = loops != NULL ? loops->winner : NULL;
+	uint32_t n = l == NULL ? 0 : l->recent_count < ISC_UNIT_RECENT ? l->recent_count : ISC_UNIT_RECENT;
+	uint64_t sorted[ISC_UNIT_RECENT];
 
 	if (n == 0)
 		return 0;

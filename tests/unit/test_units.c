@@ -326,6 +326,81 @@ static void workers_that_live_as_long_as_the_program_are_no_units_but_what_they_
 	      "loop answer of handle t3 6..8\n");
 }
 
+static void what_a_script_did_before_is_set_up(void **state)
+{
+	(void)state;
+	check(PROCESS MAIN "t1 1ms call_enter load m.py 9\n"
+			   "t1 9ms call_exit load m.py 9\n"
+			   "t1 500ms call_enter parse m.py 20\n"
+			   "t1 502ms call_exit parse m.py 20\n"
+			   "t1 502ms call_enter write m.py 30\n"
+			   "t1 503ms call_exit write m.py 30\n"
+			   "repeat 2 4ms\n"
+			   "t1 @504ms call_enter parse m.py 20\n"
+			   "t1 @506ms call_exit parse m.py 20\n"
+			   "t1 @506ms call_enter write m.py 30\n"
+			   "t1 @507ms call_exit write m.py 30\n"
+			   "again\n",
+	      "loop parse of main t1 500..503\n"
+	      "loop parse of main t1 504..507\n"
+	      "loop parse of main t1 508..511\n");
+}
+
+static void a_call_in_front_that_takes_long_now_and_then_changes_nothing(void **state)
+{
+	(void)state;
+	check(PROCESS MAIN "t1 10ms call_enter answer m.py 20\n"
+			   "t1 17ms call_exit answer m.py 20\n"
+			   "repeat 3 10ms\n"
+			   "t1 @20ms call_enter answer m.py 20\n"
+			   "t1 @27ms call_exit answer m.py 20\n"
+			   "t1 @28ms call_enter read m.py 30\n"
+			   "t1 @29ms call_exit read m.py 30\n"
+			   "again\n"
+			   "repeat 2 10ms\n"
+			   "t1 @50ms call_enter answer m.py 20\n"
+			   "t1 @57ms call_exit answer m.py 20\n"
+			   "again\n"
+			   "t1 70ms call_exit main m.py 1\n",
+	      "loop answer of main t1 10..17\n"
+	      "loop answer of main t1 20..27\n"
+	      "loop answer of main t1 30..37\n"
+	      "loop answer of main t1 40..47\n"
+	      "loop answer of main t1 50..57\n"
+	      "loop answer of main t1 60..67\n");
+}
+
+static void brief_functions_that_were_put_off_take_no_room(void **state)
+{
+	static const char *const brief[] = {"a", "b", "c", "d"};
+	isc_buffer scene = {0};
+
+	(void)state;
+	isc_buffer_text(&scene, PROCESS MAIN);
+	for (size_t i = 0; i < 4; i++) {
+		isc_buffer_format(&scene,
+				  "repeat 40 20us\nt1 @%zums call_enter %s m.py %zu\nt1 @%zu.01ms call_exit %s m.py "
+				  "%zu\nagain\n",
+				  i + 1, brief[i], i + 2, i + 1, brief[i], i + 2);
+	}
+	/* Others had the CPU in three calls of each. */
+	for (size_t k = 0; k < 3; k++) {
+		for (size_t i = 0; i < 4; i++)
+			isc_buffer_format(&scene, "t1 %zums call_enter %s m.py %zu\nt1 %zu.6ms call_exit %s m.py %zu\n",
+					  10 + 4 * k + i, brief[i], i + 2, 10 + 4 * k + i, brief[i], i + 2);
+	}
+	isc_buffer_text(&scene, "repeat 3 10ms\n"
+				"t1 @30ms call_enter parse m.py 20\n"
+				"t1 @34ms call_exit parse m.py 20\n"
+				"t1 @34ms call_enter write m.py 21\n"
+				"t1 @38ms call_exit write m.py 21\n"
+				"again\n");
+	check(scene.data, "loop parse of main t1 30..38\n"
+			  "loop parse of main t1 40..48\n"
+			  "loop parse of main t1 50..58\n");
+	isc_buffer_fini(&scene);
+}
+
 static void recursion_and_generators_are_no_loops(void **state)
 {
 	(void)state;
@@ -583,6 +658,9 @@ int main(void)
 		cmocka_unit_test(of_nested_loops_the_outer_one_counts),
 		cmocka_unit_test(a_thread_for_each_request_is_a_loop_too),
 		cmocka_unit_test(workers_that_live_as_long_as_the_program_are_no_units_but_what_they_do),
+		cmocka_unit_test(what_a_script_did_before_is_set_up),
+		cmocka_unit_test(a_call_in_front_that_takes_long_now_and_then_changes_nothing),
+		cmocka_unit_test(brief_functions_that_were_put_off_take_no_room),
 		cmocka_unit_test(recursion_and_generators_are_no_loops),
 		cmocka_unit_test(imports_are_no_units),
 		cmocka_unit_test(a_function_that_is_mostly_short_is_no_unit),
