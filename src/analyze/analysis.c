@@ -57,6 +57,8 @@ static double program_cpu_us(const isc_build *b)
 	const isc_analysis *a = b->a;
 	double us = 0;
 
+	if (b->facts.program_cpu_us > 0)
+		return b->facts.program_cpu_us;
 	if (a->user_us >= 0 && a->system_us >= 0)
 		return a->user_us + a->system_us;
 	for (size_t i = 0; i < a->thread_count && us >= 0; i++)

@@ -25,7 +25,8 @@ typedef struct isc_facts { /* the session's own words, from the trace's meta */
 	isc_text counters, counters_remedy;
 	double wall_us; /* negative: not said; so are all below */
 	double recorder_cpu_us, recorder_cpu_pct, measured_pct, switch_cost_pct;
-	double own_cpu_us; /* CPU time that recording took in the program */
+	double own_cpu_us;     /* CPU time that recording took in the program */
+	double program_cpu_us; /* CPU time of the program, with that */
 	uint64_t roster_lost, attach_failed, switches_lost;
 	bool session_on_disk;
 	bool faults;		       /* page faults that had to read were watched with the switches */

@@ -134,6 +134,7 @@ static bool take_all(isc_build *b, yyjson_val *root)
 	f->recorder_cpu_pct = number_of(root, "recorder_cpu_pct");
 	f->measured_pct = number_of(root, "measured_pct");
 	f->own_cpu_us = number_of(root, "own_cpu_us");
+	f->program_cpu_us = number_of(root, "program_cpu_us");
 	take_cost(b->a, yyjson_obj_get(root, "cost_us"));
 	f->switch_cost_pct = number_of(root, "switch_cost_pct");
 	f->roster_lost = count_of(root, "roster_lost");
@@ -186,7 +187,7 @@ isc_status isc_build_facts(isc_build *b, isc_error *err)
 	b->a->samples.rate_hz = b->a->samples.least_hz = -1;
 	b->facts.collected_from_us = b->facts.collected_to_us = -1;
 	b->facts.measured_pct = b->facts.switch_cost_pct = b->facts.throttled_us = -1;
-	b->facts.own_cpu_us = -1;
+	b->facts.own_cpu_us = b->facts.program_cpu_us = -1;
 	b->a->budget_pct = b->a->kernel_calls = b->a->minor_faults = b->a->major_faults = b->a->user_us =
 		b->a->system_us = -1;
 	if (meta == NULL || len == 0)

@@ -215,6 +215,16 @@ static double event_ns(uint32_t source)
 	return (double)(isc_clock_mono_ns() - start) / CALIBRATE_READS + RECORD_NS;
 }
 
+/* CPU time of the program; 0: not known.  The kernel counts children that were waited for, samples those that were traced:
+ * where one is less, it has missed some. */
+static double program_cpu_ns(const isc_facts_end *end)
+{
+	double kernel_ns = end->faults_known ? (double)(end->user_us + end->system_us) * 1e3 : 0;
+	double sampled_ns = (double)end->writer.cpu_ns;
+
+	return kernel_ns > sampled_ns ? kernel_ns : sampled_ns;
+}
+
 /* The share of the time in which the program left us no CPU, if its threads spread. */
 static double crowded(const isc_facts_end *end)
 {
@@ -223,14 +233,14 @@ static double crowded(const isc_facts_end *end)
 
 	if (!end->faults_known || end->wall_ns == 0 || cpus == 0)
 		return 0;
-	used = (double)(end->user_us + end->system_us) * 1e3 / (double)end->wall_ns - (cpus - 1);
+	used = program_cpu_ns(end) / (double)end->wall_ns - (cpus - 1);
 	return used < 0 ? 0 : used < 1 ? used : 1;
 }
 
 static double allocations_ns(const isc_facts_end *end)
 {
 	double n = (double)end->writer.allocations;
-	double time = end->faults_known ? (double)(end->user_us + end->system_us) * 1e3 : (double)end->wall_ns;
+	double cpu_ns = program_cpu_ns(end), time = cpu_ns > 0 ? cpu_ns : (double)end->wall_ns;
 	double apart = time / ALLOCATION_GAP_NS; /* as many as would come so far apart */
 
 	return n * ALLOCATION_NS + (n < apart ? n : apart) * ALLOCATION_COLD_NS;
@@ -304,6 +314,8 @@ void isc_facts_last(isc_buffer *out, const isc_facts_end *end)
 	}
 	yyjson_mut_obj_add_real(doc, root, "own_cpu_us", inside_us(end) + switches_us);
 	put_cost(doc, root, end, switches_us);
+	if (program_cpu_ns(end) > 0)
+		yyjson_mut_obj_add_real(doc, root, "program_cpu_us", program_cpu_ns(end) / 1e3);
 	yyjson_mut_obj_add_uint(doc, root, "switches", end->switches.switches);
 	yyjson_mut_obj_add_uint(doc, root, "switches_lost", end->switches.lost);
 	yyjson_mut_obj_add_real(doc, root, "switches_paused_us", (double)end->switches.paused_ns / 1e3);

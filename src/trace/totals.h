@@ -256,6 +256,7 @@ typedef struct isc_totals_cost {
 	uint64_t syscalls;    /* that were counted */
 	uint64_t allocations; /* and what took memory or gave it back; of them looked at: */
 	uint64_t looked_at;
+	uint64_t cpu_ns; /* CPU time of the programs that samples stand for */
 } isc_totals_cost;
 isc_totals_cost isc_totals_calls_cost(const isc_totals *t);
 

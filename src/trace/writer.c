@@ -534,6 +534,7 @@ void isc_writer_stats_get(const isc_writer *w, isc_writer_stats *out)
 	out->syscalls = cost.syscalls;
 	out->allocations = cost.allocations;
 	out->looked_at = cost.looked_at;
+	out->cpu_ns = cost.cpu_ns;
 }
 
 double isc_writer_at_once(const isc_writer *w, uint64_t wall_ns)

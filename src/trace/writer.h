@@ -100,6 +100,7 @@ typedef struct isc_writer_stats {
 	uint64_t syscalls;    /* that were counted */
 	uint64_t allocations; /* and what took memory or gave it back; of them looked at: */
 	uint64_t looked_at;
+	uint64_t cpu_ns; /* CPU time of the program that samples stand for */
 } isc_writer_stats;
 void isc_writer_stats_get(const isc_writer *w, isc_writer_stats *out);
 

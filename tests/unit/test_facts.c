@@ -14,22 +14,26 @@
 #define SECOND_NS 1000000000ull
 #define SECOND_US 1000000ull
 
-static double told_pct(isc_facts_end end)
+static double said(isc_facts_end end, const char *name)
 {
-	static const char name[] = "\"measured_pct\":";
 	isc_error unknown = {.what = "not known"};
 	isc_buffer out = {0};
 	const char *at;
-	double told;
+	double value;
 
 	end.throttle_unknown = &unknown;
 	end.at_once = end.at_once != 0 ? end.at_once : 1;
 	isc_facts_last(&out, &end);
 	at = strstr(out.data, name);
 	assert_non_null(at);
-	told = strtod(at + sizeof(name) - 1, NULL);
+	value = strtod(at + strlen(name), NULL);
 	isc_buffer_fini(&out);
-	return told;
+	return value;
+}
+
+static double told_pct(isc_facts_end end)
+{
+	return said(end, "\"measured_pct\":");
 }
 
 /* Of a program of 1,000 s beside which the recorder took 100, on so many CPUs less than there are. */
@@ -76,6 +80,22 @@ static void costs_inside_add_up(void **state)
 	end.writer.sample_ns = 5.0 * (double)SECOND_NS;
 	end.switches.cost_pct = 0.5;
 	assert_float_equal(told_pct(end), 1.0 + 2.0 + 0.5 + 0.5, 0.01);
+	assert_float_equal(said(end, "\"calls\":"), 20e6, 1);
+	assert_float_equal(said(end, "\"samples\":"), 5e6, 1);
+	assert_float_equal(said(end, "\"start\":"), 10e6, 1);
+	assert_float_equal(said(end, "\"switches\":"), 5e6, 1);
+}
+
+static void cpu_time_of_children_that_nobody_waited_for_is_the_programs(void **state)
+{
+	isc_facts_end end = {.wall_ns = 1000 * SECOND_NS, .faults_known = true, .user_us = 300 * SECOND_US};
+
+	(void)state;
+	assert_float_equal(said(end, "\"program_cpu_us\":"), 300e6, 1);
+	end.writer.cpu_ns = 900 * SECOND_NS;
+	assert_float_equal(said(end, "\"program_cpu_us\":"), 900e6, 1);
+	end.user_us = 1200 * SECOND_US;
+	assert_float_equal(said(end, "\"program_cpu_us\":"), 1200e6, 1);
 }
 
 static void what_processes_lose_side_by_side_is_lost_once(void **state)
@@ -92,6 +112,7 @@ int main(void)
 		cmocka_unit_test(the_recorder_costs_where_it_is_in_the_way),
 		cmocka_unit_test(hooks_cost_less_in_a_loop_of_them),
 		cmocka_unit_test(costs_inside_add_up),
+		cmocka_unit_test(cpu_time_of_children_that_nobody_waited_for_is_the_programs),
 		cmocka_unit_test(what_processes_lose_side_by_side_is_lost_once),
 	};
 
