@@ -444,9 +444,13 @@ static void tell_missed(isc_totals *t, const isc_totals_lane *lane, const isc_re
 {
 	isc_totals_calls *c = lane->calls;
 
-	if (r->arg == 0 && c->missed_since != 0)
-		isc_units_gap(t->units, lane->process, ISC_GAP_LOST, c->missed_since, r->ticks);
-	c->missed_since = r->arg != 0 ? r->ticks : 0;
+	/* Where its begin was lost it is not known since when. */
+	if (r->arg == 0 && c->missed_since == 0)
+		isc_units_gap(t->units, lane->process, ISC_GAP_LOST, t->threads[lane->total].first_ticks, r->ticks);
+	else if (r->arg == 0 || c->missed_since == 0)
+		isc_units_missed(t->units, lane->process, c->missed_since, r);
+	if (r->arg == 0 || c->missed_since == 0)
+		c->missed_since = r->arg != 0 ? r->ticks : 0;
 }
 
 bool isc_totals_calls_feed(isc_totals *t, isc_totals_lane *lane, const isc_record *r, const void *extra,

@@ -62,11 +62,14 @@ void isc_units_gap(isc_units *u, uint32_t process, uint32_t kind, uint64_t from,
 		push_joined(u, p, kind);
 }
 
-static void open_gap(const isc_units *u, isc_unit_process *p, uint32_t kind, uint64_t from)
+static void open_gap(isc_units *u, isc_unit_process *p, uint32_t kind, uint64_t from)
 {
 	isc_unit_gap *gap = &p->open[kind - 1];
 
-	if (!gap->open)
+	/* The begin of one that goes on stays what the file may have. */
+	if (gap->open)
+		isc_units_gap(u, p->process, kind, from, gap->from);
+	else
 		*gap = (isc_unit_gap){.open = true, .from = from, .flush = u->flushes};
 }
 
@@ -82,6 +85,23 @@ static void close_gap(isc_units *u, isc_unit_process *p, uint32_t kind, uint64_t
 		push_gap(u, &(isc_gap_row){p->process, kind, gap->from, to > gap->from ? to : gap->from});
 	else
 		isc_units_gap(u, p->process, kind, gap->from, to);
+}
+
+void isc_units_missed(isc_units *u, uint32_t process, uint64_t since, const isc_record *r)
+{
+	isc_unit_process *p = isc_units_of(u, process);
+
+	if (p == NULL)
+		return;
+	if (r->arg != 0) {
+		p->missing++;
+		open_gap(u, p, ISC_GAP_LOST, r->ticks);
+		return;
+	}
+	/* Threads are fed in runs, so the last one that is fed need not be the last that ended. */
+	isc_units_gap(u, process, ISC_GAP_LOST, since, r->ticks);
+	if (p->missing > 0 && --p->missing == 0)
+		close_gap(u, p, ISC_GAP_LOST, r->ticks);
 }
 
 void isc_units_governed(isc_units *u, uint32_t process, const isc_record *r)

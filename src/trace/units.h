@@ -77,7 +77,8 @@ typedef struct isc_unit_process {
 	uint32_t early_count;	      /* so many were put there */
 	struct isc_unit_loops *loops; /* NULL: none yet */
 	/* What is not recorded now, by kind (unit_gaps.c). */
-	isc_hashmap off; /* code -> 0 */
+	isc_hashmap off;  /* code -> 0 */
+	uint32_t missing; /* threads whose stack is nearly used up */
 	isc_unit_gap open[ISC_GAP_LOST];
 	/* Gaps of a kind that wait for neighbours. */
 	isc_gap_row joined[ISC_GAP_LOST + 1];
@@ -142,6 +143,8 @@ void isc_units_task(struct isc_totals *t, const struct isc_totals_lane *lane, co
 void isc_units_task_called(struct isc_totals *t, const struct isc_totals_lane *lane, const isc_record *r);
 /* A GOVERNED record. */
 void isc_units_governed(isc_units *u, uint32_t process, const isc_record *r);
+/* A MISSED record; since: when the first of those that go on was fed. */
+void isc_units_missed(isc_units *u, uint32_t process, uint64_t since, const isc_record *r);
 
 /* ---- what the writer tells ---- */
 

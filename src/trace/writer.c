@@ -58,6 +58,7 @@ void isc_writer_free(isc_writer *w)
 		free(w->streams[i].record);
 	free(w->streams);
 	free(w->switches);
+	free(w->losses);
 	isc_hashmap_fini(&w->by_stream);
 	isc_hashmap_fini(&w->defs_known);
 	isc_kin_fini(&w->kin);
@@ -176,6 +177,7 @@ isc_status isc_writer_clock(isc_writer *w, uint64_t ticks, uint64_t mono_ns, isc
 
 isc_status isc_writer_account(isc_writer *w, const isc_trace_account *account, isc_error *err)
 {
+	isc_writer_lose_counted(w, account);
 	return put_result(w, isc_state_put_account(&w->state, account), "account", err);
 }
 
@@ -276,6 +278,7 @@ static isc_status write_events(isc_writer *w, isc_writer_stream *s, const isc_re
 
 	if (!isc_columns_encode(&w->encoder, slots, events, n, w->header.tick_shift)) {
 		w->stats.refused_events += events;
+		isc_writer_lose(w, s, slots[0].ticks, 0);
 		return isc_fail(err, ISC_ERR_NOMEM, "no memory for events");
 	}
 	stored = isc_codec_pack(&w->codec, &h, w->encoder.out.data, w->encoder.out.len);
@@ -292,12 +295,11 @@ static isc_status write_events(isc_writer *w, isc_writer_stream *s, const isc_re
 	st = isc_writer_append_packed(w, ISC_SEGMENT_EVENTS, &h, stored, w->encoder.out.data, w->encoder.out.len, err);
 	if (st != ISC_OK) {
 		w->stats.refused_events += events;
+		isc_writer_lose(w, s, slots[0].ticks, 0);
 		return st;
 	}
 	w->stats.stored_events += events;
 	lane = isc_totals_lane_of(w->totals, s->process, s->thread, s->stream);
-	if (lane != NULL && lane->next != first && lane->last != 0)
-		isc_units_gap(w->units, s->process, ISC_GAP_LOST, lane->last, slots[0].ticks);
 	if (lane != NULL && !isc_totals_lane_reach(w->totals, lane, first))
 		lane = NULL;
 	for (uint32_t i = 0; lane != NULL && i < n; i += slots[i].slots) {
@@ -329,6 +331,7 @@ static isc_status write_stream(isc_writer *w, isc_writer_stream *s, isc_error *e
 	st = write_defs(w, err);
 	if (st != ISC_OK && st != ISC_ERR_LIMIT) {
 		w->stats.refused_events += events;
+		isc_writer_lose(w, s, s->record[0].ticks, 0);
 		return st;
 	}
 	return write_events(w, s, s->record, s->first, events, slots, err);
@@ -358,33 +361,6 @@ static isc_status hold_to_bound(isc_writer *w, isc_error *err)
 		drop_buffer(w, largest);
 	}
 	return st;
-}
-
-static isc_writer_stream *stream_of(isc_writer *w, const isc_trace_run *run)
-{
-	uint64_t key = isc_stream_key(run->process, run->thread, run->stream),
-		 *at = isc_hashmap_find(&w->by_stream, key), next;
-	isc_writer_stream *bigger;
-
-	if (at != NULL)
-		return &w->streams[*at];
-	next = isc_writer_next_number(w, run->process, run->thread, run->stream);
-	if (w->stream_count == w->stream_room) {
-		size_t room = w->stream_room ? w->stream_room * 2 : 16;
-
-		bigger = realloc(w->streams, room * sizeof(*bigger));
-		if (bigger == NULL)
-			return NULL;
-		w->streams = bigger;
-		w->stream_room = room;
-	}
-	at = isc_hashmap_put(&w->by_stream, key, NULL);
-	if (at == NULL)
-		return NULL;
-	*at = w->stream_count;
-	w->streams[w->stream_count] = (isc_writer_stream){
-		.process = run->process, .thread = run->thread, .stream = run->stream, .next = next};
-	return &w->streams[w->stream_count++];
 }
 
 static bool reserve(isc_writer *w, isc_writer_stream *s, uint32_t slots)
@@ -430,6 +406,15 @@ static uint32_t whole_events(const isc_record *slots, uint32_t n, uint32_t max_s
 	return events;
 }
 
+static uint64_t last_ticks(const isc_record *slots, uint32_t n, bool single)
+{
+	uint32_t at = single ? n - 1 : 0;
+
+	while (at + slots[at].slots < n)
+		at += slots[at].slots;
+	return slots[at].ticks;
+}
+
 isc_status isc_writer_events(isc_writer *w, const isc_trace_run *run, const isc_record *slots, isc_error *err)
 {
 	isc_status st = isc_space_status(&w->space, err), result = ISC_OK;
@@ -452,12 +437,14 @@ isc_status isc_writer_events(isc_writer *w, const isc_trace_run *run, const isc_
 	}
 	if (run->events == 0)
 		return ISC_OK;
-	s = stream_of(w, run);
+	s = isc_writer_stream_of(w, run->process, run->thread, run->stream);
 	if (s != NULL && number < s->next) {
 		w->stats.refused_events += run->events;
 		return isc_fail(err, ISC_ERR_INVALID, "event %llu of thread %u was given before",
 				(unsigned long long)number, run->thread);
 	}
+	if (s != NULL && number > s->next && number > s->told)
+		isc_writer_lose(w, s, s->last, slots[0].ticks);
 	if (s != NULL && s->events > 0 && number != s->next)
 		result = write_stream(w, s, err);
 	while (s != NULL && left > 0) {
@@ -484,8 +471,11 @@ isc_status isc_writer_events(isc_writer *w, const isc_trace_run *run, const isc_
 	}
 	if (left > 0) {
 		w->stats.refused_events += left;
+		if (s != NULL)
+			isc_writer_lose(w, s, slots[at].ticks, 0);
 		return isc_fail(err, ISC_ERR_NOMEM, "no memory for events");
 	}
+	s->last = last_ticks(slots, run->slots, single);
 	if (s->slots >= max) {
 		st = write_stream(w, s, err);
 		result = result != ISC_OK ? result : st;
@@ -509,6 +499,7 @@ isc_status isc_writer_flush(isc_writer *w, isc_error *err)
 	}
 	st = write_switches(w, err);
 	result = result != ISC_OK ? result : st;
+	isc_writer_losses_flush(w, false);
 	isc_units_flush(w->totals, false);
 	st = isc_units_write(w, false, err);
 	result = result != ISC_OK ? result : st;
@@ -551,6 +542,7 @@ isc_status isc_writer_close(isc_writer *w, const isc_trace_end *end, isc_error *
 		return ISC_OK;
 	fd = w->space.fd;
 	st = isc_writer_flush(w, err);
+	isc_writer_losses_flush(w, true);
 	isc_units_flush(w->totals, true);
 	last = isc_units_write(w, true, err);
 	st = st != ISC_OK ? st : last;
@@ -566,15 +558,4 @@ isc_status isc_writer_close(isc_writer *w, const isc_trace_end *end, isc_error *
 	if (close(fd) < 0 && st == ISC_OK)
 		st = isc_fail_errno(err, "cannot write the trace");
 	return st;
-}
-
-uint64_t isc_writer_next_number(const isc_writer *w, uint32_t process, uint32_t thread, uint8_t stream)
-{
-	const uint64_t *at = isc_hashmap_find(&w->by_stream, isc_stream_key(process, thread, stream));
-	const isc_totals_lane *lane;
-
-	if (at != NULL)
-		return w->streams[*at].next;
-	lane = isc_totals_lane_find(w->totals, process, thread, stream);
-	return lane != NULL ? lane->next : 0;
 }

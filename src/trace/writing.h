@@ -21,10 +21,19 @@ typedef struct isc_writer_stream {
 	uint8_t stream;
 	uint64_t first; /* number of the first one here */
 	uint64_t next;	/* number that may come next */
+	uint64_t last;	/* ticks; what is lost next was lost after that.  0: not known */
+	uint64_t told;	/* what is missing below this number is known as a loss */
 	uint32_t events, slots;
 	uint32_t room; /* slots */
 	isc_record *record;
 } isc_writer_stream;
+
+/* Events were lost between two moments, in ticks; 0: not known yet. */
+typedef struct isc_writer_loss {
+	uint32_t process, thread;
+	uint64_t from, to;
+	uint64_t told; /* the clock was read before it was counted */
+} isc_writer_loss;
 
 struct isc_writer {
 	isc_file_header header;
@@ -51,6 +60,8 @@ struct isc_writer {
 	isc_snapshots snapshots;
 	isc_period_sums periods; /* at the end of the last period */
 	isc_units *units;
+	isc_writer_loss *losses; /* that have no gap yet */
+	size_t loss_count, loss_room;
 	isc_clock_pair last_pair; /* of the clock; 0: none yet */
 };
 
@@ -76,6 +87,16 @@ isc_status isc_writer_make_room(isc_writer *w, uint32_t segments, isc_error *err
 
 /* Index and end. */
 isc_status isc_writer_finish(isc_writer *w, const isc_trace_end *end, isc_error *err);
+
+/* Found or added; borrowed until the next one is added.  NULL: no memory. */
+isc_writer_stream *isc_writer_stream_of(isc_writer *w, uint32_t process, uint32_t thread, uint8_t stream);
+
+/* losses.c.  Events of a stream were lost: from 0 means since its thread began, to 0 up to now. */
+void isc_writer_lose(isc_writer *w, const isc_writer_stream *s, uint64_t from, uint64_t to);
+/* An account counts losses, some of which may be new. */
+void isc_writer_lose_counted(isc_writer *w, const isc_trace_account *account);
+/* Losses whose moments are known by now become gaps; last: all do. */
+void isc_writer_losses_flush(isc_writer *w, bool last);
 
 /* Totals of this writer ask it what definitions belong to, and tell it of units. */
 void isc_writer_relate(isc_writer *w);

@@ -1,0 +1,186 @@
+/* unit_gaps: a time in which calls may be missing is never taken for one in which all were recorded. */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "sample_trace.h"
+#include "unit_text.h"
+
+#define MS 1000000ull
+
+/* ---- events that were lost ---- */
+
+static void what_is_lost_before_the_first_event_was_lost_since_the_thread_began(void **state)
+{
+	(void)state;
+	check(PROCESS "t1 0ms instant a\n"
+		      "t4 p1 tid=103 start=2ms\n"
+		      "t4 lose 5\n"
+		      "t4 3ms instant b\n",
+	      "gap lost 0..3\n");
+}
+
+static void what_is_lost_behind_the_last_event_was_lost_after_it(void **state)
+{
+	(void)state;
+	check(PROCESS "t1 1ms instant a\n"
+		      "t1 lose 5\n",
+	      "gap lost 1..end\n");
+}
+
+static void a_thread_that_lost_all_of_its_events_has_a_gap(void **state)
+{
+	(void)state;
+	check(PROCESS "t2 0ms instant a\n"
+		      "t1 lose 5\n",
+	      "gap lost 0..end\n");
+}
+
+static isc_writer *begin_timed(int *fd, char path[64])
+{
+	isc_writer *w;
+
+	*fd = sample_file(path);
+	w = begin(dup(*fd), 0);
+	assert_int_equal(isc_writer_clock(w, 1, 1, NULL), ISC_OK);
+	return w;
+}
+
+static void put(isc_writer *w, uint32_t thread, uint64_t number, uint64_t ticks, unsigned kind, uint32_t id,
+		unsigned arg)
+{
+	isc_trace_run run = {.process = 1, .thread = thread, .first = number, .events = 1, .slots = 1};
+	isc_record r = {.ticks = ticks, .id = id, .kind = (uint8_t)kind, .slots = 1, .arg = (uint16_t)arg};
+
+	assert_int_equal(isc_writer_events(w, &run, &r, NULL), ISC_OK);
+}
+
+static void turn(isc_writer *w, uint64_t ticks)
+{
+	assert_int_equal(isc_writer_clock(w, ticks, ticks, NULL), ISC_OK);
+	assert_int_equal(isc_writer_flush(w, NULL), ISC_OK);
+}
+
+static void account(isc_writer *w, uint32_t thread, uint8_t stream, uint64_t produced, uint64_t lost)
+{
+	isc_trace_account a = {.process = 1,
+			       .thread = thread,
+			       .stream = stream,
+			       .produced = produced,
+			       .stored = produced - lost,
+			       .lost = lost};
+
+	assert_int_equal(isc_writer_account(w, &a, NULL), ISC_OK);
+}
+
+/* Ends the recording; times are in ms of the session. */
+static void check_file(isc_writer *w, int fd, const char *path, const char *want)
+{
+	struct listing l = {0};
+
+	assert_int_equal(isc_writer_close(w, &(isc_trace_end){.end_ns = 100 * MS}, NULL), ISC_OK);
+	assert_int_equal(isc_trace_open(path, &l.trace, NULL), ISC_OK);
+	list_trace(&l);
+	assert_string_equal(l.text.data != NULL ? l.text.data : "", want);
+	isc_buffer_fini(&l.text);
+	isc_trace_close(l.trace);
+	close(fd);
+}
+
+static void a_loss_that_is_counted_when_a_thread_has_died_ends_when_the_clock_is_read_next(void **state)
+{
+	char path[64];
+	int fd;
+	isc_writer *w = begin_timed(&fd, path);
+
+	(void)state;
+	put(w, 1, 0, 1 + 2 * MS, ISC_KIND_INSTANT, 4, 0);
+	turn(w, 1 + 3 * MS);
+	account(w, 1, 0, 6, 5);
+	/* What is counted again is no further loss, and what is counted beside it is one of a later time. */
+	account(w, 1, 0, 6, 5);
+	turn(w, 1 + 4 * MS);
+	turn(w, 1 + 5 * MS);
+	account(w, 1, 0, 7, 6);
+	turn(w, 1 + 6 * MS);
+	turn(w, 1 + 7 * MS);
+	check_file(w, fd, path, "gap lost 2..4\ngap lost 3..6\n");
+}
+
+static void threads_without_a_slot_have_gaps_of_their_process(void **state)
+{
+	char path[64];
+	int fd;
+	isc_writer *w = begin_timed(&fd, path);
+
+	(void)state;
+	turn(w, 1 + 1 * MS);
+	account(w, 0, 0, 5, 5);
+	turn(w, 1 + 2 * MS);
+	turn(w, 1 + 3 * MS);
+	/* Since the clock was read before it was counted last. */
+	account(w, 0, 0, 9, 9);
+	turn(w, 1 + 4 * MS);
+	check_file(w, fd, path, "gap lost 0..2\ngap lost 1..4\n");
+}
+
+static void events_that_were_nested_too_deeply_are_a_loss(void **state)
+{
+	char path[64];
+	int fd;
+	isc_writer *w = begin_timed(&fd, path);
+
+	(void)state;
+	put(w, 1, 0, 1 + 2 * MS, ISC_KIND_INSTANT, 4, 0);
+	account(w, 1, 0, 1, 0);
+	account(w, 1, 2, 3, 3);
+	turn(w, 1 + 4 * MS);
+	check_file(w, fd, path, "gap lost 0..4\n");
+}
+
+static void a_stack_without_room_for_hooks_is_a_gap_until_it_has_room_again(void **state)
+{
+	(void)state;
+	check(PROCESS "t1 1ms missed 1\n"
+		      "t1 9ms missed 0\n"
+		      "t2 3ms missed 1\n"
+		      "t1 11ms missed 1\n",
+	      "gap lost 1..9\n"
+	      "gap lost 3..11\n"
+	      "gap lost 11..end\n");
+}
+
+static void a_stack_whose_end_of_room_was_lost_had_none_since_the_thread_began(void **state)
+{
+	(void)state;
+	check(PROCESS "t1 1ms instant a\n"
+		      "t1 2ms instant a\n"
+		      "t1 lose 1\n"
+		      "t1 9ms missed 0\n",
+	      "gap lost 1..9\n"
+	      "gap lost 2..9\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_lost_before_the_first_event_was_lost_since_the_thread_began),
+		cmocka_unit_test(what_is_lost_behind_the_last_event_was_lost_after_it),
+		cmocka_unit_test(a_thread_that_lost_all_of_its_events_has_a_gap),
+		cmocka_unit_test(a_loss_that_is_counted_when_a_thread_has_died_ends_when_the_clock_is_read_next),
+		cmocka_unit_test(threads_without_a_slot_have_gaps_of_their_process),
+		cmocka_unit_test(events_that_were_nested_too_deeply_are_a_loss),
+		cmocka_unit_test(a_stack_without_room_for_hooks_is_a_gap_until_it_has_room_again),
+		cmocka_unit_test(a_stack_whose_end_of_room_was_lost_had_none_since_the_thread_began),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
