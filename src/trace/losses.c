@@ -42,10 +42,13 @@ static uint64_t begin_of(const isc_writer *w, uint32_t process, uint32_t thread)
 static void settle_loss(isc_writer *w, const isc_writer_loss *loss, bool last)
 {
 	uint64_t from = loss->from != 0 ? loss->from : begin_of(w, loss->process, loss->thread);
-	uint64_t to = loss->to != 0 ? loss->to : last ? UINT64_MAX : w->last_pair.ticks;
+	uint64_t to = loss->to != 0 ? loss->to : w->last_pair.ticks;
 
 	/* One that has no length touches whatever it lies in. */
-	isc_units_gap(w->units, loss->process, ISC_GAP_LOST, from, to > from ? to : from + 1);
+	if (last && loss->to == 0)
+		isc_units_lost_on(w->units, loss->process, from);
+	else
+		isc_units_gap(w->units, loss->process, ISC_GAP_LOST, from, to > from ? to : from + 1);
 }
 
 static void add_loss(isc_writer *w, const isc_writer_loss *loss)

@@ -13,6 +13,7 @@
 #include "trace/totals_lane.h"
 
 #define GAPS_MAX 65536u
+#define APART_TICKS 16u /* these are two moments in every file */
 #define SETTLED_FLUSHES 2u
 /* A gap that goes on for a second is written, in case that nobody gets to write its end. */
 #define TOLD_FLUSHES 4u
@@ -54,6 +55,9 @@ void isc_units_gap(isc_units *u, uint32_t process, uint32_t kind, uint64_t from,
 
 	if (p == NULL || to <= from)
 		return;
+	/* Its begin is that of one in the file that goes on, which this one does not end. */
+	if (p->open[kind - 1].open && p->open[kind - 1].from == from)
+		from -= from < APART_TICKS ? from : APART_TICKS;
 	if (p->joined_count[kind] == 0)
 		*joined = (isc_gap_row){process, kind, from, to};
 	joined->from = from < joined->from ? from : joined->from;
@@ -71,6 +75,17 @@ static void open_gap(isc_units *u, isc_unit_process *p, uint32_t kind, uint64_t 
 		isc_units_gap(u, p->process, kind, from, gap->from);
 	else
 		*gap = (isc_unit_gap){.open = true, .from = from, .flush = u->flushes};
+}
+
+void isc_units_lost_on(isc_units *u, uint32_t process, uint64_t from)
+{
+	isc_unit_process *p = isc_units_of(u, process);
+
+	if (p == NULL)
+		return;
+	/* No thread ends it. */
+	p->missing++;
+	open_gap(u, p, ISC_GAP_LOST, from);
 }
 
 static void close_gap(isc_units *u, isc_unit_process *p, uint32_t kind, uint64_t to)
@@ -98,10 +113,11 @@ void isc_units_missed(isc_units *u, uint32_t process, uint64_t since, const isc_
 		open_gap(u, p, ISC_GAP_LOST, r->ticks);
 		return;
 	}
-	/* Threads are fed in runs, so the last one that is fed need not be the last that ended. */
-	isc_units_gap(u, process, ISC_GAP_LOST, since, r->ticks);
 	if (p->missing > 0 && --p->missing == 0)
 		close_gap(u, p, ISC_GAP_LOST, r->ticks);
+	/* Threads are fed in runs, so the last one that is fed need not be the last that ended. */
+	if (p->missing > 0 || since < p->open[ISC_GAP_LOST - 1].from)
+		isc_units_gap(u, process, ISC_GAP_LOST, since, r->ticks);
 }
 
 void isc_units_governed(isc_units *u, uint32_t process, const isc_record *r)

@@ -357,20 +357,36 @@ isc_status isc_trace_units_each(isc_trace *tr, bool (*row)(void *self, const isc
 
 static int by_place(const void *a, const void *b)
 {
-	const isc_trace_gap *x = a, *y = b;
+	const isc_gap_row *x = *(const isc_gap_row *const *)a, *y = *(const isc_gap_row *const *)b;
 
 	if (x->process != y->process)
 		return x->process > y->process ? 1 : -1;
-	if (x->from_ns != y->from_ns)
-		return x->from_ns > y->from_ns ? 1 : -1;
+	if (x->from != y->from)
+		return x->from > y->from ? 1 : -1;
 	if (x->kind != y->kind)
 		return x->kind > y->kind ? 1 : -1;
-	return (x->to_ns > y->to_ns) - (x->to_ns < y->to_ns);
+	return (x > y) - (x < y);
+}
+
+static bool is_same_gap(const isc_gap_row *x, const isc_gap_row *y)
+{
+	return x->process == y->process && x->from == y->from && x->kind == y->kind;
+}
+
+/* One that was written while it went on comes again when it ends.  Others that begin together are all true. */
+static size_t last_gap(const isc_gap_row *const *rows, size_t n, uint64_t *to)
+{
+	size_t i = 0;
+
+	for (*to = 0; i < n && is_same_gap(rows[0], rows[i]); i++)
+		*to = *to == UINT64_MAX || rows[i]->to > *to ? rows[i]->to : *to;
+	return i;
 }
 
 isc_status isc_trace_settle_gaps(isc_trace *tr)
 {
-	size_t hint = 0, kept = 0;
+	const isc_gap_row **rows;
+	size_t hint = 0, n = 0;
 
 	free(tr->gaps);
 	tr->gaps = NULL;
@@ -378,29 +394,29 @@ isc_status isc_trace_settle_gaps(isc_trace *tr)
 	if (tr->raw_gap_count == 0)
 		return ISC_OK;
 	tr->gaps = calloc(tr->raw_gap_count, sizeof(*tr->gaps));
-	if (tr->gaps == NULL)
+	rows = calloc(tr->raw_gap_count, sizeof(*rows));
+	if (tr->gaps == NULL || rows == NULL) {
+		free(rows);
 		return ISC_ERR_NOMEM;
+	}
 	for (size_t i = 0; i < tr->raw_gap_count; i++) {
-		const isc_gap_row *g = &tr->raw_gaps[i];
+		if (isc_trace_process_find(tr, tr->raw_gaps[i].process) != NULL)
+			rows[n++] = &tr->raw_gaps[i];
+	}
+	if (n > 1)
+		qsort(rows, n, sizeof(*rows), by_place);
+	for (size_t i = 0; i < n;) {
+		const isc_gap_row *g = rows[i];
+		uint64_t to;
 
-		if (isc_trace_process_find(tr, g->process) == NULL)
-			continue;
+		i += last_gap(rows + i, n - i, &to);
 		tr->gaps[tr->gap_count++] = (isc_trace_gap){
 			.process = g->process,
 			.kind = g->kind,
 			.from_ns = isc_timebase_ns(&tr->timebase, g->from, &hint),
-			.to_ns = g->to == UINT64_MAX ? UINT64_MAX : isc_timebase_ns(&tr->timebase, g->to, &hint)};
+			.to_ns = to == UINT64_MAX ? UINT64_MAX : isc_timebase_ns(&tr->timebase, to, &hint)};
 	}
-	if (tr->gap_count > 1)
-		qsort(tr->gaps, tr->gap_count, sizeof(*tr->gaps), by_place);
-	/* One that was written while it was open comes again when it ends. */
-	for (size_t i = 0; i < tr->gap_count; i++) {
-		const isc_trace_gap *last = kept > 0 ? &tr->gaps[kept - 1] : NULL, *g = &tr->gaps[i];
-
-		if (last == NULL || last->process != g->process || last->kind != g->kind || last->from_ns != g->from_ns)
-			tr->gaps[kept++] = *g;
-	}
-	tr->gap_count = kept;
+	free(rows);
 	return ISC_OK;
 }
 

@@ -150,6 +150,8 @@ void isc_units_missed(isc_units *u, uint32_t process, uint64_t since, const isc_
 
 /* A gap with both its ends. */
 void isc_units_gap(isc_units *u, uint32_t process, uint32_t kind, uint64_t from, uint64_t to);
+/* From here on events may be missing up to the end. */
+void isc_units_lost_on(isc_units *u, uint32_t process, uint64_t from);
 /* How fast the clock is, by the first and the last pair: what a long call is follows from it. */
 void isc_units_clock(isc_units *u, struct isc_totals *t, uint32_t source, isc_clock_pair first, isc_clock_pair last);
 /* Everything was fed that is there.  last: nothing more will be. */

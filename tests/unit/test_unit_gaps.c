@@ -44,6 +44,24 @@ static void a_thread_that_lost_all_of_its_events_has_a_gap(void **state)
 	      "gap lost 0..end\n");
 }
 
+static void of_losses_that_begin_together_the_longest_counts(void **state)
+{
+	(void)state;
+	check(PROCESS "t2 lose 1\n"
+		      "t2 5ms instant a\n"
+		      "t1 lose 1\n"
+		      "t1 3ms instant a\n",
+	      "gap lost 0..5\n");
+	check(PROCESS "t1 lose 1\n"
+		      "t1 3ms instant a\n"
+		      "t2 lose 5\n",
+	      "gap lost 0..end\n");
+	check(PROCESS "t1 1ms missed 1\n"
+		      "t2 1ms missed 1\n"
+		      "t1 2ms missed 0\n",
+	      "gap lost 1..end\n");
+}
+
 static isc_writer *begin_timed(int *fd, char path[64])
 {
 	isc_writer *w;
@@ -175,6 +193,7 @@ int main(void)
 		cmocka_unit_test(what_is_lost_before_the_first_event_was_lost_since_the_thread_began),
 		cmocka_unit_test(what_is_lost_behind_the_last_event_was_lost_after_it),
 		cmocka_unit_test(a_thread_that_lost_all_of_its_events_has_a_gap),
+		cmocka_unit_test(of_losses_that_begin_together_the_longest_counts),
 		cmocka_unit_test(a_loss_that_is_counted_when_a_thread_has_died_ends_when_the_clock_is_read_next),
 		cmocka_unit_test(threads_without_a_slot_have_gaps_of_their_process),
 		cmocka_unit_test(events_that_were_nested_too_deeply_are_a_loss),
