@@ -69,13 +69,19 @@ static void add_loss(isc_writer *w, const isc_writer_loss *loss)
 	w->losses[w->loss_count++] = *loss;
 }
 
+void isc_writer_lose_process(isc_writer *w, uint32_t process, uint64_t from)
+{
+	add_loss(w, &(isc_writer_loss){.process = process, .from = from, .told = w->last_pair.ticks});
+}
+
 void isc_writer_lose(isc_writer *w, const isc_writer_stream *s, uint64_t from, uint64_t to)
 {
-	add_loss(w, &(isc_writer_loss){.process = s->process,
-				       .thread = s->thread,
-				       .from = from,
-				       .to = to,
-				       .told = w->last_pair.ticks});
+	const isc_writer_loss loss = {s->process, s->thread, from, to, w->last_pair.ticks};
+
+	add_loss(w, &loss);
+	/* The recorder before this one may have read it and written nothing of it. */
+	if (w->resumed)
+		isc_units_unsure(w->units, s->process, from != 0 ? from : begin_of(w, s->process, s->thread));
 }
 
 void isc_writer_lose_counted(isc_writer *w, const isc_trace_account *account)
@@ -88,7 +94,7 @@ void isc_writer_lose_counted(isc_writer *w, const isc_trace_account *account)
 		return;
 	s = isc_writer_stream_of(w, account->process, account->thread, account->stream);
 	if (s == NULL) {
-		add_loss(w, &(isc_writer_loss){.process = account->process, .told = w->last_pair.ticks});
+		isc_writer_lose_process(w, account->process, 0);
 		return;
 	}
 	seen = s->next > s->told ? s->next : s->told;
@@ -98,6 +104,15 @@ void isc_writer_lose_counted(isc_writer *w, const isc_trace_account *account)
 	s->told = account->produced;
 	/* What is lost from here on is counted later. */
 	s->last = w->last_pair.ticks > s->last ? w->last_pair.ticks : s->last;
+}
+
+uint64_t isc_writer_losses_since(const isc_writer *w)
+{
+	uint64_t at = UINT64_MAX;
+
+	for (size_t i = 0; i < w->loss_count; i++)
+		at = w->losses[i].from < at ? w->losses[i].from : at;
+	return at;
 }
 
 void isc_writer_losses_flush(isc_writer *w, bool last)

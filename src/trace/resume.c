@@ -147,6 +147,30 @@ static bool adopt_units(isc_writer *w)
 	return true;
 }
 
+/* Gaps that the recorder before had not written yet are not known: that time counts as lost, in what was there then. */
+static void adopt_gaps(isc_writer *w, const isc_trace *tr)
+{
+	uint64_t settled = w->header.start_ticks, settled_ns;
+
+	for (size_t i = 0; i < tr->table.count; i++) {
+		const isc_chunk_ref *ref = &tr->table.ref[i];
+
+		if (ref->type == ISC_CHUNK_UNITS && ref->number > settled)
+			settled = ref->number;
+	}
+	w->resumed = true;
+	w->units->settled = settled;
+	isc_units_gaps_adopt(w->units, tr->raw_gaps, tr->raw_gap_count);
+	isc_units_off_adopt(w->units, w->totals, settled);
+	settled_ns = isc_clock_to_ns(w->state.pairs, w->state.pair_count, w->header.clock_source, settled);
+	for (size_t i = 0; i < w->state.process_count; i++) {
+		const isc_trace_process *p = &w->state.processes[i];
+
+		if (!(p->flags & ISC_PROCESS_ENDED) || p->end_ns >= settled_ns)
+			isc_writer_lose_process(w, p->process, settled);
+	}
+}
+
 isc_status isc_writer_resume(int fd, isc_writer **out, isc_error *err)
 {
 	isc_trace *tr = NULL;
@@ -190,6 +214,7 @@ isc_status isc_writer_resume(int fd, isc_writer **out, isc_error *err)
 		st = isc_fail(err, ISC_ERR_NOMEM, "no memory to resume the trace");
 		goto out;
 	}
+	adopt_gaps(w, tr);
 	isc_snapshots_adopt(w, tr);
 	w->stats.stored_events = totals->events;
 	w->stats.retired_events = tr->stats.retired_events;

@@ -102,6 +102,17 @@ static void close_gap(isc_units *u, isc_unit_process *p, uint32_t kind, uint64_t
 		isc_units_gap(u, p->process, kind, gap->from, to);
 }
 
+void isc_units_unsure(isc_units *u, uint32_t process, uint64_t from)
+{
+	isc_unit_process *p = isc_units_of(u, process);
+
+	if (p == NULL)
+		return;
+	/* No code has this id, so it is never traced again. */
+	(void)isc_hashmap_put(&p->off, 0, NULL);
+	open_gap(u, p, ISC_GAP_THINNED, from);
+}
+
 void isc_units_missed(isc_units *u, uint32_t process, uint64_t since, const isc_record *r)
 {
 	isc_unit_process *p = isc_units_of(u, process);
@@ -215,4 +226,88 @@ void isc_units_gaps_flush(isc_units *u, bool last)
 			push_gap(u, &(isc_gap_row){p->process, kind, gap->from, UINT64_MAX});
 		}
 	}
+}
+
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+uint64_t isc_units_settled(const isc_units *u)
+{
+	uint64_t at = u->flushes > SETTLED_FLUSHES ? u->moment[(u->flushes - SETTLED_FLUSHES) % ISC_UNITS_MOMENTS] : 0;
+
+	for (size_t i = 0; i < u->change_count; i++)
+		at = sooner(at, u->changes[i].ticks);
+	for (size_t i = 0; i < u->process_count; i++) {
+		const isc_unit_process *p = u->processes[i];
+
+		for (uint32_t kind = ISC_GAP_THINNED; kind <= ISC_GAP_LOST; kind++) {
+			const isc_unit_gap *gap = &p->open[kind - 1];
+
+			if (gap->open && !gap->told)
+				at = sooner(at, gap->from);
+			if (p->joined_count[kind] > 0)
+				at = sooner(at, p->joined[kind].from);
+		}
+	}
+	return at;
+}
+
+/* ---- after a resume ---- */
+
+void isc_units_gaps_adopt(isc_units *u, const isc_gap_row *gaps, size_t n)
+{
+	u->gaps_told = n;
+	for (size_t i = 0; i < n; i++) {
+		const isc_gap_row *g = &gaps[i];
+		isc_unit_process *p = isc_units_of(u, g->process);
+		isc_unit_gap *gap = p != NULL ? &p->open[g->kind - 1] : NULL;
+
+		if (gap != NULL && g->to == UINT64_MAX)
+			*gap = (isc_unit_gap){.open = true, .told = true, .from = g->from, .flush = u->flushes};
+		else if (gap != NULL && gap->open && gap->from == g->from)
+			gap->open = false;
+	}
+}
+
+static void adopt_function(isc_units *u, const isc_total_function *f, uint64_t since)
+{
+	isc_unit_process *p = f->off || (f->code & ISC_TOTAL_REST) ? isc_units_of(u, f->process) : NULL;
+
+	if (p == NULL)
+		return;
+	/* Which functions of a rest are off is not known. */
+	if (f->code & ISC_TOTAL_REST) {
+		if (f->estimated)
+			isc_units_unsure(u, f->process, since);
+		return;
+	}
+	(void)isc_hashmap_put(&p->off, f->code, NULL);
+	open_gap(u, p, ISC_GAP_THINNED, since);
+}
+
+static void adopt_process(isc_units *u, const isc_total_calls *c, uint64_t since)
+{
+	isc_unit_process *p = isc_units_of(u, c->process);
+
+	if (p != NULL && c->paused_since != 0)
+		open_gap(u, p, c->gated ? ISC_GAP_GATED : ISC_GAP_PAUSED, sooner(since, c->paused_since));
+	if (p == NULL)
+		return;
+	/* How it ended is among what has to be taken for lost. */
+	if (p->off.count == 0)
+		close_gap(u, p, ISC_GAP_THINNED, since);
+	if (c->paused_since == 0 || !c->gated)
+		close_gap(u, p, ISC_GAP_GATED, since);
+	if (c->paused_since == 0 || c->gated)
+		close_gap(u, p, ISC_GAP_PAUSED, since);
+}
+
+void isc_units_off_adopt(isc_units *u, const isc_totals *t, uint64_t since)
+{
+	for (size_t i = 0; i < t->function_count; i++)
+		adopt_function(u, &t->functions[i], since);
+	for (size_t i = 0; i < t->process_count; i++)
+		adopt_process(u, &t->processes[i].calls, since);
 }

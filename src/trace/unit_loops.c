@@ -49,6 +49,7 @@ void isc_units_loops_free(struct isc_unit_loops *loops)
 
 void isc_units_clock(isc_units *u, isc_totals *t, uint32_t source, isc_clock_pair first, isc_clock_pair last)
 {
+	u->now = last.ticks > u->now ? last.ticks : u->now;
 	/* Pairs are read to about 100 ns. */
 	if (source == 0)
 		u->ticks_per_ns = 1;

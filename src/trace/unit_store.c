@@ -247,8 +247,10 @@ static isc_status append_chunk(isc_writer *w, isc_chunk_header *h, isc_error *er
 static isc_status write_rows(isc_writer *w, const isc_unit_row *rows, size_t n, isc_error *err)
 {
 	uint32_t shift = w->header.tick_shift;
-	isc_chunk_header h = {
-		.type = ISC_CHUNK_UNITS, .time = rows[0].begin >> shift, .events = (uint32_t)n, .slots = 0};
+	isc_chunk_header h = {.type = ISC_CHUNK_UNITS,
+			      .time = rows[0].begin >> shift,
+			      .number = w->units->settled,
+			      .events = (uint32_t)n};
 
 	isc_units_encode(&w->units->payload, rows, n, h.time, shift);
 	return append_chunk(w, &h, err);
@@ -257,19 +259,41 @@ static isc_status write_rows(isc_writer *w, const isc_unit_row *rows, size_t n, 
 static isc_status write_gaps(isc_writer *w, const isc_gap_row *gaps, size_t n, isc_error *err)
 {
 	uint32_t shift = w->header.tick_shift;
-	isc_chunk_header h = {.type = ISC_CHUNK_UNITS, .time = gaps[0].from >> shift, .slots = (uint32_t)n};
+	isc_chunk_header h = {.type = ISC_CHUNK_UNITS,
+			      .time = gaps[0].from >> shift,
+			      .number = w->units->settled,
+			      .slots = (uint32_t)n};
 
 	isc_gaps_encode(&w->units->payload, gaps, n, h.time, shift);
 	return append_chunk(w, &h, err);
 }
 
-isc_status isc_units_write(isc_writer *w, bool all, isc_error *err)
+/* All that wait. */
+static isc_status put_gaps(isc_writer *w, isc_error *err)
 {
 	isc_units *u = w->units;
-	/* A chunk has a head, so where rows are few they wait for others. */
-	bool due = all || (u->flushes & ((1u << u->shift) - 1)) == 0;
-	size_t least = due ? 1 : ISC_UNITS_CHUNK_ROWS, done = 0;
 	isc_status result = ISC_OK, st;
+	uint64_t settled = isc_units_settled(u), since = isc_writer_losses_since(w);
+
+	for (size_t done = 0; done < u->gap_count;) {
+		size_t n = u->gap_count - done < ISC_UNITS_CHUNK_ROWS ? u->gap_count - done : ISC_UNITS_CHUNK_ROWS;
+
+		st = write_gaps(w, u->gaps + done, n, err);
+		result = result != ISC_OK ? result : st;
+		done += n;
+	}
+	u->gap_count = 0;
+	if (result == ISC_OK)
+		u->settled = settled < since ? settled : since;
+	return result;
+}
+
+/* So many at a time at least. */
+static isc_status put_rows(isc_writer *w, size_t least, isc_error *err)
+{
+	isc_units *u = w->units;
+	isc_status result = ISC_OK, st;
+	size_t done = 0;
 
 	while (u->row_count - done >= least) {
 		size_t n = u->row_count - done < ISC_UNITS_CHUNK_ROWS ? u->row_count - done : ISC_UNITS_CHUNK_ROWS;
@@ -282,14 +306,19 @@ isc_status isc_units_write(isc_writer *w, bool all, isc_error *err)
 	if (done > 0)
 		memmove(u->rows, u->rows + done, (u->row_count - done) * sizeof(*u->rows));
 	u->row_count -= done;
-	for (done = 0; due && done < u->gap_count;) {
-		size_t n = u->gap_count - done < ISC_UNITS_CHUNK_ROWS ? u->gap_count - done : ISC_UNITS_CHUNK_ROWS;
+	return result;
+}
 
-		st = write_gaps(w, u->gaps + done, n, err);
-		result = result != ISC_OK ? result : st;
-		done += n;
-	}
-	u->gap_count = due ? 0 : u->gap_count;
+isc_status isc_units_write(isc_writer *w, bool all, isc_error *err)
+{
+	isc_units *u = w->units;
+	/* A chunk has a head, so where rows are few they wait for others. */
+	bool due = all || (u->flushes & ((1u << u->shift) - 1)) == 0;
+	/* First, as rows say up to when all of them are there. */
+	isc_status result = due ? put_gaps(w, err) : ISC_OK;
+	isc_status st = put_rows(w, due ? 1 : ISC_UNITS_CHUNK_ROWS, err);
+
+	result = result != ISC_OK ? result : st;
 	/* A file without room for units is as good as any other. */
 	return result == ISC_ERR_LIMIT ? ISC_OK : result;
 }

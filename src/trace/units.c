@@ -296,6 +296,7 @@ void isc_units_flush(isc_totals *t, bool last)
 	isc_units *u = t->units;
 
 	u->flushes++;
+	u->moment[u->flushes % ISC_UNITS_MOMENTS] = u->now;
 	for (size_t i = 0; i < u->process_count; i++)
 		isc_units_loops_flush(t, u->processes[i], last);
 	isc_units_gaps_flush(u, last);

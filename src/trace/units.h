@@ -27,7 +27,8 @@
 #define ISC_UNITS_PART 16u
 #define ISC_UNITS_BYTES (32u << 20)
 #define ISC_UNITS_CHUNK_ROWS 1024u /* a chunk fits into the smallest segment, however badly it packs */
-#define ISC_UNIT_CODES 8u	   /* that a process is asked to keep */
+#define ISC_UNITS_MOMENTS 4u
+#define ISC_UNIT_CODES 8u /* that a process is asked to keep */
 
 /* As isc_trace_unit and isc_trace_gap, in ticks. */
 typedef struct isc_unit_row {
@@ -55,6 +56,7 @@ typedef struct isc_unit_span {
 	uint64_t begin, end;
 } isc_unit_span;
 
+struct isc_totals;
 struct isc_unit_loops; /* unit_loops.c */
 
 /* A gap that goes on. */
@@ -108,7 +110,10 @@ typedef struct isc_units {
 	size_t change_count, change_room;
 	uint64_t change_order;
 	uint32_t flushes;
-	double ticks_per_ns; /* 0: not known yet */
+	uint64_t now;			    /* ticks, when the clock was read last */
+	uint64_t moment[ISC_UNITS_MOMENTS]; /* the same at the last flushes */
+	uint64_t settled;		    /* all gaps that began before it are in the file */
+	double ticks_per_ns;		    /* 0: not known yet */
 	uint64_t budget, used;
 	unsigned shift;	  /* one row of 1 << shift is kept */
 	uint64_t refused; /* rows that the file had no room for */
@@ -127,7 +132,6 @@ void isc_units_add(isc_units *u, isc_unit_process *p, const isc_unit_row *row);
 
 /* ---- what totals tell ---- */
 
-struct isc_totals;
 struct isc_totals_lane;
 void isc_units_scope(struct isc_totals *t, const struct isc_totals_lane *lane, uint32_t name, uint64_t begin,
 		     uint64_t end);
@@ -152,6 +156,13 @@ void isc_units_missed(isc_units *u, uint32_t process, uint64_t since, const isc_
 void isc_units_gap(isc_units *u, uint32_t process, uint32_t kind, uint64_t from, uint64_t to);
 /* From here on events may be missing up to the end. */
 void isc_units_lost_on(isc_units *u, uint32_t process, uint64_t from);
+/* What the governor said may be among what was lost: functions may be off from here on. */
+void isc_units_unsure(isc_units *u, uint32_t process, uint64_t from);
+/* All gaps that began before this moment are in the file, or waiting to be. */
+uint64_t isc_units_settled(const isc_units *u);
+/* After a resume: the gaps of the file.  Then what the totals say of now; since: before that the file has all gaps. */
+void isc_units_gaps_adopt(isc_units *u, const isc_gap_row *gaps, size_t n);
+void isc_units_off_adopt(isc_units *u, const struct isc_totals *t, uint64_t since);
 /* How fast the clock is, by the first and the last pair: what a long call is follows from it. */
 void isc_units_clock(isc_units *u, struct isc_totals *t, uint32_t source, isc_clock_pair first, isc_clock_pair last);
 /* Everything was fed that is there.  last: nothing more will be. */

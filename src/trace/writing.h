@@ -62,6 +62,7 @@ struct isc_writer {
 	isc_units *units;
 	isc_writer_loss *losses; /* that have no gap yet */
 	size_t loss_count, loss_room;
+	bool resumed;		  /* another recorder began the file */
 	isc_clock_pair last_pair; /* of the clock; 0: none yet */
 };
 
@@ -93,6 +94,10 @@ isc_writer_stream *isc_writer_stream_of(isc_writer *w, uint32_t process, uint32_
 
 /* losses.c.  Events of a stream were lost: from 0 means since its thread began, to 0 up to now. */
 void isc_writer_lose(isc_writer *w, const isc_writer_stream *s, uint64_t from, uint64_t to);
+/* Calls of a process may have been lost up to now; from as above. */
+void isc_writer_lose_process(isc_writer *w, uint32_t process, uint64_t from);
+/* When the first of those began that have no gap yet; UINT64_MAX: all have, 0: not known. */
+uint64_t isc_writer_losses_since(const isc_writer *w);
 /* An account counts losses, some of which may be new. */
 void isc_writer_lose_counted(isc_writer *w, const isc_trace_account *account);
 /* Losses whose moments are known by now become gaps; last: all do. */

@@ -69,7 +69,7 @@ static bool add_unit(void *self, const isc_trace_unit *u)
 	return true;
 }
 
-static void list_trace(struct listing *l)
+static void list_gaps(struct listing *l)
 {
 	const isc_trace_gap *g;
 
@@ -81,6 +81,11 @@ static void list_trace(struct listing *l)
 		add_ms(l, g->to_ns);
 		isc_buffer_text(&l->text, "\n");
 	}
+}
+
+static void list_trace(struct listing *l)
+{
+	list_gaps(l);
 	assert_int_equal(isc_trace_units_each(l->trace, add_unit, l, NULL), ISC_OK);
 }
 

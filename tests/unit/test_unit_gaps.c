@@ -100,13 +100,13 @@ static void account(isc_writer *w, uint32_t thread, uint8_t stream, uint64_t pro
 }
 
 /* Ends the recording; times are in ms of the session. */
-static void check_file(isc_writer *w, int fd, const char *path, const char *want)
+static void check_gaps(isc_writer *w, int fd, const char *path, const char *want)
 {
 	struct listing l = {0};
 
 	assert_int_equal(isc_writer_close(w, &(isc_trace_end){.end_ns = 100 * MS}, NULL), ISC_OK);
 	assert_int_equal(isc_trace_open(path, &l.trace, NULL), ISC_OK);
-	list_trace(&l);
+	list_gaps(&l);
 	assert_string_equal(l.text.data != NULL ? l.text.data : "", want);
 	isc_buffer_fini(&l.text);
 	isc_trace_close(l.trace);
@@ -130,7 +130,7 @@ static void a_loss_that_is_counted_when_a_thread_has_died_ends_when_the_clock_is
 	account(w, 1, 0, 7, 6);
 	turn(w, 1 + 6 * MS);
 	turn(w, 1 + 7 * MS);
-	check_file(w, fd, path, "gap lost 2..4\ngap lost 3..6\n");
+	check_gaps(w, fd, path, "gap lost 2..4\ngap lost 3..6\n");
 }
 
 static void threads_without_a_slot_have_gaps_of_their_process(void **state)
@@ -147,7 +147,7 @@ static void threads_without_a_slot_have_gaps_of_their_process(void **state)
 	/* Since the clock was read before it was counted last. */
 	account(w, 0, 0, 9, 9);
 	turn(w, 1 + 4 * MS);
-	check_file(w, fd, path, "gap lost 0..2\ngap lost 1..4\n");
+	check_gaps(w, fd, path, "gap lost 0..2\ngap lost 1..4\n");
 }
 
 static void events_that_were_nested_too_deeply_are_a_loss(void **state)
@@ -161,7 +161,7 @@ static void events_that_were_nested_too_deeply_are_a_loss(void **state)
 	account(w, 1, 0, 1, 0);
 	account(w, 1, 2, 3, 3);
 	turn(w, 1 + 4 * MS);
-	check_file(w, fd, path, "gap lost 0..4\n");
+	check_gaps(w, fd, path, "gap lost 0..4\n");
 }
 
 static void a_stack_without_room_for_hooks_is_a_gap_until_it_has_room_again(void **state)
@@ -187,6 +187,92 @@ static void a_stack_whose_end_of_room_was_lost_had_none_since_the_thread_began(v
 	      "gap lost 2..9\n");
 }
 
+/* ---- recorders that go on with a file ---- */
+
+/* The file as it is now: its recorder is killed. */
+static isc_writer *resume(isc_writer *dead, int *fd, char path[64])
+{
+	static char bytes[1 << 20];
+	ssize_t n = pread(*fd, bytes, sizeof(bytes), 0);
+	isc_writer *w;
+
+	assert_true(n > 0 && n < (ssize_t)sizeof(bytes));
+	isc_writer_close(dead, NULL, NULL);
+	close(*fd);
+	*fd = sample_file(path);
+	assert_int_equal(pwrite(*fd, bytes, (size_t)n, 0), n);
+	assert_int_equal(isc_writer_resume(dup(*fd), &w, NULL), ISC_OK);
+	return w;
+}
+
+static void functions_that_were_off_are_off_for_the_recorder_that_goes_on(void **state)
+{
+	char path[64];
+	int fd;
+	isc_writer *w = begin_timed(&fd, path);
+
+	(void)state;
+	put(w, 1, 0, 1 + 1 * MS, ISC_KIND_GOVERNED, 5, ISC_GOVERNED_OFF);
+	turn(w, 1 + 2 * MS);
+	w = resume(w, &fd, path);
+	turn(w, 1 + 20 * MS);
+	put(w, 1, 1, 1 + 30 * MS, ISC_KIND_GOVERNED, 5, ISC_GOVERNED_TRACED);
+	turn(w, 1 + 40 * MS);
+	check_gaps(w, fd, path, "gap thinned 0..30\ngap lost 0..20\n");
+}
+
+static void a_gate_that_was_closed_is_closed_for_the_recorder_that_goes_on(void **state)
+{
+	char path[64];
+	int fd;
+	isc_writer *w = begin_timed(&fd, path);
+
+	(void)state;
+	put(w, 1, 0, 1 + 1 * MS, ISC_KIND_GOVERNED, 0, ISC_GOVERNED_GATED);
+	turn(w, 1 + 2 * MS);
+	w = resume(w, &fd, path);
+	turn(w, 1 + 20 * MS);
+	put(w, 1, 1, 1 + 30 * MS, ISC_KIND_GOVERNED, 0, ISC_GOVERNED_TRACED);
+	turn(w, 1 + 40 * MS);
+	check_gaps(w, fd, path, "gap gated 0..30\ngap lost 0..20\n");
+}
+
+static void a_recorder_that_goes_on_knows_the_gaps_that_were_in_the_file(void **state)
+{
+	char path[64];
+	int fd;
+	isc_writer *w = begin_timed(&fd, path);
+
+	(void)state;
+	put(w, 1, 0, 1 + 1 * MS, ISC_KIND_GOVERNED, 5, ISC_GOVERNED_OFF);
+	for (uint64_t ms = 2; ms < 12; ms++) {
+		sample_scopes(w, 1, 2, 2 * (ms - 2), 1, 1 + ms * MS, 7);
+		turn(w, 1 + ms * MS);
+	}
+	w = resume(w, &fd, path);
+	turn(w, 1 + 20 * MS);
+	put(w, 1, 1, 1 + 30 * MS, ISC_KIND_GOVERNED, 5, ISC_GOVERNED_TRACED);
+	turn(w, 1 + 40 * MS);
+	/* What waited for flushes that never came is not known. */
+	check_gaps(w, fd, path, "gap thinned 1..30\ngap lost 9..20\n");
+}
+
+static void what_a_dead_recorder_read_and_did_not_write_may_have_been_the_governors(void **state)
+{
+	char path[64];
+	int fd;
+	isc_writer *w = begin_timed(&fd, path);
+
+	(void)state;
+	put(w, 1, 0, 1 + 1 * MS, ISC_KIND_INSTANT, 5, 0);
+	turn(w, 1 + 2 * MS);
+	w = resume(w, &fd, path);
+	turn(w, 1 + 20 * MS);
+	put(w, 1, 3, 1 + 30 * MS, ISC_KIND_INSTANT, 5, 0);
+	turn(w, 1 + 40 * MS);
+	check_gaps(w, fd, path, "gap lost 0..20\ngap thinned 1..end\ngap lost 1..30\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -199,6 +285,10 @@ int main(void)
 		cmocka_unit_test(events_that_were_nested_too_deeply_are_a_loss),
 		cmocka_unit_test(a_stack_without_room_for_hooks_is_a_gap_until_it_has_room_again),
 		cmocka_unit_test(a_stack_whose_end_of_room_was_lost_had_none_since_the_thread_began),
+		cmocka_unit_test(functions_that_were_off_are_off_for_the_recorder_that_goes_on),
+		cmocka_unit_test(a_gate_that_was_closed_is_closed_for_the_recorder_that_goes_on),
+		cmocka_unit_test(a_recorder_that_goes_on_knows_the_gaps_that_were_in_the_file),
+		cmocka_unit_test(what_a_dead_recorder_read_and_did_not_write_may_have_been_the_governors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
