@@ -6,6 +6,8 @@
  * which every name is new. */
 #define RESERVE_SLACK 5u
 #define INDEX_PART_BYTES (32u << 10)
+/* At the end of each segment that is kept, for the last chunk of gaps: its header and a few varints. */
+#define SPARED_BYTES 128u
 
 uint32_t isc_writer_reserve(const isc_writer *w)
 {
@@ -85,12 +87,13 @@ isc_status isc_writer_append_packed(isc_writer *w, int use, isc_chunk_header *h,
 				    size_t len, isc_error *err)
 {
 	isc_status st = isc_space_status(&w->space, err);
+	uint32_t spared = use == ISC_SEGMENT_KEEP ? SPARED_BYTES : 0;
 
 	if (st != ISC_OK)
 		return st;
-	if (!isc_space_fits_empty(&w->space, h->stored_size))
+	if (!isc_space_fits_empty(&w->space, h->stored_size + spared))
 		return isc_fail(err, ISC_ERR_LIMIT, "too large for a segment of the trace");
-	if (!isc_space_fits(&w->space, use, h->stored_size)) {
+	if (!isc_space_fits(&w->space, use, h->stored_size + spared)) {
 		/* This may write a checkpoint, which packs and so takes our bytes. */
 		st = take_segment(w, use, err);
 		if (st != ISC_OK)
@@ -105,6 +108,15 @@ isc_status isc_writer_append(isc_writer *w, int use, isc_chunk_header *h, const 
 	const void *stored = isc_codec_pack(&w->codec, h, raw, len);
 
 	return isc_writer_append_packed(w, use, h, stored, raw, len, err);
+}
+
+isc_status isc_writer_append_spared(isc_writer *w, isc_chunk_header *h, const void *raw, size_t len, isc_error *err)
+{
+	const void *stored = isc_codec_pack(&w->codec, h, raw, len);
+
+	if (isc_space_status(&w->space, err) == ISC_OK && isc_space_fits(&w->space, ISC_SEGMENT_KEEP, h->stored_size))
+		return isc_space_write(&w->space, ISC_SEGMENT_KEEP, h, stored, err);
+	return isc_writer_append_packed(w, ISC_SEGMENT_KEEP, h, stored, raw, len, err);
 }
 
 isc_status isc_writer_append_reserved(isc_writer *w, isc_chunk_header *h, const void *raw, size_t len, isc_error *err)

@@ -3,6 +3,9 @@
  *
  * Threads are fed in runs, so what the governor says comes out of order; it is
  * looked at when two flushes have passed and nothing older can come any more.
+ * A gap that finds no room or no memory is replaced by one of all processes, up to
+ * the end: no unit is whole from there on.  Its room is spared.
+ *
  * There is room for GAPS_MAX gaps.  The more of it is used, the more neighbours
  * of a process and kind become one: then a unit between them seems to have calls
  * missing that it has not, and never the other way.
@@ -18,12 +21,20 @@
 /* A gap that goes on for a second is written, in case that nobody gets to write its end. */
 #define TOLD_FLUSHES 4u
 
+void isc_units_lose_gap(isc_units *u, uint64_t from)
+{
+	if (from >= u->lost_from)
+		return;
+	u->lost_from = from;
+	u->lost_told = false;
+}
+
 static void push_gap(isc_units *u, const isc_gap_row *gap)
 {
 	isc_gap_row *bigger = isc_grow(u->gaps, u->gap_count, &u->gap_room, sizeof(*gap));
 
 	if (bigger == NULL) {
-		u->refused++;
+		isc_units_lose_gap(u, gap->from);
 		return;
 	}
 	u->gaps = bigger;
@@ -53,6 +64,8 @@ void isc_units_gap(isc_units *u, uint32_t process, uint32_t kind, uint64_t from,
 	isc_unit_process *p = isc_units_of(u, process);
 	isc_gap_row *joined = p != NULL ? &p->joined[kind] : NULL;
 
+	if (p == NULL)
+		isc_units_lose_gap(u, from);
 	if (p == NULL || to <= from)
 		return;
 	/* Its begin is that of one in the file that goes on, which this one does not end. */
@@ -81,8 +94,10 @@ void isc_units_lost_on(isc_units *u, uint32_t process, uint64_t from)
 {
 	isc_unit_process *p = isc_units_of(u, process);
 
-	if (p == NULL)
+	if (p == NULL) {
+		isc_units_lose_gap(u, from);
 		return;
+	}
 	/* No thread ends it. */
 	p->missing++;
 	open_gap(u, p, ISC_GAP_LOST, from);
@@ -106,10 +121,13 @@ void isc_units_unsure(isc_units *u, uint32_t process, uint64_t from)
 {
 	isc_unit_process *p = isc_units_of(u, process);
 
-	if (p == NULL)
+	if (p == NULL) {
+		isc_units_lose_gap(u, from);
 		return;
+	}
 	/* No code has this id, so it is never traced again. */
-	(void)isc_hashmap_put(&p->off, 0, NULL);
+	if (isc_hashmap_put(&p->off, 0, NULL) == NULL)
+		isc_units_lose_gap(u, from);
 	open_gap(u, p, ISC_GAP_THINNED, from);
 }
 
@@ -117,8 +135,10 @@ void isc_units_missed(isc_units *u, uint32_t process, uint64_t since, const isc_
 {
 	isc_unit_process *p = isc_units_of(u, process);
 
-	if (p == NULL)
+	if (p == NULL) {
+		isc_units_lose_gap(u, since != 0 ? since : r->ticks);
 		return;
+	}
 	if (r->arg != 0) {
 		p->missing++;
 		open_gap(u, p, ISC_GAP_LOST, r->ticks);
@@ -138,8 +158,10 @@ void isc_units_governed(isc_units *u, uint32_t process, const isc_record *r)
 	if (r->arg == ISC_GOVERNED_COST || r->arg == ISC_GOVERNED_SPENT || r->arg > ISC_GOVERNED_GATED)
 		return;
 	bigger = isc_grow(u->changes, u->change_count, &u->change_room, sizeof(*bigger));
-	if (bigger == NULL)
+	if (bigger == NULL) {
+		isc_units_lose_gap(u, r->ticks);
 		return;
+	}
 	u->changes = bigger;
 	u->changes[u->change_count++] = (isc_unit_change){.ticks = r->ticks,
 							  .process = process,
@@ -166,8 +188,9 @@ static void change_all(isc_units *u, isc_unit_process *p, const isc_unit_change 
 static void change_function(isc_units *u, isc_unit_process *p, const isc_unit_change *c)
 {
 	if (c->arg != ISC_GOVERNED_TRACED && c->arg != ISC_GOVERNED_GATED) {
-		/* Without memory it stays open, as others may be. */
-		(void)isc_hashmap_put(&p->off, c->id, NULL);
+		/* Without memory the gap would end with that of another function. */
+		if (isc_hashmap_put(&p->off, c->id, NULL) == NULL)
+			isc_units_lose_gap(u, c->ticks);
 		open_gap(u, p, ISC_GAP_THINNED, c->ticks);
 	} else if (c->arg == ISC_GOVERNED_TRACED && isc_hashmap_find(&p->off, c->id) != NULL) {
 		isc_hashmap_remove(&p->off, c->id);
@@ -199,9 +222,11 @@ static void settle_changes(isc_units *u, bool last)
 		const isc_unit_change *c = &u->changes[i];
 		isc_unit_process *p = isc_units_of(u, c->process);
 
-		if (p != NULL && c->id == 0)
+		if (p == NULL)
+			isc_units_lose_gap(u, c->ticks);
+		else if (c->id == 0)
 			change_all(u, p, c);
-		else if (p != NULL)
+		else
 			change_function(u, p, c);
 	}
 	for (size_t i = ripe; i < u->change_count; i++)
@@ -261,29 +286,37 @@ void isc_units_gaps_adopt(isc_units *u, const isc_gap_row *gaps, size_t n)
 	u->gaps_told = n;
 	for (size_t i = 0; i < n; i++) {
 		const isc_gap_row *g = &gaps[i];
-		isc_unit_process *p = isc_units_of(u, g->process);
+		isc_unit_process *p = g->process != 0 ? isc_units_of(u, g->process) : NULL;
 		isc_unit_gap *gap = p != NULL ? &p->open[g->kind - 1] : NULL;
 
-		if (gap != NULL && g->to == UINT64_MAX)
+		if (gap == NULL)
+			isc_units_lose_gap(u, g->from);
+		else if (g->to == UINT64_MAX)
 			*gap = (isc_unit_gap){.open = true, .told = true, .from = g->from, .flush = u->flushes};
-		else if (gap != NULL && gap->open && gap->from == g->from)
+		else if (gap->open && gap->from == g->from)
 			gap->open = false;
 	}
 }
 
 static void adopt_function(isc_units *u, const isc_total_function *f, uint64_t since)
 {
-	isc_unit_process *p = f->off || (f->code & ISC_TOTAL_REST) ? isc_units_of(u, f->process) : NULL;
+	isc_unit_process *p;
 
-	if (p == NULL)
+	if (!f->off && !(f->code & ISC_TOTAL_REST))
 		return;
+	p = isc_units_of(u, f->process);
+	if (p == NULL) {
+		isc_units_lose_gap(u, since);
+		return;
+	}
 	/* Which functions of a rest are off is not known. */
 	if (f->code & ISC_TOTAL_REST) {
 		if (f->estimated)
 			isc_units_unsure(u, f->process, since);
 		return;
 	}
-	(void)isc_hashmap_put(&p->off, f->code, NULL);
+	if (isc_hashmap_put(&p->off, f->code, NULL) == NULL)
+		isc_units_lose_gap(u, since);
 	open_gap(u, p, ISC_GAP_THINNED, since);
 }
 

@@ -204,9 +204,18 @@ isc_status isc_gaps_decode(isc_gap_row **gaps, size_t *count, size_t *room, cons
 			*count = had;
 			return ISC_ERR_CORRUPT;
 		}
-		/* Of a later version, or more than a writer of ours writes. */
-		if (g.kind < ISC_GAP_THINNED || g.kind > ISC_GAP_LOST || *count >= GAPS_READ_MAX)
+		/* Of a later version. */
+		if (g.kind < ISC_GAP_THINNED || g.kind > ISC_GAP_LOST)
 			continue;
+		/* More than a writer of ours writes: the last one stands for all of these. */
+		if (*count >= GAPS_READ_MAX) {
+			isc_gap_row *last = &(*gaps)[*count - 1];
+
+			*last = (isc_gap_row){.kind = ISC_GAP_LOST,
+					      .from = g.from < last->from ? g.from : last->from,
+					      .to = UINT64_MAX};
+			continue;
+		}
 		bigger = isc_grow(*gaps, *count, room, sizeof(g));
 		if (bigger == NULL)
 			return ISC_ERR_NOMEM;
@@ -268,6 +277,22 @@ static isc_status write_gaps(isc_writer *w, const isc_gap_row *gaps, size_t n, i
 	return append_chunk(w, &h, err);
 }
 
+/* Gaps are lost, so from there on any process may have one. */
+static void write_last_gap(isc_writer *w)
+{
+	isc_units *u = w->units;
+	const isc_gap_row last = {.kind = ISC_GAP_LOST, .from = u->lost_from, .to = UINT64_MAX};
+	isc_chunk_header h = {
+		.type = ISC_CHUNK_UNITS, .time = last.from >> w->header.tick_shift, .number = u->settled, .slots = 1};
+
+	if (u->lost_from == UINT64_MAX || u->lost_told)
+		return;
+	if (isc_gaps_encode(&u->payload, &last, 1, h.time, w->header.tick_shift))
+		u->lost_told = isc_writer_append_spared(w, &h, u->payload.data, u->payload.len, NULL) == ISC_OK;
+	else
+		isc_buffer_fini(&u->payload);
+}
+
 /* All that wait. */
 static isc_status put_gaps(isc_writer *w, isc_error *err)
 {
@@ -279,11 +304,14 @@ static isc_status put_gaps(isc_writer *w, isc_error *err)
 		size_t n = u->gap_count - done < ISC_UNITS_CHUNK_ROWS ? u->gap_count - done : ISC_UNITS_CHUNK_ROWS;
 
 		st = write_gaps(w, u->gaps + done, n, err);
+		for (size_t i = 0; st != ISC_OK && i < n; i++)
+			isc_units_lose_gap(u, u->gaps[done + i].from);
 		result = result != ISC_OK ? result : st;
 		done += n;
 	}
 	u->gap_count = 0;
-	if (result == ISC_OK)
+	write_last_gap(w);
+	if (result == ISC_OK && (u->lost_from == UINT64_MAX || u->lost_told))
 		u->settled = settled < since ? settled : since;
 	return result;
 }
@@ -412,26 +440,13 @@ static size_t last_gap(const isc_gap_row *const *rows, size_t n, uint64_t *to)
 	return i;
 }
 
-isc_status isc_trace_settle_gaps(isc_trace *tr)
+static isc_status order_gaps(isc_trace *tr, const isc_gap_row **rows, size_t n)
 {
-	const isc_gap_row **rows;
-	size_t hint = 0, n = 0;
+	size_t hint = 0;
 
-	free(tr->gaps);
-	tr->gaps = NULL;
-	tr->gap_count = 0;
-	if (tr->raw_gap_count == 0)
-		return ISC_OK;
-	tr->gaps = calloc(tr->raw_gap_count, sizeof(*tr->gaps));
-	rows = calloc(tr->raw_gap_count, sizeof(*rows));
-	if (tr->gaps == NULL || rows == NULL) {
-		free(rows);
+	tr->gaps = calloc(n + 1, sizeof(*tr->gaps));
+	if (tr->gaps == NULL)
 		return ISC_ERR_NOMEM;
-	}
-	for (size_t i = 0; i < tr->raw_gap_count; i++) {
-		if (isc_trace_process_find(tr, tr->raw_gaps[i].process) != NULL)
-			rows[n++] = &tr->raw_gaps[i];
-	}
 	if (n > 1)
 		qsort(rows, n, sizeof(*rows), by_place);
 	for (size_t i = 0; i < n;) {
@@ -445,8 +460,52 @@ isc_status isc_trace_settle_gaps(isc_trace *tr)
 			.from_ns = isc_timebase_ns(&tr->timebase, g->from, &hint),
 			.to_ns = to == UINT64_MAX ? UINT64_MAX : isc_timebase_ns(&tr->timebase, to, &hint)};
 	}
-	free(rows);
 	return ISC_OK;
+}
+
+/* Gaps of all processes become one of each. */
+static isc_gap_row *spread_gaps(const isc_trace *tr, size_t *count)
+{
+	isc_gap_row *all = calloc(tr->raw_gap_count + tr->state.process_count + 1, sizeof(*all));
+	isc_gap_row every = {.kind = ISC_GAP_LOST, .from = UINT64_MAX, .to = UINT64_MAX};
+
+	*count = 0;
+	for (size_t i = 0; all != NULL && i < tr->raw_gap_count; i++) {
+		const isc_gap_row *g = &tr->raw_gaps[i];
+
+		if (isc_trace_process_find(tr, g->process) != NULL)
+			all[(*count)++] = *g;
+		else if (g->process == 0 && g->from < every.from)
+			every.from = g->from;
+	}
+	for (size_t i = 0; all != NULL && every.from != UINT64_MAX && i < tr->state.process_count; i++) {
+		every.process = tr->state.processes[i].process;
+		all[(*count)++] = every;
+	}
+	return all;
+}
+
+isc_status isc_trace_settle_gaps(isc_trace *tr)
+{
+	const isc_gap_row **rows;
+	isc_status st = ISC_ERR_NOMEM;
+	isc_gap_row *all;
+	size_t n;
+
+	free(tr->gaps);
+	tr->gaps = NULL;
+	tr->gap_count = 0;
+	if (tr->raw_gap_count == 0)
+		return ISC_OK;
+	all = spread_gaps(tr, &n);
+	rows = all != NULL ? calloc(n + 1, sizeof(*rows)) : NULL;
+	for (size_t i = 0; rows != NULL && i < n; i++)
+		rows[i] = &all[i];
+	if (rows != NULL)
+		st = order_gaps(tr, rows, n);
+	free(rows);
+	free(all);
+	return st;
 }
 
 const isc_trace_gap *isc_trace_gap_at(const isc_trace *tr, size_t i)

@@ -16,10 +16,11 @@ isc_units *isc_units_new(uint64_t limit_bytes)
 {
 	isc_units *u = calloc(1, sizeof(*u));
 
-	if (u != NULL)
-		u->budget = limit_bytes != 0 && limit_bytes / ISC_UNITS_PART < ISC_UNITS_BYTES
-				    ? limit_bytes / ISC_UNITS_PART
-				    : ISC_UNITS_BYTES;
+	if (u == NULL)
+		return NULL;
+	u->lost_from = UINT64_MAX;
+	u->budget = limit_bytes != 0 && limit_bytes / ISC_UNITS_PART < ISC_UNITS_BYTES ? limit_bytes / ISC_UNITS_PART
+										       : ISC_UNITS_BYTES;
 	return u;
 }
 

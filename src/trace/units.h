@@ -106,6 +106,8 @@ typedef struct isc_units {
 	isc_gap_row *gaps;
 	size_t gap_count, gap_room;
 	uint64_t gaps_told; /* written, or waiting here */
+	uint64_t lost_from; /* from here on gaps were lost, so nothing is whole; UINT64_MAX: all are there */
+	bool lost_told;	    /* the file says so */
 	isc_unit_change *changes;
 	size_t change_count, change_room;
 	uint64_t change_order;
@@ -154,6 +156,8 @@ void isc_units_missed(isc_units *u, uint32_t process, uint64_t since, const isc_
 
 /* A gap with both its ends. */
 void isc_units_gap(isc_units *u, uint32_t process, uint32_t kind, uint64_t from, uint64_t to);
+/* A gap that begins here was lost itself. */
+void isc_units_lose_gap(isc_units *u, uint64_t from);
 /* From here on events may be missing up to the end. */
 void isc_units_lost_on(isc_units *u, uint32_t process, uint64_t from);
 /* What the governor said may be among what was lost: functions may be off from here on. */

@@ -71,6 +71,9 @@ isc_status isc_writer_append(isc_writer *w, int use, isc_chunk_header *h, const 
 isc_status isc_writer_append_packed(isc_writer *w, int use, isc_chunk_header *h, const void *stored, const void *raw,
 				    size_t len, isc_error *err);
 
+/* Into what others leave free in the segments that are kept: the last chunk of gaps, when there is room for no other. */
+isc_status isc_writer_append_spared(isc_writer *w, isc_chunk_header *h, const void *raw, size_t len, isc_error *err);
+
 /* Into the segments of the checkpoint that is being written: they come out of the reserve. */
 isc_status isc_writer_append_reserved(isc_writer *w, isc_chunk_header *h, const void *raw, size_t len, isc_error *err);
 

@@ -273,6 +273,96 @@ static void what_a_dead_recorder_read_and_did_not_write_may_have_been_the_govern
 	check_gaps(w, fd, path, "gap lost 0..20\ngap thinned 1..end\ngap lost 1..30\n");
 }
 
+/* ---- gaps that are lost themselves ---- */
+
+static bool is_covered(const isc_trace *tr, uint64_t at_ns)
+{
+	const isc_trace_gap *g;
+
+	for (size_t i = 0; (g = isc_trace_gap_at(tr, i)) != NULL; i++) {
+		if (g->from_ns <= at_ns && g->to_ns >= at_ns)
+			return true;
+	}
+	return false;
+}
+
+/* Losses at moments that do not pack well: when the last one ended. */
+static uint64_t put_losses(isc_writer *w, uint64_t n)
+{
+	uint64_t seed = 3, ticks = 1;
+
+	for (uint64_t i = 1; i <= n; i++) {
+		ticks += 1 + sample_draw(&seed) % 100000;
+		put(w, 1, 3 * i, ticks, ISC_KIND_INSTANT, 4, 0);
+		ticks += 1 + sample_draw(&seed) % 100000;
+		put(w, 1, 3 * i + 1, ticks, ISC_KIND_INSTANT, 4, 0);
+	}
+	return ticks;
+}
+
+static void gaps_without_room_among_units_are_one_up_to_the_end(void **state)
+{
+	enum { LOSSES = 30000 };
+	char path[64];
+	int fd = sample_file(path);
+	isc_writer *w = begin(dup(fd), 1 << 20);
+	uint64_t seed = 3, ticks = 1, last = put_losses(w, LOSSES);
+	isc_trace *tr;
+
+	(void)state;
+	turn(w, last + MS);
+	assert_int_equal(isc_writer_close(w, &(isc_trace_end){.end_ns = last + 2 * MS}, NULL), ISC_OK);
+	assert_int_equal(isc_trace_open(path, &tr, NULL), ISC_OK);
+	for (uint64_t i = 1; i <= LOSSES; i++) {
+		ticks += 1 + sample_draw(&seed) % 100000;
+		assert_true(is_covered(tr, ticks - 1));
+		ticks += 1 + sample_draw(&seed) % 100000;
+	}
+	assert_true(is_covered(tr, last + MS));
+	isc_trace_close(tr);
+	close(fd);
+}
+
+static void gaps_without_room_among_definitions_are_one_up_to_the_end(void **state)
+{
+	char path[64], text[4096];
+	int fd = sample_file(path);
+	isc_writer *w = begin(dup(fd), 1 << 20);
+	isc_trace_process other = {.process = 2, .pid = 200, .flags = ISC_PROCESS_TRACED};
+	isc_writer_stats stats = {0};
+	isc_trace *tr;
+	uint64_t seed = 7;
+	uint32_t id = 1;
+
+	(void)state;
+	while (stats.refused_definitions == 0 && id < 4096) {
+		for (size_t i = 0; i < sizeof(text); i += sizeof(seed))
+			sample_draw(&seed), memcpy(text + i, &seed, sizeof(seed));
+		isc_writer_define(w, 1, id++, ISC_DEF_STRING, text, sizeof(text), NULL);
+		isc_writer_flush(w, NULL);
+		isc_writer_stats_get(w, &stats);
+	}
+	assert_true(stats.refused_definitions > 0);
+	/* Smaller ones take what the large ones left. */
+	for (size_t len = 2048; len > 0; len = len / 2) {
+		for (unsigned i = 0; i < 64; i++) {
+			isc_writer_define(w, 1, id++, ISC_DEF_STRING, text, (uint32_t)len, NULL);
+			isc_writer_flush(w, NULL);
+		}
+	}
+	assert_int_equal(isc_writer_process(w, &other, NULL), ISC_OK);
+	put_losses(w, 2);
+	assert_int_equal(isc_writer_close(w, &(isc_trace_end){.end_ns = 100 * MS}, NULL), ISC_OK);
+	assert_int_equal(isc_trace_open(path, &tr, NULL), ISC_OK);
+	assert_int_equal(isc_trace_stats_get(tr)->damaged_chunks, 0);
+	assert_true(is_covered(tr, 99 * MS));
+	/* Nobody knows whose they were. */
+	assert_int_equal(isc_trace_gap_at(tr, 0)->process, 1);
+	assert_int_equal(isc_trace_gap_at(tr, 1)->process, 2);
+	isc_trace_close(tr);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -289,6 +379,8 @@ int main(void)
 		cmocka_unit_test(a_gate_that_was_closed_is_closed_for_the_recorder_that_goes_on),
 		cmocka_unit_test(a_recorder_that_goes_on_knows_the_gaps_that_were_in_the_file),
 		cmocka_unit_test(what_a_dead_recorder_read_and_did_not_write_may_have_been_the_governors),
+		cmocka_unit_test(gaps_without_room_among_units_are_one_up_to_the_end),
+		cmocka_unit_test(gaps_without_room_among_definitions_are_one_up_to_the_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
