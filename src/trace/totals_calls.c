@@ -319,7 +319,7 @@ bool isc_totals_lane_lose(isc_totals *t, isc_totals_lane *lane)
 	if (lane->calls == NULL)
 		return true;
 	lane->calls->task = 0;
-	lane->calls->last_call = ISC_LAST_NONE;
+	lane->calls->step_end = ISC_STEP_UNSEEN;
 	return mark_open(t, lane, false);
 }
 
@@ -430,13 +430,17 @@ static bool leave(isc_totals *t, isc_totals_lane *lane, const isc_record *r)
 	uint32_t id = (r->id & ISC_TOTAL_REST) == 0 ? r->id : 0;
 	uint64_t at = isc_totals_clock(t, lane, r->ticks);
 
-	if (r->kind == ISC_KIND_CALL_EXIT)
-		c->last_call = r->arg == ISC_CALL_YIELDED ? ISC_LAST_YIELDED : ISC_LAST_LEFT;
 	if (UNLIKELY(t->pauses) && !meet_gate(t, lane, r->ticks))
 		return false;
-	if (UNLIKELY(c->depth == 0 || c->open[c->depth - 1].id != id))
-		return leave_other(t, lane, r, id, at);
-	pop_seen(t, lane, r, at);
+	if (UNLIKELY(c->depth == 0 || c->open[c->depth - 1].id != id)) {
+		if (!leave_other(t, lane, r, id, at))
+			return false;
+	} else {
+		pop_seen(t, lane, r, at);
+	}
+	/* One that it called with the same code lies above it. */
+	if (UNLIKELY(r->id == c->step_code && c->depth <= c->step_depth) && r->kind == ISC_KIND_CALL_EXIT)
+		c->step_end = r->arg == ISC_CALL_YIELDED ? ISC_STEP_YIELDED : ISC_STEP_LEFT;
 	return true;
 }
 

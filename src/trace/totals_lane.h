@@ -100,13 +100,16 @@ typedef struct isc_totals_calls {
 	uint64_t task_key;     /* of the task whose step it is in */
 	uint32_t task;	       /* its place + 1; 0: none */
 	bool unnamed;	       /* no call was made in the step so far */
-	uint8_t last_call;     /* enum isc_last_call, in the step */
+	uint8_t step_end;      /* enum isc_step_end */
+	uint32_t step_code;    /* of the task's coroutine; 0: the step did not begin with it */
+	size_t step_depth;     /* and its place */
 	uint64_t missed_since; /* its stack is nearly used up; 0: it is not */
 	isc_totals_call *open;
 	size_t depth, room;
 } isc_totals_calls;
 
-enum isc_last_call { ISC_LAST_NONE, ISC_LAST_ENTERED, ISC_LAST_YIELDED, ISC_LAST_LEFT };
+/* How the coroutine whose step it is was left last. */
+enum isc_step_end { ISC_STEP_UNSEEN, ISC_STEP_YIELDED, ISC_STEP_LEFT };
 
 /* One thread and stream: what is open on it and which number comes next. */
 typedef struct isc_totals_lane {

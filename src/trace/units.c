@@ -232,7 +232,8 @@ static void end_step(isc_totals *t, isc_unit_process *p, const isc_totals_calls 
 {
 	const isc_unit_task *task = task_of(p, c);
 
-	if (task == NULL || c->last_call != ISC_LAST_LEFT)
+	/* What its coroutine called may be all that was seen of the step. */
+	if (task == NULL || c->step_end != ISC_STEP_LEFT)
 		return;
 	isc_units_add(t->units, p,
 		      &(isc_unit_row){.process = p->process,
@@ -257,7 +258,8 @@ void isc_units_task(isc_totals *t, const isc_totals_lane *lane, const isc_record
 	if (r->id == 0)
 		end_step(t, p, c, r->ticks);
 	c->task = 0;
-	c->last_call = ISC_LAST_NONE;
+	c->step_end = ISC_STEP_UNSEEN;
+	c->step_code = 0;
 	c->unnamed = r->id != 0;
 	if (r->id == 0)
 		return;
@@ -288,6 +290,10 @@ void isc_units_task_called(isc_totals *t, const isc_totals_lane *lane, const isc
 		task->code = 0;
 	}
 	task->code = task->code != 0 ? task->code : r->id;
+	if (task->code == r->id) {
+		lane->calls->step_code = r->id;
+		lane->calls->step_depth = lane->calls->depth;
+	}
 }
 
 /* ---- as the recording goes on ---- */

@@ -89,6 +89,27 @@ static void tasks_of_one_name_are_told_apart_and_one_that_goes_on_is_no_unit_yet
 	      "task run t1 5..6\n");
 }
 
+static void a_task_ends_with_its_own_coroutine_and_with_nothing_that_it_called(void **state)
+{
+	(void)state;
+	check(PROCESS "t1 1ms task a 1\n"
+		      "t1 1ms call_enter fetch s.py 3\n"
+		      "t1 2ms call_enter parse s.py 9\n"
+		      "t1 3ms call_exit parse s.py 9 0\n"
+		      /* It was not recorded when it yielded. */
+		      "t1 4ms task 0\n"
+		      "t1 5ms task a 1\n"
+		      "t1 5ms call_resume fetch s.py 3\n"
+		      "t1 5ms call_enter fetch s.py 3\n"
+		      "t1 6ms call_exit fetch s.py 3 0\n"
+		      "t1 7ms task 0\n"
+		      "t1 8ms task a 1\n"
+		      "t1 8ms call_resume fetch s.py 3\n"
+		      "t1 9ms call_exit fetch s.py 3 0\n"
+		      "t1 9ms task 0\n",
+	      "task fetch t1 1..9\n");
+}
+
 /* ---- loops ---- */
 
 #define MAIN "t1 0ms call_enter main m.py 1\n"
@@ -554,6 +575,7 @@ int main(void)
 		cmocka_unit_test(a_scope_may_be_left_on_another_thread),
 		cmocka_unit_test(tasks_take_turns_and_end_when_their_coroutine_does),
 		cmocka_unit_test(tasks_of_one_name_are_told_apart_and_one_that_goes_on_is_no_unit_yet),
+		cmocka_unit_test(a_task_ends_with_its_own_coroutine_and_with_nothing_that_it_called),
 		cmocka_unit_test(a_function_that_is_called_again_and_again_is_the_unit),
 		cmocka_unit_test(an_iteration_of_three_calls_is_one_unit),
 		cmocka_unit_test(a_worker_that_waits_for_its_queue_has_units_without_the_wait),
