@@ -98,7 +98,7 @@ typedef struct isc_totals_calls {
 	uint64_t gates;		      /* of its process, up to the last one that it met */
 	/* For units. */
 	uint64_t task_key;     /* of the task whose step it is in */
-	uint32_t task;	       /* its place + 1; 0: none */
+	uint32_t task;	       /* its place; 0: none */
 	bool unnamed;	       /* no call was made in the step so far */
 	uint8_t step_end;      /* enum isc_step_end */
 	uint32_t step_code;    /* of the task's coroutine; 0: the step did not begin with it */

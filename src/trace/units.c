@@ -27,7 +27,7 @@ isc_units *isc_units_new(uint64_t limit_bytes)
 static void free_process(isc_unit_process *p)
 {
 	free(p->tasks);
-	isc_hashmap_fini(&p->by_task);
+	isc_aging_fini(&p->by_task);
 	isc_hashmap_fini(&p->spans);
 	free(p->early);
 	isc_hashmap_fini(&p->off);
@@ -174,58 +174,30 @@ void isc_units_span_exit(isc_totals *t, const isc_totals_lane *lane, const isc_r
 
 /* ---- tasks ---- */
 
-/* The place of a task that is gone is used again; `last` of a free one is the next free + 1. */
-static void drop_task(isc_unit_process *p, uint32_t i)
+/* Where so many are open that one must have ended unseen, it is the one that was not heard of for longest. */
+static uint32_t add_task(isc_unit_process *p, uint64_t key, const isc_unit_task *task)
 {
-	isc_hashmap_remove(&p->by_task, p->tasks[i].key);
-	p->tasks[i] = (isc_unit_task){.last = p->free_task};
-	p->free_task = i + 1;
-}
-
-/* So many are open that one must have ended unseen: the one that was not heard of for longest. */
-static void drop_oldest_task(isc_unit_process *p)
-{
-	uint32_t oldest = 0;
-
-	for (uint32_t i = 1; i < p->task_count; i++) {
-		if (p->tasks[i].last < p->tasks[oldest].last)
-			oldest = i;
-	}
-	drop_task(p, oldest);
-}
-
-static uint32_t add_task(isc_unit_process *p, const isc_unit_task *task)
-{
+	uint32_t place = isc_aging_put(&p->by_task, key, TASKS_MAX);
 	isc_unit_task *bigger;
-	uint32_t i;
-	uint64_t *at;
 
-	if (p->free_task == 0 && p->task_count == TASKS_MAX)
-		drop_oldest_task(p);
-	if (p->free_task == 0) {
-		bigger = isc_grow(p->tasks, p->task_count, &p->task_room, sizeof(*task));
-		if (bigger == NULL)
+	if (place > p->task_room) {
+		bigger = realloc(p->tasks, p->by_task.room * sizeof(*bigger));
+		if (bigger == NULL) {
+			isc_aging_drop(&p->by_task, place);
 			return 0;
+		}
 		p->tasks = bigger;
-		p->tasks[p->task_count++] = (isc_unit_task){0};
-		p->free_task = (uint32_t)p->task_count;
+		p->task_room = p->by_task.room;
 	}
-	at = isc_hashmap_put(&p->by_task, task->key, NULL);
-	if (at == NULL)
-		return 0;
-	i = p->free_task - 1;
-	p->free_task = (uint32_t)p->tasks[i].last;
-	p->tasks[i] = *task;
-	*at = i;
-	return i + 1;
+	if (place != 0)
+		p->tasks[place - 1] = *task;
+	return place;
 }
 
 /* The task of the lane's step; NULL: none, or its place is another's by now. */
 static isc_unit_task *task_of(const isc_unit_process *p, const isc_totals_calls *c)
 {
-	isc_unit_task *task = c->task != 0 && c->task <= p->task_count ? &p->tasks[c->task - 1] : NULL;
-
-	return task != NULL && task->begin != 0 && task->key == c->task_key ? task : NULL;
+	return c->task != 0 && isc_aging_find(&p->by_task, c->task_key) == c->task ? &p->tasks[c->task - 1] : NULL;
 }
 
 static void end_step(isc_totals *t, isc_unit_process *p, const isc_totals_calls *c, uint64_t ticks)
@@ -243,7 +215,7 @@ static void end_step(isc_totals *t, isc_unit_process *p, const isc_totals_calls 
 				      .begin = task->begin,
 				      .end = ticks > task->begin ? ticks : task->begin});
 	isc_totals_unit_end(t, ticks);
-	drop_task(p, c->task - 1);
+	isc_aging_drop(&p->by_task, c->task);
 }
 
 void isc_units_task(isc_totals *t, const isc_totals_lane *lane, const isc_record *r)
@@ -251,7 +223,6 @@ void isc_units_task(isc_totals *t, const isc_totals_lane *lane, const isc_record
 	isc_unit_process *p = isc_units_of(t->units, lane->process);
 	isc_totals_calls *c = lane->calls;
 	uint64_t key = (uint64_t)r->arg << 32 | r->id;
-	const uint64_t *known;
 
 	if (p == NULL)
 		return;
@@ -263,16 +234,15 @@ void isc_units_task(isc_totals *t, const isc_totals_lane *lane, const isc_record
 	c->unnamed = r->id != 0;
 	if (r->id == 0)
 		return;
-	known = isc_hashmap_find(&p->by_task, key);
+	c->task = isc_aging_find(&p->by_task, key);
 	c->task_key = key;
-	if (known != NULL) {
-		c->task = (uint32_t)*known + 1;
-		p->tasks[*known].last = r->ticks;
+	if (c->task != 0) {
+		isc_aging_touch(&p->by_task, c->task);
+		p->tasks[c->task - 1].last = r->ticks;
 		return;
 	}
 	isc_totals_unit_begin(t, r->ticks);
-	c->task =
-		add_task(p, &(isc_unit_task){.key = key, .begin = r->ticks, .last = r->ticks, .thread = lane->thread});
+	c->task = add_task(p, key, &(isc_unit_task){.begin = r->ticks, .last = r->ticks, .thread = lane->thread});
 }
 
 void isc_units_task_called(isc_totals *t, const isc_totals_lane *lane, const isc_record *r)

@@ -20,6 +20,7 @@
 #include "base/buffer.h"
 #include "base/hashmap.h"
 #include "base/status.h"
+#include "trace/aging.h"
 #include "trace/model.h"
 #include "trace/records.h"
 
@@ -43,8 +44,7 @@ typedef struct isc_gap_row {
 
 /* A task that has begun and not ended. */
 typedef struct isc_unit_task {
-	uint64_t key;	/* id and arg of its TASK record */
-	uint64_t begin; /* of its first step; 0: a free place */
+	uint64_t begin; /* of its first step */
 	uint64_t last;	/* of its last step */
 	uint32_t thread;
 	uint32_t code; /* of its coroutine; 0: not known yet */
@@ -69,11 +69,10 @@ typedef struct isc_unit_gap {
 
 typedef struct isc_unit_process {
 	uint32_t process;
-	uint64_t count; /* units, those without a row included */
+	uint64_t count;	   /* units, those without a row included */
+	isc_aging by_task; /* id and arg of its TASK record -> place */
 	isc_unit_task *tasks;
-	size_t task_count, task_room;
-	uint32_t free_task; /* place of one + 1; 0: none */
-	isc_hashmap by_task;
+	size_t task_room;
 	isc_hashmap spans;	      /* instance -> thread of outermost ones that are open */
 	isc_unit_span *early;	      /* a ring of those that were left first */
 	uint32_t early_count;	      /* so many were put there */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -568,6 +569,75 @@ static void the_recorder_learns_what_units_begin_with_and_how_long_they_take(voi
 	close(fd);
 }
 
+/* CPU time of so many tasks, each of which has one step and ends with it, or does not end. */
+static double run_tasks(unsigned count, bool ends)
+{
+	isc_trace_run run = {.process = 1, .thread = 1, .events = 4, .slots = 4};
+	clock_t begin_clock;
+	char path[64];
+	int fd = sample_file(path);
+	isc_writer *w = begin(dup(fd), 0);
+	double took;
+
+	begin_clock = clock();
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t ticks = 1000000ull + 10 * i;
+		const isc_record step[] = {{ticks, i + 2, ISC_KIND_TASK, 1, 7},
+					   {ticks, 5, ISC_KIND_CALL_ENTER, 1, 0},
+					   {ticks + 5, 5, ISC_KIND_CALL_EXIT, 1, ends ? 0 : ISC_CALL_YIELDED},
+					   {ticks + 5, 0, ISC_KIND_TASK, 1, 0}};
+
+		assert_int_equal(isc_writer_events(w, &run, step, NULL), ISC_OK);
+		run.first += 4;
+	}
+	assert_int_equal(isc_writer_flush(w, NULL), ISC_OK);
+	took = (double)(clock() - begin_clock) / CLOCKS_PER_SEC;
+	assert_int_equal(isc_writer_close(w, NULL, NULL), ISC_OK);
+	close(fd);
+	return took;
+}
+
+static void a_task_that_begins_costs_the_same_when_thousands_are_open(void **state)
+{
+	(void)state;
+	/* A look at each of those that are open would take a hundred times as long. */
+	assert_true(run_tasks(100000, false) < 0.1 + 4 * run_tasks(100000, true));
+}
+
+static void where_too_many_tasks_are_open_the_one_not_heard_of_for_longest_goes(void **state)
+{
+	(void)state;
+	check(PROCESS "t1 1ms task first 1\n"
+		      "t1 1ms call_enter run s.py 3\n"
+		      "t1 2ms call_exit run s.py 3 1\n"
+		      "t1 2ms task 0\n"
+		      "t1 3ms task second 1\n"
+		      "t1 3ms call_enter run s.py 3\n"
+		      "t1 4ms call_exit run s.py 3 1\n"
+		      "t1 4ms task 0\n"
+		      "t1 5ms task first 1\n"
+		      "t1 5ms call_resume run s.py 3\n"
+		      "t1 6ms call_exit run s.py 3 1\n"
+		      "t1 6ms task 0\n"
+		      /* With these there is one more than there is room for. */
+		      "repeat 4095 10us\n"
+		      "t1 @7ms task other 1#\n"
+		      "t1 @7ms call_enter run s.py 3\n"
+		      "t1 @7ms call_exit run s.py 3 1\n"
+		      "t1 @7ms task 0\n"
+		      "again\n"
+		      "t1 80ms task first 1\n"
+		      "t1 80ms call_resume run s.py 3\n"
+		      "t1 81ms call_exit run s.py 3 0\n"
+		      "t1 81ms task 0\n"
+		      "t1 82ms task second 1\n"
+		      "t1 82ms call_resume run s.py 3\n"
+		      "t1 83ms call_exit run s.py 3 0\n"
+		      "t1 83ms task 0\n",
+	      "task run t1 1..81\n"
+	      "task run t1 82..83\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -576,6 +646,8 @@ int main(void)
 		cmocka_unit_test(tasks_take_turns_and_end_when_their_coroutine_does),
 		cmocka_unit_test(tasks_of_one_name_are_told_apart_and_one_that_goes_on_is_no_unit_yet),
 		cmocka_unit_test(a_task_ends_with_its_own_coroutine_and_with_nothing_that_it_called),
+		cmocka_unit_test(a_task_that_begins_costs_the_same_when_thousands_are_open),
+		cmocka_unit_test(where_too_many_tasks_are_open_the_one_not_heard_of_for_longest_goes),
 		cmocka_unit_test(a_function_that_is_called_again_and_again_is_the_unit),
 		cmocka_unit_test(an_iteration_of_three_calls_is_one_unit),
 		cmocka_unit_test(a_worker_that_waits_for_its_queue_has_units_without_the_wait),
