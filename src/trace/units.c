@@ -8,7 +8,7 @@
 
 /* Spans that were left on another thread before their enter was fed: of about a second. */
 #define EARLY 1024u
-/* Outermost spans of a process that are open; more are not matched, as if their enter had been lost. */
+/* Outermost spans of a process that are open; of more the oldest is not matched, as if its enter had been lost. */
 #define SPANS_MAX 65536u
 #define TASKS_MAX 4096u /* of a process that are open */
 
@@ -28,7 +28,8 @@ static void free_process(isc_unit_process *p)
 {
 	free(p->tasks);
 	isc_aging_fini(&p->by_task);
-	isc_hashmap_fini(&p->spans);
+	isc_aging_fini(&p->spans);
+	free(p->span_threads);
 	free(p->early);
 	isc_hashmap_fini(&p->off);
 	isc_units_loops_free(p->loops);
@@ -133,11 +134,29 @@ static void put_early(isc_unit_process *p, const isc_unit_span *span)
 		p->early[p->early_count++ % EARLY] = *span;
 }
 
+static void put_span(isc_unit_process *p, uint64_t instance, uint32_t thread)
+{
+	uint32_t place = isc_aging_find(&p->spans, instance), *bigger;
+
+	if (place == 0)
+		place = isc_aging_put(&p->spans, instance, SPANS_MAX);
+	if (place > p->span_room) {
+		bigger = realloc(p->span_threads, p->spans.room * sizeof(*bigger));
+		if (bigger == NULL) {
+			isc_aging_drop(&p->spans, place);
+			return;
+		}
+		p->span_threads = bigger;
+		p->span_room = p->spans.room;
+	}
+	if (place != 0)
+		p->span_threads[place - 1] = thread;
+}
+
 void isc_units_span_enter(isc_totals *t, const isc_totals_lane *lane, const isc_record *r, const isc_span *span)
 {
 	isc_unit_process *p = span->more == 0 ? isc_units_of(t->units, lane->process) : NULL;
 	isc_unit_span *early;
-	uint64_t *open;
 
 	if (p == NULL)
 		return;
@@ -147,9 +166,7 @@ void isc_units_span_enter(isc_totals *t, const isc_totals_lane *lane, const isc_
 		isc_units_scope(t, lane, r->id, early->begin, early->end);
 		return;
 	}
-	open = p->spans.count < SPANS_MAX ? isc_hashmap_put(&p->spans, span->instance, NULL) : NULL;
-	if (open != NULL)
-		*open = lane->thread;
+	put_span(p, span->instance, lane->thread);
 }
 
 /* Its begin follows from its end: an enter that was cut to other ticks is no matter. */
@@ -157,15 +174,15 @@ void isc_units_span_exit(isc_totals *t, const isc_totals_lane *lane, const isc_r
 {
 	isc_unit_process *p = isc_units_of(t->units, lane->process);
 	uint64_t begin = r->ticks > span->more ? r->ticks - span->more : 0;
-	const uint64_t *open;
+	uint32_t place;
 
 	if (p == NULL)
 		return;
-	open = isc_hashmap_find(&p->spans, span->instance);
-	if (open != NULL) {
-		isc_totals_lane entered = {.process = lane->process, .thread = (uint32_t)*open};
+	place = isc_aging_find(&p->spans, span->instance);
+	if (place != 0) {
+		isc_totals_lane entered = {.process = lane->process, .thread = p->span_threads[place - 1]};
 
-		isc_hashmap_remove(&p->spans, span->instance);
+		isc_aging_drop(&p->spans, place);
 		isc_units_scope(t, &entered, r->id, begin, r->ticks);
 	} else if (r->arg == ISC_SPAN_MOVED) {
 		put_early(p, &(isc_unit_span){.instance = span->instance, .begin = begin, .end = r->ticks});

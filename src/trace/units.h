@@ -73,7 +73,9 @@ typedef struct isc_unit_process {
 	isc_aging by_task; /* id and arg of its TASK record -> place */
 	isc_unit_task *tasks;
 	size_t task_room;
-	isc_hashmap spans;	      /* instance -> thread of outermost ones that are open */
+	isc_aging spans;	/* instances of outermost ones that are open -> place */
+	uint32_t *span_threads; /* that they were entered on, by place - 1 */
+	size_t span_room;
 	isc_unit_span *early;	      /* a ring of those that were left first */
 	uint32_t early_count;	      /* so many were put there */
 	struct isc_unit_loops *loops; /* NULL: none yet */

@@ -45,6 +45,20 @@ static void a_scope_may_be_left_on_another_thread(void **state)
 	      "scope first t1 1..4\n");
 }
 
+static void scopes_that_are_never_left_do_not_keep_later_ones_from_being_units(void **state)
+{
+	(void)state;
+	check(PROCESS "t1 1ms span_enter left 1 0\n"
+		      "repeat 65536 1us\n"
+		      "t1 @2ms span_enter lost 1# 0\n"
+		      "again\n"
+		      "t1 80ms span_enter request 7 0\n"
+		      "t1 81ms span_exit request 7 1ms\n"
+		      /* It made room. */
+		      "t1 82ms span_exit left 1 81ms\n",
+	      "scope request t1 80..81\n");
+}
+
 /* ---- tasks ---- */
 
 static void tasks_take_turns_and_end_when_their_coroutine_does(void **state)
@@ -642,6 +656,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_scope_inside_another_is_no_unit),
+		cmocka_unit_test(scopes_that_are_never_left_do_not_keep_later_ones_from_being_units),
 		cmocka_unit_test(a_scope_may_be_left_on_another_thread),
 		cmocka_unit_test(tasks_take_turns_and_end_when_their_coroutine_does),
 		cmocka_unit_test(tasks_of_one_name_are_told_apart_and_one_that_goes_on_is_no_unit_yet),
