@@ -209,6 +209,7 @@ static bool add_functions(isc_period_sums *s, const isc_totals *t)
 
 bool isc_period_sums_take(isc_period_sums *s, const isc_totals *t, const isc_trace_account *accounts, size_t n)
 {
+	uint64_t process, units;
 	isc_trace_period *p;
 
 	for (size_t i = 0; i < t->lane_count; i++) {
@@ -239,6 +240,12 @@ bool isc_period_sums_take(isc_period_sums *s, const isc_totals *t, const isc_tra
 		if (p == NULL)
 			return false;
 		p->units = t->units->processes[i]->count;
+	}
+	for (size_t at = 0; t->units != NULL && isc_hashmap_next(&t->units->counted, &at, &process, &units);) {
+		p = sums_of(s, (uint32_t)process);
+		if (p == NULL)
+			return false;
+		p->units = units;
 	}
 	for (size_t i = 0; i < t->process_count; i++) {
 		const isc_total_calls *calls = &t->processes[i].calls;

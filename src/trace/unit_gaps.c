@@ -234,23 +234,25 @@ static void settle_changes(isc_units *u, bool last)
 	u->change_count -= ripe;
 }
 
+void isc_units_gaps_put(isc_units *u, isc_unit_process *p, bool last)
+{
+	for (uint32_t kind = ISC_GAP_THINNED; kind <= ISC_GAP_LOST; kind++) {
+		isc_unit_gap *gap = &p->open[kind - 1];
+
+		if (last)
+			push_joined(u, p, kind);
+		if (!gap->open || gap->told || (!last && u->flushes - gap->flush < TOLD_FLUSHES))
+			continue;
+		gap->told = true;
+		push_gap(u, &(isc_gap_row){p->process, kind, gap->from, UINT64_MAX});
+	}
+}
+
 void isc_units_gaps_flush(isc_units *u, bool last)
 {
 	settle_changes(u, last);
-	for (size_t i = 0; i < u->process_count; i++) {
-		isc_unit_process *p = u->processes[i];
-
-		for (uint32_t kind = ISC_GAP_THINNED; kind <= ISC_GAP_LOST; kind++) {
-			isc_unit_gap *gap = &p->open[kind - 1];
-
-			if (last)
-				push_joined(u, p, kind);
-			if (!gap->open || gap->told || (!last && u->flushes - gap->flush < TOLD_FLUSHES))
-				continue;
-			gap->told = true;
-			push_gap(u, &(isc_gap_row){p->process, kind, gap->from, UINT64_MAX});
-		}
-	}
+	for (size_t i = 0; i < u->process_count; i++)
+		isc_units_gaps_put(u, u->processes[i], last);
 }
 
 static uint64_t sooner(uint64_t a, uint64_t b)

@@ -5,12 +5,17 @@
 
 #include "base/grow.h"
 #include "trace/totals_lane.h"
+#include "trace/writing.h"
 
 /* Spans that were left on another thread before their enter was fed: of about a second. */
 #define EARLY 1024u
 /* Outermost spans of a process that are open; of more the oldest is not matched, as if its enter had been lost. */
 #define SPANS_MAX 65536u
 #define TASKS_MAX 4096u /* of a process that are open */
+/* Events of a process that has ended are read in the same turn, and gaps are settled some flushes later. */
+#define QUIET_FLUSHES 6u
+/* One that has no room in the file has no known end either. */
+#define SILENT_FLUSHES 60u
 
 isc_units *isc_units_new(uint64_t limit_bytes)
 {
@@ -44,6 +49,7 @@ void isc_units_free(isc_units *u)
 		free_process(u->processes[i]);
 	free(u->processes);
 	isc_hashmap_fini(&u->by_process);
+	isc_hashmap_fini(&u->counted);
 	free(u->rows);
 	free(u->gaps);
 	free(u->changes);
@@ -56,11 +62,16 @@ isc_unit_process *isc_units_of(isc_units *u, uint32_t process)
 	isc_unit_process **bigger, *p;
 	uint64_t *at;
 
-	if (u->last != NULL && u->last->process == process)
+	if (u->last != NULL && u->last->process == process) {
+		u->last->heard = u->flushes;
 		return u->last;
+	}
 	at = isc_hashmap_find(&u->by_process, process);
-	if (at != NULL)
-		return u->last = u->processes[*at];
+	if (at != NULL) {
+		u->last = u->processes[*at];
+		u->last->heard = u->flushes;
+		return u->last;
+	}
 	bigger = isc_grow(u->processes, u->process_count, &u->process_room, sizeof(*bigger));
 	if (bigger == NULL)
 		return NULL;
@@ -72,7 +83,11 @@ isc_unit_process *isc_units_of(isc_units *u, uint32_t process)
 		return NULL;
 	}
 	p->process = process;
+	p->heard = u->flushes;
 	*at = u->process_count;
+	at = isc_hashmap_find(&u->counted, process);
+	p->count = at != NULL ? *at : 0;
+	isc_hashmap_remove(&u->counted, process);
 	u->processes[u->process_count++] = p;
 	return u->last = p;
 }
@@ -81,7 +96,10 @@ uint64_t isc_units_counted(const isc_units *u, uint32_t process)
 {
 	const uint64_t *at = isc_hashmap_find(&u->by_process, process);
 
-	return at != NULL ? u->processes[*at]->count : 0;
+	if (at != NULL)
+		return u->processes[*at]->count;
+	at = isc_hashmap_find(&u->counted, process);
+	return at != NULL ? *at : 0;
 }
 
 void isc_units_add(isc_units *u, isc_unit_process *p, const isc_unit_row *row)
@@ -294,4 +312,45 @@ void isc_units_flush(isc_totals *t, bool last)
 	for (size_t i = 0; i < u->process_count; i++)
 		isc_units_loops_flush(t, u->processes[i], last);
 	isc_units_gaps_flush(u, last);
+}
+
+static bool is_over(const isc_writer *w, const isc_unit_process *p)
+{
+	const isc_trace_process *known = isc_state_process(&w->state, p->process);
+	uint32_t quiet = w->units->flushes - p->heard;
+
+	return known != NULL ? (known->flags & ISC_PROCESS_ENDED) && quiet >= QUIET_FLUSHES : quiet >= SILENT_FLUSHES;
+}
+
+/* What its last flush would have written is written now.  False: no memory to keep its count. */
+static bool release_process(isc_totals *t, size_t i)
+{
+	isc_units *u = t->units;
+	isc_unit_process *p = u->processes[i], *moved = u->processes[u->process_count - 1];
+	uint64_t *count, *at = isc_hashmap_find(&u->by_process, moved->process);
+
+	isc_units_loops_flush(t, p, true);
+	count = at != NULL ? isc_hashmap_put(&u->counted, p->process, NULL) : NULL;
+	if (count == NULL)
+		return false;
+	*count = p->count;
+	isc_units_gaps_put(u, p, true);
+	*at = i;
+	u->processes[i] = moved;
+	u->process_count--;
+	isc_hashmap_remove(&u->by_process, p->process);
+	if (u->last == p)
+		u->last = NULL;
+	free_process(p);
+	return true;
+}
+
+void isc_units_release(isc_writer *w)
+{
+	isc_units *u = w->units;
+
+	for (size_t i = u->process_count; i-- > 0;) {
+		if (is_over(w, u->processes[i]) && !release_process(w->totals, i))
+			return;
+	}
 }

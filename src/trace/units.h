@@ -69,6 +69,7 @@ typedef struct isc_unit_gap {
 
 typedef struct isc_unit_process {
 	uint32_t process;
+	uint32_t heard;	   /* the flush before it was asked for last */
 	uint64_t count;	   /* units, those without a row included */
 	isc_aging by_task; /* id and arg of its TASK record -> place */
 	isc_unit_task *tasks;
@@ -101,6 +102,7 @@ typedef struct isc_units {
 	isc_unit_process **processes;
 	size_t process_count, process_room;
 	isc_hashmap by_process;
+	isc_hashmap counted;	/* processes that have ended and were released -> units */
 	isc_unit_process *last; /* the one used last */
 	isc_unit_row *rows;	/* not in the file yet */
 	size_t row_count, row_room;
@@ -175,6 +177,7 @@ void isc_units_flush(struct isc_totals *t, bool last);
 
 /* Parts of it. */
 void isc_units_gaps_flush(isc_units *u, bool last);
+void isc_units_gaps_put(isc_units *u, isc_unit_process *p, bool last);
 void isc_units_loops_flush(struct isc_totals *t, isc_unit_process *p, bool last);
 void isc_units_loops_free(struct isc_unit_loops *loops);
 
@@ -191,6 +194,8 @@ isc_status isc_gaps_decode(isc_gap_row **gaps, size_t *count, size_t *room, cons
 			   uint64_t time, uint32_t tick_shift);
 
 struct isc_writer;
+/* Processes that have ended are forgotten but for their counts, some time after their last event. */
+void isc_units_release(struct isc_writer *w);
 /* Rows and gaps that wait go into the file; all: also those that would wait longer. */
 isc_status isc_units_write(struct isc_writer *w, bool all, isc_error *err);
 

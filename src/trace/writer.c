@@ -501,6 +501,7 @@ isc_status isc_writer_flush(isc_writer *w, isc_error *err)
 	result = result != ISC_OK ? result : st;
 	isc_writer_losses_flush(w, false);
 	isc_units_flush(w->totals, false);
+	isc_units_release(w);
 	st = isc_units_write(w, false, err);
 	result = result != ISC_OK ? result : st;
 	st = isc_writer_journal(w, err);
