@@ -171,6 +171,18 @@ void isc_units_governed(isc_units *u, uint32_t process, const isc_record *r)
 							  .order = u->change_order++};
 }
 
+/* Threads say so one after the other, and the moments that they say may come the other way round.  Whether the gap ended
+ * or begins anew is then not known: it goes on, and has both moments in it. */
+static void end_gap(isc_units *u, isc_unit_process *p, uint32_t kind, uint64_t to)
+{
+	const isc_unit_gap *gap = &p->open[kind - 1];
+
+	if (gap->open && to < gap->from)
+		isc_units_gap(u, p->process, kind, to, gap->from);
+	else
+		close_gap(u, p, kind, to);
+}
+
 static void change_all(isc_units *u, isc_unit_process *p, const isc_unit_change *c)
 {
 	uint32_t kind = c->arg == ISC_GOVERNED_TRACED  ? 0
@@ -178,24 +190,37 @@ static void change_all(isc_units *u, isc_unit_process *p, const isc_unit_change 
 						       : ISC_GAP_PAUSED;
 
 	if (kind != ISC_GAP_GATED)
-		close_gap(u, p, ISC_GAP_GATED, c->ticks);
+		end_gap(u, p, ISC_GAP_GATED, c->ticks);
 	if (kind != ISC_GAP_PAUSED)
-		close_gap(u, p, ISC_GAP_PAUSED, c->ticks);
+		end_gap(u, p, ISC_GAP_PAUSED, c->ticks);
 	if (kind != 0)
 		open_gap(u, p, kind, c->ticks);
 }
 
+static void put_off(isc_units *u, isc_unit_process *p, const isc_unit_change *c)
+{
+	uint64_t *since = isc_hashmap_put(&p->off, c->id, NULL);
+
+	/* Without memory the gap would end with that of another function. */
+	if (since == NULL)
+		isc_units_lose_gap(u, c->ticks);
+	else if (*since < c->ticks)
+		*since = c->ticks;
+	open_gap(u, p, ISC_GAP_THINNED, c->ticks);
+}
+
 static void change_function(isc_units *u, isc_unit_process *p, const isc_unit_change *c)
 {
+	const uint64_t *since = isc_hashmap_find(&p->off, c->id);
+
 	if (c->arg != ISC_GOVERNED_TRACED && c->arg != ISC_GOVERNED_GATED) {
-		/* Without memory the gap would end with that of another function. */
-		if (isc_hashmap_put(&p->off, c->id, NULL) == NULL)
-			isc_units_lose_gap(u, c->ticks);
-		open_gap(u, p, ISC_GAP_THINNED, c->ticks);
-	} else if (c->arg == ISC_GOVERNED_TRACED && isc_hashmap_find(&p->off, c->id) != NULL) {
+		put_off(u, p, c);
+	} else if (c->arg == ISC_GOVERNED_TRACED && since != NULL && c->ticks < *since) {
+		isc_units_gap(u, p->process, ISC_GAP_THINNED, c->ticks, *since);
+	} else if (c->arg == ISC_GOVERNED_TRACED && since != NULL) {
 		isc_hashmap_remove(&p->off, c->id);
 		if (p->off.count == 0)
-			close_gap(u, p, ISC_GAP_THINNED, c->ticks);
+			end_gap(u, p, ISC_GAP_THINNED, c->ticks);
 	}
 }
 

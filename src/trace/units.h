@@ -81,7 +81,7 @@ typedef struct isc_unit_process {
 	uint32_t early_count;	      /* so many were put there */
 	struct isc_unit_loops *loops; /* NULL: none yet */
 	/* What is not recorded now, by kind (unit_gaps.c). */
-	isc_hashmap off;  /* code -> 0 */
+	isc_hashmap off;  /* code -> when it was said last */
 	uint32_t missing; /* threads whose stack is nearly used up */
 	isc_unit_gap open[ISC_GAP_LOST];
 	/* Gaps of a kind that wait for neighbours. */

@@ -187,6 +187,45 @@ static void a_stack_whose_end_of_room_was_lost_had_none_since_the_thread_began(v
 	      "gap lost 2..9\n");
 }
 
+/* ---- threads that say things out of order ---- */
+
+/* Flushes, until what was fed is settled. */
+static void settle(isc_writer *w, uint64_t ticks)
+{
+	for (uint64_t i = 0; i < 6; i++)
+		turn(w, ticks + i);
+}
+
+static void a_gate_that_seems_to_open_before_it_closed_stays_closed(void **state)
+{
+	char path[64];
+	int fd;
+	isc_writer *w = begin_timed(&fd, path);
+
+	(void)state;
+	put(w, 1, 0, 1 + 6 * MS, ISC_KIND_GOVERNED, 0, ISC_GOVERNED_GATED);
+	settle(w, 1 + 7 * MS);
+	put(w, 2, 0, 1 + 5 * MS, ISC_KIND_GOVERNED, 0, ISC_GOVERNED_TRACED);
+	settle(w, 1 + 8 * MS);
+	put(w, 2, 1, 1 + 9 * MS, ISC_KIND_GOVERNED, 0, ISC_GOVERNED_TRACED);
+	check_gaps(w, fd, path, "gap gated 5..6\ngap gated 6..9\n");
+}
+
+static void a_function_that_seems_to_be_traced_before_it_was_left_out_stays_left_out(void **state)
+{
+	char path[64];
+	int fd;
+	isc_writer *w = begin_timed(&fd, path);
+
+	(void)state;
+	put(w, 1, 0, 1 + 6 * MS, ISC_KIND_GOVERNED, 5, ISC_GOVERNED_OFF);
+	settle(w, 1 + 7 * MS);
+	put(w, 2, 0, 1 + 5 * MS, ISC_KIND_GOVERNED, 5, ISC_GOVERNED_TRACED);
+	settle(w, 1 + 8 * MS);
+	put(w, 2, 1, 1 + 9 * MS, ISC_KIND_GOVERNED, 5, ISC_GOVERNED_TRACED);
+	check_gaps(w, fd, path, "gap thinned 5..6\ngap thinned 6..9\n");
+}
+
 /* ---- recorders that go on with a file ---- */
 
 /* The file as it is now: its recorder is killed. */
@@ -375,6 +414,8 @@ int main(void)
 		cmocka_unit_test(events_that_were_nested_too_deeply_are_a_loss),
 		cmocka_unit_test(a_stack_without_room_for_hooks_is_a_gap_until_it_has_room_again),
 		cmocka_unit_test(a_stack_whose_end_of_room_was_lost_had_none_since_the_thread_began),
+		cmocka_unit_test(a_gate_that_seems_to_open_before_it_closed_stays_closed),
+		cmocka_unit_test(a_function_that_seems_to_be_traced_before_it_was_left_out_stays_left_out),
 		cmocka_unit_test(functions_that_were_off_are_off_for_the_recorder_that_goes_on),
 		cmocka_unit_test(a_gate_that_was_closed_is_closed_for_the_recorder_that_goes_on),
 		cmocka_unit_test(a_recorder_that_goes_on_knows_the_gaps_that_were_in_the_file),
