@@ -89,7 +89,7 @@ static void list_trace(struct listing *l)
 	assert_int_equal(isc_trace_units_each(l->trace, add_unit, l, NULL), ISC_OK);
 }
 
-static void check(const char *scene, const char *want)
+static inline void check(const char *scene, const char *want)
 {
 	struct listing l = {0};
 	isc_error err = {0};
