@@ -1,6 +1,5 @@
 #include "session/facts.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include <yyjson.h>
 
 #include "base/clock.h"
+#include "session/crowding.h"
 #include "session/redact.h"
 
 #define CALIBRATE_READS 2000u
@@ -84,21 +84,13 @@ static void add_labels(yyjson_mut_doc *doc, yyjson_mut_val *root, const isc_sett
 	}
 }
 
-/* That we may use; 0: not known. */
-static int cpu_count(void)
-{
-	cpu_set_t cpus;
-
-	return sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? CPU_COUNT(&cpus) : 0;
-}
-
 /* What times depend on: two machines are compared by it. */
 static void add_machine(yyjson_mut_doc *doc, yyjson_mut_val *root)
 {
 	static const char key[] = "model name";
 	FILE *f = fopen("/proc/cpuinfo", "re");
 	char line[256], *value;
-	int cpus = cpu_count();
+	int cpus = isc_crowding_cpus();
 
 	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
 		if (strncmp(line, key, sizeof(key) - 1) != 0 || (value = strchr(line, ':')) == NULL)
@@ -225,18 +217,6 @@ static double program_cpu_ns(const isc_facts_end *end)
 	return kernel_ns > sampled_ns ? kernel_ns : sampled_ns;
 }
 
-/* The share of the time in which the program left us no CPU, if its threads spread. */
-static double crowded(const isc_facts_end *end)
-{
-	int cpus = cpu_count();
-	double used;
-
-	if (!end->faults_known || end->wall_ns == 0 || cpus == 0)
-		return 0;
-	used = program_cpu_ns(end) / (double)end->wall_ns - (cpus - 1);
-	return used < 0 ? 0 : used < 1 ? used : 1;
-}
-
 static double allocations_ns(const isc_facts_end *end)
 {
 	double n = (double)end->writer.allocations;
@@ -283,7 +263,9 @@ static double inside_us(const isc_facts_end *end)
  * Of processes that worked at once each lost its part. */
 static double cost_us(const isc_facts_end *end)
 {
-	return (inside_us(end) + (double)end->collecting_ns * crowded(end) / 1e3) / end->at_once;
+	double crowded = end->faults_known ? isc_crowding_of(program_cpu_ns(end), (double)end->wall_ns) : 0;
+
+	return (inside_us(end) + (double)end->collecting_ns * crowded / 1e3) / end->at_once;
 }
 
 static void put_cost(yyjson_mut_doc *doc, yyjson_mut_val *root, const isc_facts_end *end, double switches_us)

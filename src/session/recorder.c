@@ -396,14 +396,15 @@ static void tell_units(isc_recorder *r)
 	atomic_store_explicit(&r->folder.control->slot_us, slot_us, memory_order_relaxed);
 }
 
-/* What switches cost comes out of what processes may spend. */
-static void watch(isc_recorder *r, bool last)
+/* What switches cost, and this thread where it is in the way, comes out of what processes may spend. */
+static void tell_outside(isc_recorder *r, uint64_t now)
 {
-	isc_error err;
+	double share = r->switches != NULL ? isc_switches_share(r->switches) : 0;
+	double spare = r->settings->budget_pct > 0 ? r->settings->budget_pct * (1 - COUNTED_SHARE) / 100 : 0;
 
-	check_write(r, isc_switches_drain(r->switches, r->writer, r->follow, last, &err), &err);
-	atomic_store_explicit(&r->folder.control->outside_ppm, (uint32_t)(isc_switches_share(r->switches) * 1e6),
-			      memory_order_relaxed);
+	isc_crowding_look(&r->crowding, now, isc_clock_thread_ns(), isc_writer_cpu_ns(r->writer));
+	share += r->crowding.share > spare ? r->crowding.share - spare : 0;
+	atomic_store_explicit(&r->folder.control->outside_ppm, (uint32_t)(share * 1e6), memory_order_relaxed);
 }
 
 static void collect(isc_recorder *r, bool last)
@@ -415,7 +416,7 @@ static void collect(isc_recorder *r, bool last)
 	uint64_t now;
 
 	if (r->switches != NULL)
-		watch(r, last);
+		check_write(r, isc_switches_drain(r->switches, r->writer, r->follow, last, &err), &err);
 	now = isc_clock_mono_ns();
 	if (now >= r->throttle.looked_ns + THROTTLE_EVERY_NS || last)
 		isc_throttle_look(&r->throttle, now);
@@ -439,6 +440,7 @@ static void collect(isc_recorder *r, bool last)
 		r->next_flush_ns = now + FLUSH_EVERY_NS;
 		check_write(r, isc_writer_flush(r->writer, &err), &err);
 		end_period(r, now, last);
+		tell_outside(r, now);
 		if (!last)
 			tell_units(r);
 	}

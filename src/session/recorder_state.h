@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include "session/counters.h"
+#include "session/crowding.h"
 #include "session/drain.h"
 #include "session/follow.h"
 #include "session/kernel_calls.h"
@@ -44,6 +45,7 @@ struct isc_recorder {
 	isc_kernel_calls calls;
 	isc_error calls_unknown; /* why not */
 	isc_usage usage;
+	isc_crowding crowding;
 	isc_numa numa;
 	uint32_t moves_told;
 	struct rusage use; /* of the program, when it had ended */

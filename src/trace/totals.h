@@ -256,9 +256,11 @@ typedef struct isc_totals_cost {
 	uint64_t syscalls;    /* that were counted */
 	uint64_t allocations; /* and what took memory or gave it back; of them looked at: */
 	uint64_t looked_at;
-	uint64_t cpu_ns; /* CPU time of the programs that samples stand for */
 } isc_totals_cost;
 isc_totals_cost isc_totals_calls_cost(const isc_totals *t);
+
+/* CPU time of the programs that samples stand for. */
+uint64_t isc_totals_cpu_ns(const isc_totals *t);
 
 /* How many processes were at work at once in so much time, by their samples; 1 at least.  Threads of one process that
  * are, do not count: one of them may be what all the others wait for. */

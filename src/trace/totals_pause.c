@@ -263,11 +263,19 @@ double isc_totals_at_once(const isc_totals *t, uint64_t wall_ns)
 	return at_once > 1 ? at_once : 1;
 }
 
+uint64_t isc_totals_cpu_ns(const isc_totals *t)
+{
+	uint64_t sum = 0, process, ns;
+
+	for (size_t at = 0; isc_hashmap_next(&t->by_cpu, &at, &process, &ns);)
+		sum += ns;
+	return sum;
+}
+
 isc_totals_cost isc_totals_calls_cost(const isc_totals *t)
 {
 	isc_totals_cost all = {
 		.sample_ns = (double)t->sample_ns, .looked_at = t->looked_at, .allocations = t->allocations};
-	uint64_t process, ns;
 
 	for (size_t i = 0; i < t->function_count; i++) {
 		const isc_total_function *f = &t->functions[i];
@@ -287,7 +295,5 @@ isc_totals_cost isc_totals_calls_cost(const isc_totals *t)
 		all.collections += t->waits[i].call == ISC_WAIT_GC ? t->waits[i].count : 0;
 	for (size_t i = 0; i < t->syscall_count; i++)
 		all.syscalls += t->syscalls[i].kind == ISC_SYSCALL_ALL ? t->syscalls[i].count : 0;
-	for (size_t at = 0; isc_hashmap_next(&t->by_cpu, &at, &process, &ns);)
-		all.cpu_ns += ns;
 	return all;
 }

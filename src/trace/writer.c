@@ -526,7 +526,12 @@ void isc_writer_stats_get(const isc_writer *w, isc_writer_stats *out)
 	out->syscalls = cost.syscalls;
 	out->allocations = cost.allocations;
 	out->looked_at = cost.looked_at;
-	out->cpu_ns = cost.cpu_ns;
+	out->cpu_ns = isc_totals_cpu_ns(w->totals);
+}
+
+uint64_t isc_writer_cpu_ns(const isc_writer *w)
+{
+	return isc_totals_cpu_ns(w->totals);
 }
 
 double isc_writer_at_once(const isc_writer *w, uint64_t wall_ns)

@@ -102,6 +102,9 @@ typedef struct isc_writer_stats {
 	uint64_t looked_at;
 	uint64_t cpu_ns; /* CPU time of the program that samples stand for */
 } isc_writer_stats;
+/* CPU time of the program that samples stand for, so far. */
+uint64_t isc_writer_cpu_ns(const isc_writer *w);
+
 void isc_writer_stats_get(const isc_writer *w, isc_writer_stats *out);
 
 /* How many processes were at work at once in so much time; 1 at least, and where that is not known. */
