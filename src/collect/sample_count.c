@@ -21,8 +21,10 @@ static struct counts {
 	_Atomic int first, second;
 	uint64_t first_id, second_id;
 	isc_sample_counts last;
-	bool known; /* the next two */
+	bool known; /* the next four */
 	uint64_t faults, kernel_us;
+	uint64_t waits;	   /* times that the thread gave its CPU away */
+	uint64_t in_calls; /* ticks in system calls */
 } counts[ISC_SAMPLED_MAX];
 
 static _Atomic uint64_t most_kib; /* that is told of */
@@ -142,20 +144,38 @@ static uint64_t grown(uint64_t now)
 	return 0;
 }
 
-/* Only of samples with faults: others have no use for it. */
-static void take_faults(struct counts *c, const struct rusage *u, isc_sample_counts *out)
+/* A timer meets system calls as often as they take time, and the sample says so.  perf meets none: of a thread that has
+ * not waited meanwhile the time in them is taken off. */
+static uint64_t kernel_without_calls(const isc_sampled *t, const struct counts *c, const struct counts *now)
 {
-	uint64_t faults = (uint64_t)u->ru_minflt;
-	uint64_t kernel_us = (uint64_t)u->ru_stime.tv_sec * 1000000u + (uint64_t)u->ru_stime.tv_usec;
+	uint64_t kernel_us = now->kernel_us > c->kernel_us ? now->kernel_us - c->kernel_us : 0, calls_us;
 
-	if (c->known && faults > c->faults) {
-		out->faults = faults - c->faults < UINT32_MAX ? (uint32_t)(faults - c->faults) : UINT32_MAX;
-		if (kernel_us > c->kernel_us && kernel_us - c->kernel_us < UINT32_MAX)
-			out->kernel_us = (uint32_t)(kernel_us - c->kernel_us);
+	if (t->perf < 0 || now->waits != c->waits || isc_image_self.ticks_per_us == 0)
+		return kernel_us;
+	calls_us = (now->in_calls - c->in_calls) / isc_image_self.ticks_per_us;
+	return kernel_us > calls_us ? kernel_us - calls_us : 0;
+}
+
+/* Only of samples with faults: others have no use for it. */
+static void take_faults(const isc_sampled *t, struct counts *c, const struct rusage *u, isc_sample_counts *out)
+{
+	const isc_producer *p = isc_producer_self;
+	struct counts now = {.faults = (uint64_t)u->ru_minflt,
+			     .kernel_us = (uint64_t)u->ru_stime.tv_sec * 1000000u + (uint64_t)u->ru_stime.tv_usec,
+			     .waits = (uint64_t)u->ru_nvcsw,
+			     .in_calls = p != NULL ? p->in_calls : 0};
+
+	if (c->known && now.faults > c->faults) {
+		uint64_t kernel_us = kernel_without_calls(t, c, &now);
+
+		out->faults = now.faults - c->faults < UINT32_MAX ? (uint32_t)(now.faults - c->faults) : UINT32_MAX;
+		out->kernel_us = kernel_us < UINT32_MAX ? (uint32_t)kernel_us : 0;
 	}
 	c->known = true;
-	c->faults = faults;
-	c->kernel_us = kernel_us;
+	c->faults = now.faults;
+	c->kernel_us = now.kernel_us;
+	c->waits = now.waits;
+	c->in_calls = now.in_calls;
 }
 
 /* A question to the kernel is a tenth of a sample.  A thread that met faults lately is asked for at each one, so
@@ -179,7 +199,7 @@ bool isc_sample_count(isc_sampled *t, bool sure, isc_sample_counts *out)
 	read_usage(&u);
 	*out = (isc_sample_counts){
 		.instructions = ISC_COUNT_UNKNOWN, .cycles = ISC_COUNT_UNKNOWN, .grown = grown((uint64_t)u.ru_maxrss)};
-	take_faults(&counts[t->index], &u, out);
+	take_faults(t, &counts[t->index], &u, out);
 	if (out->faults != 0 || out->grown != 0)
 		t->unasked = UNASKED_MOST;
 	return read_group(&counts[t->index], out) || out->grown != 0 || out->faults != 0;

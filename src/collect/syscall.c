@@ -144,6 +144,7 @@ static void add(enum isc_syscall call, uint64_t now, const isc_syscall_sum *one,
 	sum = &t->calls[call];
 	add64(&sum->count, one->count);
 	add64(&sum->ticks, one->ticks);
+	add64(&t->in_calls, one->ticks);
 	if (one->bytes != 0)
 		add64(&sum->bytes, one->bytes);
 	if (__builtin_expect(one->slow != 0, 0))

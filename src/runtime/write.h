@@ -75,6 +75,7 @@ typedef struct isc_producer {
 	uint32_t owed;	 /* calls that would have been, had there been anything to spend */
 	isc_syscall_failed failed[ISC_SYSCALL_FAILED];
 	isc_syscall_sum calls[ISC_SYSCALL_COUNT];
+	uint64_t in_calls; /* ticks that all of them took, so far */
 } isc_producer;
 
 /* One event on its way: the first slot, then body bytes, after their length if asked. */

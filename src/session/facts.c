@@ -237,14 +237,16 @@ static void cost_parts(const isc_facts_end *end, struct cost part[COSTS])
 {
 	const isc_writer_stats *w = &end->writer;
 	uint64_t calls = w->call_events < end->produced ? w->call_events : end->produced;
+	double calls_ns = (double)w->syscalls * SYSCALL_NS, looks_ns = (double)w->looked_at * LOOK_NS;
 
 	/* The program has measured what a call costs it; other events are a clock and a record. */
 	part[0] = (struct cost){"calls", w->call_ns};
-	part[1] = (struct cost){"samples", w->sample_ns};
+	/* Samples tell of waits, of counting system calls and of memory that was looked at as well. */
+	part[1] = (struct cost){"samples", w->sample_ns > calls_ns + looks_ns ? w->sample_ns - calls_ns - looks_ns : 0};
 	part[2] = (struct cost){"events", (double)(end->produced - calls) * event_ns(end->clock_source)};
 	part[3] = (struct cost){"collections", (double)w->collections * COLLECTION_NS};
-	part[4] = (struct cost){"system_calls", (double)w->syscalls * SYSCALL_NS};
-	part[5] = (struct cost){"memory", allocations_ns(end) + (double)w->looked_at * LOOK_NS};
+	part[4] = (struct cost){"system_calls", calls_ns};
+	part[5] = (struct cost){"memory", allocations_ns(end) + looks_ns};
 	part[6] = (struct cost){"start", (double)end->start_cost_ns};
 }
 

@@ -86,6 +86,23 @@ static void costs_inside_add_up(void **state)
 	assert_float_equal(said(end, "\"switches\":"), 5e6, 1);
 }
 
+static void what_samples_tell_of_is_not_counted_twice(void **state)
+{
+	isc_facts_end end = {.wall_ns = 1000 * SECOND_NS};
+
+	(void)state;
+	end.writer.sample_ns = 20.0 * (double)SECOND_NS;
+	end.writer.syscalls = 80000000;
+	end.writer.looked_at = 1000000;
+	assert_float_equal(told_pct(end), 2.0, 0.01);
+	assert_float_equal(said(end, "\"samples\":"), 14e6, 1);
+	assert_float_equal(said(end, "\"system_calls\":"), 2e6, 1);
+	assert_float_equal(said(end, "\"memory\":"), 4e6, 1);
+	/* Without samples nobody tells of it. */
+	end.writer.sample_ns = 0;
+	assert_float_equal(told_pct(end), 0.6, 0.01);
+}
+
 static void cpu_time_of_children_that_nobody_waited_for_is_the_programs(void **state)
 {
 	isc_facts_end end = {.wall_ns = 1000 * SECOND_NS, .faults_known = true, .user_us = 300 * SECOND_US};
@@ -112,6 +129,7 @@ int main(void)
 		cmocka_unit_test(the_recorder_costs_where_it_is_in_the_way),
 		cmocka_unit_test(hooks_cost_less_in_a_loop_of_them),
 		cmocka_unit_test(costs_inside_add_up),
+		cmocka_unit_test(what_samples_tell_of_is_not_counted_twice),
 		cmocka_unit_test(cpu_time_of_children_that_nobody_waited_for_is_the_programs),
 		cmocka_unit_test(what_processes_lose_side_by_side_is_lost_once),
 	};

@@ -282,3 +282,28 @@ def test_D4_blas_lies_below_the_line_that_called_it(
     line = run.report.lines[0]
     assert (line.function, line.line) in (("multiply", 5), ("svd", line.line)), line
     assert line.native_us > 0.95 * line.self_us
+
+
+def test_time_in_system_calls_is_not_that_of_page_faults(inferscope: Any, python: str, tmp_path: Path) -> None:
+    """At 1 kHz perf meets a thread only in its own code: what the kernel did meanwhile is told apart by the calls."""
+    program = tmp_path / "copies.py"
+    program.write_text(
+        """
+import mmap, sys, time
+path = sys.argv[1]
+with open(path, "wb") as f:
+    f.write(bytes(8 << 20))
+buffer = bytearray(8 << 20)
+end = time.process_time() + 1.5
+with open(path, "rb", buffering=0) as f:
+    while time.process_time() < end:
+        f.seek(0)
+        f.readinto(buffer)
+        with mmap.mmap(-1, 65536) as few:
+            few[:] = bytes(65536)
+"""
+    )
+    run = inferscope("run", "--python", python, "--rate", "1000", program, tmp_path / "data", timeout=100)
+    assert run.returncode == 0, run.stderr
+    share = run.report.breakdown
+    assert share.syscall > 2 * share.page_fault, share
