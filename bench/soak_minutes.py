@@ -344,23 +344,23 @@ def check_trace(trace_mb: float, limit_mb: float) -> list[str]:
     return [f"the trace had {trace_mb:.1f} MB (limit {limit_mb:.0f})"] if trace_mb > limit_mb else []
 
 
-TOTAL_STACK = re.compile(r"^total stack (p\d+) (t\d+) samples (\d+) steps \d+ cpu_ns (\d+)")
+TOTAL_STACK = re.compile(r"^total stack (p\d+) (t\d+) samples (\d+) steps (\d+) cpu_ns (\d+)")
 
 
-def busiest(dump: Iterable[str]) -> tuple[str, int, float] | None:
-    """The thread with the most sampled time: its name in the dump, its samples, that time in seconds.
+def busiest(dump: Iterable[str]) -> tuple[str, int, int, float] | None:
+    """The thread with the most sampled time: its name in the dump, its samples and steps, that time in seconds.
 
     >>> busiest(["total stack p1 t1 samples 3 steps 4 cpu_ns 20000000 stack x", "total events 20"])
-    ('p1 t1', 3, 0.02)
+    ('p1 t1', 3, 4, 0.02)
     """
-    threads: dict[str, tuple[int, int]] = {}
+    threads: dict[str, tuple[int, int, int]] = {}
     for line in dump:
         match = TOTAL_STACK.match(line)
         if match:
             key = f"{match[1]} {match[2]}"
-            samples, ns = threads.get(key, (0, 0))
-            threads[key] = samples + int(match[3]), ns + int(match[4])
+            samples, steps, ns = threads.get(key, (0, 0, 0))
+            threads[key] = samples + int(match[3]), steps + int(match[4]), ns + int(match[5])
     if not threads:
         return None
-    key = max(threads, key=lambda name: threads[name][1])
-    return key, threads[key][0], threads[key][1] / 1e9
+    key = max(threads, key=lambda name: threads[name][2])
+    return key, threads[key][0], threads[key][1], threads[key][2] / 1e9

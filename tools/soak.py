@@ -46,7 +46,7 @@ BARE_EPOCH_S = 2.0  # without us it goes through the same epochs, so long each
 VLLM_BARE_S = 180.0
 TRACE_MB = 100 * 1.048576  # --trace-size-mb by default, which counts MiB
 NO_EVENTS = "1000000000"  # a moment after all of them: totals alone are printed
-RATE_HZ = 190.0  # samples for each second of CPU time of the busiest thread, at least (docs/bench.md)
+RATE_HZ = 190.0  # steps for each second of CPU time of the busiest thread, at least (docs/bench.md)
 
 
 class CannotRun(Exception):
@@ -244,11 +244,12 @@ def rate_of_busiest(tools: kit.Kit, trace: Path) -> tuple[str, list[str]]:
         found = soak_minutes.busiest(dump.stdout)
     if found is None:
         return "no thread has samples", ["no thread has samples"]
-    name, samples, seconds = found
+    name, samples, steps, seconds = found
     said = (
-        f"busiest thread ({name}): {samples / seconds:.0f} samples for each second of its {seconds:.0f} s of CPU time"
+        f"busiest thread ({name}): {steps / seconds:.0f} steps, in {samples / seconds:.0f} samples, for each second "
+        f"of its {seconds:.0f} s of CPU time"
     )
-    return said, [said + f" (at least {RATE_HZ:.0f})"] if samples / seconds < RATE_HZ else []
+    return said, [said + f" (at least {RATE_HZ:.0f})"] if steps / seconds < RATE_HZ else []
 
 
 def judge(
@@ -270,10 +271,10 @@ def judge(
         print(f"{soak_minutes.names_table(named)}\n")
         wrong["names"] = soak_minutes.check_names(named)
     said, wrong["rate"] = rate_of_busiest(tools, folder / "inferscope.isc")
-    alone = [found.most("memory_mb") or 0.0 for found in bare]
+    alone = [found.most("own_mb") or 0.0 for found in bare]
     memory = soak_minutes.Memory(
         max(alone),
-        watched.most("memory_mb") or 0.0,
+        watched.most("own_mb") or 0.0,
         watched.most("pool_mb") or 0.0,
         max(alone) - min(alone),
         watched.most("recorder_mb") or 0.0,
@@ -282,14 +283,14 @@ def judge(
     trace_mb = max(watched.most("trace_mb") or 0.0, (folder / "inferscope.isc").stat().st_size / soak_minutes.MB)
     wrong["memory"] = soak_minutes.check_memory(memory)
     wrong["trace"] = soak_minutes.check_trace(trace_mb, TRACE_MB)
-    own = [found.most("own_mb") or 0.0 for found in (*bare, watched)]
+    resident = [found.most("memory_mb") or 0.0 for found in (*bare, watched)]
     overhead = report["overhead"]
     print(
         f"{said}\n"
-        f"memory: {' and '.join(f'{mb:.0f}' for mb in alone)} MB alone, {memory.with_us_mb:.0f} MB with us "
-        f"(limit {memory.bare_mb + memory.limit_mb:.0f}), recorder {memory.recorder_mb:.0f} MB\n"
-        f"    without pages of files: {' and '.join(f'{mb:.0f}' for mb in own[:-1])} MB alone, "
-        f"{own[-1]:.0f} MB with us\n"
+        f"memory without pages of files: {' and '.join(f'{mb:.0f}' for mb in alone)} MB alone, "
+        f"{memory.with_us_mb:.0f} MB with us (limit {memory.bare_mb + memory.limit_mb:.0f}), "
+        f"recorder {memory.recorder_mb:.0f} MB\n"
+        f"    with them: {' and '.join(f'{mb:.0f}' for mb in resident[:-1])} MB alone, {resident[-1]:.0f} MB with us\n"
         f"trace: {trace_mb:.1f} MB at most (limit {TRACE_MB:.1f}); {overhead['events']} events, "
         f"{overhead['lost']} lost\n"
         f"cost by the report: {overhead['measured_pct']}% of the time, "

@@ -116,9 +116,9 @@ def read(lines: list[str]) -> tuple[list[Unit], dict[tuple[str, str], Lane]]:
             lane.at.append(float(number[1]))
             lane.number.append(int(number[4]))
             lane.what.append(f"{event[5]} {event[6]}" if event else "")
-        elif unit := UNIT.match(line):
-            if unit[5].split(".")[-1] in ("work", "request", "run", "<lambda>"):
-                units.append(Unit(unit[1], unit[2], float(unit[3]), float(unit[4])))
+        elif found := UNIT.match(line):
+            if found[5].split(".")[-1] in ("work", "request", "run", "<lambda>"):
+                units.append(Unit(found[1], found[2], float(found[3]), float(found[4])))
         elif gap := GAP.match(line):
             gaps.append((gap[1], gap[2], float(gap[3]), float(gap[4] or "inf")))
     for unit in units:
