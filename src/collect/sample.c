@@ -6,15 +6,14 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include "runtime/image.h"
 #include "runtime/kernel.h"
 #include "runtime/runtime.h"
 #include "runtime/write.h"
 
-#define SEARCH_NS 1000000000u	 /* between two searches for threads */
-#define SEARCH_SOON_NS 50000000u /* where we are not told of all that are made */
+#define SEARCH_US 1000000u    /* between two searches for threads */
+#define SEARCH_SOON_US 50000u /* where we are not told of all that are made */
 
 __thread isc_sampled *isc_sampled_self __attribute__((tls_model("initial-exec")));
 
@@ -335,20 +334,20 @@ struct directory_entry { /* of getdents64 */
 
 void isc_sample_search(bool at_once)
 {
-	static _Atomic uint64_t searched_ns;
+	static _Atomic uint64_t searched_ticks;
 	static _Atomic uint32_t searches;
-	uint64_t now, last = atomic_load_explicit(&searched_ns, memory_order_relaxed), every;
+	uint64_t last = atomic_load_explicit(&searched_ticks, memory_order_relaxed), now = isc_ticks(), every;
+	uint64_t per_us = isc_image_self.ticks_per_us != 0 ? isc_image_self.ticks_per_us : 1000;
 	_Alignas(8) char part[1024];
-	struct timespec clock;
 	uint32_t search;
 	long n;
 	int fd;
 
-	/* Not by a system call: this is asked at every sample. */
-	clock_gettime(CLOCK_MONOTONIC, &clock);
-	now = (uint64_t)clock.tv_sec * 1000000000u + (uint64_t)clock.tv_nsec;
-	every = isc_sample_is_hooked() ? SEARCH_NS : SEARCH_SOON_NS;
-	if ((!at_once && now - last < every) || !atomic_compare_exchange_strong(&searched_ns, &last, now))
+	/* Asked at every sample: the clock of libc, its code and its page, is far away then. */
+	every = (isc_sample_is_hooked() ? SEARCH_US : SEARCH_SOON_US) * per_us;
+	/* Signed: another thread may have searched in between. */
+	if ((!at_once && (int64_t)(now - last) < (int64_t)every) ||
+	    !atomic_compare_exchange_strong(&searched_ticks, &last, now))
 		return;
 	fd = isc_kernel_open("/proc/self/task", O_RDONLY | O_DIRECTORY, 0);
 	if (fd < 0)
