@@ -1,8 +1,9 @@
 /*
- * past_libc - deals with SIGURG by the kernel's own calls, where no hook sees it.
+ * past_libc - deals with signals by the kernel's own calls, where no hook sees it.
  *
  *	past_libc stray		puts a handler of its own in the place of any other; prints how often it was called
  *	past_libc deaf		blocks the signal half of the time; prints its CPU time in ms
+ *	past_libc faults	half of the time with a handler of its own for SIGSEGV
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -72,12 +73,37 @@ static void deaf(void)
 	printf("%d\n", (int)cpu_ms());
 }
 
+static __attribute__((noinline)) void ours(void)
+{
+	spin(300);
+	__asm__ volatile("" ::: "memory");
+}
+
+static __attribute__((noinline)) void theirs(void)
+{
+	spin(300);
+	__asm__ volatile("" ::: "memory");
+}
+
+static void faults(void)
+{
+	struct kernel_action action;
+
+	signal(SIGUSR1, count);
+	syscall(SYS_rt_sigaction, SIGUSR1, NULL, &action, sizeof(action.mask));
+	ours();
+	syscall(SYS_rt_sigaction, SIGSEGV, &action, NULL, sizeof(action.mask));
+	theirs();
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 2 && strcmp(argv[1], "stray") == 0)
 		stray();
 	else if (argc == 2 && strcmp(argv[1], "deaf") == 0)
 		deaf();
+	else if (argc == 2 && strcmp(argv[1], "faults") == 0)
+		faults();
 	else
 		return 2;
 	return 0;

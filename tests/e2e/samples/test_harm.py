@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from tests.e2e.samples.sampling import SPIN, run_python, same, samples
+    from tests.e2e.samples.sampling import SPIN, native_stacks, run_python, same, samples
 else:
-    from sampling import SPIN, run_python, same, samples
+    from sampling import SPIN, native_stacks, run_python, same, samples
 
 
 def test_H3_a_program_keeps_its_urgent_signals(inferscope: Any, target: Callable[[str], str]) -> None:
@@ -48,6 +48,18 @@ def test_H3_signals_that_come_when_their_thread_is_gone_are_not_the_programs(
         run = inferscope("run", "--rate", rate, "--budget", "off", "--", target("urgent_crowd.c"))
         assert run.stdout == "0\n"
         assert len(samples(run)) > 20
+
+
+def test_where_a_fault_would_be_the_programs_the_stack_is_not_read(
+    inferscope: Any, target: Callable[[str], str]
+) -> None:
+    """No hook sees that handler: the kernel is asked at every sample."""
+    found = native_stacks(inferscope("run", "--budget", "off", "--", target("past_libc.c"), "faults"))
+    callers = {name for stack in found for _, name, _, _ in stack.frames[:-1]}
+    alone = sum(stack.cpu_ns for stack in found if len(stack.frames) == 1)
+    assert "ours" in callers
+    assert "theirs" not in callers
+    assert alone > 0.3 * sum(stack.cpu_ns for stack in found)
 
 
 def test_signals_that_come_as_one_are_not_the_last(inferscope: Any, target: Callable[[str], str]) -> None:
