@@ -15,6 +15,8 @@
 #define ENTRIES (1u << 11) /* 128 KiB, likewise */
 #define ENTRY_BLOCK 7	   /* bits of an address: of so much code one entry is kept */
 #define GAPS 16u	   /* BLAS has a few large ones */
+#define GAP_AT 1u	   /* instead of an entry: none covers this code */
+#define NO_RULE UINT64_MAX /* instead of a rule: none applies */
 
 _Static_assert(sizeof(isc_cfi_rule) == 8, "with its key a rule is 16 bytes");
 /* key ^ data */
@@ -42,15 +44,17 @@ static isc_cfi_image image_of(const isc_module *m)
 	return (isc_cfi_image){m->start, m->end, m->cfi};
 }
 
-static bool in_gap(const isc_module *m, uintptr_t ip)
+static bool in_gap(const isc_module *m, uintptr_t ip, isc_cfi_entry *gap)
 {
 	for (uint32_t i = 0; i < GAPS; i++) {
 		uint64_t first = atomic_load_explicit(&gaps[i].first, memory_order_relaxed);
 		uint64_t past = atomic_load_explicit(&gaps[i].past, memory_order_relaxed);
 
 		if (ip >= first && ip < past &&
-		    (atomic_load_explicit(&gaps[i].all, memory_order_relaxed) ^ first ^ past) == m->tag)
+		    (atomic_load_explicit(&gaps[i].all, memory_order_relaxed) ^ first ^ past) == m->tag) {
+			*gap = (isc_cfi_entry){.first = first, .past = past, .at = GAP_AT};
 			return true;
+		}
 	}
 	return false;
 }
@@ -107,10 +111,16 @@ static isc_cfi_rule entry_at(const isc_module *m, uintptr_t ip, isc_cfi_entry *e
 	uint64_t key = ((ip >> ENTRY_BLOCK) * 0x9e3779b97f4a7c15ull ^ m->tag), word[ENTRY_WORDS], data;
 	uint32_t at = (uint32_t)(key >> 53);
 	isc_cfi_image image = image_of(m);
+	isc_cfi_entry gap;
 	isc_cfi_rule r;
+	bool known;
 
 	*entry = (isc_cfi_entry){0};
-	if (read_entry(at, key, word)) {
+	known = read_entry(at, key, word);
+	if (known && word[ENTRY_AT] == GAP_AT) {
+		if (ip >= word[ENTRY_FIRST] && ip < word[ENTRY_PAST])
+			return (isc_cfi_rule){.kind = ISC_CFI_NONE};
+	} else if (known) {
 		*entry = (isc_cfi_entry){word[ENTRY_FIRST], word[ENTRY_PAST], word[ENTRY_AT], word[ENTRY_ROW_FIRST],
 					 word[ENTRY_ROW_PAST]};
 		if (ip >= entry->row_first && ip < entry->row_past) {
@@ -118,8 +128,10 @@ static isc_cfi_rule entry_at(const isc_module *m, uintptr_t ip, isc_cfi_entry *e
 			return r;
 		}
 	}
-	if ((ip < entry->first || ip >= entry->past) && in_gap(m, ip)) {
+	if ((ip < entry->first || ip >= entry->past) && in_gap(m, ip, &gap)) {
 		*entry = (isc_cfi_entry){0};
+		/* One line of the cache instead of all gaps, the next time. */
+		keep_entry(at, key, &gap, 0);
 		return (isc_cfi_rule){.kind = ISC_CFI_NONE};
 	}
 	r = isc_cfi_at(&image, ip, entry);
@@ -145,10 +157,13 @@ isc_cfi_rule isc_unwind_rule(const isc_module *m, uintptr_t ip, isc_cfi_entry *e
 	was = atomic_load_explicit(&rules[at].key, memory_order_relaxed);
 	if (data != 0 && (was ^ data) == key) {
 		memcpy(&r, &data, sizeof(r));
-		return r;
+		return data != NO_RULE ? r : (isc_cfi_rule){.kind = ISC_CFI_NONE};
 	}
 	r = entry_at(m, ip, &covers);
 	memcpy(&data, &r, sizeof(r));
+	/* A scan meets the same words again that are no code: each time that would be a search. */
+	if (r.kind == ISC_CFI_NONE)
+		data = NO_RULE;
 	atomic_store_explicit(&rules[at].data, data, memory_order_relaxed);
 	atomic_store_explicit(&rules[at].key, key ^ data, memory_order_relaxed);
 	return r;
