@@ -187,7 +187,7 @@ def check_steady(rows: Sequence[Minute]) -> list[str]:
 
 
 def check_rows(report: dict[str, Any]) -> list[str]:
-    """The cost is told for every 10 s: rows are no longer than that, no time is without one, and they tell all of it.
+    """Rows report the cost of every 10 s: none is longer, they leave no time out, and together they have all of it.
 
     A process that sleeps has none, so it is rows of all processes that must follow each other.
     """

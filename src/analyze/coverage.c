@@ -49,7 +49,7 @@ bool isc_coverage_read(isc_coverage_map *m, isc_build *b)
 	return true;
 }
 
-/* The first gap of the process that ends after a moment; NULL: there is none. */
+/* The first gap of the process that ends after a moment, or NULL. */
 static const struct isc_coverage_gap *find_gap(const isc_coverage_gaps *g, uint32_t process, uint64_t time_ns)
 {
 	size_t low = 0, high = g->count;

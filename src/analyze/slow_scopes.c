@@ -149,7 +149,7 @@ static void find_dip(const struct scale *s, int width, double *best, int *cut)
 	free(left);
 }
 
-/* Where the second hill begins; 0: there is none. */
+/* Where the second hill begins, or 0. */
 static double second_hill(const isc_histogram *h)
 {
 	struct scale s = {0};

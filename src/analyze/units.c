@@ -45,7 +45,7 @@ struct gathering {
 	struct family *family;
 	size_t count, room;
 	uint64_t rows, unlisted;
-	size_t best; /* the family that counts; SIZE_MAX: there is none */
+	size_t best; /* the family that counts, or SIZE_MAX */
 	isc_median whole, gated;
 	bool no_memory;
 };
@@ -260,7 +260,7 @@ static bool may_count(const struct gathering *g, const struct family *f)
 	       (f->source == ISC_UNIT_SCOPE || (double)f->all.max <= (g->to_ns - g->from_ns) * LONG_SHARE);
 }
 
-/* SIZE_MAX: there is none. */
+/* Or SIZE_MAX. */
 static size_t choose_family(const struct gathering *g)
 {
 	size_t best[ISC_UNIT_LOOP + 1] = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX};

@@ -59,7 +59,7 @@ bool isc_gate_helps(void);
 /* Open, and everything is recorded until the next debt. */
 void isc_gate_release(uint64_t ticks);
 
-/* In a fork child nothing was told of a gate. */
+/* A fork child begins with the gate open. */
 void isc_gate_forked(void);
 
 #endif

@@ -241,7 +241,7 @@ static void cost_parts(const isc_facts_end *end, struct cost part[COSTS])
 
 	/* The program has measured what a call costs it; other events are a clock and a record. */
 	part[0] = (struct cost){"calls", w->call_ns};
-	/* Samples tell of waits, of counting system calls and of memory that was looked at as well. */
+	/* The cost that samples report includes waits, counting system calls and looking at memory. */
 	part[1] = (struct cost){"samples", w->sample_ns > calls_ns + looks_ns ? w->sample_ns - calls_ns - looks_ns : 0};
 	part[2] = (struct cost){"events", (double)(end->produced - calls) * event_ns(end->clock_source)};
 	part[3] = (struct cost){"collections", (double)w->collections * COLLECTION_NS};

@@ -387,8 +387,11 @@ static bool enter(isc_totals *t, isc_totals_lane *lane, const isc_record *r)
 static inline void pop_seen(isc_totals *t, const isc_totals_lane *lane, const isc_record *r, uint64_t at)
 {
 	isc_totals_calls *c = lane->calls;
+	const isc_totals_call *call = &c->open[c->depth - 1];
 
-	if (UNLIKELY(r->ticks - c->open[c->depth - 1].begin > t->unit_ticks))
+	if (UNLIKELY(c->task != 0 && (call->how & ISC_CALL_RESUMED || r->arg == ISC_CALL_YIELDED)))
+		isc_units_awaited(t, lane, r);
+	if (UNLIKELY(r->ticks - call->begin > t->unit_ticks))
 		isc_units_called(t, lane, r);
 	pop(t, c, at);
 }

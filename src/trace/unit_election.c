@@ -32,7 +32,7 @@ static bool is_mostly_long(const isc_totals *t, uint32_t process, const struct i
 {
 	const uint64_t *at = isc_hashmap_find(&t->by_name[ISC_BY_FUNCTION], isc_hashmap_key(process, m->code));
 
-	return at == NULL || t->functions[*at].calls <= 4ull * m->count;
+	return at == NULL || t->functions[*at].calls - t->functions[*at].resumes <= 4ull * m->count;
 }
 
 /* It waits to be given work, as queue.get() and select() do.  One that does some of its own each time waits for others to do

@@ -273,7 +273,7 @@ static void begin_anew(struct isc_unit_loop *l)
 }
 
 static void count_call(isc_totals *t, isc_unit_process *p, const isc_totals_calls *c, isc_totals_call *parent,
-		       uint32_t depth, const isc_totals_call *call, const struct isc_unit_call *made)
+		       uint32_t depth, uint64_t waited, const struct isc_unit_call *made)
 {
 	struct isc_unit_loop *l = loop_of(t->units, p->loops, parent->id, made->end, depth);
 	uint64_t took = made->end - made->begin, between = 0;
@@ -292,7 +292,7 @@ static void count_call(isc_totals *t, isc_unit_process *p, const isc_totals_call
 		between = 0;
 	}
 	parent->until = made->end;
-	parent->told = parent->waited + call->waited;
+	parent->told = parent->waited + waited;
 	again = parent->long_call == made->code;
 	parent->long_call = made->code;
 	l->depth = depth < l->depth ? depth : l->depth;
@@ -303,7 +303,7 @@ static void count_call(isc_totals *t, isc_unit_process *p, const isc_totals_call
 	m->count++;
 	m->again += again;
 	m->took += took;
-	m->waited += call->waited;
+	m->waited += waited;
 	l->looked++;
 	l->inside += is_inside(p->loops, l, c, made->code);
 	p->loops->fresh = true;
@@ -384,6 +384,22 @@ static void end_caller(isc_totals *t, isc_unit_process *p, const isc_totals_lane
 	}
 }
 
+/* The call on top of a lane. */
+static void count_made(isc_totals *t, isc_unit_process *p, const isc_totals_calls *c, uint64_t waited,
+		       struct isc_unit_call *made)
+{
+	uint32_t depth = 0;
+	isc_totals_call *parent = c->open[c->depth - 1].how & ISC_CALL_GATED ? NULL : find_caller(c, &depth);
+
+	if (parent == NULL) {
+		count_orphan(t, p, made);
+		return;
+	}
+	/* A coroutine has a frame for each of its steps. */
+	made->instance = c->task != 0 ? c->task_key : parent->begin;
+	count_call(t, p, c, parent, depth, waited, made);
+}
+
 void isc_units_called(isc_totals *t, const isc_totals_lane *lane, const isc_record *r)
 {
 	const isc_totals_calls *c = lane->calls;
@@ -391,8 +407,6 @@ void isc_units_called(isc_totals *t, const isc_totals_lane *lane, const isc_reco
 	struct isc_unit_call made = {call->begin, r->ticks, 0, call->id, lane->thread};
 	isc_unit_process *p = isc_units_of(t->units, lane->process);
 	const isc_total_function *f = &t->functions[call->function];
-	isc_totals_call *parent;
-	uint32_t depth = 0;
 
 	if (p == NULL || r->ticks <= call->begin)
 		return;
@@ -402,13 +416,17 @@ void isc_units_called(isc_totals *t, const isc_totals_lane *lane, const isc_reco
 	if (call->how & (ISC_CALL_OF_C | ISC_CALL_RESUMED) || r->arg == ISC_CALL_YIELDED || !call->outermost ||
 	    f->module || f->code & ISC_TOTAL_REST || is_brief(t, f) || is_import(t, c))
 		return;
-	parent = call->how & ISC_CALL_GATED ? NULL : find_caller(c, &depth);
-	if (parent == NULL) {
-		count_orphan(t, p, &made);
-		return;
-	}
-	made.instance = parent->begin;
-	count_call(t, p, c, parent, depth, call, &made);
+	count_made(t, p, c, call->waited, &made);
+}
+
+void isc_units_loops_await(isc_totals *t, isc_unit_process *p, const isc_totals_lane *lane, uint64_t begin,
+			   uint64_t end, uint64_t waited)
+{
+	const isc_totals_calls *c = lane->calls;
+	struct isc_unit_call made = {begin, end, 0, c->open[c->depth - 1].id, lane->thread};
+
+	if ((p->loops != NULL || (p->loops = calloc(1, sizeof(*p->loops))) != NULL) && !is_import(t, c))
+		count_made(t, p, c, waited, &made);
 }
 
 void isc_units_loops_flush(isc_totals *t, isc_unit_process *p, bool last)

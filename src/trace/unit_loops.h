@@ -68,7 +68,11 @@ struct isc_unit_loops {
 /* A member that iterations consist of; NULL: it is none. */
 struct isc_unit_member *isc_unit_loop_member(struct isc_unit_loop *l, uint32_t code);
 
-/* Judges all loops and marks the chosen ones; fills what the recorder is told of them. */
+/* A coroutine that was suspended, on top of a lane, ends a call that took from begin to end. */
+void isc_units_loops_await(isc_totals *t, isc_unit_process *p, const isc_totals_lane *lane, uint64_t begin,
+			   uint64_t end, uint64_t waited);
+
+/* Judges all loops and marks the chosen ones; fills in the codes for the recorder. */
 void isc_unit_loops_choose(const isc_totals *t, uint32_t process, struct isc_unit_loops *loops);
 
 #endif

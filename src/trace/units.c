@@ -33,6 +33,8 @@ static void free_process(isc_unit_process *p)
 {
 	free(p->tasks);
 	isc_aging_fini(&p->by_task);
+	isc_aging_fini(&p->by_await);
+	free(p->awaits);
 	isc_aging_fini(&p->spans);
 	free(p->span_threads);
 	free(p->early);

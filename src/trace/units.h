@@ -57,6 +57,12 @@ typedef struct isc_unit_span {
 } isc_unit_span;
 
 struct isc_totals;
+/* A call of a coroutine that is suspended. */
+typedef struct isc_unit_await {
+	uint64_t begin; /* of its first step */
+	uint64_t busy;	/* in its steps so far, without waits */
+} isc_unit_await;
+
 struct isc_unit_loops; /* unit_loops.c */
 
 /* A gap that goes on. */
@@ -74,6 +80,9 @@ typedef struct isc_unit_process {
 	isc_aging by_task; /* id and arg of its TASK record -> place */
 	isc_unit_task *tasks;
 	size_t task_room;
+	isc_aging by_await; /* task and code of a coroutine that is suspended -> place */
+	struct isc_unit_await *awaits;
+	size_t await_room;
 	isc_aging spans;	/* instances of outermost ones that are open -> place */
 	uint32_t *span_threads; /* that they were entered on, by place - 1 */
 	size_t span_room;
@@ -147,6 +156,8 @@ void isc_units_span_exit(struct isc_totals *t, const struct isc_totals_lane *lan
 
 /* The call on top of a lane ends now, after isc_totals.unit_ticks or more. */
 void isc_units_called(struct isc_totals *t, const struct isc_totals_lane *lane, const isc_record *r);
+/* The coroutine on top of a lane in a task is suspended, or ends after it was. */
+void isc_units_awaited(struct isc_totals *t, const struct isc_totals_lane *lane, const isc_record *r);
 /* A TASK record, and the first call of a step. */
 void isc_units_task(struct isc_totals *t, const struct isc_totals_lane *lane, const isc_record *r);
 void isc_units_task_called(struct isc_totals *t, const struct isc_totals_lane *lane, const isc_record *r);

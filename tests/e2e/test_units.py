@@ -98,6 +98,39 @@ print(json.dumps({os.getpid(): len(done)}))
 """
 )
 
+CONSUMERS = (
+    WORK
+    + """
+import asyncio
+
+done = 0
+
+async def enrich(i):
+    global done
+    work(i)
+    await asyncio.sleep(0.001)
+    compute(prepare(3000))
+    done += 1
+
+async def consume(queue):
+    while True:
+        await enrich(await queue.get())
+        queue.task_done()
+
+async def main():
+    queue = asyncio.Queue()
+    workers = [asyncio.create_task(consume(queue)) for _ in range(3)]
+    for i in range(150):
+        await queue.put(i)
+    await queue.join()
+    for worker in workers:
+        worker.cancel()
+    print(json.dumps({os.getpid(): done}))
+
+asyncio.run(main())
+"""
+)
+
 PROCESSES = (
     WORK
     + """
@@ -168,8 +201,9 @@ def recorded(inferscope: Command, python: str, text: str) -> tuple[Any, dict[int
         (TASKS, "task", "answer"),
         (POOL, "item", None),
         (WORKERS, "loop", "work"),
+        (CONSUMERS, "loop", "enrich"),
     ],
-    ids=["scopes", "loop", "asyncio", "pool", "workers"],
+    ids=["scopes", "loop", "asyncio", "pool", "workers", "consumers"],
 )
 def test_all_units_are_counted_and_whole(
     inferscope: Command, python: str, text: str, kind: str, name: str | None

@@ -198,7 +198,7 @@ for number in range(300):
         parse(5000)
 """
 
-# program, cause, functions that may be named: where a callee is left out, what it takes is told apart by samples
+# program, cause, functions that may be named: where a callee is left out, what it takes is split off by samples
 SHAPES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "nested": (NESTED, "python", ("strip", "char")),
     "native": (NATIVE, "native", ("digest",)),

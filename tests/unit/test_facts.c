@@ -98,7 +98,7 @@ static void what_samples_tell_of_is_not_counted_twice(void **state)
 	assert_float_equal(said(end, "\"samples\":"), 14e6, 1);
 	assert_float_equal(said(end, "\"system_calls\":"), 2e6, 1);
 	assert_float_equal(said(end, "\"memory\":"), 4e6, 1);
-	/* Without samples nobody tells of it. */
+	/* Without samples nobody reports it. */
 	end.writer.sample_ns = 0;
 	assert_float_equal(told_pct(end), 0.6, 0.01);
 }

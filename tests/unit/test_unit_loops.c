@@ -237,6 +237,35 @@ static void brief_functions_that_were_put_off_take_no_room(void **state)
 	isc_buffer_fini(&scene);
 }
 
+static void what_a_task_awaits_again_and_again_is_the_unit(void **state)
+{
+	isc_buffer scene = {0};
+
+	(void)state;
+	isc_buffer_text(&scene, PROCESS "t1 0ms task a 1\nt1 0ms call_enter worker w.py 1\n"
+					"t1 0ms call_enter get q.py 2\nt1 0.01ms call_exit get q.py 2 1\n"
+					"t1 0.1ms call_exit worker w.py 1 1\nt1 0.1ms task 0\n");
+	for (unsigned i = 10; i < 40; i += 10) {
+		/* The queue has something: it is taken, half of the work is done, and the rest after a wait of 2 ms. */
+		isc_buffer_format(&scene,
+				  "t1 %ums task a 1\nt1 %ums call_resume worker w.py 1\n"
+				  "t1 %ums call_resume get q.py 2\nt1 %u.01ms call_exit get q.py 2 0\n"
+				  "t1 %u.1ms call_enter enrich w.py 9\nt1 %ums call_exit enrich w.py 9 1\n"
+				  "t1 %ums call_exit worker w.py 1 1\nt1 %ums task 0\n",
+				  i, i, i, i, i, i + 2, i + 2, i + 2);
+		isc_buffer_format(&scene,
+				  "t1 %ums task a 1\nt1 %ums call_resume worker w.py 1\n"
+				  "t1 %ums call_resume enrich w.py 9\nt1 %u.1ms call_exit enrich w.py 9 0\n"
+				  "t1 %u.1ms call_enter get q.py 2\nt1 %u.11ms call_exit get q.py 2 1\n"
+				  "t1 %u.2ms call_exit worker w.py 1 1\nt1 %u.2ms task 0\n",
+				  i + 4, i + 4, i + 4, i + 4, i + 4, i + 4, i + 4, i + 4);
+	}
+	check(scene.data, "loop enrich of worker t1 10.1..14.1\n"
+			  "loop enrich of worker t1 20.1..24.1\n"
+			  "loop enrich of worker t1 30.1..34.1\n");
+	isc_buffer_fini(&scene);
+}
+
 static void recursion_and_generators_are_no_loops(void **state)
 {
 	(void)state;
@@ -305,6 +334,7 @@ int main(void)
 		cmocka_unit_test(what_a_script_did_before_is_set_up),
 		cmocka_unit_test(a_call_in_front_that_takes_long_now_and_then_changes_nothing),
 		cmocka_unit_test(brief_functions_that_were_put_off_take_no_room),
+		cmocka_unit_test(what_a_task_awaits_again_and_again_is_the_unit),
 		cmocka_unit_test(recursion_and_generators_are_no_loops),
 		cmocka_unit_test(imports_are_no_units),
 		cmocka_unit_test(a_function_that_is_mostly_short_is_no_unit),

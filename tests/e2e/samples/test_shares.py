@@ -285,7 +285,7 @@ def test_D4_blas_lies_below_the_line_that_called_it(
 
 
 def test_time_in_system_calls_is_not_that_of_page_faults(inferscope: Any, python: str, tmp_path: Path) -> None:
-    """At 1 kHz perf meets a thread only in its own code: what the kernel did meanwhile is told apart by the calls."""
+    """At 1 kHz perf meets a thread only in its own code: the time in its calls says what the kernel did."""
     program = tmp_path / "copies.py"
     program.write_text(
         """
