@@ -14,7 +14,7 @@ typedef struct isc_analysis_period {
 	double unattributed_us; /* of it, of samples without a known stack */
 	uint64_t events, lost;	/* stored, and lost before they were */
 	uint64_t thinned;	/* calls that were not recorded to stay inside the budget, as estimated */
-	double cost_us;		/* that calls and samples took in the process */
+	double cost_us;		/* that calls and samples took in the process; of several: all else */
 } isc_analysis_period;
 
 #define ISC_PERIOD_SAMPLES 20u		/* fewer say nothing about a share */

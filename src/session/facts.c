@@ -261,6 +261,18 @@ static double inside_us(const isc_facts_end *end)
 	return ns / 1e3;
 }
 
+static double switches_us(const isc_facts_end *end)
+{
+	return end->switches.cost_pct / 100 * ((double)end->wall_ns / 1e3) * end->at_once;
+}
+
+double isc_facts_apart_ns(const isc_facts_end *end)
+{
+	double ns = inside_us(end) * 1e3 - end->writer.call_ns - end->writer.sample_ns;
+
+	return (ns > 0 ? ns : 0) + switches_us(end) * 1e3;
+}
+
 /* What the program lost, as far as it is known: what it spent itself, and the recorder where no other CPU was idle.
  * Of processes that worked at once each lost its part. */
 static double cost_us(const isc_facts_end *end)
@@ -270,7 +282,7 @@ static double cost_us(const isc_facts_end *end)
 	return (inside_us(end) + (double)end->collecting_ns * crowded / 1e3) / end->at_once;
 }
 
-static void put_cost(yyjson_mut_doc *doc, yyjson_mut_val *root, const isc_facts_end *end, double switches_us)
+static void put_cost(yyjson_mut_doc *doc, yyjson_mut_val *root, const isc_facts_end *end)
 {
 	yyjson_mut_val *o = yyjson_mut_obj_add_obj(doc, root, "cost_us");
 	struct cost part[COSTS];
@@ -278,7 +290,7 @@ static void put_cost(yyjson_mut_doc *doc, yyjson_mut_val *root, const isc_facts_
 	cost_parts(end, part);
 	for (size_t i = 0; i < COSTS; i++)
 		yyjson_mut_obj_add_real(doc, o, part[i].name, part[i].ns / 1e3);
-	yyjson_mut_obj_add_real(doc, o, "switches", switches_us);
+	yyjson_mut_obj_add_real(doc, o, "switches", switches_us(end));
 }
 
 void isc_facts_last(isc_buffer *out, const isc_facts_end *end)
@@ -287,7 +299,6 @@ void isc_facts_last(isc_buffer *out, const isc_facts_end *end)
 	yyjson_mut_doc *doc = new_object(&root);
 	double wall_us = (double)end->wall_ns / 1e3;
 	double recorder_us = cpu_us();
-	double switches_us = end->switches.cost_pct / 100 * wall_us * end->at_once;
 
 	yyjson_mut_obj_add_real(doc, root, "wall_us", wall_us);
 	yyjson_mut_obj_add_real(doc, root, "recorder_cpu_us", recorder_us);
@@ -296,8 +307,8 @@ void isc_facts_last(isc_buffer *out, const isc_facts_end *end)
 		yyjson_mut_obj_add_real(doc, root, "measured_pct",
 					cost_us(end) / wall_us * 100 + end->switches.cost_pct);
 	}
-	yyjson_mut_obj_add_real(doc, root, "own_cpu_us", inside_us(end) + switches_us);
-	put_cost(doc, root, end, switches_us);
+	yyjson_mut_obj_add_real(doc, root, "own_cpu_us", inside_us(end) + switches_us(end));
+	put_cost(doc, root, end);
 	if (program_cpu_ns(end) > 0)
 		yyjson_mut_obj_add_real(doc, root, "program_cpu_us", program_cpu_ns(end) / 1e3);
 	yyjson_mut_obj_add_uint(doc, root, "switches", end->switches.switches);

@@ -56,6 +56,9 @@ typedef struct isc_facts_end {
 } isc_facts_end;
 
 /* At the end: what recording cost and what it missed. */
+/* What recording took so far beside what calls and samples say. */
+double isc_facts_apart_ns(const isc_facts_end *end);
+
 void isc_facts_last(isc_buffer *out, const isc_facts_end *end);
 
 #endif

@@ -370,6 +370,7 @@ static void end_period(isc_recorder *r, uint64_t now, bool last)
 
 	if (now < r->period_ns + PERIOD_NS && !last)
 		return;
+	isc_writer_cost_apart(r->writer, isc_recorder_cost_apart_ns(r));
 	check_write(r, isc_writer_over_time(r->writer, r->period_ns, now, &err), &err);
 	r->period_ns = now;
 }

@@ -59,7 +59,10 @@ struct isc_recorder {
 	int bell; /* readable: a process of the program asks for a flush; -1: it has to wait until we look */
 };
 
-/* recorder_facts.c: what is known at the end, into the trace. */
+/* recorder_facts.c: what recording took so far beside calls and samples. */
+double isc_recorder_cost_apart_ns(const isc_recorder *r);
+
+/* What is known at the end, into the trace. */
 void isc_recorder_last_facts(isc_recorder *r);
 
 #endif

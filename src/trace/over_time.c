@@ -294,13 +294,30 @@ bool isc_period_since(const isc_trace_period *now, const isc_period_sums *before
 	return (row->samples | row->events | row->lost | row->thinned | row->cost_ns | row->units) != 0;
 }
 
+void isc_writer_cost_apart(isc_writer *w, double ns)
+{
+	/* A part of it is an estimate, which may fall. */
+	if (ns > (double)w->cost_apart_ns && ns < (double)UINT64_MAX)
+		w->cost_apart_ns = (uint64_t)ns;
+}
+
+static bool take_periods(isc_period_sums *s, const isc_writer *w)
+{
+	isc_trace_period *all = w->cost_apart_ns > 0 ? sums_of(s, 0) : NULL;
+
+	if (all != NULL)
+		all->cost_ns += w->cost_apart_ns;
+	return (all != NULL || w->cost_apart_ns == 0) &&
+	       isc_period_sums_take(s, w->totals, w->state.accounts, w->state.account_count);
+}
+
 isc_status isc_writer_over_time(isc_writer *w, uint64_t from_ns, uint64_t to_ns, isc_error *err)
 {
 	isc_over_time *o = &w->state.over_time;
 	isc_period_sums now = {0};
 	isc_status st = ISC_OK;
 
-	if (!isc_period_sums_take(&now, w->totals, w->state.accounts, w->state.account_count))
+	if (!take_periods(&now, w))
 		st = ISC_ERR_NOMEM;
 	w->state.weight -= o->count * ISC_PERIOD_WEIGHT;
 	for (size_t i = 0; st == ISC_OK && i < now.count; i++) {

@@ -75,6 +75,9 @@ isc_status isc_writer_account(isc_writer *w, const isc_trace_account *account, i
  * most a second ago. */
 isc_status isc_writer_mark(isc_writer *w, uint32_t boundary, uint64_t ticks, isc_error *err);
 
+/* What recording took so far beside calls and samples, in all processes together: the rows of process 0 have it. */
+void isc_writer_cost_apart(isc_writer *w, double ns);
+
 /* A period is over: what was seen and missed since the last one becomes a row for each process, which the next flush
  * writes and nothing writes over.  After a flush: what is not in the file yet is in the next period. */
 isc_status isc_writer_over_time(isc_writer *w, uint64_t from_ns, uint64_t to_ns, isc_error *err);

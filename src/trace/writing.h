@@ -59,6 +59,7 @@ struct isc_writer {
 	uint32_t covered;	      /* chunks up to this are in its totals */
 	isc_snapshots snapshots;
 	isc_period_sums periods; /* at the end of the last period */
+	uint64_t cost_apart_ns;
 	isc_units *units;
 	isc_writer_loss *losses; /* that have no gap yet */
 	size_t loss_count, loss_room;

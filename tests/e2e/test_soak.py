@@ -45,7 +45,6 @@ def test_v3_the_busiest_thread_is_sampled_as_often_as_asked(soak: Checks) -> Non
     assert soak["rate"] == []
 
 
-@pytest.mark.xfail(strict=False, reason="rows over time have the cost of calls and samples alone")
 def test_v3_rows_over_time_tell_the_whole_cost(soak: Checks) -> None:
     assert soak["told"] == []
 

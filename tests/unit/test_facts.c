@@ -86,6 +86,18 @@ static void costs_inside_add_up(void **state)
 	assert_float_equal(said(end, "\"switches\":"), 5e6, 1);
 }
 
+static void all_but_calls_and_samples_is_apart(void **state)
+{
+	isc_facts_end end = {.wall_ns = 1000 * SECOND_NS, .start_cost_ns = 10 * SECOND_NS, .at_once = 1};
+
+	(void)state;
+	end.writer.call_ns = 20.0 * (double)SECOND_NS;
+	end.writer.sample_ns = 5.0 * (double)SECOND_NS;
+	end.writer.syscalls = 80000000; /* 2 of the 5 s */
+	end.switches.cost_pct = 0.5;
+	assert_float_equal(isc_facts_apart_ns(&end), 15e9, 1e6);
+}
+
 static void what_samples_tell_of_is_not_counted_twice(void **state)
 {
 	isc_facts_end end = {.wall_ns = 1000 * SECOND_NS};
@@ -129,6 +141,7 @@ int main(void)
 		cmocka_unit_test(the_recorder_costs_where_it_is_in_the_way),
 		cmocka_unit_test(hooks_cost_less_in_a_loop_of_them),
 		cmocka_unit_test(costs_inside_add_up),
+		cmocka_unit_test(all_but_calls_and_samples_is_apart),
 		cmocka_unit_test(what_samples_tell_of_is_not_counted_twice),
 		cmocka_unit_test(cpu_time_of_children_that_nobody_waited_for_is_the_programs),
 		cmocka_unit_test(what_processes_lose_side_by_side_is_lost_once),

@@ -94,6 +94,36 @@ static isc_trace *opened(const struct session *s)
 	return tr;
 }
 
+static void what_recording_took_beside_calls_and_samples_is_in_rows_of_all_processes(void **state)
+{
+	struct session s;
+	const isc_trace_period *row;
+	isc_trace *tr;
+	size_t rows;
+
+	(void)state;
+	begin(&s, 0);
+	sample(&s, 1, SECOND, 3, 0, 0);
+	isc_writer_cost_apart(s.w, 7e6);
+	period(&s, 1, 10 * SECOND);
+	isc_writer_cost_apart(s.w, 6e6);
+	period(&s, 10 * SECOND, 20 * SECOND);
+	isc_writer_cost_apart(s.w, 9e6);
+	period(&s, 20 * SECOND, 30 * SECOND);
+	tr = opened(&s);
+	check_sums(tr, &rows);
+	assert_int_equal(rows, 3);
+	row = isc_trace_period_at(tr, 0);
+	assert_int_equal(row->process, 0);
+	assert_int_equal(row->cost_ns, 7000000);
+	row = isc_trace_period_at(tr, 2);
+	assert_int_equal(row->process, 0);
+	assert_int_equal(row->cost_ns, 2000000);
+	isc_trace_close(tr);
+	isc_writer_close(s.w, NULL, NULL);
+	close(s.fd);
+}
+
 static void a_row_tells_what_its_period_saw_and_missed(void **state)
 {
 	struct session s;
@@ -231,6 +261,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_row_tells_what_its_period_saw_and_missed),
+		cmocka_unit_test(what_recording_took_beside_calls_and_samples_is_in_rows_of_all_processes),
 		cmocka_unit_test(a_row_has_what_the_process_says_that_calls_took),
 		cmocka_unit_test(a_long_run_has_longer_rows_and_the_same_sums),
 		cmocka_unit_test(more_processes_than_rows_share_one),
