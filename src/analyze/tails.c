@@ -154,7 +154,7 @@ static bool leave_out_calls(isc_tails *t, const isc_tail_sums *from, isc_tail_su
 	return unseen != 0;
 }
 
-/* Samples can only stand in where they are told from those beside recorded calls: in a process with such gaps. */
+/* Samples can only stand in where they differ from those beside recorded calls: in a process with such gaps. */
 static bool is_cut(const isc_tails *t, uint32_t process, uint64_t from_ns, uint64_t to_ns)
 {
 	return isc_unseen_of(&t->b->unseen, process) != NULL &&

@@ -13,7 +13,7 @@
 #include "runtime/write.h"
 
 #define SEARCH_US 1000000u    /* between two searches for threads */
-#define SEARCH_SOON_US 50000u /* where we are not told of all that are made */
+#define SEARCH_SOON_US 50000u /* where hooks do not see all that are made */
 
 __thread isc_sampled *isc_sampled_self __attribute__((tls_model("initial-exec")));
 
