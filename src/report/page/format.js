@@ -1,7 +1,14 @@
 /* format.js - numbers for people, in the same words as the other reports. */
 
+/* toFixed() rounds what lies just between two numbers up, and printf() to the even one: so do we, as the other reports do. */
+function fixed(value, digits) {
+	var scaled = value * Math.pow(10, digits);
+	var between = value * 8 % 1 === 0 && scaled % 1 === 0.5 && Math.floor(scaled) % 2 === 0;
+	return (between ? Math.floor(scaled) / Math.pow(10, digits) : value).toFixed(digits);
+}
+
 function figures(value, unit) {
-	return value.toFixed(value < 9.995 ? 2 : value < 99.95 ? 1 : 0) + " " + unit;
+	return fixed(value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0) + " " + unit;
 }
 
 function known(value) {
@@ -18,7 +25,7 @@ function dur(us) {
 	if (us === 0)
 		return "0";
 	if (us < 0.9995)
-		return (us * 1e3).toFixed(0) + " ns";
+		return fixed(us * 1e3, 0) + " ns";
 	if (us < 999.5)
 		return figures(us, "us");
 	if (us < 999.5e3)
@@ -37,7 +44,7 @@ function signed(us) {
 function pct(value) {
 	if (!known(value))
 		return "?";
-	return value > 0 && value < 0.005 ? "<0.01%" : value > 0 && value < 0.095 ? value.toFixed(2) + "%" : value.toFixed(1) + "%";
+	return value > 0 && value < 0.005 ? "<0.01%" : value > 0 && value < 0.095 ? fixed(value, 2) + "%" : fixed(value, 1) + "%";
 }
 
 function count(n) {
