@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import statistics
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from pathlib import Path
 import pythons
 import turns
 from kit import Done, Kit
-from sample import Interval, in_turn, ratio
+from sample import Interval, in_turn, median, ratio
 from table import Row
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -30,6 +31,12 @@ class Program:
     modules: tuple[str, ...]
     limit: float
     alone: bool = True  # the process that takes turns does all of the work
+
+
+@dataclass(frozen=True)
+class Detail:
+    not_whole_pct: float | None  # None: no units were found
+    sample_ms: float | None
 
 
 PROGRAMS = [
@@ -55,6 +62,10 @@ FOREIGN = {
     "w5_": ((), 1.05),
 }
 ONLY = "INFERSCOPE_PROGRAMS"  # names of PROGRAMS, with commas: none but these
+OPTIONS = "INFERSCOPE_RUN_OPTIONS"  # for `inferscope run`, where it is not the default that is asked about
+LIGHT = 1.03  # programs that may be slowed by no more than that are recorded whole
+NOT_WHOLE_MOST = 5.0  # percent of the units
+SAMPLE_MS_MOST = 5.26  # of CPU time of the thread that works: 190 a second
 WIDE = 0.02  # an interval wider than that tells too little
 SET_UPS = 3
 TOLD_WITHIN = 2.0  # points between what a report says of its cost and what it was
@@ -76,6 +87,10 @@ def rows(kit: Kit) -> Iterator[Row]:
     yield from loaded(kit)
 
 
+def recorded(kit: Kit, argv: list[str]) -> list[str]:
+    return kit.recorded(argv, *shlex.split(os.environ.get(OPTIONS, "")))
+
+
 def said_to_cost_ms(kit: Kit) -> float:
     """What the last report says that tracing cost the program, which is of the whole run."""
     found = kit.report
@@ -86,7 +101,7 @@ def set_up(kit: Kit, argv: list[str]) -> tuple[float, float]:
     """What it costs to begin, and the work in that: a program may import for seconds, and that is not in its turns."""
     costs, works = [], []
     for _ in range(SET_UPS):
-        with kit.player(kit.recorded(argv))() as program:
+        with kit.player(recorded(kit, argv))() as program:
             program.turn()
             program.end()
         costs.append(said_to_cost_ms(kit))
@@ -96,16 +111,42 @@ def set_up(kit: Kit, argv: list[str]) -> tuple[float, float]:
 
 def in_turns(kit: Kit, argv: list[str], about: str, limit: float, alone: bool) -> Iterator[Row]:
     claimed: list[float] = []
+    details: list[Detail] = []
     cost_ms, work_ms = set_up(kit, argv)
 
     def ended(program: turns.Player) -> None:
         claimed.append(100 * (said_to_cost_ms(kit) - cost_ms) / (program.worked_ms - work_ms))
+        details.append(detail(kit))
 
-    wall, cpu = turns.play(kit.player(argv), kit.player(kit.recorded(argv)), 3 * kit.seconds, ended, WIDE)
+    wall, cpu = turns.play(kit.player(argv), kit.player(recorded(kit, argv)), 3 * kit.seconds, ended, WIDE)
     yield Row(f"slowdown: {about}", wall, "times", limit=limit, digits=3, note=width(wall))
     # One that hands out work uses little CPU time itself, and its budget is of the time on the clock.
     yield Row("    in CPU time of the program", cpu, "times", limit=limit if alone else None, digits=3)
     yield told(claimed, wall)
+    yield from seen(details, limit <= LIGHT)
+
+
+def detail(kit: Kit) -> Detail:
+    """What the last report has seen of units, and of the thread that worked most."""
+    report = kit.report
+    units = report["units"] or {}
+    most = max(report["threads"], key=lambda thread: float(thread["on_cpu_us"] or 0))
+    samples = most["judged_samples"]
+    return Detail(
+        100 - 100 * units["whole"] / units["count"] if units.get("count") else None,
+        float(most["judged_us"]) / 1e3 / samples if samples else None,
+    )
+
+
+def seen(details: list[Detail], held: bool) -> Iterator[Row]:
+    not_whole = [d.not_whole_pct for d in details if d.not_whole_pct is not None]
+    sample_ms = [d.sample_ms for d in details if d.sample_ms is not None]
+    if not_whole:
+        most = NOT_WHOLE_MOST if held else None
+        yield Row("    units of which not every call is recorded", median(not_whole), "%", limit=most)
+    if sample_ms:
+        most = SAMPLE_MS_MOST if held else None
+        yield Row("    CPU time for each sample of the thread", median(sample_ms), "ms", limit=most, digits=2)
 
 
 def width(found: Interval) -> str:

@@ -62,6 +62,15 @@ static void watch_leaving(void)
 
 static bool allocated_for_session;
 
+/* Samples alone would call a collection Python code of whoever it interrupted. */
+static bool collections_are_wanted(void)
+{
+	uint32_t flags = isc_rt_control()->flags;
+
+	return (flags & ISC_CONTROL_CALLS) != 0 ||
+	       (flags & (ISC_CONTROL_SAMPLE | ISC_CONTROL_SCRATCH)) == ISC_CONTROL_SAMPLE;
+}
+
 /* By the session itself: with a scratch trace the program says when. */
 static bool memory_is_wanted(void)
 {
@@ -101,7 +110,7 @@ static PyObject *core_attach(PyObject *module, PyObject *args)
 			isc_layout_begin();
 			isc_thread_begin();
 			isc_calls_begin(module);
-			if ((isc_rt_control()->flags & ISC_CONTROL_CALLS) != 0)
+			if (collections_are_wanted())
 				isc_collection_begin();
 			if (memory_is_wanted() && !allocated_for_session) {
 				watch_leaving();

@@ -129,8 +129,21 @@ def test_a_run_without_a_collection_has_none(inferscope: Any, python: str, tmp_p
     part = inferscope("analyze", run.trace, "--from", "90ms", "--output", tmp_path / "part.json")
     assert part.returncode == 0, part.stderr
     assert json.loads((tmp_path / "part.json").read_text())["breakdown"]["gc"] == 0
-    without = inferscope("run", "--no-python", "--python", python, script_of(tmp_path, "import gc\ngc.collect()"))
+    script = script_of(tmp_path, "import gc\ngc.collect()")
+    without = inferscope("run", "--no-python", "--no-sample", "--python", python, script)
     assert without.report.breakdown.gc is None and without.report.breakdown.sources.gc is None
+
+
+def test_collections_are_timed_where_calls_are_not(inferscope: Any, python: str, tmp_path: Path) -> None:
+    """Samples of them would be Python code of whoever they interrupted."""
+    script = script_of(
+        tmp_path, "import gc\nkept = [[i] for i in range(300000)]\nfor _ in range(20):\n    gc.collect()"
+    )
+    with_calls, without = (
+        inferscope("run", *options, "--python", python, script).report.breakdown for options in ((), ("--no-python",))
+    )
+    assert without.sources.gc == "agent"
+    assert without.gc > 0.6 * with_calls.gc > 0
 
 
 def test_collections_of_subinterpreters_are_told(inferscope: Any, python: str, tmp_path: Path) -> None:
