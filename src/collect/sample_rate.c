@@ -201,8 +201,7 @@ void isc_sample_spent(isc_sampled *t, uint64_t now, uint64_t begun, uint64_t ran
 	atomic_fetch_add_explicit(&taken_ticks, ticks, memory_order_relaxed);
 	if (atomic_load_explicit(&isc_budget_self.most, memory_order_relaxed) == 0)
 		isc_budget_set((int64_t)(BUCKET_NS * per_ns * share));
-	if (now - atomic_load_explicit(&isc_budget_self.filled, memory_order_relaxed) > (uint64_t)(LOOKED_NS * per_ns))
-		isc_budget_fill((int64_t)((double)ran_ns * per_ns * share));
+	isc_budget_pay_late(now, (uint64_t)(LOOKED_NS * per_ns), (uint64_t)((double)ran_ns * per_ns), share);
 	choose(now, second);
 	look(now, per_ns, share);
 	tell_step(t, now);

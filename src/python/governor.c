@@ -152,8 +152,7 @@ static void fill(uint64_t ticks)
 
 	g->worked = worked;
 	weigh();
-	g->empty = isc_budget_fill((int64_t)((double)time * share)) < 0;
-	atomic_store_explicit(&isc_budget_self.filled, ticks, memory_order_relaxed);
+	g->empty = isc_budget_pay(ticks, time, share) < 0;
 }
 
 void isc_governor_look(uint64_t ticks)

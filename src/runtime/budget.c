@@ -42,6 +42,24 @@ int64_t isc_budget_fill(int64_t ticks)
 	return then;
 }
 
+int64_t isc_budget_pay(uint64_t now, uint64_t worked, double share)
+{
+	uint64_t paid = atomic_exchange_explicit(&isc_budget_self.paid, 0, memory_order_relaxed);
+
+	atomic_store_explicit(&isc_budget_self.filled, now, memory_order_relaxed);
+	return isc_budget_fill(worked > paid ? (int64_t)((double)(worked - paid) * share) : 0);
+}
+
+void isc_budget_pay_late(uint64_t now, uint64_t late, uint64_t ran, double share)
+{
+	uint64_t filled = atomic_load_explicit(&isc_budget_self.filled, memory_order_relaxed);
+
+	if (now < filled || now - filled <= late)
+		return;
+	isc_budget_fill((int64_t)((double)ran * share));
+	atomic_fetch_add_explicit(&isc_budget_self.paid, ran, memory_order_relaxed);
+}
+
 static uint64_t used_ns(void)
 {
 	struct timespec t;

@@ -18,6 +18,7 @@ typedef struct isc_budget {
 	_Atomic int64_t tokens;	   /* below 0: more was spent than there was */
 	_Atomic int64_t most;	   /* it holds no more; 0: there is no budget, or nobody set it yet */
 	_Atomic uint64_t filled;   /* ticks when it was last filled by who looks often */
+	_Atomic uint64_t paid;	   /* ticks of work that others have paid in for since then */
 	_Atomic uint64_t spent;	   /* ticks that were ever taken */
 	_Atomic uint32_t starting; /* the process starts: samples stay as many as asked for */
 	/* Of isc_budget_worked(): */
@@ -50,6 +51,12 @@ ISC_SHARED void isc_budget_set(int64_t most);
 
 /* Adds, as far as there is room; what is in it now. */
 ISC_SHARED int64_t isc_budget_fill(int64_t ticks);
+
+/* By who looks often: the share of so many ticks of work up to now, but for what others have paid in for meanwhile. */
+ISC_SHARED int64_t isc_budget_pay(uint64_t now, uint64_t worked, double share);
+
+/* By others: the share of what a thread ran, if nobody who looks often has filled it for `late` ticks. */
+ISC_SHARED void isc_budget_pay_late(uint64_t now, uint64_t late, uint64_t ran, double share);
 
 /*
  * For how many ticks the program has worked up to now, since somebody first asked: time that

@@ -127,6 +127,29 @@ static void what_is_spent_outside_comes_out_of_the_share_and_leaves_half(void **
 	atomic_store(&isc_image_self.control, NULL);
 }
 
+static void time_is_paid_in_once_whoever_does_it(void **state)
+{
+	(void)state;
+	isc_budget_set(1000 * MS);
+	isc_budget_take(1000 * MS);
+	/* Who looks often did so lately: nobody else pays in. */
+	isc_budget_pay(10 * MS, 10 * MS, 0.1);
+	isc_budget_pay_late(15 * MS, 20 * MS, 5 * MS, 0.1);
+	assert_int_equal(isc_budget_left(), 1 * MS);
+	/* It is silent, and a thread pays for 30 of 70 ms; what it paid for does not come twice. */
+	isc_budget_pay_late(40 * MS, 20 * MS, 10 * MS, 0.1);
+	isc_budget_pay_late(60 * MS, 20 * MS, 20 * MS, 0.1);
+	assert_int_equal(isc_budget_left(), 4 * MS);
+	isc_budget_pay(80 * MS, 70 * MS, 0.1);
+	assert_int_equal(isc_budget_left(), 8 * MS);
+	/* Threads side by side pay for more than the time that passes: that is not owed. */
+	isc_budget_pay_late(120 * MS, 20 * MS, 60 * MS, 0.1);
+	isc_budget_pay(130 * MS, 50 * MS, 0.1);
+	assert_int_equal(isc_budget_left(), 14 * MS);
+	isc_budget_pay(140 * MS, 10 * MS, 0.1);
+	assert_int_equal(isc_budget_left(), 15 * MS);
+}
+
 static void all_that_is_taken_is_counted(void **state)
 {
 	uint64_t before = atomic_load(&isc_budget_self.spent);
@@ -158,6 +181,7 @@ int main(void)
 		cmocka_unit_test(it_never_goes_back),
 		cmocka_unit_test(a_fork_child_goes_on),
 		cmocka_unit_test(what_is_spent_outside_comes_out_of_the_share_and_leaves_half),
+		cmocka_unit_test(time_is_paid_in_once_whoever_does_it),
 		cmocka_unit_test(all_that_is_taken_is_counted),
 		cmocka_unit_test(no_debt_is_for_ever),
 	};
