@@ -14,7 +14,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +53,7 @@ class Run:
     trace: Path
     report_path: Path
     command: Path
+    dumped: dict[tuple[object, ...], list[str]] = field(default_factory=dict, repr=False)
 
     @property
     def report(self) -> Facts:
@@ -80,9 +81,14 @@ class Run:
         return "".join(line for line in self.stderr.splitlines(True) if not line.startswith("inferscope:"))
 
     def dump(self, *options: str) -> list[str]:
-        """The trace as text, one line each."""
-        command = [str(self.command), "dump", *options, str(self.trace)]
-        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout.splitlines()
+        """The trace as text, one line each; made once as long as the file stays the same."""
+        now = self.trace.stat()
+        key = (*options, self.trace, now.st_mtime_ns, now.st_size)
+        if key not in self.dumped:
+            command = [str(self.command), "dump", *options, str(self.trace)]
+            done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+            self.dumped[key] = done.stdout.splitlines()
+        return self.dumped[key]
 
 
 @dataclass

@@ -46,17 +46,18 @@ def recorded(inferscope: Any, folder: Path, python: str, text: str, *options: st
 
 
 def test_functions_are_left_out_before_time_is(inferscope: Any, tmp_path: Path, python: str) -> None:
-    run, program = recorded(inferscope, tmp_path, python, SPARSE.replace("SECONDS", "2"))
+    run, program = recorded(inferscope, tmp_path, python, SPARSE.replace("SECONDS", "1"))
     truth = json.loads(run.stdout)
     said = {e["name"].rpartition(".")[2]: e for e in run.report.overhead.governed}
     assert "small" in said, "it is called most and does least"
     assert not dumped(run, r" governed all arg 1"), "nothing was paused"
     # Those around it are worth their trace.
-    assert calls(run, program)["step:7"] == truth["step"]
+    recorded_calls = calls(run, program)
+    assert recorded_calls["step:7"] == truth["step"]
     if version(python) < (3, 12):
         entry = said["small"]
         assert entry["calls"] == entry["at_least"] == entry["at_most"] == entry["recorded"] == truth["small"]
-        assert calls(run, program)["small:4"] < truth["small"] / 2, "not governed"
+        assert recorded_calls["small:4"] < truth["small"] / 2, "not governed"
 
 
 def test_every_call_that_was_left_out_is_counted(inferscope: Any, tmp_path: Path, python: str) -> None:
@@ -132,10 +133,11 @@ def test_code_of_modules_is_never_left_out(inferscope: Any, tmp_path: Path, pyth
     for name in names:
         (tmp_path / f"{name}.py").write_text("def f(x): return x\nfor i in range(30000): f(i)\n")
     run, _ = recorded(inferscope, tmp_path, python, "import " + ", ".join(names) + "\n", "--budget", "1")
+    of_modules = [line for line in run.dump() if '"<module>"' in line]
     for name in names:
-        file = re.escape(f'"{tmp_path}/{name}.py"')
-        assert len(dumped(run, rf' call_enter "<module>" {file}')) == 1, name
-        assert len(dumped(run, rf' call_exit "<module>" {file}')) == 1, name
+        file = f'"{tmp_path}/{name}.py"'
+        assert sum(f' call_enter "<module>" {file}' in line for line in of_modules) == 1, name
+        assert sum(f' call_exit "<module>" {file}' in line for line in of_modules) == 1, name
 
 
 def test_serving_begins_with_every_function_traced(inferscope: Any, tmp_path: Path, python: str) -> None:
