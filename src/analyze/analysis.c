@@ -4,7 +4,9 @@
 
 #include "analyze/build.h"
 #include "analyze/holders.h"
+#include "analyze/judged.h"
 #include "analyze/lanes.h"
+#include "analyze/memory.h"
 #include "import/import.h"
 
 /* Events between two looks at the clock: some milliseconds. */
@@ -105,6 +107,52 @@ static void take_overhead(isc_build *b)
 	a->damaged = !a->live && isc_trace_is_damaged(b->trace);
 }
 
+/* The first of two readings: all that has to be known before events are told apart. */
+static bool survey(isc_build *b)
+{
+	isc_walk walk = {0};
+	bool good = isc_holders_join(b, &walk) && isc_focus_join(b, &walk) && isc_memory_survey(b, &walk);
+
+	/* The events of a part could not be counted without it. */
+	if (!b->cut)
+		isc_unseen_join(&b->unseen, b, &walk);
+	good = good && isc_walk_run(&walk, b->trace);
+	if (!b->cut)
+		isc_unseen_end(&b->unseen);
+	return good && isc_holders_end(b);
+}
+
+static bool report_progress(void *self, const isc_event *ev)
+{
+	isc_build *b = self;
+
+	(void)ev;
+	isc_build_progress(b, ++b->walked, b->a->events);
+	return true;
+}
+
+/* The second. */
+static bool walk(isc_build *b)
+{
+	isc_walk walk = {0};
+
+	if (b->options != NULL && b->options->progress != NULL)
+		isc_walk_join(&walk, ISC_WALK_ALL, report_progress, b);
+	isc_memory_join(b, &walk);
+	isc_numa_join(b, &walk);
+	return isc_judged_join(b, &walk) && isc_samples_join(b, &walk) && isc_walk_run(&walk, b->trace);
+}
+
+/* Whatever is kept between the steps. */
+static void drop(isc_build *b)
+{
+	isc_holders_free(b->holders);
+	isc_focus_drop(b);
+	isc_memory_drop(b);
+	isc_judged_drop(b);
+	isc_samples_drop(b);
+}
+
 static isc_status build(isc_build *b, isc_error *err)
 {
 	isc_status st = isc_build_facts(b, err);
@@ -116,8 +164,6 @@ static isc_status build(isc_build *b, isc_error *err)
 	/* Losses and events of the whole run, before the totals are cut. */
 	if (st == ISC_OK)
 		isc_build_accounts(b);
-	if (st == ISC_OK && !isc_unseen_find(&b->unseen, b))
-		st = isc_build_no_memory(err);
 	if (st == ISC_OK && !isc_coverage_read(&b->coverage, b))
 		st = isc_build_no_memory(err);
 	if (st == ISC_OK)
@@ -134,8 +180,12 @@ static isc_status build(isc_build *b, isc_error *err)
 		st = isc_build_scopes(b, err);
 	if (st == ISC_OK)
 		st = isc_build_functions(b, err);
+	if (st == ISC_OK && !survey(b))
+		st = isc_build_no_memory(err);
 	if (st == ISC_OK)
-		st = isc_build_holders(b, err);
+		st = isc_build_stacks_of_samples(b, err);
+	if (st == ISC_OK && !walk(b))
+		st = isc_build_no_memory(err);
 	if (st == ISC_OK)
 		st = isc_build_samples(b, err);
 	if (st == ISC_OK)
@@ -188,7 +238,7 @@ isc_status isc_analysis_new(isc_trace *trace, const isc_analysis_options *option
 	if (b.stats->no_memory)
 		st = isc_build_no_memory(err);
 	isc_totals_free(b.totals);
-	isc_holders_free(b.holders);
+	drop(&b);
 	isc_hashmap_fini(&b.entry_of);
 	isc_hashmap_fini(&b.gpu_held);
 	isc_unseen_fini(&b.unseen);

@@ -26,7 +26,17 @@ struct lane {
 	size_t first_count;
 };
 
-struct finding {
+/* Without scopes: a thread from its first moment on, and how far its imports go. */
+struct plain {
+	uint32_t thread, process; /* 0: there is none */
+	uint64_t start_ns, end_ns;
+	uint64_t until_ns; /* of the imports; 0: there are none */
+	uint64_t last_ns, importing_ns, base_ns;
+	bool was;	   /* the last sample was of an import */
+	isc_hashmap known; /* process and stack -> 1 imports, 2 does not */
+};
+
+struct isc_focus_search {
 	isc_build *b;
 	const isc_analysis_scope *scope;
 	isc_hashmap lane_of; /* thread -> rank + 1 */
@@ -34,7 +44,9 @@ struct finding {
 	size_t count, room;
 	isc_hashmap named; /* process and id -> 1 yes, 2 no */
 	size_t intervals;
+	struct plain plain;
 };
+typedef struct isc_focus_search search;
 
 /* ---- intervals ---- */
 
@@ -48,7 +60,7 @@ uint64_t isc_focus_length(const isc_focus *f)
 }
 
 /* The first that ends after a moment. */
-static size_t search(const isc_focus *f, uint64_t time_ns)
+static size_t interval_after(const isc_focus *f, uint64_t time_ns)
 {
 	size_t low = 0, high = f->count;
 
@@ -65,7 +77,7 @@ static size_t search(const isc_focus *f, uint64_t time_ns)
 
 bool isc_focus_holds(const isc_focus *f, uint64_t time_ns)
 {
-	size_t i = time_ns > 0 ? search(f, time_ns - 1) : 0;
+	size_t i = time_ns > 0 ? interval_after(f, time_ns - 1) : 0;
 
 	return i < f->count && f->at[i].from_ns <= time_ns;
 }
@@ -74,7 +86,7 @@ uint64_t isc_focus_overlap(const isc_focus *f, uint64_t from_ns, uint64_t to_ns)
 {
 	uint64_t sum = 0;
 
-	for (size_t i = search(f, from_ns); i < f->count && f->at[i].from_ns < to_ns; i++) {
+	for (size_t i = interval_after(f, from_ns); i < f->count && f->at[i].from_ns < to_ns; i++) {
 		uint64_t from = f->at[i].from_ns > from_ns ? f->at[i].from_ns : from_ns;
 		uint64_t to = f->at[i].to_ns < to_ns ? f->at[i].to_ns : to_ns;
 
@@ -84,7 +96,7 @@ uint64_t isc_focus_overlap(const isc_focus *f, uint64_t from_ns, uint64_t to_ns)
 }
 
 /* They come by their ends; those that overlap are one. */
-static bool put_interval(struct finding *s, struct lane *l, uint64_t from, uint64_t to)
+static bool put_interval(search *s, struct lane *l, uint64_t from, uint64_t to)
 {
 	isc_interval *at;
 
@@ -137,7 +149,7 @@ static const isc_analysis_scope *choose_scope(const isc_build *b)
 	return once;
 }
 
-static bool is_named(struct finding *s, const isc_event *ev, bool *yes)
+static bool is_named(search *s, const isc_event *ev, bool *yes)
 {
 	uint64_t *known = isc_hashmap_put(&s->named, isc_hashmap_key(ev->process, ev->id), NULL);
 	uint32_t len = 0;
@@ -153,7 +165,7 @@ static bool is_named(struct finding *s, const isc_event *ev, bool *yes)
 	return true;
 }
 
-static struct lane *lane_of(struct finding *s, const isc_event *ev)
+static struct lane *lane_of(search *s, const isc_event *ev)
 {
 	uint64_t *rank = isc_hashmap_put(&s->lane_of, ev->thread, NULL);
 	struct lane *l;
@@ -171,8 +183,9 @@ static struct lane *lane_of(struct finding *s, const isc_event *ev)
 	return &s->lane[*rank - 1];
 }
 
-static bool step(struct finding *s, const isc_event *ev)
+static bool take_scope(void *self, const isc_event *ev)
 {
+	search *s = self;
 	struct lane *l;
 	isc_span span;
 	double ns;
@@ -205,7 +218,7 @@ static bool step(struct finding *s, const isc_event *ev)
 }
 
 /* The first few, while each takes far longer than the median does. */
-static void leave_out_warm_up(isc_focus *f, const struct finding *s, const struct lane *l)
+static void leave_out_warm_up(isc_focus *f, const search *s, const struct lane *l)
 {
 	double slow_us = s->scope->p50_us * WARM_SLOWER;
 	size_t most = (size_t)((double)l->count * WARM_SHARE), n = 0, kept = 0;
@@ -232,22 +245,16 @@ static void leave_out_warm_up(isc_focus *f, const struct finding *s, const struc
 	f->count = kept;
 }
 
-static bool find_scoped(isc_focus *f, struct finding *s)
+static void find_scoped(isc_focus *f, const search *s)
 {
 	const struct lane *most = NULL;
-	isc_event ev;
 
-	isc_trace_rewind(s->b->trace);
-	while (isc_trace_next(s->b->trace, &ev)) {
-		if (!step(s, &ev))
-			return false;
-	}
 	for (size_t i = 0; i < s->count; i++) {
 		if (most == NULL || s->lane[i].total_ns > most->total_ns)
 			most = &s->lane[i];
 	}
 	if (most == NULL || most->used == 0)
-		return true;
+		return;
 	f->thread = most->thread;
 	f->process = most->process;
 	f->at = most->at;
@@ -258,7 +265,6 @@ static bool find_scoped(isc_focus *f, struct finding *s)
 	/* Who chose the time with --delay and --duration has it whole. */
 	if (!s->b->limited)
 		leave_out_warm_up(f, s, most);
-	return true;
 }
 
 /* ---- without ---- */
@@ -298,9 +304,9 @@ static uint32_t choose_tid(const isc_analysis *a)
 }
 
 /* Is the interpreter importing something in this stack? */
-static bool imports(const isc_build *b, isc_hashmap *known, const isc_event *ev, bool *yes)
+static bool imports(search *s, const isc_event *ev, bool *yes)
 {
-	uint64_t *answer = isc_hashmap_put(known, isc_hashmap_key(ev->process, ev->id), NULL);
+	uint64_t *answer = isc_hashmap_put(&s->plain.known, isc_hashmap_key(ev->process, ev->id), NULL);
 	uint32_t id = ev->id;
 	isc_frame frame;
 
@@ -308,7 +314,7 @@ static bool imports(const isc_build *b, isc_hashmap *known, const isc_event *ev,
 		return false;
 	if (*answer == 0) {
 		*answer = 2;
-		while (id != 0 && isc_trace_frame(b->trace, ev->process, id, &frame)) {
+		while (id != 0 && isc_trace_frame(s->b->trace, ev->process, id, &frame)) {
 			if (frame.kind == ISC_FRAME_PYTHON && frame.file.len > 17 &&
 			    memcmp(frame.file.at, "<frozen importlib", 17) == 0) {
 				*answer = 1;
@@ -323,81 +329,114 @@ static bool imports(const isc_build *b, isc_hashmap *known, const isc_event *ev,
 
 /* Up to where at least half of the time went to imports, and of each piece that is added to it: one that
  * comes later is no start-up. */
-static bool find_start_up(const isc_focus *f, isc_build *b, uint64_t start_ns, uint64_t *until_ns)
+static bool take_start_up(void *self, const isc_event *ev)
 {
-	uint64_t last_ns = start_ns, importing_ns = 0, base_ns = start_ns;
-	bool good = true, yes, was = true;
-	isc_hashmap known = {0};
-	isc_event ev;
+	search *s = self;
+	struct plain *p = &s->plain;
+	bool yes;
 
-	isc_trace_rewind(b->trace);
-	while (good && isc_trace_next(b->trace, &ev)) {
-		if (ev.kind != ISC_KIND_SAMPLE || ev.thread != f->thread || ev.time_ns < last_ns)
-			continue;
-		good = imports(b, &known, &ev, &yes);
-		/* From one sample to the next, waits for a CPU and for files included. */
-		if (good && yes && was && ev.time_ns - last_ns < IMPORT_GAP_NS)
-			importing_ns += ev.time_ns - last_ns;
-		was = good && yes;
-		last_ns = ev.time_ns;
-		if (was && (double)importing_ns >= (double)(ev.time_ns - base_ns) * IMPORT_SHARE) {
-			*until_ns = base_ns = ev.time_ns;
-			importing_ns = 0;
-		}
+	if (ev->kind != ISC_KIND_SAMPLE || ev->thread != p->thread || ev->time_ns < p->last_ns)
+		return true;
+	if (!imports(s, ev, &yes))
+		return false;
+	/* From one sample to the next, waits for a CPU and for files included. */
+	if (yes && p->was && ev->time_ns - p->last_ns < IMPORT_GAP_NS)
+		p->importing_ns += ev->time_ns - p->last_ns;
+	p->was = yes;
+	p->last_ns = ev->time_ns;
+	if (yes && (double)p->importing_ns >= (double)(ev->time_ns - p->base_ns) * IMPORT_SHARE) {
+		p->until_ns = p->base_ns = ev->time_ns;
+		p->importing_ns = 0;
 	}
-	isc_hashmap_fini(&known);
-	return good;
+	return true;
 }
 
-static bool find_plain(isc_focus *f, isc_build *b)
+static void choose_plain(search *s)
 {
 	const isc_total_thread *total;
-	uint64_t events = 0, start = b->from_ns, until = 0, end;
+	struct plain *p = &s->plain;
+	uint64_t events = 0;
+	isc_build *b = s->b;
 	uint32_t tid = choose_tid(b->a);
 	const isc_trace_thread *t;
-	isc_interval *at;
 
 	for (size_t i = 0; tid != 0 && (total = isc_totals_thread_at(b->totals, i)) != NULL; i++) {
 		t = isc_trace_thread_find(b->trace, total->thread);
-		if (t == NULL || t->tid != tid || (f->thread != 0 && total->events <= events))
+		if (t == NULL || t->tid != tid || (p->thread != 0 && total->events <= events))
 			continue;
-		f->thread = total->thread;
-		f->process = total->process;
+		p->thread = total->thread;
+		p->process = total->process;
 		events = total->events;
 	}
-	if (f->thread == 0)
+	if (p->thread == 0)
+		return;
+	t = isc_trace_thread_find(b->trace, p->thread);
+	p->start_ns = t->start_ns > b->from_ns ? t->start_ns : b->from_ns;
+	p->start_ns = b->retained_ns > p->start_ns ? b->retained_ns : p->start_ns;
+	p->end_ns = isc_build_thread_end_ns(b, p->thread);
+	p->end_ns = p->end_ns < b->to_ns ? p->end_ns : b->to_ns;
+	p->last_ns = p->base_ns = p->start_ns;
+	p->was = true;
+}
+
+static bool find_plain(isc_focus *f, const search *s)
+{
+	const struct plain *p = &s->plain;
+	uint64_t start = p->start_ns;
+	isc_interval *at;
+
+	f->thread = p->thread;
+	f->process = p->process;
+	if (p->until_ns > start && p->end_ns > start &&
+	    (double)(p->until_ns - start) < (double)(p->end_ns - start) * MOST_OF_RUN)
+		start = p->until_ns;
+	if (p->thread == 0 || p->end_ns <= start)
 		return true;
-	t = isc_trace_thread_find(b->trace, f->thread);
-	start = t->start_ns > start ? t->start_ns : start;
-	start = b->retained_ns > start ? b->retained_ns : start;
-	end = isc_build_thread_end_ns(b, f->thread);
-	end = end < b->to_ns ? end : b->to_ns;
-	if (!isc_build_is_part(b) && !find_start_up(f, b, start, &until))
-		return false;
-	if (until > start && end > start && (double)(until - start) < (double)(end - start) * MOST_OF_RUN)
-		start = until;
-	if (end <= start)
-		return true;
-	at = isc_arena_push(b->arena, &f->at, &f->count, &f->room, sizeof(*at));
+	at = isc_arena_push(s->b->arena, &f->at, &f->count, &f->room, sizeof(*at));
 	if (at != NULL)
-		*at = (isc_interval){start, end};
+		*at = (isc_interval){start, p->end_ns};
 	return at != NULL;
+}
+
+bool isc_focus_join(isc_build *b, isc_walk *walk)
+{
+	search *s = isc_arena_alloc(b->arena, sizeof(*s));
+
+	if (s == NULL)
+		return false;
+	b->search = s;
+	s->b = b;
+	s->scope = choose_scope(b);
+	if (s->scope != NULL && b->tick_us > 0)
+		isc_walk_join(walk, ISC_WALK_MARKS, take_scope, s);
+	choose_plain(s);
+	if (s->plain.thread != 0 && !isc_build_is_part(b))
+		isc_walk_join(walk, ISC_WALK_SAMPLES, take_start_up, s);
+	return true;
+}
+
+void isc_focus_drop(isc_build *b)
+{
+	search *s = b->search;
+
+	if (s == NULL)
+		return;
+	isc_hashmap_fini(&s->lane_of);
+	isc_hashmap_fini(&s->named);
+	isc_hashmap_fini(&s->plain.known);
+	b->search = NULL;
 }
 
 bool isc_focus_find(isc_focus *f, isc_build *b)
 {
-	struct finding s = {.b = b, .scope = choose_scope(b)};
 	const isc_trace_thread *t;
 	bool good = true;
 
 	*f = (isc_focus){0};
-	if (s.scope != NULL && b->tick_us > 0)
-		good = find_scoped(f, &s);
-	isc_hashmap_fini(&s.lane_of);
-	isc_hashmap_fini(&s.named);
-	if (good && f->count == 0) {
+	find_scoped(f, b->search);
+	if (f->count == 0) {
 		*f = (isc_focus){0};
-		good = find_plain(f, b);
+		good = find_plain(f, b->search);
 	}
 	if (!good || f->count == 0)
 		return good;

@@ -10,6 +10,7 @@
 #define ISC_ANALYZE_FOCUS_H
 
 #include "analyze/build.h"
+#include "timeline/walk.h"
 
 typedef struct isc_interval {
 	uint64_t from_ns, to_ns;
@@ -27,8 +28,14 @@ typedef struct isc_focus {
 	uint64_t warm_ups;
 } isc_focus;
 
-/* false: no memory.  A focus without a thread: nothing can be judged. */
+/* Joins the walk, after threads and scopes are known; false: no memory. */
+bool isc_focus_join(isc_build *b, isc_walk *walk);
+
+/* After it; false: no memory.  A focus without a thread: nothing can be judged. */
 bool isc_focus_find(isc_focus *f, isc_build *b);
+
+/* What was kept of the walk; nothing is fine. */
+void isc_focus_drop(isc_build *b);
 
 /* How much of a time lies in the window, in nanoseconds. */
 uint64_t isc_focus_overlap(const isc_focus *f, uint64_t from_ns, uint64_t to_ns);

@@ -43,6 +43,7 @@ struct isc_holders {
 	isc_hashmap group_of; /* rank and tid -> group + 1 */
 	struct group *group;
 	size_t group_count, group_room;
+	struct gather *gather; /* while events are read */
 };
 
 struct gather {
@@ -56,10 +57,26 @@ struct gather {
 	size_t deeds, deed_room, waits, wait_room;
 };
 
+static void free_gather(struct isc_holders *h)
+{
+	struct gather *g = h->gather;
+
+	if (g == NULL)
+		return;
+	isc_hashmap_fini(&g->state_of);
+	isc_hashmap_fini(&g->times);
+	isc_stack_facts_fini(&g->facts);
+	free(g->deed);
+	free(g->wait);
+	free(g);
+	h->gather = NULL;
+}
+
 void isc_holders_free(struct isc_holders *h)
 {
 	if (h == NULL)
 		return;
+	free_gather(h);
 	isc_hashmap_fini(&h->place_of);
 	isc_hashmap_fini(&h->group_of);
 	free(h->group);
@@ -114,7 +131,7 @@ static struct group *group_of(struct isc_holders *h, uint32_t process, uint32_t 
 	return &h->group[*group - 1];
 }
 
-/* ---- one pass over the events ---- */
+/* ---- the events ---- */
 
 static bool state_of(struct gather *g, const isc_event *ev, const isc_wait *wait, enum isc_state *state)
 {
@@ -158,8 +175,9 @@ static bool put_wait(struct gather *g, const isc_event *ev, enum isc_state state
 	return true;
 }
 
-static bool take(struct gather *g, const isc_event *ev)
+static bool take_event(void *self, const isc_event *ev)
 {
+	struct gather *g = self;
 	const isc_trace_thread *thread;
 	isc_sample sample;
 	enum isc_state state;
@@ -285,24 +303,6 @@ static bool choose(struct gather *g)
 	return good;
 }
 
-static bool gather(struct gather *g)
-{
-	isc_event ev;
-
-	isc_trace_rewind(g->b->trace);
-	while (isc_trace_next(g->b->trace, &ev)) {
-		if (!take(g, &ev))
-			return false;
-	}
-	if (g->deeds > 1)
-		qsort(g->deed, g->deeds, sizeof(*g->deed), by_time);
-	for (size_t i = 0; i < g->waits; i++) {
-		if (!match(g, &g->wait[i]))
-			return false;
-	}
-	return choose(g);
-}
-
 /* Waits that know who was waited for. */
 static bool is_asked(const isc_build *b)
 {
@@ -315,21 +315,33 @@ static bool is_asked(const isc_build *b)
 	return false;
 }
 
-isc_status isc_build_holders(isc_build *b, isc_error *err)
+bool isc_holders_join(isc_build *b, isc_walk *walk)
 {
-	struct gather g = {.b = b};
-	bool good;
-
 	if (!is_asked(b))
-		return ISC_OK;
-	b->holders = g.h = calloc(1, sizeof(*g.h));
-	good = g.h != NULL && gather(&g);
-	isc_hashmap_fini(&g.state_of);
-	isc_hashmap_fini(&g.times);
-	isc_stack_facts_fini(&g.facts);
-	free(g.deed);
-	free(g.wait);
-	return good ? ISC_OK : isc_build_no_memory(err);
+		return true;
+	b->holders = calloc(1, sizeof(*b->holders));
+	if (b->holders == NULL || (b->holders->gather = calloc(1, sizeof(*b->holders->gather))) == NULL)
+		return false;
+	b->holders->gather->b = b;
+	b->holders->gather->h = b->holders;
+	isc_walk_join(walk, ISC_WALK_SAMPLES | ISC_WALK_WAITS, take_event, b->holders->gather);
+	return true;
+}
+
+bool isc_holders_end(isc_build *b)
+{
+	struct gather *g = b->holders != NULL ? b->holders->gather : NULL;
+	bool good = true;
+
+	if (g == NULL)
+		return true;
+	if (g->deeds > 1)
+		qsort(g->deed, g->deeds, sizeof(*g->deed), by_time);
+	for (size_t i = 0; good && i < g->waits; i++)
+		good = match(g, &g->wait[i]);
+	good = good && choose(g);
+	free_gather(b->holders);
+	return good;
 }
 
 uint32_t isc_holders_stack(const isc_build *b, enum isc_state state, const isc_event *ev, const isc_wait *wait)

@@ -10,9 +10,13 @@
 #define ISC_ANALYZE_HOLDERS_H
 
 #include "analyze/build.h"
+#include "timeline/walk.h"
 
-/* Fills b->holders, which stays empty when nobody waited for a thread that is known. */
-isc_status isc_build_holders(isc_build *b, isc_error *err);
+/* Joins the walk, unless nobody waited for a thread that is known: then b->holders stays empty.  false: no memory. */
+bool isc_holders_join(isc_build *b, isc_walk *walk);
+
+/* The walk is over; false: no memory. */
+bool isc_holders_end(isc_build *b);
 
 /*
  * The stack of who held it, for waits of this state at this stack for this thread; the

@@ -20,8 +20,12 @@
 	(1u << ISC_WAIT_READ | 1u << ISC_WAIT_WRITE | 1u << ISC_WAIT_RECV | 1u << ISC_WAIT_SEND | \
 	 1u << ISC_WAIT_CONNECT | 1u << ISC_WAIT_SYNC)
 
-void isc_judged_fini(isc_judged *d)
+void isc_judged_drop(isc_build *b)
 {
+	isc_judged *d = b->judged;
+
+	if (d == NULL)
+		return;
 	isc_stack_facts_fini(&d->stacks);
 	isc_hashmap_fini(&d->place_of);
 	isc_hashmap_fini(&d->state_of);
@@ -29,6 +33,9 @@ void isc_judged_fini(isc_judged *d)
 	isc_hashmap_fini(&d->worker_of);
 	isc_hashmap_fini(&d->stage_of);
 	isc_hashmap_fini(&d->in_stage);
+	isc_hashmap_fini(&d->wants);
+	isc_hashmap_fini(&d->lasts);
+	b->judged = NULL;
 }
 
 /* ---- places ---- */
@@ -384,26 +391,24 @@ static void take_start_up(isc_judged *d, const isc_event *ev)
 	d->start_up_own_ns += body.cost_ns;
 }
 
-static bool read_events(isc_judged *d)
+static bool take_event(void *self, const isc_event *ev)
 {
-	isc_event ev;
+	isc_judged *d = self;
 
-	isc_trace_rewind(d->b->trace);
-	d->step_ns = d->focus.at[0].from_ns;
-	while (isc_trace_next(d->b->trace, &ev)) {
-		if (d->focus.start_up_us > 0)
-			take_start_up(d, &ev);
-		if (ev.kind >= ISC_KIND_CALL_ENTER && ev.kind <= ISC_KIND_C_EXIT)
-			continue;
-		if (ev.kind == ISC_KIND_SAMPLE_RATE)
-			take_rate(&d->b->a->samples, &ev);
-		if (ev.thread == d->focus.thread) {
-			if (!take_focus(d, &ev))
-				return false;
-		} else if (ev.process == d->focus.process && !take_other(d, &ev)) {
-			return false;
-		}
-	}
+	if (d->focus.start_up_us > 0)
+		take_start_up(d, ev);
+	if (ev->kind >= ISC_KIND_CALL_ENTER && ev->kind <= ISC_KIND_C_EXIT)
+		return true;
+	if (ev->kind == ISC_KIND_SAMPLE_RATE)
+		take_rate(&d->b->a->samples, ev);
+	if (ev->thread == d->focus.thread)
+		return take_focus(d, ev);
+	return ev->process != d->focus.process || take_other(d, ev);
+}
+
+/* A wait that has no end goes on to that of its thread. */
+static bool end_events(isc_judged *d)
+{
 	if (d->open.kind != 0 && d->open.arg > 0 && d->open.arg < ISC_WAIT_CALLS &&
 	    !take_wait(d, &d->open, &(isc_wait){0}, d->open.time_ns, isc_build_thread_end_ns(d->b, d->focus.thread)))
 		return false;
@@ -495,17 +500,24 @@ static bool read_switches(isc_judged *d)
 	return true;
 }
 
-bool isc_judged_read(isc_judged *d, isc_build *b)
+bool isc_judged_join(isc_build *b, isc_walk *walk)
 {
-	bool good;
+	isc_judged *d = isc_arena_alloc(b->arena, sizeof(*d));
 
+	if (d == NULL)
+		return false;
+	b->judged = d;
 	d->b = b;
 	if (!isc_focus_find(&d->focus, b))
 		return false;
 	if (d->focus.count == 0)
 		return true;
-	good = isc_judged_gpu_read(d) && read_events(d) && read_switches(d);
-	isc_hashmap_fini(&d->wants);
-	isc_hashmap_fini(&d->lasts);
-	return good;
+	d->step_ns = d->focus.at[0].from_ns;
+	isc_walk_join(walk, ISC_WALK_MARKS | ISC_WALK_CALLS | ISC_WALK_SAMPLES | ISC_WALK_WAITS, take_event, d);
+	return isc_judged_gpu_read(d);
+}
+
+bool isc_judged_end(isc_build *b)
+{
+	return b->judged->focus.count == 0 || (end_events(b->judged) && read_switches(b->judged));
 }

@@ -58,9 +58,14 @@ typedef struct isc_judged {
 	uint64_t cpu_seen[8];
 } isc_judged;
 
-/* A zeroed struct is empty; false: no memory. */
-bool isc_judged_read(isc_judged *d, isc_build *b);
-void isc_judged_fini(isc_judged *d);
+/* Fills b->judged and joins the walk; false: no memory. */
+bool isc_judged_join(isc_build *b, isc_walk *walk);
+
+/* The walk is over: the rest of it.  false: no memory. */
+bool isc_judged_end(isc_build *b);
+
+/* Nothing is fine. */
+void isc_judged_drop(isc_build *b);
 
 /* judged_gpu.c: the times that the focus thread waited for GPUs, and where.  False: no memory. */
 bool isc_judged_gpu_read(isc_judged *d);

@@ -356,13 +356,17 @@ static isc_status make_part(isc_build *b, isc_totals *totals, uint64_t from_ns, 
 	p.to_ns = to_ns;
 	p.table = (isc_function_table){0};
 	p.cpu_since_ns = NULL;
+	p.sampled = NULL;
 	st = isc_build_threads(&p, err);
 	if (st == ISC_OK)
 		st = isc_build_functions(&p, err);
 	if (st == ISC_OK)
+		st = isc_build_stacks_of_samples(&p, err);
+	if (st == ISC_OK)
 		st = isc_build_samples(&p, err);
 	if (st == ISC_OK)
 		st = isc_build_contention(&p, err);
+	isc_samples_drop(&p);
 	isc_function_table_fini(&p.table);
 	if (st == ISC_OK && !(take_functions(b, p.a) && take_lines(b, p.a) && take_stacks(b, p.a) &&
 			      take_threads(b, p.a) && take_waits(b, p.a)))

@@ -352,19 +352,18 @@ static void tell_start_up(const isc_judged *d)
 isc_status isc_build_verdict(isc_build *b, isc_error *err)
 {
 	isc_judge j = {.a = b->a, .arena = b->arena};
-	isc_judged d = {0};
-	bool good = isc_judged_read(&d, b);
+	isc_judged *d = b->judged;
+	bool good = isc_judged_end(b);
 	isc_rules own;
 	isc_status st;
 
 	b->a->window = (isc_analysis_window){.from_us = b->a->from_us, .to_us = b->a->to_us, .why = b->a->why};
-	if (good && d.focus.count > 0)
-		good = fill(&j, &d);
+	if (good && d->focus.count > 0)
+		good = fill(&j, d);
 	if (good && j.known && j.window_us > 0)
-		tell(&j, &d);
+		tell(&j, d);
 	if (good)
-		tell_start_up(&d);
-	isc_judged_fini(&d);
+		tell_start_up(d);
 	if (!good || b->arena->failed)
 		return isc_build_no_memory(err);
 	if (b->options != NULL && b->options->rules != NULL)

@@ -21,7 +21,7 @@ struct process {
 	bool told;
 };
 
-struct gather {
+struct isc_memory_gather {
 	isc_build *b;
 	isc_memory_op *op;
 	size_t count, room;
@@ -33,6 +33,7 @@ struct gather {
 	size_t site_room;
 	isc_memory_scopes scopes;
 };
+typedef struct isc_memory_gather gathered;
 
 static bool is_recorded(const isc_trace *trace)
 {
@@ -46,7 +47,7 @@ static bool is_recorded(const isc_trace *trace)
 	return false;
 }
 
-static struct process *process_of(struct gather *g, uint32_t process)
+static struct process *process_of(gathered *g, uint32_t process)
 {
 	struct process *p;
 
@@ -151,7 +152,7 @@ static uint32_t pid_of(const isc_build *b, uint32_t process)
 }
 
 /* The number of a site; UINT32_MAX: no memory. */
-static uint32_t site_of(struct gather *g, uint32_t process, uint32_t stack)
+static uint32_t site_of(gathered *g, uint32_t process, uint32_t stack)
 {
 	isc_analysis_memory *m = &g->b->a->memory;
 	uint64_t *known = isc_hashmap_put(&g->by_stack, isc_hashmap_key(process, stack), NULL), *site;
@@ -184,7 +185,7 @@ static uint32_t site_of(struct gather *g, uint32_t process, uint32_t stack)
 
 /* ---- records ---- */
 
-static bool note(struct gather *g, const isc_event *ev)
+static bool note(gathered *g, const isc_event *ev)
 {
 	isc_memory body;
 	isc_memory_op *op;
@@ -211,7 +212,7 @@ static bool note(struct gather *g, const isc_event *ev)
 }
 
 /* Totals of a process only grow: the largest is the last, whoever wrote it. */
-static bool note_total(struct gather *g, const isc_event *ev)
+static bool note_total(gathered *g, const isc_event *ev)
 {
 	struct process *p = process_of(g, ev->process);
 	isc_memory_total t;
@@ -227,7 +228,7 @@ static bool note_total(struct gather *g, const isc_event *ev)
 	return true;
 }
 
-static bool note_source(struct gather *g, const isc_event *ev)
+static bool note_source(gathered *g, const isc_event *ev)
 {
 	isc_analysis_memory *m = &g->b->a->memory;
 	uint32_t len = 0;
@@ -243,28 +244,18 @@ static bool note_source(struct gather *g, const isc_event *ev)
 	return m->allocator.at != NULL;
 }
 
-static bool read_all(struct gather *g)
+static bool take_event(void *self, const isc_event *ev)
 {
-	bool good = true;
-	isc_event ev;
+	gathered *g = self;
+	size_t was = g->count;
+	bool good;
 
-	if (!isc_memory_scopes_ends(&g->scopes, g->b))
-		return false;
-	isc_trace_rewind(g->b->trace);
-	while (good && isc_trace_next(g->b->trace, &ev)) {
-		size_t was = g->count;
-
-		if (ev.kind < ISC_KIND_MEMORY_ALLOC || ev.kind > ISC_KIND_MEMORY_SOURCE) {
-			good = isc_memory_scopes_step(&g->scopes, g->b, &ev, UINT32_MAX);
-			continue;
-		}
-		good = ev.kind == ISC_KIND_MEMORY_TOTAL	   ? note_total(g, &ev)
-		       : ev.kind == ISC_KIND_MEMORY_SOURCE ? note_source(g, &ev)
-							   : note(g, &ev);
-		good = good &&
-		       isc_memory_scopes_step(&g->scopes, g->b, &ev, g->count > was ? (uint32_t)was : UINT32_MAX);
-	}
-	return good;
+	if (ev->kind < ISC_KIND_MEMORY_ALLOC || ev->kind > ISC_KIND_MEMORY_SOURCE)
+		return isc_memory_scopes_step(&g->scopes, g->b, ev, UINT32_MAX);
+	good = ev->kind == ISC_KIND_MEMORY_TOTAL    ? note_total(g, ev)
+	       : ev->kind == ISC_KIND_MEMORY_SOURCE ? note_source(g, ev)
+						    : note(g, ev);
+	return good && isc_memory_scopes_step(&g->scopes, g->b, ev, g->count > was ? (uint32_t)was : UINT32_MAX);
 }
 
 static int by_time(const void *x, const void *y)
@@ -277,7 +268,7 @@ static int by_time(const void *x, const void *y)
 }
 
 /* Which record gives back what which one took. */
-static bool pair_up(struct gather *g)
+static bool pair_up(gathered *g)
 {
 	isc_hashmap open = {0};
 	bool good = true;
@@ -307,7 +298,7 @@ static bool pair_up(struct gather *g)
 /* ---- sums ---- */
 
 /* Only where there are nodes to tell apart. */
-static bool add_to_node(struct gather *g, isc_analysis_site *s, const isc_memory_op *op)
+static bool add_to_node(gathered *g, isc_analysis_site *s, const isc_memory_op *op)
 {
 	const isc_analysis_numa *n = &g->b->a->numa;
 
@@ -323,7 +314,7 @@ static bool add_to_node(struct gather *g, isc_analysis_site *s, const isc_memory
 	return true;
 }
 
-static bool sum_up(struct gather *g)
+static bool sum_up(gathered *g)
 {
 	isc_analysis_memory *m = &g->b->a->memory;
 	double live = 0;
@@ -375,7 +366,7 @@ static bool sum_up(struct gather *g)
 	return true;
 }
 
-static void take_totals(struct gather *g)
+static void take_totals(gathered *g)
 {
 	isc_analysis_memory *m = &g->b->a->memory;
 
@@ -407,7 +398,7 @@ static int by_bytes(const void *x, const void *y)
 }
 
 /* From its start to its end, or to where it began to clean up. */
-static bool find_leaks(struct gather *g)
+static bool find_leaks(gathered *g)
 {
 	isc_memory_run *run = isc_arena_array(g->b->arena, g->process_count + 1, sizeof(*run));
 
@@ -430,12 +421,10 @@ static bool find_leaks(struct gather *g)
 	return isc_memory_find_leaks(g->b, g->op, g->count, run, g->process_count);
 }
 
-static bool gather(struct gather *g)
+static bool finish(gathered *g)
 {
 	isc_analysis_memory *m = &g->b->a->memory;
 
-	if (!read_all(g))
-		return false;
 	for (size_t i = 0; i < g->count; i++) {
 		if (process_of(g, g->op[i].process) == NULL)
 			return false;
@@ -454,18 +443,40 @@ static bool gather(struct gather *g)
 	return true;
 }
 
-isc_status isc_build_memory(isc_build *b, isc_error *err)
+bool isc_memory_survey(isc_build *b, isc_walk *walk)
 {
-	struct gather g = {.b = b};
-	bool good = true;
-
 	b->a->memory.recorded = is_recorded(b->trace);
 	/* Which memory is a scope's own nobody can tell: it may be freed long after. */
-	if (b->a->memory.recorded && b->only.at == NULL)
-		good = gather(&g);
-	isc_memory_scopes_fini(&g.scopes);
-	isc_places_fini(&g.places);
-	isc_hashmap_fini(&g.by_place);
-	isc_hashmap_fini(&g.by_stack);
-	return good ? ISC_OK : isc_build_no_memory(err);
+	if (!b->a->memory.recorded || b->only.at != NULL)
+		return true;
+	b->memory = isc_arena_alloc(b->arena, sizeof(*b->memory));
+	if (b->memory == NULL)
+		return false;
+	b->memory->b = b;
+	isc_memory_scopes_join(&b->memory->scopes, b, walk);
+	return true;
+}
+
+void isc_memory_join(isc_build *b, isc_walk *walk)
+{
+	if (b->memory != NULL)
+		isc_walk_join(walk, ISC_WALK_ALL, take_event, b->memory);
+}
+
+isc_status isc_build_memory(isc_build *b, isc_error *err)
+{
+	return b->memory == NULL || finish(b->memory) ? ISC_OK : isc_build_no_memory(err);
+}
+
+void isc_memory_drop(isc_build *b)
+{
+	gathered *g = b->memory;
+
+	if (g == NULL)
+		return;
+	isc_memory_scopes_fini(&g->scopes);
+	isc_places_fini(&g->places);
+	isc_hashmap_fini(&g->by_place);
+	isc_hashmap_fini(&g->by_stack);
+	b->memory = NULL;
 }

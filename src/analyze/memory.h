@@ -10,6 +10,7 @@
 
 #include "analyze/build.h"
 #include "analyze/names.h"
+#include "timeline/walk.h"
 
 /* One record, in the order of time. */
 typedef struct isc_memory_op {
@@ -38,6 +39,7 @@ bool isc_memory_find_leaks(isc_build *b, const isc_memory_op *op, size_t count, 
 
 /* memory_scopes.c: scopes that are open while records are read, by name. */
 typedef struct isc_memory_scopes {
+	isc_build *b;
 	isc_names names;
 	isc_analysis_memory_scope *at; /* by number of the name */
 	size_t count, room;
@@ -51,14 +53,21 @@ typedef struct isc_memory_scopes {
 /* A zeroed struct is empty. */
 void isc_memory_scopes_fini(isc_memory_scopes *s);
 
-/* Before the others: reads all events once for scopes that end on another thread.  false: no memory; so of all. */
-bool isc_memory_scopes_ends(isc_memory_scopes *s, isc_build *b);
+/* Before the others: joins a walk for scopes that end on another thread. */
+void isc_memory_scopes_join(isc_memory_scopes *s, isc_build *b, isc_walk *walk);
 
-/* An event comes; op: the number of the record that it became, UINT32_MAX: none. */
+/* An event comes; op: the number of the record that it became, UINT32_MAX: none.  false: no memory. */
 bool isc_memory_scopes_step(isc_memory_scopes *s, isc_build *b, const isc_event *ev, uint32_t op);
 
-/* All records, sorted, with their other ends: fills the scopes of the analysis. */
+/* All records, sorted, with their other ends: fills the scopes of the analysis; false: no memory. */
 bool isc_memory_scopes_sum(isc_memory_scopes *s, isc_build *b, const isc_memory_op *op, size_t count);
+
+/* memory.c: joins the first walk and then the second, for records of memory; false: no memory. */
+bool isc_memory_survey(isc_build *b, isc_walk *walk);
+void isc_memory_join(isc_build *b, isc_walk *walk);
+
+/* What was kept of them; nothing is fine. */
+void isc_memory_drop(isc_build *b);
 
 /* What a reader should doubt of memory that was recorded. */
 void isc_memory_warn(isc_build *b);

@@ -54,23 +54,25 @@ void isc_memory_scopes_fini(isc_memory_scopes *s)
 	isc_hashmap_fini(&s->number);
 }
 
-bool isc_memory_scopes_ends(isc_memory_scopes *s, isc_build *b)
+static bool take_end(void *self, const isc_event *ev)
 {
+	isc_memory_scopes *s = self;
 	isc_span span;
 	uint64_t *end;
-	isc_event ev;
 
-	isc_trace_rewind(b->trace);
-	while (isc_trace_next(b->trace, &ev)) {
-		if (ev.kind != ISC_KIND_SPAN_EXIT || ev.arg != ISC_SPAN_MOVED || ev.extra_len < sizeof(span))
-			continue;
-		memcpy(&span, ev.extra, sizeof(span));
-		end = isc_hashmap_put(&s->moved, key_of(ev.process, span.instance), NULL);
-		if (end == NULL)
-			return false;
-		*end = ev.time_ns;
-	}
-	return true;
+	if (ev->kind != ISC_KIND_SPAN_EXIT || ev->arg != ISC_SPAN_MOVED || ev->extra_len < sizeof(span))
+		return true;
+	memcpy(&span, ev->extra, sizeof(span));
+	end = isc_hashmap_put(&s->moved, key_of(ev->process, span.instance), NULL);
+	if (end != NULL)
+		*end = ev->time_ns;
+	return end != NULL;
+}
+
+void isc_memory_scopes_join(isc_memory_scopes *s, isc_build *b, isc_walk *walk)
+{
+	s->b = b;
+	isc_walk_join(walk, ISC_WALK_MARKS, take_end, s);
 }
 
 static lane *lane_of(isc_memory_scopes *s, isc_build *b, const isc_event *ev)

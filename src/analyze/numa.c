@@ -218,22 +218,23 @@ static void take_memory(isc_analysis_numa *n, const isc_event *ev)
 }
 
 /* What records say of the CPUs that they were written on. */
-static void take_records(isc_build *b)
+static bool take_record(void *self, const isc_event *ev)
 {
-	isc_analysis_numa *n = &b->a->numa;
-	isc_event ev;
+	const isc_build *b = self;
 
-	isc_trace_rewind(b->trace);
-	while (isc_trace_next(b->trace, &ev)) {
-		if (ev.time_ns < b->from_ns || ev.time_ns > b->to_ns)
-			continue;
-		if (ev.kind == ISC_KIND_SAMPLE)
-			take_sample(n, &ev);
-		else if (ev.kind == ISC_KIND_MEMORY_ALLOC)
-			take_memory(n, &ev);
-	}
-	for (size_t i = 0; i < n->count && n->sampled; i++)
-		n->nodes[i].cpu_us = fmax(n->nodes[i].cpu_us, 0);
+	if (ev->time_ns < b->from_ns || ev->time_ns > b->to_ns)
+		return true;
+	if (ev->kind == ISC_KIND_SAMPLE)
+		take_sample(&b->a->numa, ev);
+	else if (ev->kind == ISC_KIND_MEMORY_ALLOC)
+		take_memory(&b->a->numa, ev);
+	return true;
+}
+
+void isc_numa_join(isc_build *b, isc_walk *walk)
+{
+	if (b->a->numa.nodes != NULL)
+		isc_walk_join(walk, ISC_WALK_SAMPLES | ISC_WALK_MEMORY, take_record, b);
 }
 
 /*
@@ -247,7 +248,8 @@ void isc_build_numa(isc_build *b)
 
 	if (n->nodes == NULL)
 		return;
-	take_records(b);
+	for (size_t i = 0; i < n->count && n->sampled; i++)
+		n->nodes[i].cpu_us = fmax(n->nodes[i].cpu_us, 0);
 	if (!b->a->switches_seen && !n->sampled)
 		return;
 	for (size_t i = 0; i < n->count; i++) {

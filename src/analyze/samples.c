@@ -29,11 +29,12 @@ struct share {
 	double waited_us; /* all its threads together */
 };
 
-struct sums {
+struct isc_sampled {
 	isc_stack_tree tree;
 	struct share *of_rank; /* of its processes, and the last of those not known */
 	struct share *share;   /* of each function's process, by number */
 	double *left;	       /* of a function's samples: the share that tracing did not see */
+	isc_tails *tails;      /* NULL: there are none */
 };
 
 /* ---- functions ---- */
@@ -107,7 +108,7 @@ double isc_samples_error_us(uint64_t samples, uint64_t all, double all_us)
 
 /* ---- together with tracing ---- */
 
-static bool is_by_samples(const isc_build *b, const struct sums *s, size_t i)
+static bool is_by_samples(const isc_build *b, const struct isc_sampled *s, size_t i)
 {
 	const isc_analysis_function *f = &b->a->functions[i];
 	const isc_function_side *side = &b->table.side[i];
@@ -121,7 +122,7 @@ static bool is_by_samples(const isc_build *b, const struct sums *s, size_t i)
 
 /* Whose own time the unseen part of a function's samples was counted as: that of the nearest
  * caller which was traced all the time. */
-static void find_callers(isc_build *b, const struct sums *s)
+static void find_callers(isc_build *b, const struct isc_sampled *s)
 {
 	const isc_stack_tree *t = &s->tree;
 
@@ -160,7 +161,7 @@ static void bound(isc_analysis_function *f, const struct share *share)
 		f->self_us = f->cpu_self_us * share->stretch + share->waited_us;
 }
 
-static void merge(isc_build *b, const struct sums *s)
+static void merge(isc_build *b, const struct isc_sampled *s)
 {
 	for (size_t i = 0; i < b->a->function_count; i++) {
 		isc_analysis_function *f = &b->a->functions[i];
@@ -205,7 +206,7 @@ static void share_run(const isc_build *b, size_t rank, struct share *out)
 	out->ran = wall > 0 && on_cpu < wall ? on_cpu / wall : 1;
 }
 
-static bool take_shares(isc_build *b, struct sums *s)
+static bool take_shares(isc_build *b, struct isc_sampled *s)
 {
 	const isc_stack_tree *t = &s->tree;
 	size_t n = b->a->function_count, ranks = b->a->process_count;
@@ -245,7 +246,7 @@ static bool take_shares(isc_build *b, struct sums *s)
 /* ---- all of them ---- */
 
 /* Of the CPU time of processes that have samples at all; false: no memory. */
-static bool take_coverage(isc_build *b, const struct sums *s)
+static bool take_coverage(isc_build *b, const struct isc_sampled *s)
 {
 	double sampled = 0, ran = 0;
 	isc_hashmap pids = {0};
@@ -269,7 +270,7 @@ static bool take_coverage(isc_build *b, const struct sums *s)
 	return ok;
 }
 
-static bool gather(isc_build *b, struct sums *s)
+static bool gather(isc_build *b, struct isc_sampled *s)
 {
 	const isc_total_stack *stack;
 
@@ -278,26 +279,45 @@ static bool gather(isc_build *b, struct sums *s)
 			return false;
 	}
 	if (b->a->samples.count == 0)
-		return b->part || isc_build_tails(b, &s->tree);
+		return true;
 	isc_stack_tree_sum(&s->tree);
 	count_self(b, &s->tree);
 	if (!count_totals(b, &s->tree) || !take_shares(b, s) || !take_coverage(b, s))
 		return false;
 	find_callers(b, s);
 	merge(b, s);
-	if (b->part)
-		return isc_build_lines(b, &s->tree) && isc_build_stacks(b, &s->tree);
-	return isc_build_tails(b, &s->tree) && isc_build_lines(b, &s->tree) && isc_build_stacks(b, &s->tree) &&
-	       isc_build_paths(b, &s->tree) && isc_build_tree(b, &s->tree);
+	return true;
+}
+
+isc_status isc_build_stacks_of_samples(isc_build *b, isc_error *err)
+{
+	b->a->samples.covered_pct = -1;
+	b->sampled = isc_arena_alloc(b->arena, sizeof(*b->sampled));
+	return b->sampled != NULL && gather(b, b->sampled) ? ISC_OK : isc_build_no_memory(err);
+}
+
+bool isc_samples_join(isc_build *b, isc_walk *walk)
+{
+	return isc_tails_join(b, &b->sampled->tree, walk, &b->sampled->tails);
 }
 
 isc_status isc_build_samples(isc_build *b, isc_error *err)
 {
-	struct sums s = {0};
-	bool ok;
+	const isc_stack_tree *tree = &b->sampled->tree;
+	bool good = isc_tails_end(b->sampled->tails);
 
-	b->a->samples.covered_pct = -1;
-	ok = gather(b, &s);
-	isc_stack_tree_fini(&s.tree);
-	return ok ? ISC_OK : isc_build_no_memory(err);
+	if (good && b->a->samples.count > 0)
+		good = isc_build_lines(b, tree) && isc_build_stacks(b, tree) &&
+		       (b->part || (isc_build_paths(b, tree) && isc_build_tree(b, tree)));
+	isc_samples_drop(b);
+	return good ? ISC_OK : isc_build_no_memory(err);
+}
+
+void isc_samples_drop(isc_build *b)
+{
+	if (b->sampled == NULL)
+		return;
+	isc_tails_drop(b->sampled->tails);
+	isc_stack_tree_fini(&b->sampled->tree);
+	b->sampled = NULL;
 }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct found {
+struct isc_span_found {
 	uint32_t process;
 	bool named;
 	uint64_t instance, parent;
@@ -47,7 +47,7 @@ bool isc_spans_named(isc_spans *s, isc_build *b, const isc_event *ev, bool *yes)
 
 static int by_instance(const void *x, const void *y)
 {
-	const struct found *f = x, *g = y;
+	const struct isc_span_found *f = x, *g = y;
 
 	if (f->process != g->process)
 		return f->process < g->process ? -1 : 1;
@@ -63,40 +63,43 @@ static bool note_end(isc_spans *s, const isc_event *ev, uint64_t instance)
 	return end != NULL;
 }
 
-isc_status isc_spans_find(isc_spans *s, isc_build *b, isc_error *err)
+static bool take_span(void *self, const isc_event *ev)
 {
-	struct found *at = NULL, *f;
-	size_t count = 0, room = 0;
-	isc_event ev;
+	isc_spans *s = self;
+	struct isc_span_found *f;
 	isc_span span;
 
-	isc_trace_rewind(b->trace);
-	while (isc_trace_next(b->trace, &ev)) {
-		if (!is_span(&ev, &span))
-			continue;
-		if (ev.kind == ISC_KIND_SPAN_EXIT) {
-			if (ev.arg == ISC_SPAN_MOVED && !note_end(s, &ev, span.instance))
-				return isc_build_no_memory(err);
-			continue;
-		}
-		f = isc_arena_push(b->arena, &at, &count, &room, sizeof(*at));
-		if (f == NULL)
-			return isc_build_no_memory(err);
-		*f = (struct found){.process = ev.process, .instance = span.instance, .parent = span.more};
-		if (!isc_spans_named(s, b, &ev, &f->named))
-			return isc_build_no_memory(err);
-	}
-	if (count == 0)
-		return ISC_OK;
+	if (!is_span(ev, &span))
+		return true;
+	if (ev->kind == ISC_KIND_SPAN_EXIT)
+		return ev->arg != ISC_SPAN_MOVED || note_end(s, ev, span.instance);
+	f = isc_arena_push(s->b->arena, &s->found, &s->count, &s->room, sizeof(*f));
+	if (f == NULL)
+		return false;
+	*f = (struct isc_span_found){.process = ev->process, .instance = span.instance, .parent = span.more};
+	return isc_spans_named(s, s->b, ev, &f->named);
+}
+
+void isc_spans_join(isc_spans *s, isc_build *b, isc_walk *walk)
+{
+	s->b = b;
+	isc_walk_join(walk, ISC_WALK_MARKS, take_span, s);
+}
+
+bool isc_spans_end(isc_spans *s)
+{
 	/* Threads are read in runs; by instance, whatever encloses comes first. */
-	qsort(at, count, sizeof(*at), by_instance);
-	for (size_t i = 0; i < count; i++) {
-		if (!at[i].named && isc_hashmap_find(&s->inside, key_of(at[i].process, at[i].parent)) == NULL)
+	if (s->count > 1)
+		qsort(s->found, s->count, sizeof(*s->found), by_instance);
+	for (size_t i = 0; i < s->count; i++) {
+		const struct isc_span_found *f = &s->found[i];
+
+		if (!f->named && isc_hashmap_find(&s->inside, key_of(f->process, f->parent)) == NULL)
 			continue;
-		if (isc_hashmap_put(&s->inside, key_of(at[i].process, at[i].instance), NULL) == NULL)
-			return isc_build_no_memory(err);
+		if (isc_hashmap_put(&s->inside, key_of(f->process, f->instance), NULL) == NULL)
+			return false;
 	}
-	return ISC_OK;
+	return true;
 }
 
 /* One that was left, here or by then elsewhere, is open no more. */

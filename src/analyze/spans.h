@@ -7,8 +7,12 @@
 #define ISC_ANALYZE_SPANS_H
 
 #include "analyze/replay.h"
+#include "timeline/walk.h"
 
 typedef struct isc_spans {
+	isc_build *b;
+	struct isc_span_found *found; /* while events are read */
+	size_t count, room;
 	isc_hashmap inside; /* process and instance */
 	isc_hashmap moved;  /* the same -> when it was left on another thread */
 	isc_hashmap named;  /* process and id -> 1 the scope, 2 another name */
@@ -17,8 +21,9 @@ typedef struct isc_spans {
 /* A zeroed struct is empty. */
 void isc_spans_fini(isc_spans *s);
 
-/* Reads all events of the trace once; ISC_ERR_NOMEM. */
-isc_status isc_spans_find(isc_spans *s, isc_build *b, isc_error *err);
+/* Joins the walk; which lie inside is known after isc_spans_end().  false: no memory. */
+void isc_spans_join(isc_spans *s, isc_build *b, isc_walk *walk);
+bool isc_spans_end(isc_spans *s);
 
 /* Has the event's scope the name that is asked for?  false: no memory. */
 bool isc_spans_named(isc_spans *s, isc_build *b, const isc_event *ev, bool *yes);

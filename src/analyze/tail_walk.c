@@ -425,8 +425,9 @@ static bool step_scope(isc_tail_walk *w, isc_tail_lane *l, const isc_event *ev)
 	return good;
 }
 
-static bool feed(isc_tail_walk *w, const isc_event *ev)
+static bool take_event(void *self, const isc_event *ev)
 {
+	isc_tail_walk *w = self;
 	isc_tail_lane *l;
 	bool good = true;
 
@@ -466,24 +467,36 @@ static bool feed(isc_tail_walk *w, const isc_event *ev)
 	}
 }
 
-bool isc_tails_walk(isc_tails *t)
+bool isc_tail_walk_join(isc_tails *t, isc_walk *walk)
 {
-	isc_tail_walk w = {.t = t, .opens = {.t = t}};
-	bool good = true;
-	isc_event ev;
-	uint64_t done = 0;
+	isc_tail_walk *w = isc_arena_alloc(t->b->arena, sizeof(*w));
 
-	good = name_scopes(&w) && isc_tail_queues_read(&w.queues, t->b);
-	isc_trace_rewind(t->b->trace);
-	while (good && isc_trace_next(t->b->trace, &ev)) {
-		isc_build_progress(t->b, ++done, t->b->a->events);
-		good = feed(&w, &ev);
-	}
-	good = good && isc_tail_opens_end(&w.opens);
-	isc_tail_opens_fini(&w.opens);
-	isc_tail_queues_fini(&w.queues);
-	isc_hashmap_fini(&w.lanes);
-	isc_hashmap_fini(&w.named);
-	isc_names_fini(&w.names);
+	if (w == NULL)
+		return false;
+	t->walk = w;
+	w->t = w->opens.t = t;
+	isc_walk_join(walk, ISC_WALK_ALL, take_event, w);
+	return name_scopes(w) && isc_tail_queues_read(&w->queues, t->b);
+}
+
+void isc_tail_walk_drop(isc_tails *t)
+{
+	isc_tail_walk *w = t->walk;
+
+	if (w == NULL)
+		return;
+	isc_tail_opens_fini(&w->opens);
+	isc_tail_queues_fini(&w->queues);
+	isc_hashmap_fini(&w->lanes);
+	isc_hashmap_fini(&w->named);
+	isc_names_fini(&w->names);
+	t->walk = NULL;
+}
+
+bool isc_tail_walk_end(isc_tails *t)
+{
+	bool good = isc_tail_opens_end(&t->walk->opens);
+
+	isc_tail_walk_drop(t);
 	return good;
 }

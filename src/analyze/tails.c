@@ -273,8 +273,11 @@ static void fill_stacks(isc_tails *t)
 	}
 }
 
-static void fini(isc_tails *t)
+void isc_tails_drop(isc_tails *t)
 {
+	if (t == NULL)
+		return;
+	isc_tail_walk_drop(t);
 	for (size_t i = 0; t->tail != NULL && i < t->b->a->scope_count; i++) {
 		for (int g = 0; g < ISC_TAIL_GROUPS; g++) {
 			isc_tail_sums_fini(&t->tail[i].group[g].sums);
@@ -287,18 +290,29 @@ static void fini(isc_tails *t)
 	isc_hashmap_fini(&t->by_key);
 }
 
-bool isc_build_tails(isc_build *b, isc_stack_tree *tree)
+bool isc_tails_join(isc_build *b, isc_stack_tree *tree, isc_walk *walk, isc_tails **out)
 {
-	isc_tails t = {.b = b, .tree = tree, .stride = 1};
-	bool good;
+	isc_tails *t;
 
+	*out = NULL;
 	if (b->a->scope_count == 0 || b->tick_us <= 0)
 		return true;
-	t.tail = isc_arena_array(b->arena, b->a->scope_count, sizeof(*t.tail));
-	good = t.tail != NULL && isc_tails_walk(&t) && sum_groups(&t) && isc_tails_switches(&t) &&
-	       isc_tails_fill_holes(&t) && isc_tails_explain(&t);
-	if (good && tree->count > 0)
-		fill_stacks(&t);
-	fini(&t);
-	return good;
+	*out = t = isc_arena_alloc(b->arena, sizeof(*t));
+	if (t == NULL)
+		return false;
+	*t = (isc_tails){.b = b, .tree = tree, .stride = 1};
+	t->tail = isc_arena_array(b->arena, b->a->scope_count, sizeof(*t->tail));
+	return t->tail != NULL && isc_tail_walk_join(t, walk);
+}
+
+bool isc_tails_end(isc_tails *t)
+{
+	if (t == NULL)
+		return true;
+	if (!isc_tail_walk_end(t) || !sum_groups(t) || !isc_tails_switches(t) || !isc_tails_fill_holes(t) ||
+	    !isc_tails_explain(t))
+		return false;
+	if (t->tree->count > 0)
+		fill_stacks(t);
+	return true;
 }

@@ -91,8 +91,9 @@ typedef struct isc_tail_watch {
 
 typedef struct isc_tails {
 	isc_build *b;
-	isc_stack_tree *tree; /* no nodes: nothing was sampled */
-	isc_tail *tail;	      /* beside a->scopes */
+	struct isc_tail_walk *walk; /* while events are read */
+	isc_stack_tree *tree;	    /* no nodes: nothing was sampled */
+	isc_tail *tail;		    /* beside a->scopes */
 	isc_places places;
 	isc_tail_key *key;
 	size_t key_count, key_room;
@@ -114,8 +115,12 @@ bool isc_tails_count(isc_tails *t, size_t tail, const isc_tail_sums *sums, const
 		     const isc_cells *more, bool task, uint32_t process, uint32_t thread, uint64_t from_ns,
 		     uint64_t to_ns);
 
-/* The parts, in their order; false: no memory. */
-bool isc_tails_walk(isc_tails *t);
+/* tail_walk.c: joins the walk, ends with it, and gives back what was kept; false: no memory. */
+bool isc_tail_walk_join(isc_tails *t, isc_walk *walk);
+bool isc_tail_walk_end(isc_tails *t);
+void isc_tail_walk_drop(isc_tails *t);
+
+/* The other parts, in their order; false: no memory. */
 bool isc_tails_switches(isc_tails *t);
 bool isc_tails_fill_holes(isc_tails *t);
 bool isc_tails_explain(isc_tails *t);
@@ -123,7 +128,13 @@ bool isc_tails_explain(isc_tails *t);
 /* What could be saved, of one name (whatif.c); false: no memory. */
 bool isc_tails_what_if(isc_tails *t, const isc_tail *tail, isc_analysis_scope *s);
 
-/* All of it, after the samples are in the tree; false: no memory. */
-bool isc_build_tails(isc_build *b, isc_stack_tree *tree);
+/* Joins the walk, after the samples are in the tree; *out is NULL if there is nothing to tell of.  false: no memory. */
+bool isc_tails_join(isc_build *b, isc_stack_tree *tree, isc_walk *walk, isc_tails **out);
+
+/* The walk is over: explains slow scopes.  false: no memory; so of NULL, which is fine, true. */
+bool isc_tails_end(isc_tails *t);
+
+/* NULL is fine. */
+void isc_tails_drop(isc_tails *t);
 
 #endif

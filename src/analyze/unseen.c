@@ -104,27 +104,31 @@ static bool leaves_out(const isc_event *ev)
 	       (ev->arg == ISC_GOVERNED_GATED && ev->id == 0);
 }
 
-bool isc_unseen_find(isc_unseen *u, isc_build *b)
+static bool take_hole(void *self, const isc_event *ev)
+{
+	isc_unseen *u = self;
+	isc_unseen_process *p;
+
+	if (ev->kind != ISC_KIND_GOVERNED || !leaves_out(ev))
+		return true;
+	p = process_of(u, u->b, ev->process);
+	return p != NULL && (ev->id == 0 ? note_pause(u->b, p, ev) : note_function(u, ev));
+}
+
+void isc_unseen_join(isc_unseen *u, isc_build *b, isc_walk *walk)
+{
+	u->b = b;
+	if (is_any(b))
+		isc_walk_join(walk, ISC_WALK_CALLS, take_hole, u);
+}
+
+void isc_unseen_end(isc_unseen *u)
 {
 	uint64_t process, at_process;
 	size_t at = 0;
-	isc_event ev;
 
-	if (!is_any(b))
-		return true;
-	isc_trace_rewind(b->trace);
-	while (isc_trace_next(b->trace, &ev)) {
-		isc_unseen_process *p;
-
-		if (ev.kind != ISC_KIND_GOVERNED || !leaves_out(&ev))
-			continue;
-		p = process_of(u, b, ev.process);
-		if (p == NULL || (ev.id == 0 ? !note_pause(b, p, &ev) : !note_function(u, &ev)))
-			return false;
-	}
 	while (isc_hashmap_next(&u->processes, &at, &process, &at_process))
-		pair_up(b, (isc_unseen_process *)(uintptr_t)at_process);
-	return true;
+		pair_up(u->b, (isc_unseen_process *)(uintptr_t)at_process);
 }
 
 const isc_unseen_process *isc_unseen_of(const isc_unseen *u, uint32_t process)

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/hashmap.h"
+#include "timeline/walk.h"
 
 struct isc_build;
 
@@ -28,6 +29,7 @@ typedef struct isc_unseen_process {
 } isc_unseen_process;
 
 typedef struct isc_unseen {
+	struct isc_build *b;
 	isc_hashmap processes; /* process image -> isc_unseen_process; none: all its calls were recorded */
 	isc_hashmap governed;  /* process image and code -> when it was first left out */
 } isc_unseen;
@@ -35,8 +37,9 @@ typedef struct isc_unseen {
 /* A zeroed struct is empty. */
 void isc_unseen_fini(isc_unseen *u);
 
-/* Reads all events once, if the totals of the run know of a hole; false: no memory. */
-bool isc_unseen_find(isc_unseen *u, struct isc_build *b);
+/* Joins the walk if the totals of the run know of a hole; nothing is known before isc_unseen_end(). */
+void isc_unseen_join(isc_unseen *u, struct isc_build *b, isc_walk *walk);
+void isc_unseen_end(isc_unseen *u);
 
 /* NULL: all calls of the process were recorded. */
 const isc_unseen_process *isc_unseen_of(const isc_unseen *u, uint32_t process);

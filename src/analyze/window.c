@@ -287,6 +287,20 @@ static isc_status feed(isc_build *b, struct inside *in, isc_error *err)
 	return st;
 }
 
+/* What has to be known before the events of the window are counted. */
+static bool look_ahead(isc_build *b, struct inside *in)
+{
+	isc_walk walk = {0};
+	bool good;
+
+	isc_unseen_join(&b->unseen, b, &walk);
+	if (b->only.at != NULL)
+		isc_spans_join(&in->spans, b, &walk);
+	good = isc_walk_run(&walk, b->trace);
+	isc_unseen_end(&b->unseen);
+	return good && (b->only.at == NULL || isc_spans_end(&in->spans));
+}
+
 isc_status isc_build_totals(isc_build *b, isc_error *err)
 {
 	struct inside in = {.first_ns = UINT64_MAX, .replay = {.unseen = &b->unseen}};
@@ -297,8 +311,8 @@ isc_status isc_build_totals(isc_build *b, isc_error *err)
 	st = isc_totals_new(&in.totals, err);
 	if (st == ISC_OK)
 		isc_trace_relate(b->trace, in.totals);
-	if (st == ISC_OK && b->only.at != NULL)
-		st = isc_spans_find(&in.spans, b, err);
+	if (st == ISC_OK && !look_ahead(b, &in))
+		st = isc_build_no_memory(err);
 	if (st == ISC_OK)
 		st = feed(b, &in, err);
 	isc_spans_fini(&in.spans);

@@ -37,6 +37,7 @@ static bool next_columns(isc_trace *tr)
 {
 	isc_event_cursor *c = &tr->events;
 
+	tr->stats.readings += c->next == 0;
 	while (next_chunk(tr, ISC_CHUNK_EVENTS, &c->next, &c->source)) {
 		const isc_chunk_header *h = &c->source.header;
 		int result = isc_columns_decode(&c->columns, c->source.raw, h->raw_size, h->events, h->slots, h->time,

@@ -33,6 +33,7 @@ typedef struct isc_trace_stats {
 	bool complete;		 /* it has its end chunk: the recorder finished */
 	uint64_t retired_events; /* written over to stay under the limit */
 	bool no_memory;		 /* the walk through events or switches ended early for want of it */
+	uint64_t readings;	 /* how often events were read from the first on */
 } isc_trace_stats;
 
 /* On success *out is the caller's.  Fails only when nothing can be read: not a
