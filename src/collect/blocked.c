@@ -22,7 +22,6 @@
 #define YIELDS (20u * isc_image_self.ticks_per_us)
 #define BRIEF_COST 80	      /* ticks that a summed wait takes */
 #define COST_MOST (LONG / 10) /* of a wait that is told; what took longer was interrupted */
-#define FILLED_LONG 20u	      /* times LONG: nobody has filled the bucket since */
 #define TAKERS 1024u	      /* places for locks; two that share one hide each other */
 #define NEAR 65536u	      /* bytes of frames above ours */
 #define TAKER_SHIFT 22u	      /* tids are below that: PID_MAX_LIMIT */
@@ -103,18 +102,13 @@ __attribute__((destructor)) static void end(void)
 	isc_syscall_flush_all();
 }
 
-/* May a wait be told by itself?  Time that a thread waits adds to the bucket like time
- * in which it runs, unless somebody fills it by the clock anyway. */
-static bool affordable(uint64_t now, uint64_t waited)
+/* May a wait be told by itself?  Its own time pays for nothing: who waits most of the time would be slowed in the rest. */
+static bool affordable(void)
 {
 	const isc_control *control = isc_rt_control();
 	int64_t most = atomic_load_explicit(&isc_budget_self.most, memory_order_relaxed);
 
-	if (most == 0 || control == NULL || control->budget_pct < 0)
-		return true;
-	if (now - atomic_load_explicit(&isc_budget_self.filled, memory_order_relaxed) > FILLED_LONG * (uint64_t)LONG)
-		return isc_budget_fill((int64_t)((double)waited * (double)control->budget_pct / 100)) > 0;
-	return isc_budget_left() > 0;
+	return most == 0 || control == NULL || control->budget_pct < 0 || isc_budget_left() > 0;
 }
 
 /* Only where the last one was long, so not often: not a question of the budget. */
@@ -132,9 +126,9 @@ void isc_blocked_tell(enum isc_wait_call call, uint64_t begin)
 
 /* Long ones cannot be many: they are kept whatever the budget says, for what they waited for
  * shows in the stack. */
-bool isc_blocked_worth(uint64_t now, uint64_t ticks)
+bool isc_blocked_worth(uint64_t ticks)
 {
-	return ticks >= LONG || affordable(now, ticks);
+	return ticks >= LONG || affordable();
 }
 
 void isc_blocked_cost(uint64_t since)
@@ -152,7 +146,7 @@ bool isc_blocked_ended(enum isc_wait_call call, uint64_t begin, uint64_t now, ui
 
 	if (t != NULL && ((ISC_BLOCKED_SURE ^ t->unlike) >> call & 1) != (ticks >= LONG))
 		t->unlike ^= 1u << call;
-	detail = ticks >= BRIEF && isc_blocked_worth(now, ticks);
+	detail = ticks >= BRIEF && isc_blocked_worth(ticks);
 	if (!detail && (begin & 1) == 0) {
 		add_brief(call, now, ticks);
 	} else {

@@ -49,7 +49,7 @@ bool isc_blocked_ended(enum isc_wait_call call, uint64_t begin, uint64_t now, ui
 		       uint32_t *stack);
 
 /* May something that took so long be told by itself, with its stack?  In ticks. */
-bool isc_blocked_worth(uint64_t now, uint64_t ticks);
+bool isc_blocked_worth(uint64_t ticks);
 
 /* What was told takes so much of the budget, up to now. */
 void isc_blocked_cost(uint64_t since);

@@ -179,7 +179,7 @@ static void look_at(isc_producer *t, enum isc_syscall call, uint64_t now, uint32
 		isc_syscall_sample body;
 	} record = {{.ticks = now, .kind = ISC_KIND_SYSCALL_SAMPLE, .slots = 3, .arg = (uint16_t)call}, sample};
 
-	if (now - t->looked < LOOK_EVERY && !isc_blocked_worth(now, sample.ticks)) {
+	if (now - t->looked < LOOK_EVERY && !isc_blocked_worth(sample.ticks)) {
 		t->owed++;
 		return;
 	}
@@ -264,7 +264,7 @@ void isc_syscall_ended(enum isc_syscall call, enum isc_wait_call wait, uint64_t 
 	if (wait != ISC_SYSCALL_NO_WAIT) {
 		told = isc_blocked_ended(wait, begin, now, 0, 0, &stack);
 	} else {
-		told = one.slow != 0 && isc_blocked_worth(now, ticks);
+		told = one.slow != 0 && isc_blocked_worth(ticks);
 		if (told)
 			stack = isc_sample_here(0, NULL);
 		one.ticks *= stands_for(call, error, ticks);

@@ -2,8 +2,10 @@
 
 #include <time.h>
 
-/* A gap between two questions that is worth a system call: was it work? */
+/* So much time between questions is worth a system call: was it work? */
 #define LONG_US 1000u
+/* The CPU clock of a process may go by ticks of the kernel. */
+#define TICK_NS 10e6
 
 #define DEBT_MOST 16 /* buckets */
 
@@ -68,22 +70,47 @@ static uint64_t used_ns(void)
 								: 0;
 }
 
-/* Of a long gap.  A fork child has used less than its parent: nothing is known of its first one. */
+static uint64_t pay_back(uint64_t most)
+{
+	_Atomic uint64_t *owed = &isc_budget_self.owed;
+	uint64_t there = atomic_load_explicit(owed, memory_order_relaxed), paid;
+
+	do {
+		paid = there < most ? there : most;
+	} while (paid > 0 && !atomic_compare_exchange_weak_explicit(owed, &there, there - paid, memory_order_relaxed,
+								    memory_order_relaxed));
+	return paid;
+}
+
+/*
+ * By the CPU time of the process: of a gap that was not counted yet, what was work.  Brief gaps were counted as they are;
+ * what they had too much is owed, and later ones pay it.  Threads that run side by side use more CPU time than passes:
+ * that says nothing of later gaps, but for a clock that goes by ticks.  A fork child has used less than its parent:
+ * nothing is known of its first gap.
+ */
 static uint64_t work_in(uint64_t gap)
 {
 	isc_budget *b = &isc_budget_self;
+	double per_ns = 1e-3 * isc_image_self.ticks_per_us, ticks, kept;
 	uint64_t used = used_ns(), before = atomic_exchange_explicit(&b->cpu_ns, used, memory_order_relaxed);
-	uint64_t known = atomic_exchange_explicit(&b->brief, 0, memory_order_relaxed);
-	double ticks;
+	uint64_t known = atomic_exchange_explicit(&b->brief, 0, memory_order_relaxed), found;
 
 	if (before == 0 || used < before)
 		return gap;
-	ticks = (double)(used - before) * 1e-3 * isc_image_self.ticks_per_us - (double)known;
-	return ticks <= 0 ? 0 : ticks < (double)gap ? (uint64_t)ticks : gap;
+	ticks = (double)(used - before) * per_ns - (double)known;
+	if (ticks < 0) {
+		atomic_fetch_add_explicit(&b->owed, (uint64_t)-ticks, memory_order_relaxed);
+		return 0;
+	}
+	found = ticks < (double)gap ? (uint64_t)ticks : gap;
+	kept = (ticks - (double)found) / per_ns;
+	atomic_store_explicit(&b->cpu_ns, used - (uint64_t)(kept < TICK_NS ? kept : TICK_NS), memory_order_relaxed);
+	return found;
 }
 
 uint64_t isc_budget_worked(uint64_t now)
 {
+	const uint64_t long_gap = (uint64_t)LONG_US * isc_image_self.ticks_per_us;
 	isc_budget *b = &isc_budget_self;
 	uint64_t before = atomic_load_explicit(&b->asked, memory_order_relaxed), gap;
 
@@ -94,9 +121,10 @@ uint64_t isc_budget_worked(uint64_t now)
 	gap = before != 0 ? now - before : 0;
 	if (before == 0)
 		atomic_store_explicit(&b->cpu_ns, used_ns(), memory_order_relaxed);
-	else if (gap < (uint64_t)LONG_US * isc_image_self.ticks_per_us)
-		atomic_fetch_add_explicit(&b->brief, gap, memory_order_relaxed);
-	else
+	else if (gap >= long_gap)
 		gap = work_in(gap);
+	else if (atomic_fetch_add_explicit(&b->brief, gap, memory_order_relaxed) + gap >= long_gap)
+		work_in(0);
+	gap -= pay_back(gap);
 	return atomic_fetch_add_explicit(&b->worked, gap, memory_order_relaxed) + gap;
 }

@@ -26,6 +26,7 @@ typedef struct isc_budget {
 	_Atomic uint64_t asked;	 /* ticks when that was last asked for; 0: never */
 	_Atomic uint64_t brief;	 /* ticks of gaps that were counted as they are, since ... */
 	_Atomic uint64_t cpu_ns; /* ... the process had used so much CPU time */
+	_Atomic uint64_t owed;	 /* ticks of such gaps that were no work */
 } isc_budget;
 
 ISC_SHARED extern isc_budget isc_budget_self;
