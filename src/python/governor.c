@@ -68,6 +68,8 @@ void isc_governor_refill(double budget_pct, double bucket_ns)
 
 	g->on = budget_pct >= 0;
 	g->budget_pct = budget_pct;
+	g->bursting = false;
+	set_cost();
 	g->most = (int64_t)(bucket_ns * g->ticks_per_ns * budget_pct / 100);
 	/* Without a budget nobody looks into it. */
 	if (g->on)
@@ -83,11 +85,9 @@ void isc_governor_begin(bool first, double budget_pct, bool session)
 
 	if (first)
 		measure();
-	g->bursting = false;
 	g->untold = 0;
 	g->windows = 0;
 	g->told = isc_calls_ticks();
-	set_cost();
 	isc_governor_refill(budget_pct, BUCKET_NS);
 	g->skips = SKIPS;
 	g->stride = g->countdown = next_stride();

@@ -4,6 +4,7 @@
 #include "python/governor.h"
 #include "python/pointer.h"
 #include "python/thinning.h"
+#include "python/window.h"
 
 #define BUCKET_NS 500e6 /* the budget of so much time may be spent at once */
 #define QUIET_NS 1e9	/* without an import */
@@ -96,6 +97,8 @@ void isc_startup_finish(enum isc_startup_end why)
 	atomic_store(&isc_budget_self.starting, 0);
 	tell(now, why);
 	isc_thinning_release_startup(now);
+	if (why != ISC_STARTUP_EXIT)
+		isc_window_open(now);
 	isc_governor_refill(serving_pct, serving_bucket_ns);
 	if (again && serving_pct >= 0)
 		isc_budget_fill(serving_left - isc_governor_self.most);

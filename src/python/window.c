@@ -233,6 +233,7 @@ static bool end_unasked(void)
  * of the process to come again; 0: when asked. */
 static uint64_t helper(uint64_t *wall_ns)
 {
+	uint32_t was = ISC_WINDOW_OFF;
 	uint64_t now;
 
 	if (isc_calls_over() || ISC_FINALIZING())
@@ -245,6 +246,9 @@ static uint64_t helper(uint64_t *wall_ns)
 			*wall_ns = AFTER == ISC_WINDOW_OFF ? 0 : PATIENCE * (next_ns - now);
 			return next_ns - now;
 		}
+		/* Whoever has the GIL may have ended the pause meanwhile. */
+		if (!atomic_compare_exchange_strong(&isc_window_mode, &was, ISC_WINDOW_ENDING))
+			return 0;
 		open_now();
 		return HELPER_NS;
 	case ISC_WINDOW_COUNTING:
@@ -289,15 +293,9 @@ static bool goes_on(void)
 	return !is_over(ran, WINDOW_NS);
 }
 
-/* With the GIL, in a call: time to look at the clock, or there is something to write. */
-static __attribute__((noinline, cold)) void settle(bool deep)
+/* With the GIL. */
+static void end_asked(void)
 {
-	if (atomic_load(&due) != 0) {
-		write_due();
-		return;
-	}
-	if (!deep && touched_count < FUNCTIONS_ENOUGH && goes_on())
-		return;
 	if (!end_now())
 		return;
 	now_open.calls = counted;
@@ -309,6 +307,33 @@ static __attribute__((noinline, cold)) void settle(bool deep)
 		isc_hook_resume(isc_calls_ticks());
 	else
 		isc_waker_ask(helper);
+}
+
+/* With the GIL, in a call: time to look at the clock, or there is something to write. */
+static __attribute__((noinline, cold)) void settle(bool deep)
+{
+	if (atomic_load(&due) != 0)
+		write_due();
+	else if (deep || touched_count >= FUNCTIONS_ENOUGH || !goes_on())
+		end_asked();
+}
+
+void isc_window_open(uint64_t ticks)
+{
+	uint32_t was = ISC_WINDOW_OFF;
+
+	if (AFTER != ISC_WINDOW_TRACED)
+		return;
+	if (!atomic_compare_exchange_strong(&isc_window_mode, &was, ISC_WINDOW_TRACED)) {
+		/* What the helper thread counts ends as ever; while it begins or ends, the next call finds it done. */
+		if (was == ISC_WINDOW_COUNTING)
+			end_asked();
+		return;
+	}
+	if (atomic_load(&due) != 0)
+		write_due();
+	isc_pointer_put();
+	isc_hook_resume(ticks);
 }
 
 bool isc_window_close(uint64_t pause)

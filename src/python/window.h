@@ -35,6 +35,9 @@ void isc_window_begin(void);
  * that, and nothing has changed. */
 bool isc_window_close(uint64_t pause_ns);
 
+/* With the GIL: a pause before 3.12 ends now.  From 3.12 on calls do not pause, functions are left out. */
+void isc_window_open(uint64_t ticks);
+
 /* Tracing is switched off: nothing is counted, until isc_window_close(). */
 void isc_window_stop(void);
 

@@ -29,7 +29,15 @@ def test_every_hook_is_exported_and_nothing_else_is(preload: Any, target: Callab
     assert len(listed) > 100
     assert listed <= names
     shared = {"isc_producer_self", "isc_stream_refill1", "isc_stream_slow1", "isc_wiped_page"}  # with _core
-    shared |= {"isc_budget_self", "isc_budget_set", "isc_budget_fill", "isc_budget_share", "isc_budget_worked"}
+    shared |= {
+        "isc_budget_self",
+        "isc_budget_set",
+        "isc_budget_fill",
+        "isc_budget_pay",
+        "isc_budget_pay_late",
+        "isc_budget_share",
+        "isc_budget_worked",
+    }
     found = {
         "isc_agent_hooks",
         "InitializeInjectionNvtx2",
