@@ -102,7 +102,7 @@ typedef struct isc_build {
 	struct isc_focus_search *search;  /* NULL: nothing was read yet; so of the next ones */
 	struct isc_memory_gather *memory; /* or no memory was recorded */
 	struct isc_judged *judged;
-	struct isc_sampled *sampled;
+	struct isc_sample_gathering *sampled;
 } isc_build;
 
 /* Every part: ISC_OK or ISC_ERR_NOMEM, but for what is said. */

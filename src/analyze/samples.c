@@ -29,7 +29,7 @@ struct share {
 	double waited_us; /* all its threads together */
 };
 
-struct isc_sampled {
+struct isc_sample_gathering {
 	isc_stack_tree tree;
 	struct share *of_rank; /* of its processes, and the last of those not known */
 	struct share *share;   /* of each function's process, by number */
@@ -108,7 +108,7 @@ double isc_samples_error_us(uint64_t samples, uint64_t all, double all_us)
 
 /* ---- together with tracing ---- */
 
-static bool is_by_samples(const isc_build *b, const struct isc_sampled *s, size_t i)
+static bool is_by_samples(const isc_build *b, const struct isc_sample_gathering *s, size_t i)
 {
 	const isc_analysis_function *f = &b->a->functions[i];
 	const isc_function_side *side = &b->table.side[i];
@@ -122,7 +122,7 @@ static bool is_by_samples(const isc_build *b, const struct isc_sampled *s, size_
 
 /* Whose own time the unseen part of a function's samples was counted as: that of the nearest
  * caller which was traced all the time. */
-static void find_callers(isc_build *b, const struct isc_sampled *s)
+static void find_callers(isc_build *b, const struct isc_sample_gathering *s)
 {
 	const isc_stack_tree *t = &s->tree;
 
@@ -161,7 +161,7 @@ static void bound(isc_analysis_function *f, const struct share *share)
 		f->self_us = f->cpu_self_us * share->stretch + share->waited_us;
 }
 
-static void merge(isc_build *b, const struct isc_sampled *s)
+static void merge(isc_build *b, const struct isc_sample_gathering *s)
 {
 	for (size_t i = 0; i < b->a->function_count; i++) {
 		isc_analysis_function *f = &b->a->functions[i];
@@ -206,7 +206,7 @@ static void share_run(const isc_build *b, size_t rank, struct share *out)
 	out->ran = wall > 0 && on_cpu < wall ? on_cpu / wall : 1;
 }
 
-static bool take_shares(isc_build *b, struct isc_sampled *s)
+static bool take_shares(isc_build *b, struct isc_sample_gathering *s)
 {
 	const isc_stack_tree *t = &s->tree;
 	size_t n = b->a->function_count, ranks = b->a->process_count;
@@ -246,7 +246,7 @@ static bool take_shares(isc_build *b, struct isc_sampled *s)
 /* ---- all of them ---- */
 
 /* Of the CPU time of processes that have samples at all; false: no memory. */
-static bool take_coverage(isc_build *b, const struct isc_sampled *s)
+static bool take_coverage(isc_build *b, const struct isc_sample_gathering *s)
 {
 	double sampled = 0, ran = 0;
 	isc_hashmap pids = {0};
@@ -270,7 +270,7 @@ static bool take_coverage(isc_build *b, const struct isc_sampled *s)
 	return ok;
 }
 
-static bool gather(isc_build *b, struct isc_sampled *s)
+static bool gather(isc_build *b, struct isc_sample_gathering *s)
 {
 	const isc_total_stack *stack;
 

@@ -46,7 +46,7 @@ static isc_status take_gate(struct arguments *args, const char *value, isc_error
 		isc_hint(err, "compare twice");
 		return ISC_ERR_INVALID;
 	}
-	return isc_gate_parse(value, &args->gates[args->gate_count++].gate, err);
+	return isc_condition_parse(value, &args->gates[args->gate_count++].gate, err);
 }
 
 static isc_status take_option(void *self, const isc_option *option, const char *value, isc_error *err)
@@ -111,7 +111,7 @@ static isc_status judge(struct arguments *args, const isc_run_set *base, const i
 		isc_text subject = {g->gate.subject, strlen(g->gate.subject)};
 
 		g->change = isc_compare_figure(base, fresh, &g->gate.metric, &subject);
-		g->result = isc_gate_judge(&g->gate, g->change.base, g->change.fresh, g->change.noise);
+		g->result = isc_condition_judge(&g->gate, g->change.base, g->change.fresh, g->change.noise);
 		if (isnan(g->change.base) && isnan(g->change.fresh) && subject.len > 0) {
 			isc_fail(err, ISC_ERR_INVALID, "--fail-if: no trace has a %s named \"%.80s\", or it has no %s",
 				 isc_subject_name(g->gate.metric.subject), g->gate.subject, g->gate.metric.name);
@@ -160,8 +160,8 @@ static int outcome(const struct arguments *args)
 	bool fires = false, open = false;
 
 	for (size_t i = 0; i < args->gate_count; i++) {
-		fires |= args->gates[i].result == ISC_GATE_FIRES;
-		open |= args->gates[i].result == ISC_GATE_UNDECIDED;
+		fires |= args->gates[i].result == ISC_CONDITION_FIRES;
+		open |= args->gates[i].result == ISC_CONDITION_UNDECIDED;
 	}
 	if (args->base.damaged || args->fresh.damaged)
 		return ISC_EXIT_INPUT;

@@ -14,7 +14,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/selftest.h"
-#include "session/probe.h"
+#include "session/probe/probe.h"
 #include "session/session.h"
 
 /* Paths in here are data. */

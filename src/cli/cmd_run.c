@@ -15,12 +15,12 @@
 #include "cli/options.h"
 #include "cli/report_files.h"
 #include "cli/under_nsys.h"
-#include "session/interpreter.h"
-#include "session/parts.h"
+#include "session/launch/interpreter.h"
+#include "session/launch/parts.h"
 #include "session/session.h"
-#include "session/shebang.h"
-#include "session/signals.h"
-#include "session/target.h"
+#include "session/launch/shebang.h"
+#include "session/launch/signals.h"
+#include "session/launch/target.h"
 #include "trace/format.h"
 
 #define PATH_ROOM 4096

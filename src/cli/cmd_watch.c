@@ -23,10 +23,10 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/report_files.h"
-#include "session/gpu_parts.h"
-#include "session/scratch.h"
+#include "session/launch/gpu_parts.h"
+#include "session/folder/scratch.h"
 #include "session/session.h"
-#include "session/signals.h"
+#include "session/launch/signals.h"
 #include "trace/format.h"
 
 #define PATH_ROOM 4096

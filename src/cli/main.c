@@ -6,7 +6,7 @@
 
 #include "base/suggest.h"
 #include "cli/commands.h"
-#include "session/launch.h"
+#include "session/launch/launch.h"
 
 static int stderr_fd = STDERR_FILENO;
 

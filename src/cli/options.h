@@ -11,8 +11,8 @@
 #include <stddef.h>
 
 #include "base/status.h"
-#include "session/settings.h"
-#include "session/target.h"
+#include "session/settings/settings.h"
+#include "session/launch/target.h"
 
 typedef struct isc_option {
 	const char *name;     /* without dashes; NULL: the letter only */

@@ -10,7 +10,7 @@
 
 #include "analyze/analysis.h"
 #include "base/status.h"
-#include "session/settings.h"
+#include "session/settings/settings.h"
 
 typedef struct isc_report_request {
 	const char *trace;   /* read from here */

@@ -16,7 +16,7 @@
 #include "base/units.h"
 #include "cli/commands.h"
 #include "session/session.h"
-#include "session/settings.h"
+#include "session/settings/settings.h"
 #include "trace/format.h"
 
 static void say(void *self, int level, const char *what, const char *hint)

@@ -13,8 +13,8 @@
 #include "base/temporary.h"
 #include "cli/commands.h"
 #include "cli/report_files.h"
-#include "session/cuda_driver.h"
-#include "session/launch.h"
+#include "session/launch/cuda_driver.h"
+#include "session/launch/launch.h"
 
 #define VARIABLE "INFERSCOPE_UNDER_NSYS"
 #define OWN_ARGUMENTS 12

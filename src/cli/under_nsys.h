@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "session/settings.h"
+#include "session/settings/settings.h"
 
 /* Is that the way to see the GPUs of this program?  python: that runs it; "": none.  nsys: where it is. */
 bool isc_nsys_wanted(const isc_settings *settings, const char *python, char *nsys, size_t room);

@@ -1,4 +1,4 @@
-#include "collect/hook.h"
+#include "collect/hooks/hook.h"
 
 #include "collect/fault.h"
 
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <ucontext.h>
 
-#include "collect/sample.h"
+#include "collect/sample/sample.h"
 #include "runtime/image.h"
 #include "runtime/kernel.h"
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "collect/sample.h"
+#include "collect/sample/sample.h"
 #include "runtime/budget.h"
 #include "runtime/image.h"
 #include "runtime/runtime.h"

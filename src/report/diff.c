@@ -16,9 +16,9 @@
 #define SCOPES_MAX 10u
 #define STATE_SHARE 0.05 /* of what a scope changed by */
 
-const char *isc_diff_result_name(enum isc_gate_result result)
+const char *isc_diff_result_name(enum isc_condition_result result)
 {
-	return result == ISC_GATE_FIRES ? "failed" : result == ISC_GATE_PASSES ? "passed" : "inconclusive";
+	return result == ISC_CONDITION_FIRES ? "failed" : result == ISC_CONDITION_PASSES ? "passed" : "inconclusive";
 }
 
 static void add_value(isc_buffer *out, const isc_figure *m, double value)

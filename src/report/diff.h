@@ -5,14 +5,14 @@
 #define ISC_REPORT_DIFF_H
 
 #include "analyze/compare.h"
-#include "analyze/gate.h"
+#include "analyze/condition.h"
 #include "base/buffer.h"
 #include "base/status.h"
 
 typedef struct isc_diff_gate {
-	isc_gate gate;
+	isc_condition gate;
 	isc_change change;
-	enum isc_gate_result result;
+	enum isc_condition_result result;
 } isc_diff_gate;
 
 typedef struct isc_diff {
@@ -28,7 +28,7 @@ isc_status isc_diff_write(const isc_diff *d, int format, isc_buffer *out, isc_er
 /* One sentence, raw: "request is slower: ...". */
 void isc_diff_headline(const isc_diff *d, isc_buffer *out);
 
-const char *isc_diff_result_name(enum isc_gate_result result);
+const char *isc_diff_result_name(enum isc_condition_result result);
 
 void isc_diff_markdown(const isc_diff *d, isc_buffer *out);
 void isc_diff_json(const isc_diff *d, isc_buffer *out);

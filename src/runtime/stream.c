@@ -3,7 +3,7 @@
  * slot, streams their blocks, and handlers their own stream.
  *
  * No lock, no allocation.  docs/transport.md has the states and why they are
- * enough; the recorder's side is session/drain_read.c.
+ * enough; the recorder's side is session/drain/events.c.
  */
 #include <signal.h>
 #include <stddef.h>

@@ -63,12 +63,12 @@ typedef struct isc_producer {
 	char *blocks;
 	uint32_t slot;
 	uint32_t task; /* name of the asyncio task that runs on this thread; 0: none */
-	/* Of waits, see collect/blocked.h: */
+	/* Of waits, see collect/hooks/blocked.h: */
 	uint32_t tid;
 	uint32_t unlike;  /* calls whose last wait was not as one would expect */
 	uint64_t yielded; /* ticks of the last yield */
 	isc_wait_brief brief[ISC_WAIT_CALLS];
-	/* Of system calls, see collect/syscall.h: */
+	/* Of system calls, see collect/hooks/syscall.h: */
 	uint64_t summed; /* ticks when the sums were last told */
 	uint64_t looked; /* ticks when one was last looked at */
 	uint32_t passed; /* calls up to the next that is looked at */

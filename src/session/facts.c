@@ -8,7 +8,7 @@
 #include <yyjson.h>
 
 #include "base/clock.h"
-#include "session/crowding.h"
+#include "session/machine/crowding.h"
 #include "session/redact.h"
 
 #define CALIBRATE_READS 2000u

@@ -12,10 +12,10 @@
 
 #include "base/buffer.h"
 #include "base/status.h"
-#include "session/kernel_calls.h"
-#include "session/settings.h"
-#include "session/switches.h"
-#include "session/throttle.h"
+#include "session/machine/kernel_calls.h"
+#include "session/settings/settings.h"
+#include "session/machine/switches.h"
+#include "session/machine/throttle.h"
 #include "trace/writer.h"
 
 /* At the start: what runs, where, with which settings. */

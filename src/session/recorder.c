@@ -16,7 +16,7 @@
 
 #include "base/clock.h"
 #include "session/facts.h"
-#include "session/fault_cost.h"
+#include "session/machine/fault_cost.h"
 
 #define NS_PER_S 1000000000ull
 #define CLOCK_EVERY_NS NS_PER_S

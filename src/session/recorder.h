@@ -15,8 +15,8 @@
 #include <sys/types.h>
 
 #include "base/status.h"
-#include "session/folder.h"
-#include "session/settings.h"
+#include "session/folder/folder.h"
+#include "session/settings/settings.h"
 
 typedef struct isc_recorder isc_recorder;
 

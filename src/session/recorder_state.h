@@ -6,18 +6,18 @@
 
 #include <sys/resource.h>
 
-#include "session/counters.h"
-#include "session/crowding.h"
-#include "session/drain.h"
-#include "session/follow.h"
-#include "session/kernel_calls.h"
+#include "session/machine/counters.h"
+#include "session/machine/crowding.h"
+#include "session/drain/drain.h"
+#include "session/follow/follow.h"
+#include "session/machine/kernel_calls.h"
 #include "session/namer.h"
-#include "session/numa.h"
+#include "session/machine/numa.h"
 #include "session/recorder.h"
-#include "session/sink.h"
-#include "session/switches.h"
-#include "session/throttle.h"
-#include "session/usage.h"
+#include "session/drain/sink.h"
+#include "session/machine/switches.h"
+#include "session/machine/throttle.h"
+#include "session/machine/usage.h"
 #include "trace/writer.h"
 
 struct isc_recorder {

@@ -12,12 +12,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "session/environment.h"
+#include "session/launch/environment.h"
 #include "session/facts.h"
-#include "session/follow_proc.h"
-#include "session/gpu_parts.h"
+#include "session/follow/proc.h"
+#include "session/launch/gpu_parts.h"
 #include "runtime/layout.h"
-#include "session/parts.h"
+#include "session/launch/parts.h"
 
 #define EXIT_OURS 125
 

@@ -9,9 +9,9 @@
 #include <sys/types.h>
 
 #include "base/status.h"
-#include "session/launch.h"
+#include "session/launch/launch.h"
 #include "session/recorder.h"
-#include "session/settings.h"
+#include "session/settings/settings.h"
 
 typedef struct isc_session_options {
 	const isc_settings *settings;

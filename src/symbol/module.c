@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "symbol/demangle.h"
 #include "symbol/elf.h"
-#include "symbol/source.h"
+#include "symbol/source_lines.h"
 
 #define DEBUG_FOLDER "/usr/lib/debug/.build-id"
 
@@ -20,7 +20,7 @@ struct isc_symbols {
 	bool tried;    /* to read the file */
 	isc_elf *elf;  /* NULL: not read, or it cannot be */
 	isc_elf *full; /* from a separate debug file */
-	isc_source *source;
+	isc_source_lines *source;
 };
 
 isc_symbols *isc_symbols_new(const char *path, size_t path_len, const uint8_t *build, size_t build_len)
@@ -43,7 +43,7 @@ void isc_symbols_unload(isc_symbols *m)
 {
 	isc_elf_close(m->elf);
 	isc_elf_close(m->full);
-	isc_source_close(m->source);
+	isc_source_lines_close(m->source);
 	m->elf = m->full = NULL;
 	m->source = NULL;
 	m->tried = false;
@@ -119,7 +119,7 @@ static void load(isc_symbols *m)
 		snprintf(debug, sizeof(debug), DEBUG_FOLDER "/%s.debug", build);
 		m->full = open_checked(m, debug);
 	}
-	m->source = isc_source_open(m->path, m->full != NULL ? debug : NULL);
+	m->source = isc_source_lines_open(m->path, m->full != NULL ? debug : NULL);
 }
 
 bool isc_symbols_look_in(isc_symbols *m, const char *folder)
@@ -144,7 +144,7 @@ bool isc_symbols_look_in(isc_symbols *m, const char *folder)
 
 		m->elf = len > 0 && (size_t)len < sizeof(path) ? open_checked(m, path) : NULL;
 	}
-	m->source = m->elf != NULL ? isc_source_open(path, NULL) : NULL;
+	m->source = m->elf != NULL ? isc_source_lines_open(path, NULL) : NULL;
 	return m->elf != NULL;
 }
 
@@ -187,7 +187,7 @@ bool isc_symbols_find(isc_symbols *m, uint64_t address, bool caller, isc_symbol 
 	} else if (isc_elf_is_stub(m->elf, at)) {
 		snprintf(out->name, sizeof(out->name), "%.256s [plt]", isc_path_name(m->path));
 	}
-	if (m->source != NULL && !isc_source_find(m->source, at, &out->file, &out->line)) {
+	if (m->source != NULL && !isc_source_lines_find(m->source, at, &out->file, &out->line)) {
 		out->file = "";
 		out->line = 0;
 	}

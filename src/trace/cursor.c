@@ -5,7 +5,7 @@
 
 /* The next chunk of a type that can be read; false at the end, or without memory:
  * what cannot be unpacked here may be whole. */
-static bool next_chunk(isc_trace *tr, int type, size_t *next, isc_source *source)
+static bool next_chunk(isc_trace *tr, int type, size_t *next, isc_chunk_source *source)
 {
 	while (*next < tr->table.count && !tr->stats.no_memory) {
 		size_t at = (*next)++;
@@ -13,7 +13,7 @@ static bool next_chunk(isc_trace *tr, int type, size_t *next, isc_source *source
 
 		if (tr->table.ref[at].type != type)
 			continue;
-		result = isc_source_read(source, &tr->table.ref[at]);
+		result = isc_chunk_source_read(source, &tr->table.ref[at]);
 		if (result == ISC_SOURCE_OK)
 			return true;
 		if (result == ISC_SOURCE_NOMEM)

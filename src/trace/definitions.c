@@ -72,11 +72,11 @@ isc_status isc_definitions_load(isc_definitions *d, uint32_t process, const uint
 	isc_definition def = {.process = process};
 	isc_status st;
 	uint8_t *copy = copy_of(d, raw, len, &st);
-	isc_bytes b;
+	isc_byte_range b;
 
 	if (copy == NULL)
 		return st;
-	b = (isc_bytes){copy, copy + len};
+	b = (isc_byte_range){copy, copy + len};
 	while (st == ISC_OK && b.at < b.end)
 		st = isc_record_get_define(&b, &def.id, &def.type, &def.data, &def.len) ? add(d, &def)
 											: ISC_ERR_CORRUPT;

@@ -46,9 +46,9 @@ static void settle_loss(isc_writer *w, const isc_writer_loss *loss, bool last)
 
 	/* One that has no length touches whatever it lies in. */
 	if (last && loss->to == 0)
-		isc_units_lost_on(w->units, loss->process, from);
+		isc_unit_log_lost_on(w->units, loss->process, from);
 	else
-		isc_units_gap(w->units, loss->process, ISC_GAP_LOST, from, to > from ? to : from + 1);
+		isc_unit_log_gap(w->units, loss->process, ISC_GAP_LOST, from, to > from ? to : from + 1);
 }
 
 static void add_loss(isc_writer *w, const isc_writer_loss *loss)
@@ -81,7 +81,7 @@ void isc_writer_lose(isc_writer *w, const isc_writer_stream *s, uint64_t from, u
 	add_loss(w, &loss);
 	/* The recorder before this one may have read it and written nothing of it. */
 	if (w->resumed)
-		isc_units_unsure(w->units, s->process, from != 0 ? from : begin_of(w, s->process, s->thread));
+		isc_unit_log_unsure(w->units, s->process, from != 0 ? from : begin_of(w, s->process, s->thread));
 }
 
 void isc_writer_lose_counted(isc_writer *w, const isc_trace_account *account)

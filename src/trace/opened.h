@@ -8,7 +8,7 @@
 #include "trace/definitions.h"
 #include "trace/kin.h"
 #include "trace/reader.h"
-#include "trace/source.h"
+#include "trace/chunk_source.h"
 #include "trace/state.h"
 #include "trace/table.h"
 #include "trace/timebase.h"
@@ -24,7 +24,7 @@ typedef struct isc_checkpoint {
 
 typedef struct isc_event_cursor {
 	size_t next; /* in the table */
-	isc_source source;
+	isc_chunk_source source;
 	isc_columns columns;
 	uint32_t at; /* in the columns */
 	size_t extra;
@@ -33,7 +33,7 @@ typedef struct isc_event_cursor {
 
 typedef struct isc_switch_cursor {
 	size_t next;
-	isc_source source;
+	isc_chunk_source source;
 	isc_trace_switch *switches;
 	size_t room;
 	uint32_t at, count;
@@ -67,7 +67,7 @@ struct isc_trace {
 isc_status isc_trace_open_fd(int fd, const char *name, isc_trace **out, isc_error *err);
 
 /* The newest whole checkpoint below `before` in a sorted table.  Its first part is read. */
-int isc_checkpoint_find(const isc_table *table, size_t before, isc_source *source, isc_checkpoint *out);
+int isc_checkpoint_find(const isc_table *table, size_t before, isc_chunk_source *source, isc_checkpoint *out);
 
 /* Are chunks missing that no checkpoint covers? */
 bool isc_table_has_holes(const isc_table *table, const isc_checkpoint *checkpoint);
@@ -78,15 +78,15 @@ isc_status isc_trace_settle_gaps(isc_trace *tr);
 void isc_trace_note_bad(isc_trace *tr, size_t chunk, int result);
 
 /* The snapshots of the table, once it is sorted.  ISC_ERR_NOMEM. */
-isc_status isc_trace_find_snapshots(isc_trace *tr, isc_source *source);
+isc_status isc_trace_find_snapshots(isc_trace *tr, isc_chunk_source *source);
 
-/* Each part of one, in order.  An enum isc_source_result, also what part() gives. */
+/* Each part of one, in order.  An enum isc_chunk_source_result, also what part() gives. */
 typedef int isc_snapshot_part(void *self, const uint8_t *raw, size_t len);
-int isc_trace_snapshot_parts(isc_trace *tr, const isc_trace_snapshot *s, isc_source *source, isc_snapshot_part *part,
-			     void *self);
+int isc_trace_snapshot_parts(isc_trace *tr, const isc_trace_snapshot *s, isc_chunk_source *source,
+			     isc_snapshot_part *part, void *self);
 
 /* ISC_SOURCE_BAD: this checkpoint cannot be used. */
-int isc_checkpoint_load(isc_totals *t, const isc_table *table, const isc_checkpoint *cp, isc_source *source);
+int isc_checkpoint_load(isc_totals *t, const isc_table *table, const isc_checkpoint *cp, isc_chunk_source *source);
 
 /* Feeds a decoded chunk. */
 bool isc_totals_feed_columns(isc_totals *t, const isc_chunk_header *h, const isc_columns *c);

@@ -143,7 +143,7 @@ void isc_record_put_period(isc_buffer *b, const isc_trace_period *p)
 		isc_varint_add(b, fields[i]);
 }
 
-bool isc_record_get_period(isc_bytes *b, bool older, isc_trace_period *p)
+bool isc_record_get_period(isc_byte_range *b, bool older, isc_trace_period *p)
 {
 	uint64_t *const fields[] = {&p->from_ns, &p->to_ns, &p->samples, &p->sampled_ns, &p->unattributed_ns,
 				    &p->events,	 &p->lost,  &p->thinned, &p->cost_ns};

@@ -46,7 +46,7 @@ void isc_over_time_sort(isc_over_time *o);
 
 void isc_record_put_period(isc_buffer *b, const isc_trace_period *p);
 /* older: as versions wrote it that knew of no units. */
-bool isc_record_get_period(isc_bytes *b, bool older, isc_trace_period *p);
+bool isc_record_get_period(isc_byte_range *b, bool older, isc_trace_period *p);
 
 /* The sums of every process so far: rows without times. */
 typedef struct isc_period_sums {

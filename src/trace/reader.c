@@ -34,7 +34,7 @@ void isc_trace_note_bad(isc_trace *tr, size_t chunk, int result)
 }
 
 /* Reads the table of a file that may be changing under us. */
-static isc_status read_table(isc_trace *tr, isc_source *source)
+static isc_status read_table(isc_trace *tr, isc_chunk_source *source)
 {
 	uint32_t last_sequence = 0;
 	size_t last_count = 0;
@@ -59,7 +59,7 @@ static isc_status read_table(isc_trace *tr, isc_source *source)
 		/* Nothing moved since the last look, and nobody is at work: this is all there will be. */
 		sequence = tr->table.count > 0 ? tr->table.ref[tr->table.count - 1].sequence : 0;
 		if (i > 0 && sequence == last_sequence && tr->table.count == last_count &&
-		    tr->table.file_bytes == last_bytes && !isc_source_wait(source, 1u << i))
+		    tr->table.file_bytes == last_bytes && !isc_chunk_source_wait(source, 1u << i))
 			break;
 		last_sequence = sequence;
 		last_count = tr->table.count;
@@ -68,10 +68,10 @@ static isc_status read_table(isc_trace *tr, isc_source *source)
 	return ISC_OK;
 }
 
-static isc_status load_chunk(isc_trace *tr, const isc_source *source)
+static isc_status load_chunk(isc_trace *tr, const isc_chunk_source *source)
 {
 	const isc_chunk_header *h = &source->header;
-	isc_bytes b = {source->raw, source->raw + h->raw_size};
+	isc_byte_range b = {source->raw, source->raw + h->raw_size};
 
 	switch (h->type) {
 	case ISC_CHUNK_META:
@@ -107,7 +107,7 @@ static bool is_kept(const isc_chunk_ref *ref)
 }
 
 /* ISC_ERR_LIMIT: something was written over meanwhile; look again. */
-static isc_status load_kept(isc_trace *tr, isc_source *source)
+static isc_status load_kept(isc_trace *tr, isc_chunk_source *source)
 {
 	bool gone = false;
 
@@ -122,7 +122,7 @@ static isc_status load_kept(isc_trace *tr, isc_source *source)
 
 		if (!is_kept(&tr->table.ref[i]))
 			continue;
-		result = isc_source_read(source, &tr->table.ref[i]);
+		result = isc_chunk_source_read(source, &tr->table.ref[i]);
 		st = result == ISC_SOURCE_OK ? load_chunk(tr, source) : ISC_OK;
 		if (result == ISC_SOURCE_NOMEM || st == ISC_ERR_NOMEM)
 			return ISC_ERR_NOMEM;
@@ -160,7 +160,7 @@ static void fill_stats(isc_trace *tr)
 static isc_status open_trace(isc_trace *tr, const char *name, isc_error *err)
 {
 	uint8_t head[sizeof(isc_file_header)] = {0};
-	isc_source source = {.fd = tr->fd};
+	isc_chunk_source source = {.fd = tr->fd};
 	isc_status st;
 	ssize_t n = pread(tr->fd, head, sizeof(head), 0);
 
@@ -194,10 +194,10 @@ static isc_status open_trace(isc_trace *tr, const char *name, isc_error *err)
 	}
 	if (tr->table.count == 0 && tr->table.damaged > 0)
 		st = isc_fail(err, ISC_ERR_CORRUPT, "%s is damaged: it has no whole chunk", name);
-	tr->events.source = (isc_source){.fd = tr->fd, .live = !tr->table.complete};
+	tr->events.source = (isc_chunk_source){.fd = tr->fd, .live = !tr->table.complete};
 	tr->switches.source = tr->events.source;
 out:
-	isc_source_fini(&source);
+	isc_chunk_source_fini(&source);
 	return st;
 }
 
@@ -252,8 +252,8 @@ void isc_trace_close(isc_trace *tr)
 	isc_definitions_fini(&tr->definitions);
 	isc_kin_fini(&tr->kin);
 	isc_timebase_fini(&tr->timebase);
-	isc_source_fini(&tr->events.source);
-	isc_source_fini(&tr->switches.source);
+	isc_chunk_source_fini(&tr->events.source);
+	isc_chunk_source_fini(&tr->switches.source);
 	isc_columns_fini(&tr->events.columns);
 	free(tr->switches.switches);
 	free(tr->seen_bad);

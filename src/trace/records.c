@@ -16,17 +16,17 @@ static void put_bytes(isc_buffer *b, const void *data, size_t len)
 	isc_buffer_add(b, data, len);
 }
 
-static bool get64(isc_bytes *b, uint64_t *v)
+static bool get64(isc_byte_range *b, uint64_t *v)
 {
 	return isc_varint_get(&b->at, b->end, v);
 }
 
-static bool get32(isc_bytes *b, uint32_t *v)
+static bool get32(isc_byte_range *b, uint32_t *v)
 {
 	return isc_varint_get32(&b->at, b->end, v);
 }
 
-static bool get_bytes(isc_bytes *b, const void **data, uint32_t *len)
+static bool get_bytes(isc_byte_range *b, const void **data, uint32_t *len)
 {
 	if (!get32(b, len) || *len > (size_t)(b->end - b->at))
 		return false;
@@ -48,7 +48,7 @@ void isc_record_put_process(isc_buffer *b, const isc_trace_process *p)
 	put_bytes(b, p->argv, p->argv_len);
 }
 
-bool isc_record_get_process(isc_bytes *b, isc_trace_process *p)
+bool isc_record_get_process(isc_byte_range *b, isc_trace_process *p)
 {
 	uint32_t status;
 	const void *argv;
@@ -73,7 +73,7 @@ void isc_record_put_thread(isc_buffer *b, const isc_trace_thread *t)
 		put_all(b, (const uint64_t[]){t->counted_ns, t->on_cpu_ns, t->run_queue_ns}, 3);
 }
 
-bool isc_record_get_thread(isc_bytes *b, isc_trace_thread *t)
+bool isc_record_get_thread(isc_byte_range *b, isc_trace_thread *t)
 {
 	const void *name;
 	uint32_t len;
@@ -97,7 +97,7 @@ void isc_record_put_account(isc_buffer *b, const isc_trace_account *a)
 	put_all(b, fields, sizeof(fields) / sizeof(fields[0]));
 }
 
-bool isc_record_get_account(isc_bytes *b, isc_trace_account *a)
+bool isc_record_get_account(isc_byte_range *b, isc_trace_account *a)
 {
 	uint64_t stream;
 
@@ -114,7 +114,7 @@ void isc_record_put_clock(isc_buffer *b, const isc_clock_pair *pair)
 	isc_varint_add(b, pair->mono_ns);
 }
 
-bool isc_record_get_clock(isc_bytes *b, isc_clock_pair *pair)
+bool isc_record_get_clock(isc_byte_range *b, isc_clock_pair *pair)
 {
 	return get64(b, &pair->ticks) && get64(b, &pair->mono_ns);
 }
@@ -126,7 +126,7 @@ void isc_record_put_define(isc_buffer *b, uint32_t id, uint16_t type, const void
 	put_bytes(b, data, len);
 }
 
-bool isc_record_get_define(isc_bytes *b, uint32_t *id, uint16_t *type, const void **data, uint32_t *len)
+bool isc_record_get_define(isc_byte_range *b, uint32_t *id, uint16_t *type, const void **data, uint32_t *len)
 {
 	uint64_t t;
 
@@ -143,7 +143,7 @@ void isc_record_put_end(isc_buffer *b, const isc_trace_end *e)
 	put_all(b, fields, sizeof(fields) / sizeof(fields[0]));
 }
 
-bool isc_record_get_end(isc_bytes *b, isc_trace_end *e)
+bool isc_record_get_end(isc_byte_range *b, isc_trace_end *e)
 {
 	uint32_t status;
 

@@ -13,9 +13,9 @@
 #include "base/clock.h"
 #include "trace/model.h"
 
-typedef struct isc_bytes {
+typedef struct isc_byte_range {
 	const uint8_t *at, *end;
-} isc_bytes;
+} isc_byte_range;
 
 void isc_record_put_process(isc_buffer *b, const isc_trace_process *p);
 void isc_record_put_thread(isc_buffer *b, const isc_trace_thread *t);
@@ -24,12 +24,12 @@ void isc_record_put_clock(isc_buffer *b, const isc_clock_pair *pair);
 void isc_record_put_define(isc_buffer *b, uint32_t id, uint16_t type, const void *data, uint32_t len);
 void isc_record_put_end(isc_buffer *b, const isc_trace_end *e);
 
-bool isc_record_get_process(isc_bytes *b, isc_trace_process *p); /* argv points into the bytes */
-bool isc_record_get_thread(isc_bytes *b, isc_trace_thread *t);
-bool isc_record_get_account(isc_bytes *b, isc_trace_account *a);
-bool isc_record_get_clock(isc_bytes *b, isc_clock_pair *pair);
-bool isc_record_get_define(isc_bytes *b, uint32_t *id, uint16_t *type, const void **data, uint32_t *len);
-bool isc_record_get_end(isc_bytes *b, isc_trace_end *e);
+bool isc_record_get_process(isc_byte_range *b, isc_trace_process *p); /* argv points into the bytes */
+bool isc_record_get_thread(isc_byte_range *b, isc_trace_thread *t);
+bool isc_record_get_account(isc_byte_range *b, isc_trace_account *a);
+bool isc_record_get_clock(isc_byte_range *b, isc_clock_pair *pair);
+bool isc_record_get_define(isc_byte_range *b, uint32_t *id, uint16_t *type, const void **data, uint32_t *len);
+bool isc_record_get_end(isc_byte_range *b, isc_trace_end *e);
 
 /* The key of a stream in maps; process and thread 0 included. */
 static inline uint64_t isc_stream_key(uint32_t process, uint32_t thread, uint8_t stream)

@@ -9,7 +9,7 @@
 
 #define RETRIES_MAX 8 /* while the recorder overtakes us */
 
-int isc_checkpoint_find(const isc_table *table, size_t before, isc_source *source, isc_checkpoint *out)
+int isc_checkpoint_find(const isc_table *table, size_t before, isc_chunk_source *source, isc_checkpoint *out)
 {
 	uint32_t want = 0, parts = 0;
 	uint64_t id = 0;
@@ -32,7 +32,7 @@ int isc_checkpoint_find(const isc_table *table, size_t before, isc_source *sourc
 		}
 		if (want == 0 || --want > 0)
 			continue;
-		switch (isc_source_read(source, ref)) {
+		switch (isc_chunk_source_read(source, ref)) {
 		case ISC_SOURCE_NOMEM:
 			return ISC_SOURCE_NOMEM;
 		case ISC_SOURCE_OK:
@@ -108,7 +108,7 @@ void isc_trace_relate(isc_trace *tr, isc_totals *totals)
 	isc_totals_relate(totals, kin_of, tr);
 }
 
-int isc_checkpoint_load(isc_totals *t, const isc_table *table, const isc_checkpoint *cp, isc_source *source)
+int isc_checkpoint_load(isc_totals *t, const isc_table *table, const isc_checkpoint *cp, isc_chunk_source *source)
 {
 	for (size_t i = cp->first; i <= cp->last; i++) {
 		int result;
@@ -116,7 +116,7 @@ int isc_checkpoint_load(isc_totals *t, const isc_table *table, const isc_checkpo
 
 		if (table->ref[i].type != ISC_CHUNK_TOTALS || table->ref[i].number != cp->id)
 			continue;
-		result = isc_source_read(source, &table->ref[i]);
+		result = isc_chunk_source_read(source, &table->ref[i]);
 		if (result != ISC_SOURCE_OK)
 			return result;
 		st = isc_totals_read(t, source->raw, source->header.raw_size);
@@ -126,7 +126,8 @@ int isc_checkpoint_load(isc_totals *t, const isc_table *table, const isc_checkpo
 	return ISC_SOURCE_OK;
 }
 
-static int feed_rest(isc_totals *t, const isc_table *table, uint32_t covered, uint32_t tick_shift, isc_source *source)
+static int feed_rest(isc_totals *t, const isc_table *table, uint32_t covered, uint32_t tick_shift,
+		     isc_chunk_source *source)
 {
 	isc_columns columns = {0};
 	int result = ISC_SOURCE_OK;
@@ -136,7 +137,7 @@ static int feed_rest(isc_totals *t, const isc_table *table, uint32_t covered, ui
 
 		if (table->ref[i].type != ISC_CHUNK_EVENTS || table->ref[i].sequence <= covered)
 			continue;
-		result = isc_source_read(source, &table->ref[i]);
+		result = isc_chunk_source_read(source, &table->ref[i]);
 		if (result == ISC_SOURCE_BAD)
 			result = ISC_SOURCE_OK; /* damage is for whoever reads events to report */
 		else if (result == ISC_SOURCE_OK) {
@@ -153,7 +154,7 @@ static int feed_rest(isc_totals *t, const isc_table *table, uint32_t covered, ui
 }
 
 /* One try on one table.  ISC_SOURCE_GONE: the table is outdated. */
-static int count(isc_trace *tr, const isc_table *table, isc_source *source, isc_totals **out)
+static int count(isc_trace *tr, const isc_table *table, isc_chunk_source *source, isc_totals **out)
 {
 	size_t before = table->count;
 	isc_checkpoint cp;
@@ -177,7 +178,7 @@ static int count(isc_trace *tr, const isc_table *table, isc_source *source, isc_
 
 isc_status isc_trace_totals(isc_trace *tr, isc_totals **out, isc_error *err)
 {
-	isc_source source = {.fd = tr->fd, .live = !tr->table.complete};
+	isc_chunk_source source = {.fd = tr->fd, .live = !tr->table.complete};
 	isc_table newer = {0};
 	isc_checkpoint cp;
 	struct stat sb;
@@ -197,7 +198,7 @@ isc_status isc_trace_totals(isc_trace *tr, isc_totals **out, isc_error *err)
 			result = count(tr, &newer, &source, out);
 	}
 	isc_table_fini(&newer);
-	isc_source_fini(&source);
+	isc_chunk_source_fini(&source);
 	if (result == ISC_SOURCE_OK)
 		return ISC_OK;
 	isc_totals_free(*out);

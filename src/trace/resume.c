@@ -135,7 +135,7 @@ static bool adopt_units(isc_writer *w)
 	const isc_over_time *o = &w->state.over_time;
 
 	for (size_t i = 0; i < o->count; i++) {
-		isc_unit_process *p = isc_units_of(w->units, o->row[i].process);
+		isc_unit_process *p = isc_unit_log_of(w->units, o->row[i].process);
 
 		if (p == NULL)
 			return false;
@@ -160,8 +160,8 @@ static void adopt_gaps(isc_writer *w, const isc_trace *tr)
 	}
 	w->resumed = true;
 	w->units->settled = settled;
-	isc_units_gaps_adopt(w->units, tr->raw_gaps, tr->raw_gap_count);
-	isc_units_off_adopt(w->units, w->totals, settled);
+	isc_unit_log_gaps_adopt(w->units, tr->raw_gaps, tr->raw_gap_count);
+	isc_unit_log_off_adopt(w->units, w->totals, settled);
 	settled_ns = isc_clock_to_ns(w->state.pairs, w->state.pair_count, w->header.clock_source, settled);
 	for (size_t i = 0; i < w->state.process_count; i++) {
 		const isc_trace_process *p = &w->state.processes[i];

@@ -95,7 +95,7 @@ static bool find_chunks(const isc_writer *w, uint32_t sequence, isc_table *out)
 /* All events before a moment, from an image of before it. */
 static bool make_totals(isc_writer *w, const isc_totals_image *base, uint64_t ticks, isc_totals **out)
 {
-	isc_source source = {.fd = w->space.fd};
+	isc_chunk_source source = {.fd = w->space.fd};
 	isc_table table = {0};
 	bool good = isc_totals_new(out, NULL) == ISC_OK;
 
@@ -106,7 +106,7 @@ static bool make_totals(isc_writer *w, const isc_totals_image *base, uint64_t ti
 			       ISC_SOURCE_OK;
 	}
 	isc_table_fini(&table);
-	isc_source_fini(&source);
+	isc_chunk_source_fini(&source);
 	return good;
 }
 
@@ -343,7 +343,7 @@ static int adopt_part(void *self, const uint8_t *raw, size_t len)
 void isc_snapshots_adopt(isc_writer *w, isc_trace *tr)
 {
 	const isc_trace_snapshot *last = isc_trace_snapshot_of(tr, ISC_BOUNDARY_LAST_UNIT);
-	isc_source source = {.fd = tr->fd};
+	isc_chunk_source source = {.fd = tr->fd};
 	isc_snapshots *s = &w->snapshots;
 
 	for (size_t i = 0; i < tr->table.count; i++) {
@@ -364,7 +364,7 @@ void isc_snapshots_adopt(isc_writer *w, isc_trace *tr)
 			s->last.ticks = 0;
 		}
 	}
-	isc_source_fini(&source);
+	isc_chunk_source_fini(&source);
 }
 
 void isc_snapshots_finish(isc_writer *w)

@@ -23,7 +23,7 @@
 #include "base/buffer.h"
 #include "trace/model.h"
 #include "trace/plan.h"
-#include "trace/source.h"
+#include "trace/chunk_source.h"
 #include "trace/table.h"
 #include "trace/totals_lane.h"
 
@@ -84,8 +84,8 @@ uint32_t isc_snapshots_reserve(const struct isc_writer *w);
 uint32_t isc_snapshots_segments(const isc_plan *plan);
 
 /* until.c.  Feeds events of the table's chunks above a sequence number, from a moment to before another.
- * An enum isc_source_result; damaged chunks are left out. */
+ * An enum isc_chunk_source_result; damaged chunks are left out. */
 int isc_totals_feed_between(isc_totals *t, const isc_table *table, uint32_t covered, uint64_t from_ticks,
-			    uint64_t to_ticks, uint32_t tick_shift, isc_source *source);
+			    uint64_t to_ticks, uint32_t tick_shift, isc_chunk_source *source);
 
 #endif

@@ -217,7 +217,7 @@ isc_status isc_state_put_meta(isc_state *s, const char *json, size_t len)
 	return ISC_OK;
 }
 
-static isc_status load_one(isc_state *s, int chunk_type, isc_bytes *b)
+static isc_status load_one(isc_state *s, int chunk_type, isc_byte_range *b)
 {
 	isc_trace_process process;
 	isc_trace_thread thread;
@@ -246,7 +246,7 @@ static isc_status load_one(isc_state *s, int chunk_type, isc_bytes *b)
 
 isc_status isc_state_load(isc_state *s, int chunk_type, const uint8_t *raw, size_t len)
 {
-	isc_bytes b = {raw, raw + len};
+	isc_byte_range b = {raw, raw + len};
 	isc_status st = ISC_OK;
 
 	if (chunk_type == ISC_CHUNK_META)

@@ -282,7 +282,7 @@ static bool leave_scope(isc_totals *t, isc_totals_lane *lane, const isc_record *
 	ticks = r->ticks > began ? r->ticks - began : 0;
 	/* One that was inside another, which was left before it, is none of its own. */
 	if (t->units != NULL && i == 1 && began == lane->outer_ticks)
-		isc_units_scope(t, lane, r->id, began, r->ticks);
+		isc_unit_log_scope(t, lane, r->id, began, r->ticks);
 	memmove(&lane->open[i - 1], &lane->open[i], (lane->depth - i) * sizeof(*lane->open));
 	lane->depth--;
 	t->weight -= ISC_WEIGHT_OPEN;
@@ -303,7 +303,7 @@ static bool enter_span(isc_totals *t, const isc_totals_lane *lane, const isc_rec
 	isc_totals_unit_begin(t, r->ticks);
 	if (t->units != NULL && extra_len >= sizeof(span)) {
 		memcpy(&span, extra, sizeof(span));
-		isc_units_span_enter(t, lane, r, &span);
+		isc_unit_log_span_enter(t, lane, r, &span);
 	}
 	if (e->early > 0)
 		e->early--;
@@ -335,7 +335,7 @@ static bool leave_span(isc_totals *t, const isc_totals_lane *lane, const isc_rec
 		return true;
 	}
 	if (t->units != NULL)
-		isc_units_span_exit(t, lane, r, &span);
+		isc_unit_log_span_exit(t, lane, r, &span);
 	if (e->scope.open > 0)
 		e->scope.open--;
 	else if (r->arg == ISC_SPAN_MOVED)

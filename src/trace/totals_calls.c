@@ -351,7 +351,7 @@ static bool enter(isc_totals *t, isc_totals_lane *lane, const isc_record *r)
 	if (UNLIKELY(t->pauses) && !meet_gate(t, lane, r->ticks))
 		return false;
 	if (UNLIKELY(c->unnamed) && r->kind != ISC_KIND_C_ENTER)
-		isc_units_task_called(t, lane, r);
+		isc_unit_log_task_called(t, lane, r);
 	if (UNLIKELY(slot->id != id || slot->function == 0))
 		slot = slot_of(c, id);
 	if (slot != NULL)
@@ -390,9 +390,9 @@ static inline void pop_seen(isc_totals *t, const isc_totals_lane *lane, const is
 	const isc_totals_call *call = &c->open[c->depth - 1];
 
 	if (UNLIKELY(c->task != 0 && (call->how & ISC_CALL_RESUMED || r->arg == ISC_CALL_YIELDED)))
-		isc_units_awaited(t, lane, r);
+		isc_unit_log_awaited(t, lane, r);
 	if (UNLIKELY(r->ticks - call->begin > t->unit_ticks))
-		isc_units_called(t, lane, r);
+		isc_unit_log_called(t, lane, r);
 	pop(t, c, at);
 }
 
@@ -453,9 +453,9 @@ static void tell_missed(isc_totals *t, const isc_totals_lane *lane, const isc_re
 
 	/* Where its begin was lost it is not known since when. */
 	if (r->arg == 0 && c->missed_since == 0)
-		isc_units_gap(t->units, lane->process, ISC_GAP_LOST, t->threads[lane->total].first_ticks, r->ticks);
+		isc_unit_log_gap(t->units, lane->process, ISC_GAP_LOST, t->threads[lane->total].first_ticks, r->ticks);
 	else if (r->arg == 0 || c->missed_since == 0)
-		isc_units_missed(t->units, lane->process, c->missed_since, r);
+		isc_unit_log_missed(t->units, lane->process, c->missed_since, r);
 	if (r->arg == 0 || c->missed_since == 0)
 		c->missed_since = r->arg != 0 ? r->ticks : 0;
 }
@@ -475,7 +475,7 @@ bool isc_totals_calls_feed(isc_totals *t, isc_totals_lane *lane, const isc_recor
 		return leave(t, lane, r);
 	case ISC_KIND_TASK:
 		if (t->units != NULL)
-			isc_units_task(t, lane, r);
+			isc_unit_log_task(t, lane, r);
 		t->processes[lane->calls->process].calls.tasks++;
 		return true;
 	case ISC_KIND_GOVERNED:

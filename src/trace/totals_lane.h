@@ -11,7 +11,7 @@
 #include "base/distinct.h"
 #include "base/hashmap.h"
 #include "trace/totals.h"
-#include "trace/units.h"
+#include "trace/unit_log.h"
 
 /* Weights are what an entry takes in a snapshot at most, before packing. */
 enum {
@@ -203,9 +203,9 @@ struct isc_totals {
 	size_t thread_count, thread_room, lane_count, lane_room, stack_count, stack_room;
 	size_t wait_count, wait_room, syscall_count, syscall_room;
 	isc_hashmap by_thread, by_lane, by_process;
-	bool pauses;		 /* some process was paused */
-	struct isc_units *units; /* of a writer; NULL elsewhere */
-	uint64_t unit_ticks;	 /* how long a call is that may be a unit; UINT64_MAX: none is */
+	bool pauses;		    /* some process was paused */
+	struct isc_unit_log *units; /* of a writer; NULL elsewhere */
+	uint64_t unit_ticks;	    /* how long a call is that may be a unit; UINT64_MAX: none is */
 };
 
 /* A unit of the program's work begins or ends: all that is between the first and the last is its serving. */

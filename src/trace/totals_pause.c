@@ -154,7 +154,7 @@ bool isc_totals_govern(isc_totals *t, isc_totals_lane *lane, const isc_record *r
 	if (r->arg > ISC_GOVERNED_GATED || (r->arg == ISC_GOVERNED_GATED && r->id != 0))
 		return true;
 	if (t->units != NULL)
-		isc_units_governed(t->units, lane->process, r);
+		isc_unit_log_governed(t->units, lane->process, r);
 	if (r->id != 0)
 		return govern_function(t, lane, r);
 	govern_all(t, lane, r);

@@ -53,11 +53,11 @@ static void suspend(isc_unit_process *p, uint64_t key, const isc_totals_call *ca
 		a->busy += now - call->begin - (call->waited < now - call->begin ? call->waited : now - call->begin);
 }
 
-void isc_units_awaited(isc_totals *t, const isc_totals_lane *lane, const isc_record *r)
+void isc_unit_log_awaited(isc_totals *t, const isc_totals_lane *lane, const isc_record *r)
 {
 	const isc_totals_calls *c = lane->calls;
 	const isc_totals_call *call = &c->open[c->depth - 1];
-	isc_unit_process *p = t->units != NULL ? isc_units_of(t->units, lane->process) : NULL;
+	isc_unit_process *p = t->units != NULL ? isc_unit_log_of(t->units, lane->process) : NULL;
 	uint64_t key = key_of(c, call->id), took, busy;
 	isc_unit_await ended;
 	uint32_t place;
@@ -77,5 +77,5 @@ void isc_units_awaited(isc_totals *t, const isc_totals_lane *lane, const isc_rec
 	took = r->ticks - ended.begin;
 	busy = ended.busy + (r->ticks - call->begin);
 	if (took > t->unit_ticks)
-		isc_units_loops_await(t, p, lane, ended.begin, r->ticks, took > busy ? took - busy : 0);
+		isc_unit_log_loops_await(t, p, lane, ended.begin, r->ticks, took > busy ? took - busy : 0);
 }

@@ -21,7 +21,7 @@
 /* A gap that goes on for a second is written, in case that nobody gets to write its end. */
 #define TOLD_FLUSHES 4u
 
-void isc_units_lose_gap(isc_units *u, uint64_t from)
+void isc_unit_log_lose_gap(isc_unit_log *u, uint64_t from)
 {
 	if (from >= u->lost_from)
 		return;
@@ -29,12 +29,12 @@ void isc_units_lose_gap(isc_units *u, uint64_t from)
 	u->lost_told = false;
 }
 
-static void push_gap(isc_units *u, const isc_gap_row *gap)
+static void push_gap(isc_unit_log *u, const isc_gap_row *gap)
 {
 	isc_gap_row *bigger = isc_grow(u->gaps, u->gap_count, &u->gap_room, sizeof(*gap));
 
 	if (bigger == NULL) {
-		isc_units_lose_gap(u, gap->from);
+		isc_unit_log_lose_gap(u, gap->from);
 		return;
 	}
 	u->gaps = bigger;
@@ -43,7 +43,7 @@ static void push_gap(isc_units *u, const isc_gap_row *gap)
 }
 
 /* So many neighbours become one. */
-static uint32_t neighbours(const isc_units *u)
+static uint32_t neighbours(const isc_unit_log *u)
 {
 	unsigned shift = 0;
 
@@ -52,20 +52,20 @@ static uint32_t neighbours(const isc_units *u)
 	return 1u << (shift > u->shift ? shift : u->shift);
 }
 
-static void push_joined(isc_units *u, isc_unit_process *p, uint32_t kind)
+static void push_joined(isc_unit_log *u, isc_unit_process *p, uint32_t kind)
 {
 	if (p->joined_count[kind] > 0)
 		push_gap(u, &p->joined[kind]);
 	p->joined_count[kind] = 0;
 }
 
-void isc_units_gap(isc_units *u, uint32_t process, uint32_t kind, uint64_t from, uint64_t to)
+void isc_unit_log_gap(isc_unit_log *u, uint32_t process, uint32_t kind, uint64_t from, uint64_t to)
 {
-	isc_unit_process *p = isc_units_of(u, process);
+	isc_unit_process *p = isc_unit_log_of(u, process);
 	isc_gap_row *joined = p != NULL ? &p->joined[kind] : NULL;
 
 	if (p == NULL)
-		isc_units_lose_gap(u, from);
+		isc_unit_log_lose_gap(u, from);
 	if (p == NULL || to <= from)
 		return;
 	/* Its begin is that of one in the file that goes on, which this one does not end. */
@@ -79,23 +79,23 @@ void isc_units_gap(isc_units *u, uint32_t process, uint32_t kind, uint64_t from,
 		push_joined(u, p, kind);
 }
 
-static void open_gap(isc_units *u, isc_unit_process *p, uint32_t kind, uint64_t from)
+static void open_gap(isc_unit_log *u, isc_unit_process *p, uint32_t kind, uint64_t from)
 {
 	isc_unit_gap *gap = &p->open[kind - 1];
 
 	/* The begin of one that goes on stays what the file may have. */
 	if (gap->open)
-		isc_units_gap(u, p->process, kind, from, gap->from);
+		isc_unit_log_gap(u, p->process, kind, from, gap->from);
 	else
 		*gap = (isc_unit_gap){.open = true, .from = from, .flush = u->flushes};
 }
 
-void isc_units_lost_on(isc_units *u, uint32_t process, uint64_t from)
+void isc_unit_log_lost_on(isc_unit_log *u, uint32_t process, uint64_t from)
 {
-	isc_unit_process *p = isc_units_of(u, process);
+	isc_unit_process *p = isc_unit_log_of(u, process);
 
 	if (p == NULL) {
-		isc_units_lose_gap(u, from);
+		isc_unit_log_lose_gap(u, from);
 		return;
 	}
 	/* No thread ends it. */
@@ -103,7 +103,7 @@ void isc_units_lost_on(isc_units *u, uint32_t process, uint64_t from)
 	open_gap(u, p, ISC_GAP_LOST, from);
 }
 
-static void close_gap(isc_units *u, isc_unit_process *p, uint32_t kind, uint64_t to)
+static void close_gap(isc_unit_log *u, isc_unit_process *p, uint32_t kind, uint64_t to)
 {
 	isc_unit_gap *gap = &p->open[kind - 1];
 
@@ -114,29 +114,29 @@ static void close_gap(isc_units *u, isc_unit_process *p, uint32_t kind, uint64_t
 	if (gap->told)
 		push_gap(u, &(isc_gap_row){p->process, kind, gap->from, to > gap->from ? to : gap->from});
 	else
-		isc_units_gap(u, p->process, kind, gap->from, to);
+		isc_unit_log_gap(u, p->process, kind, gap->from, to);
 }
 
-void isc_units_unsure(isc_units *u, uint32_t process, uint64_t from)
+void isc_unit_log_unsure(isc_unit_log *u, uint32_t process, uint64_t from)
 {
-	isc_unit_process *p = isc_units_of(u, process);
+	isc_unit_process *p = isc_unit_log_of(u, process);
 
 	if (p == NULL) {
-		isc_units_lose_gap(u, from);
+		isc_unit_log_lose_gap(u, from);
 		return;
 	}
 	/* No code has this id, so it is never traced again. */
 	if (isc_hashmap_put(&p->off, 0, NULL) == NULL)
-		isc_units_lose_gap(u, from);
+		isc_unit_log_lose_gap(u, from);
 	open_gap(u, p, ISC_GAP_THINNED, from);
 }
 
-void isc_units_missed(isc_units *u, uint32_t process, uint64_t since, const isc_record *r)
+void isc_unit_log_missed(isc_unit_log *u, uint32_t process, uint64_t since, const isc_record *r)
 {
-	isc_unit_process *p = isc_units_of(u, process);
+	isc_unit_process *p = isc_unit_log_of(u, process);
 
 	if (p == NULL) {
-		isc_units_lose_gap(u, since != 0 ? since : r->ticks);
+		isc_unit_log_lose_gap(u, since != 0 ? since : r->ticks);
 		return;
 	}
 	if (r->arg != 0) {
@@ -148,10 +148,10 @@ void isc_units_missed(isc_units *u, uint32_t process, uint64_t since, const isc_
 		close_gap(u, p, ISC_GAP_LOST, r->ticks);
 	/* Threads are fed in runs, so the last one that is fed need not be the last that ended. */
 	if (p->missing > 0 || since < p->open[ISC_GAP_LOST - 1].from)
-		isc_units_gap(u, process, ISC_GAP_LOST, since, r->ticks);
+		isc_unit_log_gap(u, process, ISC_GAP_LOST, since, r->ticks);
 }
 
-void isc_units_governed(isc_units *u, uint32_t process, const isc_record *r)
+void isc_unit_log_governed(isc_unit_log *u, uint32_t process, const isc_record *r)
 {
 	isc_unit_change *bigger;
 
@@ -159,7 +159,7 @@ void isc_units_governed(isc_units *u, uint32_t process, const isc_record *r)
 		return;
 	bigger = isc_grow(u->changes, u->change_count, &u->change_room, sizeof(*bigger));
 	if (bigger == NULL) {
-		isc_units_lose_gap(u, r->ticks);
+		isc_unit_log_lose_gap(u, r->ticks);
 		return;
 	}
 	u->changes = bigger;
@@ -173,17 +173,17 @@ void isc_units_governed(isc_units *u, uint32_t process, const isc_record *r)
 
 /* Threads say so one after the other, and the moments that they say may come the other way round.  Whether the gap ended
  * or begins anew is then not known: it goes on, and has both moments in it. */
-static void end_gap(isc_units *u, isc_unit_process *p, uint32_t kind, uint64_t to)
+static void end_gap(isc_unit_log *u, isc_unit_process *p, uint32_t kind, uint64_t to)
 {
 	const isc_unit_gap *gap = &p->open[kind - 1];
 
 	if (gap->open && to < gap->from)
-		isc_units_gap(u, p->process, kind, to, gap->from);
+		isc_unit_log_gap(u, p->process, kind, to, gap->from);
 	else
 		close_gap(u, p, kind, to);
 }
 
-static void change_all(isc_units *u, isc_unit_process *p, const isc_unit_change *c)
+static void change_all(isc_unit_log *u, isc_unit_process *p, const isc_unit_change *c)
 {
 	uint32_t kind = c->arg == ISC_GOVERNED_TRACED  ? 0
 			: c->arg == ISC_GOVERNED_GATED ? ISC_GAP_GATED
@@ -197,26 +197,26 @@ static void change_all(isc_units *u, isc_unit_process *p, const isc_unit_change 
 		open_gap(u, p, kind, c->ticks);
 }
 
-static void put_off(isc_units *u, isc_unit_process *p, const isc_unit_change *c)
+static void put_off(isc_unit_log *u, isc_unit_process *p, const isc_unit_change *c)
 {
 	uint64_t *since = isc_hashmap_put(&p->off, c->id, NULL);
 
 	/* Without memory the gap would end with that of another function. */
 	if (since == NULL)
-		isc_units_lose_gap(u, c->ticks);
+		isc_unit_log_lose_gap(u, c->ticks);
 	else if (*since < c->ticks)
 		*since = c->ticks;
 	open_gap(u, p, ISC_GAP_THINNED, c->ticks);
 }
 
-static void change_function(isc_units *u, isc_unit_process *p, const isc_unit_change *c)
+static void change_function(isc_unit_log *u, isc_unit_process *p, const isc_unit_change *c)
 {
 	const uint64_t *since = isc_hashmap_find(&p->off, c->id);
 
 	if (c->arg != ISC_GOVERNED_TRACED && c->arg != ISC_GOVERNED_GATED) {
 		put_off(u, p, c);
 	} else if (c->arg == ISC_GOVERNED_TRACED && since != NULL && c->ticks < *since) {
-		isc_units_gap(u, p->process, ISC_GAP_THINNED, c->ticks, *since);
+		isc_unit_log_gap(u, p->process, ISC_GAP_THINNED, c->ticks, *since);
 	} else if (c->arg == ISC_GOVERNED_TRACED && since != NULL) {
 		isc_hashmap_remove(&p->off, c->id);
 		if (p->off.count == 0)
@@ -233,7 +233,7 @@ static int by_ticks(const void *a, const void *b)
 	return (x->order > y->order) - (x->order < y->order);
 }
 
-static void settle_changes(isc_units *u, bool last)
+static void settle_changes(isc_unit_log *u, bool last)
 {
 	size_t ripe = 0;
 
@@ -245,10 +245,10 @@ static void settle_changes(isc_units *u, bool last)
 	}
 	for (size_t i = 0; i < ripe; i++) {
 		const isc_unit_change *c = &u->changes[i];
-		isc_unit_process *p = isc_units_of(u, c->process);
+		isc_unit_process *p = isc_unit_log_of(u, c->process);
 
 		if (p == NULL)
-			isc_units_lose_gap(u, c->ticks);
+			isc_unit_log_lose_gap(u, c->ticks);
 		else if (c->id == 0)
 			change_all(u, p, c);
 		else
@@ -259,7 +259,7 @@ static void settle_changes(isc_units *u, bool last)
 	u->change_count -= ripe;
 }
 
-void isc_units_gaps_put(isc_units *u, isc_unit_process *p, bool last)
+void isc_unit_log_gaps_put(isc_unit_log *u, isc_unit_process *p, bool last)
 {
 	for (uint32_t kind = ISC_GAP_THINNED; kind <= ISC_GAP_LOST; kind++) {
 		isc_unit_gap *gap = &p->open[kind - 1];
@@ -273,11 +273,11 @@ void isc_units_gaps_put(isc_units *u, isc_unit_process *p, bool last)
 	}
 }
 
-void isc_units_gaps_flush(isc_units *u, bool last)
+void isc_unit_log_gaps_flush(isc_unit_log *u, bool last)
 {
 	settle_changes(u, last);
 	for (size_t i = 0; i < u->process_count; i++)
-		isc_units_gaps_put(u, u->processes[i], last);
+		isc_unit_log_gaps_put(u, u->processes[i], last);
 }
 
 static uint64_t sooner(uint64_t a, uint64_t b)
@@ -285,7 +285,7 @@ static uint64_t sooner(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-uint64_t isc_units_settled(const isc_units *u)
+uint64_t isc_unit_log_settled(const isc_unit_log *u)
 {
 	uint64_t at = u->flushes > SETTLED_FLUSHES ? u->moment[(u->flushes - SETTLED_FLUSHES) % ISC_UNITS_MOMENTS] : 0;
 
@@ -308,16 +308,16 @@ uint64_t isc_units_settled(const isc_units *u)
 
 /* ---- after a resume ---- */
 
-void isc_units_gaps_adopt(isc_units *u, const isc_gap_row *gaps, size_t n)
+void isc_unit_log_gaps_adopt(isc_unit_log *u, const isc_gap_row *gaps, size_t n)
 {
 	u->gaps_told = n;
 	for (size_t i = 0; i < n; i++) {
 		const isc_gap_row *g = &gaps[i];
-		isc_unit_process *p = g->process != 0 ? isc_units_of(u, g->process) : NULL;
+		isc_unit_process *p = g->process != 0 ? isc_unit_log_of(u, g->process) : NULL;
 		isc_unit_gap *gap = p != NULL ? &p->open[g->kind - 1] : NULL;
 
 		if (gap == NULL)
-			isc_units_lose_gap(u, g->from);
+			isc_unit_log_lose_gap(u, g->from);
 		else if (g->to == UINT64_MAX)
 			*gap = (isc_unit_gap){.open = true, .told = true, .from = g->from, .flush = u->flushes};
 		else if (gap->open && gap->from == g->from)
@@ -325,31 +325,31 @@ void isc_units_gaps_adopt(isc_units *u, const isc_gap_row *gaps, size_t n)
 	}
 }
 
-static void adopt_function(isc_units *u, const isc_total_function *f, uint64_t since)
+static void adopt_function(isc_unit_log *u, const isc_total_function *f, uint64_t since)
 {
 	isc_unit_process *p;
 
 	if (!f->off && !(f->code & ISC_TOTAL_REST))
 		return;
-	p = isc_units_of(u, f->process);
+	p = isc_unit_log_of(u, f->process);
 	if (p == NULL) {
-		isc_units_lose_gap(u, since);
+		isc_unit_log_lose_gap(u, since);
 		return;
 	}
 	/* Which functions of a rest are off is not known. */
 	if (f->code & ISC_TOTAL_REST) {
 		if (f->estimated)
-			isc_units_unsure(u, f->process, since);
+			isc_unit_log_unsure(u, f->process, since);
 		return;
 	}
 	if (isc_hashmap_put(&p->off, f->code, NULL) == NULL)
-		isc_units_lose_gap(u, since);
+		isc_unit_log_lose_gap(u, since);
 	open_gap(u, p, ISC_GAP_THINNED, since);
 }
 
-static void adopt_process(isc_units *u, const isc_total_calls *c, uint64_t since)
+static void adopt_process(isc_unit_log *u, const isc_total_calls *c, uint64_t since)
 {
-	isc_unit_process *p = isc_units_of(u, c->process);
+	isc_unit_process *p = isc_unit_log_of(u, c->process);
 
 	if (p != NULL && c->paused_since != 0)
 		open_gap(u, p, c->gated ? ISC_GAP_GATED : ISC_GAP_PAUSED, sooner(since, c->paused_since));
@@ -364,7 +364,7 @@ static void adopt_process(isc_units *u, const isc_total_calls *c, uint64_t since
 		close_gap(u, p, ISC_GAP_PAUSED, since);
 }
 
-void isc_units_off_adopt(isc_units *u, const isc_totals *t, uint64_t since)
+void isc_unit_log_off_adopt(isc_unit_log *u, const isc_totals *t, uint64_t since)
 {
 	for (size_t i = 0; i < t->function_count; i++)
 		adopt_function(u, &t->functions[i], since);

@@ -40,14 +40,14 @@ static void free_loop(struct isc_unit_loop *l)
 	free(l);
 }
 
-void isc_units_loops_free(struct isc_unit_loops *loops)
+void isc_unit_log_loops_free(struct isc_unit_loops *loops)
 {
 	for (uint32_t i = 0; loops != NULL && i < loops->count; i++)
 		free_loop(loops->loop[i]);
 	free(loops);
 }
 
-void isc_units_clock(isc_units *u, isc_totals *t, uint32_t source, isc_clock_pair first, isc_clock_pair last)
+void isc_unit_log_clock(isc_unit_log *u, isc_totals *t, uint32_t source, isc_clock_pair first, isc_clock_pair last)
 {
 	u->now = last.ticks > u->now ? last.ticks : u->now;
 	/* Pairs are read to about 100 ns. */
@@ -62,14 +62,14 @@ void isc_units_clock(isc_units *u, isc_totals *t, uint32_t source, isc_clock_pai
 
 static void add_row(isc_totals *t, isc_unit_process *p, struct isc_unit_loop *l, const struct isc_unit_iteration *it)
 {
-	isc_units_add(t->units, p,
-		      &(isc_unit_row){.process = p->process,
-				      .thread = it->thread,
-				      .source = ISC_UNIT_LOOP,
-				      .name = it->name,
-				      .parent = l->code,
-				      .begin = it->begin,
-				      .end = it->end});
+	isc_unit_log_add(t->units, p,
+			 &(isc_unit_row){.process = p->process,
+					 .thread = it->thread,
+					 .source = ISC_UNIT_LOOP,
+					 .name = it->name,
+					 .parent = l->code,
+					 .begin = it->begin,
+					 .end = it->end});
 	l->recent[l->recent_count++ % ISC_UNIT_RECENT] = it->end - it->begin;
 	isc_totals_unit_begin(t, it->begin);
 	isc_totals_unit_end(t, it->end);
@@ -187,7 +187,7 @@ static bool is_brief(const isc_totals *t, const isc_total_function *f)
 
 /* The one that makes room: not heard of for long, or else the deepest that is no loop so far, or else the deepest: what lies
  * inside a loop of many levels is heard of first, and it is the outermost that counts. */
-static struct isc_unit_loop **find_victim(const isc_units *u, struct isc_unit_loops *loops, uint64_t now,
+static struct isc_unit_loop **find_victim(const isc_unit_log *u, struct isc_unit_loops *loops, uint64_t now,
 					  uint32_t depth)
 {
 	struct isc_unit_loop **found = NULL, **inside = NULL;
@@ -207,7 +207,7 @@ static struct isc_unit_loop **find_victim(const isc_units *u, struct isc_unit_lo
 	return found != NULL ? found : inside;
 }
 
-static struct isc_unit_loop *loop_of(const isc_units *u, struct isc_unit_loops *loops, uint32_t code, uint64_t now,
+static struct isc_unit_loop *loop_of(const isc_unit_log *u, struct isc_unit_loops *loops, uint32_t code, uint64_t now,
 				     uint32_t depth)
 {
 	struct isc_unit_loop **place = NULL, *l;
@@ -400,12 +400,12 @@ static void count_made(isc_totals *t, isc_unit_process *p, const isc_totals_call
 	count_call(t, p, c, parent, depth, waited, made);
 }
 
-void isc_units_called(isc_totals *t, const isc_totals_lane *lane, const isc_record *r)
+void isc_unit_log_called(isc_totals *t, const isc_totals_lane *lane, const isc_record *r)
 {
 	const isc_totals_calls *c = lane->calls;
 	const isc_totals_call *call = &c->open[c->depth - 1];
 	struct isc_unit_call made = {call->begin, r->ticks, 0, call->id, lane->thread};
-	isc_unit_process *p = isc_units_of(t->units, lane->process);
+	isc_unit_process *p = isc_unit_log_of(t->units, lane->process);
 	const isc_total_function *f = &t->functions[call->function];
 
 	if (p == NULL || r->ticks <= call->begin)
@@ -419,8 +419,8 @@ void isc_units_called(isc_totals *t, const isc_totals_lane *lane, const isc_reco
 	count_made(t, p, c, call->waited, &made);
 }
 
-void isc_units_loops_await(isc_totals *t, isc_unit_process *p, const isc_totals_lane *lane, uint64_t begin,
-			   uint64_t end, uint64_t waited)
+void isc_unit_log_loops_await(isc_totals *t, isc_unit_process *p, const isc_totals_lane *lane, uint64_t begin,
+			      uint64_t end, uint64_t waited)
 {
 	const isc_totals_calls *c = lane->calls;
 	struct isc_unit_call made = {begin, end, 0, c->open[c->depth - 1].id, lane->thread};
@@ -429,7 +429,7 @@ void isc_units_loops_await(isc_totals *t, isc_unit_process *p, const isc_totals_
 		count_made(t, p, c, waited, &made);
 }
 
-void isc_units_loops_flush(isc_totals *t, isc_unit_process *p, bool last)
+void isc_unit_log_loops_flush(isc_totals *t, isc_unit_process *p, bool last)
 {
 	if (p->loops == NULL)
 		return;

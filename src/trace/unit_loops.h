@@ -8,7 +8,7 @@
 #define ISC_TRACE_UNIT_LOOPS_H
 
 #include "trace/totals_lane.h"
-#include "trace/units.h"
+#include "trace/unit_log.h"
 
 #define ISC_UNIT_LOOPS 32u	/* of a process */
 #define ISC_UNIT_MEMBERS 4u	/* of a loop */
@@ -69,8 +69,8 @@ struct isc_unit_loops {
 struct isc_unit_member *isc_unit_loop_member(struct isc_unit_loop *l, uint32_t code);
 
 /* A coroutine that was suspended, on top of a lane, ends a call that took from begin to end. */
-void isc_units_loops_await(isc_totals *t, isc_unit_process *p, const isc_totals_lane *lane, uint64_t begin,
-			   uint64_t end, uint64_t waited);
+void isc_unit_log_loops_await(isc_totals *t, isc_unit_process *p, const isc_totals_lane *lane, uint64_t begin,
+			      uint64_t end, uint64_t waited);
 
 /* Judges all loops and marks the chosen ones; fills in the codes for the recorder. */
 void isc_unit_loops_choose(const isc_totals *t, uint32_t process, struct isc_unit_loops *loops);

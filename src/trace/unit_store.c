@@ -18,7 +18,7 @@
 #include "base/grow.h"
 #include "base/varint.h"
 #include "trace/opened.h"
-#include "trace/units.h"
+#include "trace/unit_log.h"
 #include "trace/writing.h"
 
 #define ROWS_READ_MAX (1u << 16) /* of one chunk: no writer of ours writes more */
@@ -62,7 +62,7 @@ static uint32_t place_of_kind(const isc_unit_row *rows, size_t i, uint16_t *slot
 	return place[slots[at] - 1];
 }
 
-bool isc_units_encode(isc_buffer *out, const isc_unit_row *rows, size_t n, uint64_t time, uint32_t tick_shift)
+bool isc_unit_log_encode(isc_buffer *out, const isc_unit_row *rows, size_t n, uint64_t time, uint32_t tick_shift)
 {
 	uint16_t slots[PLACES] = {0}, place[ISC_UNITS_CHUNK_ROWS];
 	isc_buffer kinds = {0}, places = {0};
@@ -89,7 +89,7 @@ bool isc_units_encode(isc_buffer *out, const isc_unit_row *rows, size_t n, uint6
 	return !out->failed;
 }
 
-static bool read_kinds(isc_bytes *b, isc_unit_row *kinds, uint64_t known)
+static bool read_kinds(isc_byte_range *b, isc_unit_row *kinds, uint64_t known)
 {
 	for (uint64_t i = 0; i < known; i++) {
 		isc_unit_row *k = &kinds[i];
@@ -103,7 +103,7 @@ static bool read_kinds(isc_bytes *b, isc_unit_row *kinds, uint64_t known)
 	return true;
 }
 
-static bool read_rows(isc_bytes *b, isc_unit_row *rows, uint32_t n, const isc_unit_row *kinds, uint64_t known,
+static bool read_rows(isc_byte_range *b, isc_unit_row *rows, uint32_t n, const isc_unit_row *kinds, uint64_t known,
 		      uint64_t now, uint32_t shift)
 {
 	const uint64_t latest = UINT64_MAX >> shift;
@@ -130,10 +130,10 @@ static bool read_rows(isc_bytes *b, isc_unit_row *rows, uint32_t n, const isc_un
 	return b->at == b->end;
 }
 
-isc_status isc_units_decode(isc_unit_row **rows, size_t *room, const uint8_t *raw, size_t len, uint32_t n,
-			    uint64_t time, uint32_t tick_shift)
+isc_status isc_unit_log_decode(isc_unit_row **rows, size_t *room, const uint8_t *raw, size_t len, uint32_t n,
+			       uint64_t time, uint32_t tick_shift)
 {
-	isc_bytes b = {raw, raw + len};
+	isc_byte_range b = {raw, raw + len};
 	isc_unit_row *kinds, *bigger;
 	uint64_t known;
 	bool good;
@@ -173,7 +173,7 @@ bool isc_gaps_encode(isc_buffer *out, const isc_gap_row *gaps, size_t n, uint64_
 	return !out->failed;
 }
 
-static bool read_gap(isc_bytes *b, isc_gap_row *g, uint64_t *now, uint32_t shift)
+static bool read_gap(isc_byte_range *b, isc_gap_row *g, uint64_t *now, uint32_t shift)
 {
 	const uint64_t latest = UINT64_MAX >> shift;
 	uint64_t from, length;
@@ -192,7 +192,7 @@ static bool read_gap(isc_bytes *b, isc_gap_row *g, uint64_t *now, uint32_t shift
 isc_status isc_gaps_decode(isc_gap_row **gaps, size_t *count, size_t *room, const uint8_t *raw, size_t len, uint32_t n,
 			   uint64_t time, uint32_t tick_shift)
 {
-	isc_bytes b = {raw, raw + len};
+	isc_byte_range b = {raw, raw + len};
 	size_t had = *count;
 
 	if (n > len / 4)
@@ -230,7 +230,7 @@ isc_status isc_gaps_decode(isc_gap_row **gaps, size_t *count, size_t *room, cons
 /* ---- into the file ---- */
 
 /* Half of what was left is used up: from now on half as many are kept. */
-static void thin_out(isc_units *u)
+static void thin_out(isc_unit_log *u)
 {
 	while (u->shift < 31 && u->used > u->budget - (u->budget >> (u->shift + 1)))
 		u->shift++;
@@ -238,7 +238,7 @@ static void thin_out(isc_units *u)
 
 static isc_status append_chunk(isc_writer *w, isc_chunk_header *h, isc_error *err)
 {
-	isc_units *u = w->units;
+	isc_unit_log *u = w->units;
 	isc_status st;
 
 	if (u->payload.failed) {
@@ -261,7 +261,7 @@ static isc_status write_rows(isc_writer *w, const isc_unit_row *rows, size_t n, 
 			      .number = w->units->settled,
 			      .events = (uint32_t)n};
 
-	isc_units_encode(&w->units->payload, rows, n, h.time, shift);
+	isc_unit_log_encode(&w->units->payload, rows, n, h.time, shift);
 	return append_chunk(w, &h, err);
 }
 
@@ -280,7 +280,7 @@ static isc_status write_gaps(isc_writer *w, const isc_gap_row *gaps, size_t n, i
 /* Gaps are lost, so from there on any process may have one. */
 static void write_last_gap(isc_writer *w)
 {
-	isc_units *u = w->units;
+	isc_unit_log *u = w->units;
 	const isc_gap_row last = {.kind = ISC_GAP_LOST, .from = u->lost_from, .to = UINT64_MAX};
 	isc_chunk_header h = {
 		.type = ISC_CHUNK_UNITS, .time = last.from >> w->header.tick_shift, .number = u->settled, .slots = 1};
@@ -296,16 +296,16 @@ static void write_last_gap(isc_writer *w)
 /* All that wait. */
 static isc_status put_gaps(isc_writer *w, isc_error *err)
 {
-	isc_units *u = w->units;
+	isc_unit_log *u = w->units;
 	isc_status result = ISC_OK, st;
-	uint64_t settled = isc_units_settled(u), since = isc_writer_losses_since(w);
+	uint64_t settled = isc_unit_log_settled(u), since = isc_writer_losses_since(w);
 
 	for (size_t done = 0; done < u->gap_count;) {
 		size_t n = u->gap_count - done < ISC_UNITS_CHUNK_ROWS ? u->gap_count - done : ISC_UNITS_CHUNK_ROWS;
 
 		st = write_gaps(w, u->gaps + done, n, err);
 		for (size_t i = 0; st != ISC_OK && i < n; i++)
-			isc_units_lose_gap(u, u->gaps[done + i].from);
+			isc_unit_log_lose_gap(u, u->gaps[done + i].from);
 		result = result != ISC_OK ? result : st;
 		done += n;
 	}
@@ -319,7 +319,7 @@ static isc_status put_gaps(isc_writer *w, isc_error *err)
 /* So many at a time at least. */
 static isc_status put_rows(isc_writer *w, size_t least, isc_error *err)
 {
-	isc_units *u = w->units;
+	isc_unit_log *u = w->units;
 	isc_status result = ISC_OK, st;
 	size_t done = 0;
 
@@ -337,9 +337,9 @@ static isc_status put_rows(isc_writer *w, size_t least, isc_error *err)
 	return result;
 }
 
-isc_status isc_units_write(isc_writer *w, bool all, isc_error *err)
+isc_status isc_unit_log_write(isc_writer *w, bool all, isc_error *err)
 {
-	isc_units *u = w->units;
+	isc_unit_log *u = w->units;
 	/* A chunk has a head, so where rows are few they wait for others. */
 	bool due = all || (u->flushes & ((1u << u->shift) - 1)) == 0;
 	/* First, as rows say up to when all of them are there. */
@@ -383,7 +383,7 @@ static bool give_rows(const isc_trace *tr, const isc_unit_row *rows, uint32_t n,
 isc_status isc_trace_units_each(isc_trace *tr, bool (*row)(void *self, const isc_trace_unit *u), void *self,
 				isc_error *err)
 {
-	isc_source source = {.fd = tr->fd, .live = !tr->table.complete};
+	isc_chunk_source source = {.fd = tr->fd, .live = !tr->table.complete};
 	isc_unit_row *rows = NULL;
 	size_t room = 0, hint = 0;
 	isc_status st = ISC_OK;
@@ -395,11 +395,11 @@ isc_status isc_trace_units_each(isc_trace *tr, bool (*row)(void *self, const isc
 
 		if (tr->table.ref[i].type != ISC_CHUNK_UNITS || tr->table.ref[i].events == 0)
 			continue;
-		result = isc_source_read(&source, &tr->table.ref[i]);
+		result = isc_chunk_source_read(&source, &tr->table.ref[i]);
 		st = result == ISC_SOURCE_NOMEM ? ISC_ERR_NOMEM : ISC_OK;
 		if (result == ISC_SOURCE_OK)
-			st = isc_units_decode(&rows, &room, source.raw, h->raw_size, h->events, h->time,
-					      tr->header.tick_shift);
+			st = isc_unit_log_decode(&rows, &room, source.raw, h->raw_size, h->events, h->time,
+						 tr->header.tick_shift);
 		if (st == ISC_ERR_NOMEM)
 			break;
 		if (result == ISC_SOURCE_OK && st == ISC_OK)
@@ -408,7 +408,7 @@ isc_status isc_trace_units_each(isc_trace *tr, bool (*row)(void *self, const isc
 			isc_trace_note_bad(tr, i, st != ISC_OK ? ISC_SOURCE_BAD : result);
 	}
 	free(rows);
-	isc_source_fini(&source);
+	isc_chunk_source_fini(&source);
 	return st == ISC_ERR_NOMEM ? isc_fail(err, ISC_ERR_NOMEM, "no memory to read units") : ISC_OK;
 }
 

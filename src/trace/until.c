@@ -39,7 +39,7 @@ static bool feed_chunk(isc_totals *t, const isc_chunk_header *h, const isc_colum
 }
 
 int isc_totals_feed_between(isc_totals *t, const isc_table *table, uint32_t covered, uint64_t from_ticks,
-			    uint64_t to_ticks, uint32_t tick_shift, isc_source *source)
+			    uint64_t to_ticks, uint32_t tick_shift, isc_chunk_source *source)
 {
 	const isc_chunk_header *h = &source->header;
 	isc_columns columns = {0};
@@ -50,7 +50,7 @@ int isc_totals_feed_between(isc_totals *t, const isc_table *table, uint32_t cove
 
 		if (table->ref[i].type != ISC_CHUNK_EVENTS || table->ref[i].sequence <= covered)
 			continue;
-		result = isc_source_read(source, &table->ref[i]);
+		result = isc_chunk_source_read(source, &table->ref[i]);
 		if (result == ISC_SOURCE_BAD) {
 			result = ISC_SOURCE_OK; /* damage is for whoever reads events to report */
 			continue;
@@ -98,7 +98,7 @@ static void keep_newest(isc_trace *tr, isc_trace_snapshot found)
 		tr->snapshots[tr->snapshot_count++] = found;
 }
 
-isc_status isc_trace_find_snapshots(isc_trace *tr, isc_source *source)
+isc_status isc_trace_find_snapshots(isc_trace *tr, isc_chunk_source *source)
 {
 	tr->snapshot_count = 0;
 	for (size_t i = 0; i < tr->table.count; i++) {
@@ -113,7 +113,7 @@ isc_status isc_trace_find_snapshots(isc_trace *tr, isc_source *source)
 			if (tr->snapshots == NULL)
 				return ISC_ERR_NOMEM;
 		}
-		result = isc_source_read(source, ref);
+		result = isc_chunk_source_read(source, ref);
 		if (result == ISC_SOURCE_NOMEM)
 			return ISC_ERR_NOMEM;
 		if (result == ISC_SOURCE_OK)
@@ -139,8 +139,8 @@ const isc_trace_snapshot *isc_trace_snapshot_of(const isc_trace *tr, uint32_t bo
 	return NULL;
 }
 
-int isc_trace_snapshot_parts(isc_trace *tr, const isc_trace_snapshot *s, isc_source *source, isc_snapshot_part *part,
-			     void *self)
+int isc_trace_snapshot_parts(isc_trace *tr, const isc_trace_snapshot *s, isc_chunk_source *source,
+			     isc_snapshot_part *part, void *self)
 {
 	const isc_chunk_ref *head = &tr->table.ref[s->chunk];
 	uint32_t next = 0;
@@ -152,7 +152,7 @@ int isc_trace_snapshot_parts(isc_trace *tr, const isc_trace_snapshot *s, isc_sou
 		if (ref->type != ISC_CHUNK_SNAPSHOT || ref->number != head->number || ref->thread != head->thread ||
 		    ref->slots != head->slots || ref->events != next)
 			continue;
-		result = isc_source_read(source, ref);
+		result = isc_chunk_source_read(source, ref);
 		if (result == ISC_SOURCE_OK)
 			result = part(self, source->raw, source->header.raw_size);
 		if (result != ISC_SOURCE_OK)
@@ -182,7 +182,7 @@ static int renew(const isc_trace *tr, isc_totals **t)
 }
 
 /* From a snapshot at or before it.  ISC_SOURCE_BAD: there is none that helps. */
-static int from_snapshot(isc_trace *tr, uint64_t ticks, isc_source *source, isc_totals **t)
+static int from_snapshot(isc_trace *tr, uint64_t ticks, isc_chunk_source *source, isc_totals **t)
 {
 	const isc_trace_snapshot *retained = isc_trace_snapshot_of(tr, ISC_BOUNDARY_RETAINED), *best = NULL;
 	int result;
@@ -205,7 +205,7 @@ static int from_snapshot(isc_trace *tr, uint64_t ticks, isc_source *source, isc_
 }
 
 /* From the checkpoint, when all in it is older: events since are all there. */
-static int from_checkpoint(isc_trace *tr, uint64_t ticks, isc_source *source, isc_totals **t)
+static int from_checkpoint(isc_trace *tr, uint64_t ticks, isc_chunk_source *source, isc_totals **t)
 {
 	int result = tr->checkpoint.found ? renew(tr, t) : ISC_SOURCE_BAD;
 
@@ -223,7 +223,7 @@ static int from_checkpoint(isc_trace *tr, uint64_t ticks, isc_source *source, is
 
 isc_status isc_trace_totals_until(isc_trace *tr, uint64_t ticks, isc_totals **out, isc_error *err)
 {
-	isc_source source = {.fd = tr->fd, .live = !tr->table.complete};
+	isc_chunk_source source = {.fd = tr->fd, .live = !tr->table.complete};
 	int result;
 
 	*out = NULL;
@@ -236,7 +236,7 @@ isc_status isc_trace_totals_until(isc_trace *tr, uint64_t ticks, isc_totals **ou
 	}
 	if (result == ISC_SOURCE_BAD)
 		result = from_checkpoint(tr, ticks, &source, out);
-	isc_source_fini(&source);
+	isc_chunk_source_fini(&source);
 	if (result == ISC_SOURCE_OK)
 		return ISC_OK;
 	isc_totals_free(*out);

@@ -25,8 +25,8 @@ void isc_writer_relate(isc_writer *w)
 {
 	isc_totals_relate(w->totals, kin_of, w);
 	w->totals->units = w->units;
-	isc_units_clock(w->units, w->totals, w->header.clock_source,
-			(isc_clock_pair){w->header.start_ticks, w->header.start_ns}, w->last_pair);
+	isc_unit_log_clock(w->units, w->totals, w->header.clock_source,
+			   (isc_clock_pair){w->header.start_ticks, w->header.start_ns}, w->last_pair);
 }
 
 isc_writer *isc_writer_new(int fd, const isc_file_header *header, isc_error *err)
@@ -34,7 +34,7 @@ isc_writer *isc_writer_new(int fd, const isc_file_header *header, isc_error *err
 	isc_writer *w = calloc(1, sizeof(*w));
 
 	if (w == NULL || !isc_columns_encoder_init(&w->encoder) || isc_totals_new(&w->totals, NULL) != ISC_OK ||
-	    (w->units = isc_units_new(header->limit_bytes)) == NULL) {
+	    (w->units = isc_unit_log_new(header->limit_bytes)) == NULL) {
 		isc_writer_free(w);
 		isc_fail(err, ISC_ERR_NOMEM, "no memory to write a trace");
 		return NULL;
@@ -65,7 +65,7 @@ void isc_writer_free(isc_writer *w)
 	isc_buffer_fini(&w->defs);
 	isc_buffer_fini(&w->payload);
 	isc_totals_free(w->totals);
-	isc_units_free(w->units);
+	isc_unit_log_free(w->units);
 	isc_snapshots_fini(&w->snapshots);
 	isc_period_sums_fini(&w->periods);
 	isc_state_fini(&w->state);
@@ -500,9 +500,9 @@ isc_status isc_writer_flush(isc_writer *w, isc_error *err)
 	st = write_switches(w, err);
 	result = result != ISC_OK ? result : st;
 	isc_writer_losses_flush(w, false);
-	isc_units_flush(w->totals, false);
-	isc_units_release(w);
-	st = isc_units_write(w, false, err);
+	isc_unit_log_flush(w->totals, false);
+	isc_unit_log_release(w);
+	st = isc_unit_log_write(w, false, err);
 	result = result != ISC_OK ? result : st;
 	st = isc_writer_journal(w, err);
 	result = result != ISC_OK ? result : st;
@@ -549,8 +549,8 @@ isc_status isc_writer_close(isc_writer *w, const isc_trace_end *end, isc_error *
 	fd = w->space.fd;
 	st = isc_writer_flush(w, err);
 	isc_writer_losses_flush(w, true);
-	isc_units_flush(w->totals, true);
-	last = isc_units_write(w, true, err);
+	isc_unit_log_flush(w->totals, true);
+	last = isc_unit_log_write(w, true, err);
 	st = st != ISC_OK ? st : last;
 	/* No room for a definition does not keep the rest from being ended well. */
 	if (end != NULL && isc_space_status(&w->space, NULL) == ISC_OK) {

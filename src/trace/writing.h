@@ -60,7 +60,7 @@ struct isc_writer {
 	isc_snapshots snapshots;
 	isc_period_sums periods; /* at the end of the last period */
 	uint64_t cost_apart_ns;
-	isc_units *units;
+	isc_unit_log *units;
 	isc_writer_loss *losses; /* that have no gap yet */
 	size_t loss_count, loss_room;
 	bool resumed;		  /* another recorder began the file */

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "session/drain.h"
+#include "session/drain/drain.h"
 #include "transport_session.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

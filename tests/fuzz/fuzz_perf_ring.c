@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/follow.h"
-#include "session/perf_ring.h"
+#include "session/follow/follow.h"
+#include "session/machine/perf_ring.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

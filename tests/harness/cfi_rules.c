@@ -4,7 +4,7 @@
 #include <link.h>
 #include <stdio.h>
 
-#include "collect/cfi.h"
+#include "collect/unwind/cfi.h"
 
 static int find(struct dl_phdr_info *info, size_t size, void *arg)
 {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "session/follow.h"
+#include "session/follow/follow.h"
 
 #define MS 1000000ull
 

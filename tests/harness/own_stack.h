@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "collect/unwind.h"
+#include "collect/unwind/unwind.h"
 
 static inline uintptr_t own_stack_end(void)
 {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collect/profile_table.h"
+#include "collect/profile/table.h"
 
 static inline isc_profile *profile_new(void)
 {

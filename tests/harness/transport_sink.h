@@ -11,7 +11,7 @@
 
 #include "base/record.h"
 #include "runtime/layout.h"
-#include "session/drain.h"
+#include "session/drain/drain.h"
 
 #define TRANSPORT_SINK_EVENTS 4096u
 #define TRANSPORT_SINK_DEFS 32768u

@@ -26,7 +26,7 @@
 
 extern "C" {
 #include "own_stack.h"
-#include "collect/unwind_chain.h"
+#include "collect/unwind/chain.h"
 }
 
 namespace

@@ -153,7 +153,7 @@ def test_every_name_of_a_header_is_described(header: interfaces.Row) -> None:
 
 def table_of_settings() -> dict[str, str]:
     """{key: the row's text} of settings_table.c."""
-    text = (ROOT / "src/session/settings_table.c").read_text()
+    text = (ROOT / "src/session/settings/table.c").read_text()
     rows = re.findall(r'^\t\{"(\w+)",(.*?)^\t?\}?(?=\t\{"|\};)', text, re.MULTILINE | re.DOTALL)
     return {key: row for key, row in rows}
 

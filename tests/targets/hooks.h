@@ -25,7 +25,7 @@ typedef struct hook_case {
 	const char *through; /* the real function that it calls, if that has another name */
 } hook_case;
 
-/* As in src/collect/agent.h. */
+/* As in src/collect/hooks/agent.h. */
 typedef struct hook {
 	const char *name;
 	int group;

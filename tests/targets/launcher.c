@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "session/launch.h"
+#include "session/launch/launch.h"
 
 int main(int argc, char **argv)
 {

@@ -15,7 +15,7 @@
 
 #include "runtime/runtime.h"
 #include "runtime/write.h"
-#include "session/drain_pool.h"
+#include "session/drain/pool.h"
 #include "transport_session.h"
 
 #define THREADS 6

@@ -16,7 +16,7 @@
 
 #include "base/hashmap.h"
 #include "runtime/layout.h"
-#include "session/drain.h"
+#include "session/drain/drain.h"
 
 typedef struct process {
 	uint32_t pid;

@@ -1,6 +1,6 @@
 /* Allocation before the allocator is known.  This program has the hooks in it, so
  * they are its allocator, and it looks the real one up in the clumsiest way. */
-#include "collect/hook.h"
+#include "collect/hooks/hook.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "collect/alloc.h"
-#include "collect/memory.h"
+#include "collect/memory/hooks.h"
+#include "collect/memory/memory.h"
 
 void *isc_hook_real[ISC_HOOK_COUNT];
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "session/crowding.h"
+#include "session/machine/crowding.h"
 
 #define SECOND_NS 1000000000ull
 

@@ -20,7 +20,7 @@
 #include "base/clock.h"
 #include "symbol/demangle.h"
 #include "symbol/elf.h"
-#include "symbol/source.h"
+#include "symbol/source_lines.h"
 
 static isc_elf *open_self(void)
 {
@@ -208,19 +208,19 @@ static void names_of_c_and_rust_are_plain(void **state)
 
 static void lines_come_from_debug_information(void **state)
 {
-	isc_source *s = isc_source_open("/proc/self/exe", NULL);
+	isc_source_lines *s = isc_source_lines_open("/proc/self/exe", NULL);
 	const char *file;
 	uint32_t line;
 
 	(void)state;
 	if (s == NULL)
 		skip(); /* no libdw, or built without debug information */
-	assert_true(isc_source_find(s, named_function_offset(), &file, &line));
+	assert_true(isc_source_lines_find(s, named_function_offset(), &file, &line));
 	assert_non_null(strstr(file, "named_function.h"));
 	assert_in_range(line, 12, 15);
-	assert_false(isc_source_find(s, 1, &file, &line));
-	isc_source_close(s);
-	assert_null(isc_source_open("/dev/null", NULL));
+	assert_false(isc_source_lines_find(s, 1, &file, &line));
+	isc_source_lines_close(s);
+	assert_null(isc_source_lines_open("/dev/null", NULL));
 }
 
 #define SMALL_STACK (64u << 10)
@@ -229,7 +229,7 @@ static void lines_come_from_debug_information(void **state)
 /* A pointer to a pointer to a pointer ... */
 static void *name_on_a_small_stack(void *failed)
 {
-	isc_source *s = isc_source_open("/proc/self/exe", NULL);
+	isc_source_lines *s = isc_source_lines_open("/proc/self/exe", NULL);
 	char name[NESTED + 16] = "_Z1f", *plain;
 	const char *file = "";
 	uint32_t line;
@@ -237,15 +237,15 @@ static void *name_on_a_small_stack(void *failed)
 	memset(name + 4, 'P', NESTED);
 	memcpy(name + 4 + NESTED, "i", 2);
 	plain = isc_demangle_kernel(name);
-	if (s != NULL &&
-	    (!isc_source_find(s, named_function_offset(), &file, &line) || strstr(file, "named_function.h") == NULL))
+	if (s != NULL && (!isc_source_lines_find(s, named_function_offset(), &file, &line) ||
+			  strstr(file, "named_function.h") == NULL))
 		*(const char **)failed = "no line";
 #if ISC_HAS_IBERTY
 	if (plain == NULL || strlen(plain) != strlen("f(int)") + NESTED)
 		*(const char **)failed = "no plain name";
 #endif
 	free(plain);
-	isc_source_close(s);
+	isc_source_lines_close(s);
 	return NULL;
 }
 

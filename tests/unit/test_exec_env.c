@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "collect/exec_env.h"
+#include "collect/hooks/exec_env.h"
 
 static char self[4096];	  /* what the runtime takes for its own path: here, this program's */
 static char inject[4096]; /* the folder beside it */

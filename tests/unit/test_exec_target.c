@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "collect/exec_target.h"
+#include "collect/hooks/exec_target.h"
 
 #define LOADER "/lib64/ld-linux-x86-64.so.2"
 

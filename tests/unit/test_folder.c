@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "session/folder_files.h"
+#include "session/folder/files.h"
 
 #define ID "session-of-tests"
 #define OTHER_ID "another--session"

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "follow_tree.h"
-#include "session/follow_proc.h"
+#include "session/follow/proc.h"
 
 static void what_proc_says_is_parsed_with_odd_names(void **state)
 {

@@ -9,32 +9,32 @@
 
 #include <cmocka.h>
 
-#include "analyze/gate.h"
+#include "analyze/condition.h"
 
-static isc_gate gate_of(const char *text)
+static isc_condition gate_of(const char *text)
 {
-	isc_gate gate;
+	isc_condition gate;
 	isc_error err = {0};
 
-	if (isc_gate_parse(text, &gate, &err) != ISC_OK)
+	if (isc_condition_parse(text, &gate, &err) != ISC_OK)
 		fail_msg("%s: %s", text, err.what);
 	return gate;
 }
 
 static void limits_are_read(void **state)
 {
-	isc_gate g = gate_of("p99_us(request) > +5%");
+	isc_condition g = gate_of("p99_us(request) > +5%");
 
 	(void)state;
 	assert_string_equal(g.metric.name, "p99_us");
 	assert_string_equal(g.subject, "request");
-	assert_true(g.change && g.relative && g.limit == 5 && g.compare == ISC_GATE_ABOVE);
+	assert_true(g.change && g.relative && g.limit == 5 && g.compare == ISC_CONDITION_ABOVE);
 	g = gate_of("  self_us( Model.run ) >= +2.5ms ");
 	assert_string_equal(g.subject, "Model.run");
-	assert_true(g.change && !g.relative && g.limit == 2500 && g.compare == ISC_GATE_AT_LEAST);
+	assert_true(g.change && !g.relative && g.limit == 2500 && g.compare == ISC_CONDITION_AT_LEAST);
 	g = gate_of("p50_us(\"a ) b\")<200ms");
 	assert_string_equal(g.subject, "a ) b");
-	assert_true(!g.change && g.limit == 200000 && g.compare == ISC_GATE_BELOW);
+	assert_true(!g.change && g.limit == 200000 && g.compare == ISC_CONDITION_BELOW);
 	g = gate_of("calls(f(int)) <= 10");
 	assert_string_equal(g.subject, "f(int)");
 	g = gate_of("wall_us > 3s");
@@ -75,11 +75,11 @@ static void what_is_wrong_has_its_place(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		isc_gate gate;
+		isc_condition gate;
 		isc_error err = {0};
 		char place[40];
 
-		assert_int_equal(isc_gate_parse(wrong[i].text, &gate, &err), ISC_ERR_INVALID);
+		assert_int_equal(isc_condition_parse(wrong[i].text, &gate, &err), ISC_ERR_INVALID);
 		snprintf(place, sizeof(place), "at character %d of ", wrong[i].at);
 		if (strstr(err.what, wrong[i].says) == NULL || strstr(err.what, place) == NULL || err.hint[0] == 0)
 			fail_msg("\"%s\" gives \"%s\" (%s)", wrong[i].text, err.what, err.hint);
@@ -88,23 +88,23 @@ static void what_is_wrong_has_its_place(void **state)
 
 static void noise_is_not_called_slower(void **state)
 {
-	isc_gate percent = gate_of("p99_us(request) > +5%"), absolute = gate_of("wall_us > 100us");
-	isc_gate less = gate_of("busy_pct < -5%");
+	isc_condition percent = gate_of("p99_us(request) > +5%"), absolute = gate_of("wall_us > 100us");
+	isc_condition less = gate_of("busy_pct < -5%");
 
 	(void)state;
-	assert_int_equal(isc_gate_judge(&percent, 1000, 1200, 50), ISC_GATE_FIRES);
-	assert_int_equal(isc_gate_judge(&percent, 1000, 1080, 50), ISC_GATE_UNDECIDED);
-	assert_int_equal(isc_gate_judge(&percent, 1000, 1000, 40), ISC_GATE_PASSES);
+	assert_int_equal(isc_condition_judge(&percent, 1000, 1200, 50), ISC_CONDITION_FIRES);
+	assert_int_equal(isc_condition_judge(&percent, 1000, 1080, 50), ISC_CONDITION_UNDECIDED);
+	assert_int_equal(isc_condition_judge(&percent, 1000, 1000, 40), ISC_CONDITION_PASSES);
 	/* Exactly at the limit is not above it. */
-	assert_int_equal(isc_gate_judge(&percent, 1000, 1050, 0), ISC_GATE_PASSES);
-	assert_int_equal(isc_gate_judge(&percent, 1000, 1050.1, 0), ISC_GATE_FIRES);
-	assert_int_equal(isc_gate_judge(&percent, NAN, 1000, 0), ISC_GATE_UNDECIDED);
-	assert_int_equal(isc_gate_judge(&percent, 0, 10, 0), ISC_GATE_FIRES);
-	assert_int_equal(isc_gate_judge(&percent, 0, 0, 0), ISC_GATE_PASSES);
-	assert_int_equal(isc_gate_judge(&absolute, NAN, 150, 10), ISC_GATE_FIRES);
-	assert_int_equal(isc_gate_judge(&absolute, 0, 95, 10), ISC_GATE_UNDECIDED);
-	assert_int_equal(isc_gate_judge(&less, 90, 80, 1), ISC_GATE_FIRES);
-	assert_int_equal(isc_gate_judge(&less, 90, 89, 1), ISC_GATE_PASSES);
+	assert_int_equal(isc_condition_judge(&percent, 1000, 1050, 0), ISC_CONDITION_PASSES);
+	assert_int_equal(isc_condition_judge(&percent, 1000, 1050.1, 0), ISC_CONDITION_FIRES);
+	assert_int_equal(isc_condition_judge(&percent, NAN, 1000, 0), ISC_CONDITION_UNDECIDED);
+	assert_int_equal(isc_condition_judge(&percent, 0, 10, 0), ISC_CONDITION_FIRES);
+	assert_int_equal(isc_condition_judge(&percent, 0, 0, 0), ISC_CONDITION_PASSES);
+	assert_int_equal(isc_condition_judge(&absolute, NAN, 150, 10), ISC_CONDITION_FIRES);
+	assert_int_equal(isc_condition_judge(&absolute, 0, 95, 10), ISC_CONDITION_UNDECIDED);
+	assert_int_equal(isc_condition_judge(&less, 90, 80, 1), ISC_CONDITION_FIRES);
+	assert_int_equal(isc_condition_judge(&less, 90, 89, 1), ISC_CONDITION_PASSES);
 }
 
 int main(void)

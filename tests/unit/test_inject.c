@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "collect/exec_env.h"
-#include "collect/inject.h"
+#include "collect/hooks/exec_env.h"
+#include "collect/hooks/inject.h"
 #include "runtime/runtime.h"
 
 /* What the constructor asks for; this program holds no Python, so nothing comes of it. */

@@ -20,9 +20,9 @@
 #include <cmocka.h>
 
 #include "base/output.h"
-#include "session/ending.h"
-#include "session/group.h"
-#include "session/launch.h"
+#include "session/launch/exit_status.h"
+#include "session/launch/group_watcher.h"
+#include "session/launch/launch.h"
 
 #define DEADLINE_MS 20000
 

@@ -1,5 +1,5 @@
 /* memory_rate: how many bytes there are between two allocations that are looked at, at times that are made up. */
-#include "collect/memory.h"
+#include "collect/memory/memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

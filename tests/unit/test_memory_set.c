@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "collect/memory.h"
+#include "collect/memory/memory.h"
 
 #define EACH 2000u
 #define THREADS 4u

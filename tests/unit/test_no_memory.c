@@ -15,7 +15,7 @@
 #include "cli/options.h"
 #include "profile_tree.h"
 #include "profiler/write.h"
-#include "session/settings.h"
+#include "session/settings/settings.h"
 
 /* glibc lets a program bring its own malloc, and libyaml and strdup take it when they can see it. */
 #pragma GCC visibility push(default)

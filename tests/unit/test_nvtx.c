@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "collect/nvtx.h"
+#include "collect/gpu/nvtx.h"
 
 static isc_nvtx_name name;
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "collect/pace.h"
+#include "collect/sample/pace.h"
 
 #define USUAL 5000000u	/* 200 Hz */
 #define QUICK 1000000u	/* 1 kHz */

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "session/parts.h"
+#include "session/launch/parts.h"
 
 static char root[64];
 static const char *const touched[] = {"PATH",	    "VIRTUAL_ENV",    "CONDA_PREFIX",

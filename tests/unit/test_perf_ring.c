@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <linux/perf_event.h>
 
-#include "session/perf_ring.h"
+#include "session/machine/perf_ring.h"
 
 #define RING 4096u
 

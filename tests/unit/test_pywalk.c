@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "collect/pywalk.h"
+#include "collect/sample/pywalk.h"
 
 typedef struct object {
 	uint64_t references;

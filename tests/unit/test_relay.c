@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "session/relay.h"
+#include "session/launch/signal_relay.h"
 
 enum { SHELL = 50, OWN = 100, WATCHER = 101, PROGRAM = 102 };
 static const uint64_t MS = 1000000;

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "cli/options.h"
-#include "session/settings.h"
+#include "session/settings/settings.h"
 
 static isc_settings s;
 static isc_error err;

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "session/switches.h"
+#include "session/machine/switches.h"
 
 /* ---- targets: this program, started again ------------------------------ */
 

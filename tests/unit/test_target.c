@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "session/target.h"
+#include "session/launch/target.h"
 
 static const char *line(int kind, char *const *argv, const char *python)
 {

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "kernel_folder.h"
-#include "session/throttle.h"
+#include "session/machine/throttle.h"
 
 #define MS 1000000ull
 

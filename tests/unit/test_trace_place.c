@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "session/scratch.h"
-#include "session/trace_place.h"
+#include "session/folder/scratch.h"
+#include "session/folder/trace_place.h"
 #include "trace/format.h"
 
 #define ID "session-of-tests"

@@ -15,8 +15,8 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#include "collect/cfi.h"
-#include "collect/unwind.h"
+#include "collect/unwind/cfi.h"
+#include "collect/unwind/unwind.h"
 #include "own_stack.h"
 
 /* ---- made-up tables ---------------------------------------------------------- */

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <ucontext.h>
 
-#include "collect/unwind_chain.h"
+#include "collect/unwind/chain.h"
 #include "own_stack.h"
 
 /* The address sanitizer forbids to read other frames. */

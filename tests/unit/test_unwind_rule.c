@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "collect/unwind.h"
+#include "collect/unwind/unwind.h"
 
 #if !defined(__x86_64__)
 

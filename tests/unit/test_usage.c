@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "kernel_folder.h"
-#include "session/numa.h"
-#include "session/usage.h"
+#include "session/machine/numa.h"
+#include "session/machine/usage.h"
 
 #define S 1000000000ull
 
