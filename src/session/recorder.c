@@ -16,21 +16,16 @@
 
 #include "base/clock.h"
 #include "session/facts.h"
-#include "session/machine/fault_cost.h"
 
 #define NS_PER_S 1000000000ull
 #define CLOCK_EVERY_NS NS_PER_S
 /* A reader of the growing file, and a dead recorder, miss at most this much. */
 #define FLUSH_EVERY_NS (NS_PER_S / 4)
 #define PERIOD_NS (10 * NS_PER_S) /* of what a report shows over time */
-#define THROTTLE_EVERY_NS (NS_PER_S / 10)
 #define POLLFDS 512
-#define NUMA_VARIABLE "INFERSCOPE_TEST_NUMA"
-#define MEMORY_VARIABLE "INFERSCOPE_TEST_MEMORY"
 /* Of the budget: a fifth is for what nobody can count (caches, and us where the program leaves no CPU free).  The rest is one
  * for all that runs inside the program, less what watching it from outside takes, which is bounded. */
 #define COUNTED_SHARE 0.8
-#define OUTSIDE_SHARE 0.3
 #define NAMES_LAST_NS (3 * NS_PER_S)
 /* Of gate.h: a slot is so many units long, as far as that is not too long to wait for the next one. */
 #define SLOT_UNITS 16u
@@ -56,8 +51,7 @@ static void tell(isc_recorder *r, int level, const char *what, const char *hint)
 		r->say(r->say_self, level, what, hint);
 }
 
-/* The first failure is told at once; the program is not disturbed by any. */
-static void check_write(isc_recorder *r, isc_status st, const isc_error *err)
+void isc_recorder_wrote(isc_recorder *r, isc_status st, const isc_error *err)
 {
 	/* One thing that found no room under the limit is counted by the writer. */
 	if (st == ISC_OK || st == ISC_ERR_LIMIT || r->write_failed)
@@ -96,15 +90,6 @@ static uint32_t flags_of(const isc_settings *s, bool agent, bool scratch)
 	if (s->native == ISC_NATIVE_LEAF)
 		flags |= ISC_CONTROL_NATIVE_LEAF;
 	return flags;
-}
-
-/* Another one for tests on machines with one node; in the environment alone, as a file of settings must not make a
- * report say something else. */
-static const char *numa_folder(void)
-{
-	const char *pretended = getenv(NUMA_VARIABLE);
-
-	return pretended != NULL ? pretended : ISC_NUMA_FOLDER;
 }
 
 /* Without one things go on, and answers come later. */
@@ -150,12 +135,7 @@ isc_status isc_recorder_new(const isc_recorder_options *options, isc_recorder **
 	folder.startup_pct = (float)s->budget_pct;
 	folder.rate_hz = s->rate_hz;
 	folder.memory_mean = s->memory_sample_kb * 1024;
-	isc_numa_cpus(numa_folder(), folder.node_of_cpu, ISC_CONTROL_CPUS);
-	if (s->sample && isc_counters_find(&r->counters, &r->counters_refused) == ISC_OK) {
-		folder.flags |= ISC_CONTROL_COUNTS;
-		folder.count_type = r->counters.type;
-		memcpy(folder.count_config, r->counters.config, sizeof(folder.count_config));
-	}
+	isc_recorder_prepare_sources(r, &folder);
 	folder.clock_source = r->clock_source;
 	folder.start_ns = pair.mono_ns;
 	/* --trace-size-mb bounds the shared memory as well. */
@@ -190,53 +170,7 @@ void isc_recorder_facts(isc_recorder *r, const char *json, size_t len)
 {
 	isc_error err;
 
-	check_write(r, isc_writer_meta(r->writer, json, len, &err), &err);
-}
-
-static void open_switches(isc_recorder *r, pid_t root, bool running)
-{
-	isc_switches_options options = {.budget_pct = r->settings->budget_pct, .running = running};
-	isc_buffer facts = {0};
-	isc_error err = {0};
-
-	if (options.budget_pct > 0)
-		options.budget_pct *= OUTSIDE_SHARE;
-	if (r->folder.control->flags & ISC_CONTROL_SCRATCH) {
-		/* Switches would cost the program something between its windows too. */
-		isc_fail(&err, ISC_ERR_UNSUPPORTED, "when threads ran is not watched for a part of a program");
-		isc_hint(&err, "inferscope run watches it for a whole one");
-	} else if (isc_switches_open(root, &options, &r->switches, &err) != ISC_OK) {
-		r->switches = NULL;
-	}
-	isc_facts_perf(&facts, r->switches != NULL ? NULL : &err);
-	isc_recorder_facts(r, facts.data, facts.len);
-	isc_buffer_fini(&facts);
-}
-
-static void open_counters(isc_recorder *r, pid_t root)
-{
-	isc_buffer facts = {0};
-	const char *pretended;
-	char proc[64];
-
-	snprintf(proc, sizeof(proc), "/proc/%d", (int)root);
-	if (r->settings->sample) {
-		isc_facts_counters(&facts, r->counters_refused.what[0] != 0 ? &r->counters_refused : NULL,
-				   r->counters.stand_in);
-		isc_recorder_facts(r, facts.data, facts.len);
-		isc_buffer_fini(&facts);
-	}
-	if (r->settings->kernel_calls)
-		isc_kernel_calls_open(&r->calls, root, &r->calls_unknown);
-	isc_throttle_open(&r->throttle, proc, isc_clock_mono_ns(), &r->throttle_unknown);
-	/* For tests on machines with enough memory; in the environment alone, as that of nodes. */
-	pretended = getenv(MEMORY_VARIABLE);
-	isc_usage_open(&r->usage, pretended != NULL ? pretended : proc, r->start_ns);
-	r->usage.pretended = pretended != NULL;
-	r->usage.fault_ns = isc_fault_cost_ns();
-	pretended = getenv(NUMA_VARIABLE);
-	isc_numa_open(&r->numa, numa_folder(), pretended != NULL ? pretended : proc);
-	r->numa.pretended = pretended != NULL;
+	isc_recorder_wrote(r, isc_writer_meta(r->writer, json, len, &err), &err);
 }
 
 static void set_phase(isc_recorder *r, uint32_t phase)
@@ -287,8 +221,7 @@ isc_status isc_recorder_begin(isc_recorder *r, pid_t root, const char *rt_path, 
 	st = isc_drain_new(&options, &sink, &r->drain, err);
 	if (st != ISC_OK)
 		return st;
-	open_switches(r, root, running);
-	open_counters(r, root);
+	isc_recorder_open_sources(r, root, running);
 	isc_sink_clock(&r->sink, isc_clock_read_pair(r->clock_source));
 	r->begin_ns = isc_clock_mono_ns();
 	r->begin_cpu_ns = isc_clock_thread_ns();
@@ -335,7 +268,7 @@ static void forget(isc_recorder *r)
 	if (atomic_exchange(&control->forget, 0) == 0 || (control->flags & ISC_CONTROL_SCRATCH) == 0 ||
 	    atomic_load(&control->windows) != 0)
 		return;
-	check_write(r, isc_writer_forget(r->writer, &err), &err);
+	isc_recorder_wrote(r, isc_writer_forget(r->writer, &err), &err);
 	atomic_fetch_add(&control->forgotten, 1);
 }
 
@@ -346,21 +279,10 @@ static void name_places(isc_recorder *r, bool last)
 
 	if (r->namer == NULL)
 		return;
-	check_write(r,
-		    last ? isc_namer_finish(r->namer, r->writer, isc_clock_mono_ns() + NAMES_LAST_NS, &err)
-			 : isc_namer_write(r->namer, r->writer, &err),
-		    &err);
-}
-
-/* Who asks for a part of a trace does not wait for its end. */
-static void tell_moves(isc_recorder *r)
-{
-	isc_buffer text = {0};
-
-	r->moves_told = r->numa.moves;
-	isc_numa_facts(&r->numa, &text);
-	isc_recorder_facts(r, text.data, text.len);
-	isc_buffer_fini(&text);
+	isc_recorder_wrote(r,
+			   last ? isc_namer_finish(r->namer, r->writer, isc_clock_mono_ns() + NAMES_LAST_NS, &err)
+				: isc_namer_write(r->namer, r->writer, &err),
+			   &err);
 }
 
 /* Behind a flush: everything up to now is in the totals. */
@@ -371,7 +293,7 @@ static void end_period(isc_recorder *r, uint64_t now, bool last)
 	if (now < r->period_ns + PERIOD_NS && !last)
 		return;
 	isc_writer_cost_apart(r->writer, isc_recorder_cost_apart_ns(r));
-	check_write(r, isc_writer_over_time(r->writer, r->period_ns, now, &err), &err);
+	isc_recorder_wrote(r, isc_writer_over_time(r->writer, r->period_ns, now, &err), &err);
 	r->period_ns = now;
 }
 
@@ -416,30 +338,23 @@ static void collect(isc_recorder *r, bool last)
 	isc_error err;
 	uint64_t now;
 
-	if (r->switches != NULL)
-		check_write(r, isc_switches_drain(r->switches, r->writer, r->follow, last, &err), &err);
 	now = isc_clock_mono_ns();
-	if (now >= r->throttle.looked_ns + THROTTLE_EVERY_NS || last)
-		isc_throttle_look(&r->throttle, now);
-	isc_usage_look(&r->usage, now);
-	isc_numa_look(&r->numa, now, flush);
-	if (flush && r->numa.moves != r->moves_told)
-		tell_moves(r);
+	isc_recorder_look_at_sources(r, now, flush, last);
 	isc_follow_poll(r->follow, now);
-	check_write(r, last ? isc_drain_finish(r->drain, &err) : isc_drain_run(r->drain, &r->cycle, &err), &err);
+	isc_recorder_wrote(r, last ? isc_drain_finish(r->drain, &err) : isc_drain_run(r->drain, &r->cycle, &err), &err);
 	isc_follow_flush(r->follow);
 	name_places(r, last);
-	check_write(r, r->sink.failed, &r->sink.err);
+	isc_recorder_wrote(r, r->sink.failed, &r->sink.err);
 	if (now >= r->next_clock_ns || last || flush) {
 		isc_clock_pair pair = isc_clock_read_pair(r->clock_source);
 
 		r->next_clock_ns = now + CLOCK_EVERY_NS;
 		isc_sink_clock(&r->sink, pair);
-		check_write(r, isc_writer_clock(r->writer, pair.ticks, pair.mono_ns, &err), &err);
+		isc_recorder_wrote(r, isc_writer_clock(r->writer, pair.ticks, pair.mono_ns, &err), &err);
 	}
 	if (now >= r->next_flush_ns || last || flush) {
 		r->next_flush_ns = now + FLUSH_EVERY_NS;
-		check_write(r, isc_writer_flush(r->writer, &err), &err);
+		isc_recorder_wrote(r, isc_writer_flush(r->writer, &err), &err);
 		end_period(r, now, last);
 		tell_outside(r, now);
 		if (!last)
@@ -499,11 +414,7 @@ void isc_recorder_ended(isc_recorder *r, int wait_status, const struct rusage *u
 static void release(isc_recorder *r)
 {
 	isc_drain_free(r->drain);
-	isc_throttle_close(&r->throttle);
-	isc_kernel_calls_close(&r->calls);
-	isc_usage_close(&r->usage);
-	isc_numa_close(&r->numa);
-	isc_switches_close(r->switches);
+	isc_recorder_close_sources(r);
 	isc_follow_free(r->follow);
 	isc_sink_fini(&r->sink);
 	isc_namer_free(r->namer);

@@ -57,11 +57,6 @@ void isc_recorder_last_facts(isc_recorder *r)
 	}
 	isc_facts_last(&text, &facts);
 	isc_recorder_facts(r, text.data, text.len);
-	isc_buffer_clear(&text);
-	isc_usage_facts(&r->usage, &text);
-	isc_recorder_facts(r, text.data, text.len);
-	isc_buffer_clear(&text);
-	isc_numa_facts(&r->numa, &text);
-	isc_recorder_facts(r, text.data, text.len);
 	isc_buffer_fini(&text);
+	isc_recorder_tell_sources(r);
 }

@@ -59,6 +59,16 @@ struct isc_recorder {
 	int bell; /* readable: a process of the program asks for a flush; -1: it has to wait until we look */
 };
 
+/* What was written, or why not.  The first failure is told at once; the program is not disturbed by any. */
+void isc_recorder_wrote(isc_recorder *r, isc_status st, const isc_error *err);
+
+/* recorder_sources.c: what the program has to know of them beforehand, then each of them in turn. */
+void isc_recorder_prepare_sources(isc_recorder *r, isc_folder_options *folder);
+void isc_recorder_open_sources(isc_recorder *r, pid_t root, bool running);
+void isc_recorder_look_at_sources(isc_recorder *r, uint64_t now, bool flush, bool last);
+void isc_recorder_tell_sources(isc_recorder *r);
+void isc_recorder_close_sources(isc_recorder *r);
+
 /* recorder_facts.c: what recording took so far beside calls and samples. */
 double isc_recorder_cost_apart_ns(const isc_recorder *r);
 
