@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "trace/reader.h"
-#include "trace/totals_lane.h"
+#include "trace/totals/totals_lane.h"
 #include "trace/writer.h"
 
 #define BATCH 508u /* a block of the transport */

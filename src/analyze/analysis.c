@@ -3,10 +3,10 @@
 #include <stdlib.h>
 
 #include "analyze/build.h"
-#include "analyze/holders.h"
-#include "analyze/judged.h"
-#include "analyze/lanes.h"
-#include "analyze/memory.h"
+#include "analyze/time/holders.h"
+#include "analyze/verdict/observed.h"
+#include "analyze/picture/lanes.h"
+#include "analyze/memory/memory.h"
 #include "import/import.h"
 
 /* Events between two looks at the clock: some milliseconds. */
@@ -140,7 +140,7 @@ static bool walk(isc_build *b)
 		isc_walk_join(&walk, ISC_WALK_ALL, report_progress, b);
 	isc_memory_join(b, &walk);
 	isc_numa_join(b, &walk);
-	return isc_judged_join(b, &walk) && isc_samples_join(b, &walk) && isc_walk_run(&walk, b->trace);
+	return isc_observed_join(b, &walk) && isc_samples_join(b, &walk) && isc_walk_run(&walk, b->trace);
 }
 
 /* Whatever is kept between the steps. */
@@ -149,7 +149,7 @@ static void drop(isc_build *b)
 	isc_holders_free(b->holders);
 	isc_focus_drop(b);
 	isc_memory_drop(b);
-	isc_judged_drop(b);
+	isc_observed_drop(b);
 	isc_samples_drop(b);
 }
 
@@ -209,7 +209,7 @@ static isc_status build(isc_build *b, isc_error *err)
 	take_overhead(b);
 	st = isc_build_verdict(b, err);
 	if (st == ISC_OK)
-		st = isc_build_judged(b, err);
+		st = isc_build_judged_columns(b, err);
 	if (st == ISC_OK)
 		st = isc_build_units(b, err);
 	if (st == ISC_OK)

@@ -7,8 +7,8 @@
 
 #include "analyze/analysis.h"
 #include "analyze/coverage.h"
-#include "analyze/function_table.h"
-#include "analyze/unseen.h"
+#include "analyze/code/function_table.h"
+#include "analyze/time/unseen.h"
 #include "base/arena.h"
 #include "base/hashmap.h"
 #include "base/histogram.h"
@@ -101,7 +101,7 @@ typedef struct isc_build {
 	struct isc_holders *holders;	  /* NULL: nobody waited for a thread that is known */
 	struct isc_focus_search *search;  /* NULL: nothing was read yet; so of the next ones */
 	struct isc_memory_gather *memory; /* or no memory was recorded */
-	struct isc_judged *judged;
+	struct isc_observed *observed;
 	struct isc_sample_gathering *sampled;
 } isc_build;
 
@@ -131,9 +131,9 @@ isc_status isc_build_gpu(isc_build *b, isc_error *err);
 isc_status isc_build_memory(isc_build *b, isc_error *err); /* likewise */
 isc_status isc_build_over_time(isc_build *b, isc_error *err);
 void isc_build_accounts(isc_build *b);
-isc_status isc_build_verdict(isc_build *b, isc_error *err); /* after all others but the warnings */
-isc_status isc_build_judged(isc_build *b, isc_error *err);  /* after the verdict */
-isc_status isc_build_units(isc_build *b, isc_error *err);   /* likewise */
+isc_status isc_build_verdict(isc_build *b, isc_error *err);	   /* after all others but the warnings */
+isc_status isc_build_judged_columns(isc_build *b, isc_error *err); /* after the verdict */
+isc_status isc_build_units(isc_build *b, isc_error *err);	   /* likewise */
 isc_status isc_build_warnings(isc_build *b, isc_error *err);
 
 /* The bars of a histogram whose numbers are so many microseconds each; false: no memory. */

@@ -9,8 +9,8 @@
 
 #include "analyze/build.h"
 #include "analyze/imported_warnings.h"
-#include "analyze/lanes_timeline.h"
-#include "analyze/verdict.h"
+#include "analyze/picture/lanes_timeline.h"
+#include "analyze/verdict/verdict.h"
 #include "import/import.h"
 #include "timeline/timeline.h"
 
@@ -206,7 +206,7 @@ static void take_whole(isc_analysis *a, const isc_imported_options *options)
 /* Threads have no states here: what is judged is the devices. */
 static isc_status reach_verdict(isc_analysis *a, isc_arena *arena, const isc_imported_options *options, isc_error *err)
 {
-	isc_judge j = {.a = a, .arena = arena};
+	isc_evidence j = {.a = a, .arena = arena};
 	isc_rules own;
 
 	a->window = (isc_analysis_window){.from_us = a->from_us, .to_us = a->to_us, .why = a->why};

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "analyze/build.h"
-#include "analyze/gpu.h"
-#include "analyze/memory.h"
+#include "analyze/gpu/gpu.h"
+#include "analyze/memory/memory.h"
 #include "base/text.h"
 #include "base/units.h"
 

@@ -56,14 +56,14 @@ bool isc_text_is_control(uint32_t c)
 }
 
 /* One piece of text as it is shown: a character, or the escape of one. */
-struct piece {
+struct text_piece {
 	char text[12];
 	size_t len;
 	size_t taken;	    /* bytes of the source */
 	uint32_t codepoint; /* 0: text is an escape */
 };
 
-static void put_hex(struct piece *p, const char *lead, uint32_t value, int digits)
+static void put_hex(struct text_piece *p, const char *lead, uint32_t value, int digits)
 {
 	static const char hex[] = "0123456789abcdef";
 
@@ -74,7 +74,7 @@ static void put_hex(struct piece *p, const char *lead, uint32_t value, int digit
 	p->codepoint = 0;
 }
 
-static void next_piece(const char *at, size_t len, struct piece *p)
+static void next_piece(const char *at, size_t len, struct text_piece *p)
 {
 	uint32_t c = 0;
 
@@ -98,11 +98,11 @@ static void next_piece(const char *at, size_t len, struct piece *p)
 	}
 }
 
-typedef void (*piece_writer)(isc_buffer *out, const struct piece *p);
+typedef void (*piece_writer)(isc_buffer *out, const struct text_piece *p);
 
 static void write_pieces(isc_buffer *out, const char *text, size_t len, size_t max, piece_writer write)
 {
-	struct piece p;
+	struct text_piece p;
 	size_t shown = 0;
 
 	while (len > 0) {
@@ -118,7 +118,7 @@ static void write_pieces(isc_buffer *out, const char *text, size_t len, size_t m
 	}
 }
 
-static void write_plain(isc_buffer *out, const struct piece *p)
+static void write_plain(isc_buffer *out, const struct text_piece *p)
 {
 	isc_buffer_add(out, p->text, p->len);
 }
@@ -128,7 +128,7 @@ void isc_text_terminal(isc_buffer *out, const char *text, size_t len, size_t max
 	write_pieces(out, text, len, max, write_plain);
 }
 
-static void write_html(isc_buffer *out, const struct piece *p)
+static void write_html(isc_buffer *out, const struct text_piece *p)
 {
 	if (p->codepoint != 0 && p->codepoint < 0x80 && strchr("&<>\"'`", (int)p->codepoint) != NULL)
 		isc_buffer_format(out, "&#%u;", (unsigned)p->codepoint);
@@ -144,7 +144,7 @@ void isc_text_html(isc_buffer *out, const char *text, size_t len, size_t max)
 /* Renderers differ in small things, so whatever any of them treats as its own
  * becomes an entity.  Some look for @names, #numbers and addresses in the text
  * that comes out; an empty comment keeps the halves apart. */
-static void write_escaped(isc_buffer *out, const struct piece *p, const char *harmless)
+static void write_escaped(isc_buffer *out, const struct text_piece *p, const char *harmless)
 {
 	for (size_t i = 0; i < p->len; i++) {
 		unsigned char c = (unsigned char)p->text[i];
@@ -157,12 +157,12 @@ static void write_escaped(isc_buffer *out, const struct piece *p, const char *ha
 	}
 }
 
-static void write_entity(isc_buffer *out, const struct piece *p)
+static void write_entity(isc_buffer *out, const struct text_piece *p)
 {
 	write_escaped(out, p, "");
 }
 
-static void write_prose(isc_buffer *out, const struct piece *p)
+static void write_prose(isc_buffer *out, const struct text_piece *p)
 {
 	write_escaped(out, p, ",;()-%/=+?'");
 }
@@ -170,7 +170,7 @@ static void write_prose(isc_buffer *out, const struct piece *p)
 /* Escapes bring a backslash, so a text with one in it is no code span either. */
 static bool fits_code_span(const char *text, size_t len)
 {
-	struct piece p;
+	struct text_piece p;
 
 	if (len == 0 || text[0] == ' ' || text[len - 1] == ' ')
 		return false;

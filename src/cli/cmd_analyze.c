@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analyze/rules_file.h"
+#include "analyze/rules/rules_file.h"
 #include "cli/commands.h"
 #include "cli/ending.h"
 #include "cli/moment.h"
@@ -20,7 +20,7 @@ static char default_report[] = "report.md";
 /* Ranks of a large run, one file each; more go into a folder. */
 #define INPUTS_MAX 1024u
 
-struct arguments {
+struct analyze_arguments {
 	char *path;
 	char *inputs[INPUTS_MAX];
 	size_t input_count;
@@ -31,7 +31,7 @@ struct arguments {
 
 static isc_status take_option(void *self, const isc_option *option, const char *value, isc_error *err)
 {
-	struct arguments *args = self;
+	struct analyze_arguments *args = self;
 	isc_report_request *r = &args->request;
 
 	if (strcmp(option->name, "output") == 0)
@@ -57,7 +57,7 @@ static isc_status take_option(void *self, const isc_option *option, const char *
 
 static isc_status take_argument(void *self, const char *value, isc_error *err)
 {
-	struct arguments *args = self;
+	struct analyze_arguments *args = self;
 
 	if (args->input_count == INPUTS_MAX) {
 		isc_fail(err, ISC_ERR_INVALID, "analyze: more than %u traces", INPUTS_MAX);
@@ -70,7 +70,7 @@ static isc_status take_argument(void *self, const char *value, isc_error *err)
 }
 
 /* --format json alone means report.json: the default path follows the format. */
-static void choose_path(struct arguments *args)
+static void choose_path(struct analyze_arguments *args)
 {
 	static char json_report[] = "report.json", html_report[] = "report.html";
 	isc_report_request *r = &args->request;
@@ -101,7 +101,7 @@ static isc_status read_settings(isc_report_request *r, isc_error *err)
 	return st;
 }
 
-static int analyze(struct arguments *args)
+static int analyze(struct analyze_arguments *args)
 {
 	isc_report_request *r = &args->request;
 	bool damaged, opened;
@@ -132,7 +132,7 @@ static int analyze(struct arguments *args)
 }
 
 /* Traces of ours are one run each; of other tools' files several may be the ranks of one. */
-static isc_status refuse_several(const struct arguments *args, isc_error *err)
+static isc_status refuse_several(const struct analyze_arguments *args, isc_error *err)
 {
 	if (isc_report_request_pair(args->inputs, args->input_count))
 		return ISC_OK;
@@ -178,7 +178,7 @@ int cmd_analyze(int argc, char **argv)
 		.count = sizeof(table) / sizeof(table[0]),
 		.option = take_option,
 		.argument = take_argument};
-	static struct arguments args;
+	static struct analyze_arguments args;
 	bool helped = false;
 	isc_error err;
 

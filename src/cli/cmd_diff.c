@@ -12,12 +12,12 @@
 #include "cli/ending.h"
 #include "cli/options.h"
 #include "cli/run_sets.h"
-#include "report/diff.h"
+#include "report/diff/diff.h"
 #include "report/report.h"
 
 #define GATES_MAX 64u
 
-struct arguments {
+struct diff_arguments {
 	isc_run_files base, fresh;
 	size_t plain; /* arguments without an option: the first is the base, the second is new */
 	isc_diff_gate gates[GATES_MAX];
@@ -39,7 +39,7 @@ static isc_status take_trace(isc_run_files *set, const char *value, isc_error *e
 	return ISC_OK;
 }
 
-static isc_status take_gate(struct arguments *args, const char *value, isc_error *err)
+static isc_status take_gate(struct diff_arguments *args, const char *value, isc_error *err)
 {
 	if (args->gate_count == GATES_MAX) {
 		isc_fail(err, ISC_ERR_INVALID, "diff: more than %u gates", GATES_MAX);
@@ -51,7 +51,7 @@ static isc_status take_gate(struct arguments *args, const char *value, isc_error
 
 static isc_status take_option(void *self, const isc_option *option, const char *value, isc_error *err)
 {
-	struct arguments *args = self;
+	struct diff_arguments *args = self;
 
 	if (strcmp(option->name, "base") == 0)
 		return take_trace(&args->base, value, err);
@@ -78,7 +78,7 @@ static isc_status take_option(void *self, const isc_option *option, const char *
 
 static isc_status take_argument(void *self, const char *value, isc_error *err)
 {
-	struct arguments *args = self;
+	struct diff_arguments *args = self;
 
 	if (args->plain == 2) {
 		isc_fail(err, ISC_ERR_INVALID, "diff: two traces are compared, and %.80s is the third", value);
@@ -104,7 +104,7 @@ static void print_metrics(void)
 }
 
 /* ISC_ERR_INVALID: nothing of that name is in any of the traces, so it is misspelt. */
-static isc_status judge(struct arguments *args, const isc_run_set *base, const isc_run_set *fresh, isc_error *err)
+static isc_status judge(struct diff_arguments *args, const isc_run_set *base, const isc_run_set *fresh, isc_error *err)
 {
 	for (size_t i = 0; i < args->gate_count; i++) {
 		isc_diff_gate *g = &args->gates[i];
@@ -138,7 +138,7 @@ static isc_status put_out(const isc_diff *d, isc_output *file, int format, isc_e
 	return st;
 }
 
-static void tell(const struct arguments *args, const isc_diff *d)
+static void tell(const struct diff_arguments *args, const isc_diff *d)
 {
 	isc_buffer line = {0}, safe = {0};
 
@@ -155,7 +155,7 @@ static void tell(const struct arguments *args, const isc_diff *d)
 	isc_buffer_fini(&safe);
 }
 
-static int outcome(const struct arguments *args)
+static int outcome(const struct diff_arguments *args)
 {
 	bool fires = false, open = false;
 
@@ -168,7 +168,7 @@ static int outcome(const struct arguments *args)
 	return fires ? ISC_EXIT_GATE : open ? ISC_EXIT_INCONCLUSIVE : ISC_EXIT_OK;
 }
 
-static int compare(struct arguments *args, isc_output *file, int format)
+static int compare(struct diff_arguments *args, isc_output *file, int format)
 {
 	isc_run_set base = {args->base.runs, args->base.count}, fresh = {args->fresh.runs, args->fresh.count};
 	isc_diff d = {.gates = args->gates, .gate_count = args->gate_count};
@@ -195,7 +195,7 @@ static int compare(struct arguments *args, isc_output *file, int format)
 	return st == ISC_OK ? outcome(args) : isc_cli_fail(&err, ISC_EXIT_FAILED);
 }
 
-static int diff(struct arguments *args)
+static int diff(struct diff_arguments *args)
 {
 	int format = ISC_REPORT_MARKDOWN, code;
 	isc_output *file = NULL;
@@ -250,7 +250,7 @@ int cmd_diff(int argc, char **argv)
 		.count = sizeof(table) / sizeof(table[0]),
 		.option = take_option,
 		.argument = take_argument};
-	static struct arguments args;
+	static struct diff_arguments args;
 	bool helped = false;
 	isc_error err;
 

@@ -8,9 +8,9 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
-#include "trace/dump.h"
+#include "trace/dump/dump.h"
 
-struct arguments {
+struct dump_arguments {
 	const char *trace;
 	isc_dump_options options;
 };
@@ -23,7 +23,7 @@ static const isc_option table[] = {
 
 static isc_status take_option(void *self, const isc_option *option, const char *value, isc_error *err)
 {
-	struct arguments *args = self;
+	struct dump_arguments *args = self;
 	char *end;
 	double seconds;
 
@@ -43,7 +43,7 @@ static isc_status take_option(void *self, const isc_option *option, const char *
 
 static isc_status take_argument(void *self, const char *value, isc_error *err)
 {
-	struct arguments *args = self;
+	struct dump_arguments *args = self;
 
 	if (args->trace != NULL) {
 		isc_fail(err, ISC_ERR_INVALID, "dump: one trace at a time, and %.80s is the second", value);
@@ -56,7 +56,7 @@ static isc_status take_argument(void *self, const char *value, isc_error *err)
 
 int cmd_dump(int argc, char **argv)
 {
-	struct arguments args = {0};
+	struct dump_arguments args = {0};
 	const isc_options options = {.command = "dump",
 				     .arguments = "TRACE",
 				     .about = "Print a trace as text, one fact a line.",

@@ -16,7 +16,7 @@
 #include "export/export.h"
 #include "import/import.h"
 
-struct arguments {
+struct export_arguments {
 	const char *trace;
 	const char *output; /* NULL: beside the trace, by the format */
 	bool chosen, force, quiet;
@@ -24,7 +24,7 @@ struct arguments {
 };
 
 /* No time at all is not the whole, which 0 stands for in the options of an export. */
-static isc_status take_end(struct arguments *args, const isc_option *option, const char *value, isc_error *err)
+static isc_status take_end(struct export_arguments *args, const isc_option *option, const char *value, isc_error *err)
 {
 	isc_status st = isc_moment_parse(option, value, &args->options.to_us, err);
 
@@ -37,7 +37,7 @@ static isc_status take_end(struct arguments *args, const isc_option *option, con
 
 static isc_status take_option(void *self, const isc_option *option, const char *value, isc_error *err)
 {
-	struct arguments *args = self;
+	struct export_arguments *args = self;
 
 	if (strcmp(option->name, "to") == 0) {
 		args->chosen = true;
@@ -60,7 +60,7 @@ static isc_status take_option(void *self, const isc_option *option, const char *
 
 static isc_status take_argument(void *self, const char *value, isc_error *err)
 {
-	struct arguments *args = self;
+	struct export_arguments *args = self;
 
 	if (args->trace != NULL) {
 		isc_fail(err, ISC_ERR_INVALID, "export: one trace at a time, and %.80s is the second", value);
@@ -89,7 +89,7 @@ static void step_bar(void *self, uint64_t done, uint64_t total)
 }
 
 /* model.isc becomes model.chrome.json. */
-static void default_path(const struct arguments *args, isc_buffer *path)
+static void default_path(const struct export_arguments *args, isc_buffer *path)
 {
 	size_t len = strlen(args->trace);
 
@@ -97,7 +97,7 @@ static void default_path(const struct arguments *args, isc_buffer *path)
 	isc_buffer_text(path, isc_export_ending(args->options.format));
 }
 
-static void tell(const struct arguments *args, const char *path, const isc_export_result *r)
+static void tell(const struct export_arguments *args, const char *path, const isc_export_result *r)
 {
 	if (args->quiet)
 		return;
@@ -129,7 +129,7 @@ static isc_status fill(void *self, isc_timeline *timeline, isc_error *err)
 	return st;
 }
 
-static isc_status export_input(struct arguments *args, struct input *in, isc_export_write_fn write, void *self,
+static isc_status export_input(struct export_arguments *args, struct input *in, isc_export_write_fn write, void *self,
 			       isc_export_result *result, isc_error *err)
 {
 	if (in->trace != NULL)
@@ -139,8 +139,8 @@ static isc_status export_input(struct arguments *args, struct input *in, isc_exp
 	return isc_export_imported(fill, in, &args->options, write, self, result, err);
 }
 
-static isc_status write_export(struct arguments *args, struct input *in, const char *path, isc_export_result *result,
-			       isc_error *err)
+static isc_status write_export(struct export_arguments *args, struct input *in, const char *path,
+			       isc_export_result *result, isc_error *err)
 {
 	isc_output *file = NULL;
 	isc_status st;
@@ -170,7 +170,7 @@ static isc_status write_export(struct arguments *args, struct input *in, const c
 }
 
 /* What a file is, is found from its first bytes; what nobody knows is a trace of ours that cannot be read. */
-static isc_status open_input(struct arguments *args, struct input *in, isc_error *err)
+static isc_status open_input(struct export_arguments *args, struct input *in, isc_error *err)
 {
 	enum isc_import_format format = ISC_IMPORT_UNKNOWN;
 
@@ -181,7 +181,7 @@ static isc_status open_input(struct arguments *args, struct input *in, isc_error
 	return isc_trace_open(args->trace, &in->trace, err);
 }
 
-static void close_input(const struct arguments *args, struct input *in, isc_export_result *result)
+static void close_input(const struct export_arguments *args, struct input *in, isc_export_result *result)
 {
 	uint64_t malformed = 0;
 
@@ -202,7 +202,7 @@ static void close_input(const struct arguments *args, struct input *in, isc_expo
 	isc_trace_close(in->trace);
 }
 
-static int export(struct arguments *args)
+static int export(struct export_arguments *args)
 {
 	isc_export_result result = {0};
 	isc_buffer path = {0};
@@ -254,7 +254,7 @@ int cmd_export(int argc, char **argv)
 		.count = sizeof(table) / sizeof(table[0]),
 		.option = take_option,
 		.argument = take_argument};
-	struct arguments args = {0};
+	struct export_arguments args = {0};
 	bool helped = false;
 	isc_error err;
 

@@ -14,7 +14,7 @@ isc_log isc_cli_log = {ISC_LOG_INFO, isc_log_to_fd, &stderr_fd};
 const char *isc_cli_called_as;
 
 /* A subcommand is one cmd_<name>.c and one row.  Without a text it is not shown. */
-static const struct command {
+static const struct subcommand {
 	const char *name;
 	const char *text;
 	int (*main)(int argc, char **argv);

@@ -12,7 +12,7 @@
 #define KEY_BASE 0x1000
 #define KEY_HELP 'h'
 
-typedef struct run {
+typedef struct option_run {
 	const isc_options *options;
 	void *self;
 	bool *helped;
@@ -20,7 +20,7 @@ typedef struct run {
 	isc_error *err;
 	const struct argp *argp;
 	int failed_at; /* word behind the one that argp stumbled over */
-} run;
+} option_run;
 
 /* The word that an option was given by, from state->argv: "--name", "--name=value" or "-x". */
 static const char *given_as(const struct argp_state *state, const isc_option *option, const char *value)
@@ -90,7 +90,7 @@ static isc_status fail_word(const isc_options *o, const char *word, isc_error *e
 	return fail_unknown(o, word, err);
 }
 
-static isc_status show_help(run *r, const char *word)
+static isc_status show_help(option_run *r, const char *word)
 {
 	char name[64];
 
@@ -103,7 +103,7 @@ static isc_status show_help(run *r, const char *word)
 }
 
 /* From this word on nothing is ours. */
-static isc_status give_rest(run *r, const isc_option *by, char *first, struct argp_state *state)
+static isc_status give_rest(option_run *r, const isc_option *by, char *first, struct argp_state *state)
 {
 	int at = state->next - 1;
 
@@ -113,7 +113,7 @@ static isc_status give_rest(run *r, const isc_option *by, char *first, struct ar
 	return r->options->rest(r->self, by, state->argv + at, state->argc - at, state->quoted == at, r->err);
 }
 
-static isc_status take_argument(run *r, char *arg, struct argp_state *state)
+static isc_status take_argument(option_run *r, char *arg, struct argp_state *state)
 {
 	const isc_options *o = r->options;
 
@@ -126,7 +126,7 @@ static isc_status take_argument(run *r, char *arg, struct argp_state *state)
 	return ISC_ERR_INVALID;
 }
 
-static isc_status take_option(run *r, const isc_option *option, char *arg, struct argp_state *state)
+static isc_status take_option(option_run *r, const isc_option *option, char *arg, struct argp_state *state)
 {
 	const char *word = given_as(state, option, arg);
 
@@ -139,7 +139,7 @@ static isc_status take_option(run *r, const isc_option *option, char *arg, struc
 
 static error_t parse_one(int key, char *arg, struct argp_state *state)
 {
-	run *r = state->input;
+	option_run *r = state->input;
 	const isc_options *o = r->options;
 	const isc_option *option = NULL;
 
@@ -182,7 +182,7 @@ isc_status isc_options_parse(const isc_options *o, int argc, char **argv, void *
 {
 	struct argp_option *rows = rows_of(o);
 	struct argp argp = {rows, parse_one, o->arguments, o->about, NULL, NULL, NULL};
-	run r = {o, self, helped, ISC_OK, err, &argp, 0};
+	option_run r = {o, self, helped, ISC_OK, err, &argp, 0};
 	error_t failed;
 
 	*helped = false;

@@ -11,7 +11,7 @@
 #define OPTIONS_MAX (2 * ISC_SETTINGS_COUNT + 2)
 #define HELP_MAX 160u
 
-typedef struct reading {
+typedef struct option_reading {
 	isc_settings *settings;
 	isc_target *target;
 	int row[OPTIONS_MAX]; /* of the option */
@@ -20,7 +20,7 @@ typedef struct reading {
 	char help[OPTIONS_MAX][HELP_MAX];
 	isc_option table[OPTIONS_MAX];
 	size_t count;
-} reading;
+} option_reading;
 
 /* With the default of an option that takes a value: what happens without it. */
 static const char *help_of(const isc_setting *setting, char *to, size_t room)
@@ -31,7 +31,7 @@ static const char *help_of(const isc_setting *setting, char *to, size_t room)
 	return to;
 }
 
-static void add(reading *r, int row, bool negated)
+static void add(option_reading *r, int row, bool negated)
 {
 	const isc_setting *setting = &isc_settings_table[row];
 	bool shown = negated ? setting->negated != NULL : setting->option != NULL;
@@ -48,7 +48,7 @@ static void add(reading *r, int row, bool negated)
 	r->count++;
 }
 
-static void fill(reading *r)
+static void fill(option_reading *r)
 {
 	for (int i = 0; i < ISC_SETTINGS_COUNT; i++) {
 		add(r, i, false);
@@ -63,7 +63,7 @@ static void fill(reading *r)
 
 static isc_status take(void *self, const isc_option *option, const char *value, isc_error *err)
 {
-	reading *r = self;
+	option_reading *r = self;
 	size_t i = (size_t)(option - r->table);
 	isc_origin origin = {ISC_ORIGIN_OPTION, 0, r->negated[i]};
 	isc_error why;
@@ -81,7 +81,7 @@ static isc_status take(void *self, const isc_option *option, const char *value, 
 
 static isc_status take_program(void *self, const isc_option *by, char **argv, int argc, bool dashes, isc_error *err)
 {
-	reading *r = self;
+	option_reading *r = self;
 
 	(void)err;
 	r->target->kind = by != NULL ? (by->letter == 'm' ? ISC_TARGET_MODULE : ISC_TARGET_CODE)
@@ -95,7 +95,7 @@ static isc_status take_program(void *self, const isc_option *by, char **argv, in
 isc_status isc_options_run(int argc, char **argv, isc_settings *settings, isc_target *target, bool *helped,
 			   isc_error *err)
 {
-	reading *r = calloc(1, sizeof(*r));
+	option_reading *r = calloc(1, sizeof(*r));
 	isc_options options = {
 		.command = target ? "run" : "config show",
 		.arguments =

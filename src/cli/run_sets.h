@@ -4,7 +4,7 @@
 #ifndef ISC_CLI_RUN_SETS_H
 #define ISC_CLI_RUN_SETS_H
 
-#include "analyze/compare.h"
+#include "analyze/compare/compare.h"
 
 #define ISC_RUN_SET_MAX 64u
 

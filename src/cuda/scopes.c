@@ -12,13 +12,13 @@
 #define WHOSE ISC_CUPTI_EXTERNAL_CUSTOM2
 
 /* What this thread has pushed, the innermost last. */
-struct pushed {
+struct pushed_scope {
 	uint32_t turn; /* in which it did; 0: never */
 	uint32_t depth;
 	bool inside; /* a call of CUPTI: a signal handler that has scopes does not come in between */
 	uint64_t number[DEPTH];
 };
-static __thread struct pushed mine;
+static __thread struct pushed_scope mine;
 
 static const isc_cupti *cupti;
 static _Atomic uint32_t turn;	/* times that scopes were begun; odd: they are watched */

@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/hashmap.h"
 #include "export/sink.h"
-#include "timeline/place.h"
+#include "timeline/python_place.h"
 #include "trace/gpu.h"
 
 #define NOBODY UINT32_MAX
@@ -109,7 +109,7 @@ static isc_frame_text text_of(isc_string s)
 
 static void add_slice(imported *i, const isc_timeline_seen *s, isc_frame_text name)
 {
-	isc_place place;
+	isc_python_place place;
 	isc_slice *slice = isc_arena_push(i->arena, &i->open, &i->depth, &i->room, sizeof(*slice));
 
 	if (slice == NULL) {
@@ -126,7 +126,7 @@ static void add_slice(imported *i, const isc_timeline_seen *s, isc_frame_text na
 	if (i->depth > 1 && slice->end_ns > slice[-1].end_ns)
 		slice->end_ns = slice[-1].end_ns;
 	if (s->kind == ISC_HOST_PYTHON) {
-		isc_place_of(isc_timeline_text(i->timeline, s->name), &place);
+		isc_python_place_of(isc_timeline_text(i->timeline, s->name), &place);
 		slice->name = text_of(place.name);
 		slice->file = text_of(place.file);
 		slice->line = place.line;
@@ -276,12 +276,12 @@ static void take_work(void *self, const isc_timeline_seen *s)
 static bool frame_at(void *self, uint32_t id, isc_frame *out)
 {
 	const imported *i = self;
-	isc_place place;
+	isc_python_place place;
 	bool python;
 
 	if (i->facts == NULL || id == 0 || id >= i->facts->stack_count)
 		return false;
-	python = isc_place_of(isc_timeline_stack_text(i->timeline, i->facts->stacks[id].id), &place);
+	python = isc_python_place_of(isc_timeline_stack_text(i->timeline, i->facts->stacks[id].id), &place);
 	*out = (isc_frame){.parent = i->facts->stacks[id].parent,
 			   .kind = python ? ISC_FRAME_PYTHON : ISC_FRAME_NATIVE,
 			   .name = text_of(place.name),

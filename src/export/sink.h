@@ -12,7 +12,7 @@
 
 #include "base/buffer.h"
 #include "export/export.h"
-#include "timeline/recorded.h"
+#include "timeline/gpu/recorded.h"
 #include "trace/frame.h"
 
 #define ISC_EXPORT_MARK "inferscope-export-1"

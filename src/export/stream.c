@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "export/lane.h"
-#include "timeline/moves.h"
+#include "timeline/node_moves.h"
 #include "trace/kinds.h"
 #include "trace/memory.h"
 
@@ -282,9 +282,10 @@ static void feed(isc_export_stream *s, const isc_event *ev)
 
 static void tell_moves(isc_export_stream *s)
 {
-	isc_move *move = s->sink->move != NULL ? isc_arena_array(s->arena, ISC_MOVES_MAX, sizeof(*move)) : NULL;
-	const isc_trace_process *p = isc_moves_process(s->trace);
-	size_t count = move != NULL && p != NULL ? isc_moves_read(s->trace, move, ISC_MOVES_MAX) : 0;
+	isc_node_move *move =
+		s->sink->move != NULL ? isc_arena_array(s->arena, ISC_NODE_MOVES_MAX, sizeof(*move)) : NULL;
+	const isc_trace_process *p = isc_node_moves_process(s->trace);
+	size_t count = move != NULL && p != NULL ? isc_node_moves_read(s->trace, move, ISC_NODE_MOVES_MAX) : 0;
 
 	s->failed |= s->sink->move != NULL && move == NULL;
 	for (size_t i = 0; i < count; i++) {

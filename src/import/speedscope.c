@@ -17,7 +17,7 @@
 #define FRAMES_MOST 4096u
 #define READ_FLAGS (YYJSON_READ_NUMBER_AS_RAW | YYJSON_READ_ALLOW_INVALID_UNICODE | YYJSON_READ_INSITU)
 
-struct file {
+struct speedscope_file {
 	isc_reader *r;
 	uint32_t *names; /* of frames */
 	size_t name_count;
@@ -31,7 +31,7 @@ bool isc_speedscope_is(const char *head, size_t len)
 	return memmem(head, len, schema, sizeof(schema) - 1) != NULL;
 }
 
-static bool take_names(struct file *f, yyjson_val *frames)
+static bool take_names(struct speedscope_file *f, yyjson_val *frames)
 {
 	yyjson_val *frame;
 	size_t at, n;
@@ -75,7 +75,7 @@ static int shift_of(yyjson_val *unit)
 	return -1;
 }
 
-static bool frame_of(const struct file *f, yyjson_val *value, uint32_t *name)
+static bool frame_of(const struct speedscope_file *f, yyjson_val *value, uint32_t *name)
 {
 	uint64_t at;
 
@@ -87,7 +87,8 @@ static bool frame_of(const struct file *f, yyjson_val *value, uint32_t *name)
 	return true;
 }
 
-static isc_status take_calls(struct file *f, yyjson_val *events, uint32_t thread, unsigned shift, isc_error *err)
+static isc_status take_calls(struct speedscope_file *f, yyjson_val *events, uint32_t thread, unsigned shift,
+			     isc_error *err)
 {
 	isc_status st = ISC_OK;
 	yyjson_val *event;
@@ -115,7 +116,8 @@ static isc_status take_calls(struct file *f, yyjson_val *events, uint32_t thread
 	return st;
 }
 
-static isc_status take_samples(struct file *f, yyjson_val *samples, yyjson_val *weights, unsigned shift, isc_error *err)
+static isc_status take_samples(struct speedscope_file *f, yyjson_val *samples, yyjson_val *weights, unsigned shift,
+			       isc_error *err)
 {
 	isc_status st = ISC_OK;
 	yyjson_arr_iter weight;
@@ -145,7 +147,7 @@ static isc_status take_samples(struct file *f, yyjson_val *samples, yyjson_val *
 	return st;
 }
 
-static isc_status take_profile(struct file *f, yyjson_val *profile, uint64_t number, isc_error *err)
+static isc_status take_profile(struct speedscope_file *f, yyjson_val *profile, uint64_t number, isc_error *err)
 {
 	yyjson_val *type = yyjson_obj_get(profile, "type"), *name = yyjson_obj_get(profile, "name");
 	int shift = shift_of(yyjson_obj_get(profile, "unit"));
@@ -167,7 +169,7 @@ static isc_status take_profile(struct file *f, yyjson_val *profile, uint64_t num
 static isc_status take_all(isc_reader *r, yyjson_val *root, isc_error *err)
 {
 	yyjson_val *frames = yyjson_obj_get(yyjson_obj_get(root, "shared"), "frames"), *profile;
-	struct file f = {.r = r};
+	struct speedscope_file f = {.r = r};
 	isc_status st = ISC_OK;
 	size_t at, n;
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "analyze/imported.h"
-#include "analyze/rules_file.h"
+#include "analyze/rules/rules_file.h"
 #include "import/import.h"
 #include "library/library.h"
 

@@ -7,13 +7,13 @@
 #include "export/stream.h"
 #include "inferscope/trace.h"
 
-typedef struct reading {
+typedef struct trace_reading {
 	isc_sink sink;
 	inferscope_event_fn each;
 	void *self;
 	isc_buffer name, file; /* with a NUL at their end */
 	bool over;	       /* the caller has seen enough */
-} reading;
+} trace_reading;
 
 static const char *text_of(isc_buffer *room, const isc_frame_text *text)
 {
@@ -23,8 +23,8 @@ static const char *text_of(isc_buffer *room, const isc_frame_text *text)
 	return room->failed ? "" : room->data;
 }
 
-static inferscope_event event_of(reading *r, const char *type, const isc_frame_text *name, const isc_export_thread *on,
-				 uint64_t start_ns, uint64_t end_ns)
+static inferscope_event event_of(trace_reading *r, const char *type, const isc_frame_text *name,
+				 const isc_export_thread *on, uint64_t start_ns, uint64_t end_ns)
 {
 	return (inferscope_event){.size = sizeof(inferscope_event),
 				  .type = type,
@@ -37,7 +37,7 @@ static inferscope_event event_of(reading *r, const char *type, const isc_frame_t
 				  .end_ns = end_ns + r->sink.start_ns};
 }
 
-static void tell(reading *r, const inferscope_event *event)
+static void tell(trace_reading *r, const inferscope_event *event)
 {
 	if (r->name.failed || r->file.failed)
 		r->sink.failed = true;
@@ -55,7 +55,7 @@ static int32_t cpu_of(uint16_t cpu)
 
 static void on_close(isc_sink *self, const isc_slice *s)
 {
-	reading *r = (reading *)self;
+	trace_reading *r = (trace_reading *)self;
 	inferscope_event event = event_of(r, isc_export_type(s), &s->name, s->on, s->start_ns, s->end_ns);
 
 	event.cpu_id = cpu_of(s->cpu);
@@ -69,7 +69,7 @@ static void on_mark(isc_sink *self, const isc_mark *m)
 {
 	static const char *const types[] = {
 		[ISC_MARK_SCOPE] = "scope", [ISC_MARK_INSTANT] = "instant", [ISC_MARK_COUNTER] = "counter"};
-	reading *r = (reading *)self;
+	trace_reading *r = (trace_reading *)self;
 	inferscope_event event = event_of(r, types[m->kind], &m->name, m->on, m->start_ns, m->end_ns);
 
 	event.cpu_id = cpu_of(m->cpu);
@@ -80,7 +80,7 @@ static void on_mark(isc_sink *self, const isc_mark *m)
 static void on_sample(isc_sink *self, const isc_export_sample *s)
 {
 	static const isc_frame_text unknown = {"?", 1};
-	reading *r = (reading *)self;
+	trace_reading *r = (trace_reading *)self;
 	isc_frame frame;
 	bool known = isc_trace_frame(self->trace, s->on->process, s->stack, &frame);
 	inferscope_event event;
@@ -100,7 +100,7 @@ static void on_sample(isc_sink *self, const isc_export_sample *s)
 
 static void on_gpu(isc_sink *self, const isc_export_gpu *g)
 {
-	reading *r = (reading *)self;
+	trace_reading *r = (trace_reading *)self;
 	inferscope_event event;
 
 	if (g->type == NULL)
@@ -114,7 +114,7 @@ static void on_gpu(isc_sink *self, const isc_export_gpu *g)
 static void on_memory(isc_sink *self, const isc_export_memory *m)
 {
 	isc_frame_text name = {m->call, (uint32_t)strlen(m->call)};
-	reading *r = (reading *)self;
+	trace_reading *r = (trace_reading *)self;
 	inferscope_event event =
 		event_of(r, m->alloc ? "memory_alloc" : "memory_free", &name, m->on, m->time_ns, m->time_ns);
 
@@ -123,7 +123,7 @@ static void on_memory(isc_sink *self, const isc_export_memory *m)
 	tell(r, &event);
 }
 
-static isc_status read_events(isc_trace *trace, const isc_export_options *options, reading *r, isc_error *err)
+static isc_status read_events(isc_trace *trace, const isc_export_options *options, trace_reading *r, isc_error *err)
 {
 	static const isc_sink_class class = {
 		.close = on_close, .mark = on_mark, .sample = on_sample, .gpu = on_gpu, .memory = on_memory};
@@ -152,7 +152,7 @@ ISC_API isc_status inferscope_trace_read(const char *path, const inferscope_read
 					 inferscope_event_fn each, void *self, int *damaged, isc_error *err)
 {
 	inferscope_read_options given = {0};
-	reading r = {.each = each, .self = self};
+	trace_reading r = {.each = each, .self = self};
 	isc_trace *trace = NULL;
 	isc_status st;
 

@@ -24,13 +24,13 @@ typedef cl_queue create_fn(cl_context, cl_device, uint64_t, int32_t *);
 typedef cl_queue create_with_fn(cl_context, cl_device, const uint64_t *, int32_t *);
 
 /* The program's own properties; words are atomic, as queues are made and asked for by any thread. */
-typedef struct entry {
+typedef struct queue_entry {
 	_Atomic uintptr_t key;
 	_Atomic uint64_t value; /* device:8 | timed:1 | hidden:1 | listed:1 | number:32 */
 	_Atomic uint64_t asked; /* properties */
 	_Atomic uint32_t listed;
 	_Atomic uint64_t list[LIST_MAX];
-} entry;
+} queue_entry;
 
 #define VALUE(device, timed, hidden, number) \
 	((uint64_t)(device) | (uint64_t)(timed) << 8 | (uint64_t)(hidden) << 9 | (uint64_t)(number) << 32)
@@ -39,7 +39,7 @@ typedef struct entry {
 #define VALUE_HIDDEN(v) (((v) >> 9 & 1) != 0)
 #define VALUE_NUMBER(v) ((uint32_t)((v) >> 32))
 
-static entry queues[TABLE];
+static queue_entry queues[TABLE];
 static struct {
 	_Atomic uintptr_t key;
 	_Atomic uint32_t name;
@@ -57,12 +57,12 @@ static uint32_t home_of(const void *handle, uint32_t size)
 	return (uint32_t)(((uint64_t)(uintptr_t)handle >> 4) * 0x9e3779b97f4a7c15ull >> 40) & (size - 1);
 }
 
-static entry *find(const void *queue, bool make)
+static queue_entry *find(const void *queue, bool make)
 {
 	uint32_t home = home_of(queue, TABLE);
 
 	for (uint32_t k = 0; queue != NULL && k < PROBES; k++) {
-		entry *e = &queues[(home + k) & (TABLE - 1)];
+		queue_entry *e = &queues[(home + k) & (TABLE - 1)];
 		uintptr_t was = atomic_load_explicit(&e->key, memory_order_acquire);
 
 		if (was == 0 && make && atomic_compare_exchange_strong(&e->key, &was, (uintptr_t)queue))
@@ -152,7 +152,7 @@ static uint32_t defined(uint32_t place)
 
 isc_cl_queue isc_cl_queue_of(cl_queue queue)
 {
-	const entry *e = find(queue, false);
+	const queue_entry *e = find(queue, false);
 	uint64_t value = e != NULL ? atomic_load_explicit(&e->value, memory_order_acquire) : 0;
 	uint32_t place = VALUE_DEVICE(value);
 
@@ -166,7 +166,7 @@ isc_cl_queue isc_cl_queue_of(cl_queue queue)
 
 static void note(cl_queue queue, cl_device device, uint64_t asked, const uint64_t *list, bool timed)
 {
-	entry *e = find(queue, true);
+	queue_entry *e = find(queue, true);
 	uint32_t n = 0;
 
 	if (e == NULL)
@@ -246,7 +246,7 @@ static int32_t answer(const void *at, size_t size, size_t room, void *value, siz
 
 static int32_t get_queue_info(cl_queue queue, uint32_t what, size_t room, void *value, size_t *needs)
 {
-	entry *e = find(queue, false);
+	queue_entry *e = find(queue, false);
 	uint64_t list[LIST_MAX], asked;
 	uint32_t n;
 
@@ -266,7 +266,7 @@ static int32_t get_queue_info(cl_queue queue, uint32_t what, size_t room, void *
 /* Of the first version, and long out of use: profiling stays on whatever the program says. */
 static int32_t set_queue_property(cl_queue queue, uint64_t properties, uint32_t enable, uint64_t *old)
 {
-	entry *e = find(queue, false);
+	queue_entry *e = find(queue, false);
 	uint64_t others = properties & ~CL_PROFILING_ENABLE, was = e != NULL ? atomic_load(&e->asked) : 0, value;
 	int32_t status = CL_SUCCESS;
 
@@ -291,7 +291,7 @@ static int32_t set_queue_property(cl_queue queue, uint64_t properties, uint32_t 
 static int32_t get_profiling_info(cl_event event, uint32_t what, size_t room, void *value, size_t *needs)
 {
 	cl_queue queue = NULL;
-	const entry *e;
+	const queue_entry *e;
 
 	if (event != NULL && ISC_CL_REAL(clGetEventInfo, info_fn *)(event, CL_EVENT_COMMAND_QUEUE, sizeof(queue),
 								    &queue, NULL) == CL_SUCCESS) {

@@ -49,14 +49,14 @@ const char *isc_profile_why_no_memory(int error)
 	return error == 0 ? NULL : "/proc/self/statm cannot be read";
 }
 
-struct function {
+struct function_sum {
 	const isc_profile_name *name;
 	uint64_t self, total;
 	size_t seen; /* in which stack last: recursion counts once */
 };
 
 struct functions {
-	struct function *at;
+	struct function_sum *at;
 	size_t count;
 	size_t *of; /* a name -> its function */
 };
@@ -112,7 +112,7 @@ static void count_functions(struct functions *f, const isc_profile_model *m)
 		const isc_profile_line *line = &m->stack[i];
 
 		for (uint32_t k = 0; k < line->frames; k++) {
-			struct function *at = &f->at[f->of[line->name[k]]];
+			struct function_sum *at = &f->at[f->of[line->name[k]]];
 
 			if (at->seen != i + 1)
 				at->total += line->count;
@@ -125,7 +125,7 @@ static void count_functions(struct functions *f, const isc_profile_model *m)
 
 static int by_self(const void *one, const void *two)
 {
-	const struct function *a = one, *b = two;
+	const struct function_sum *a = one, *b = two;
 
 	if (a->self != b->self)
 		return a->self < b->self ? 1 : -1;

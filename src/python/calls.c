@@ -1,7 +1,7 @@
 #include "python/calls.h"
 
 #include "python/collection.h"
-#include "python/governor.h"
+#include "python/budget/governor.h"
 
 /* Where every callback that is still on its way finds that all is over. */
 static const isc_control nobody = {.phase = ISC_PHASE_DONE};

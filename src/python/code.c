@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "python/gate.h"
+#include "python/budget/gate.h"
 #include "python/interpreter.h"
-#include "python/thinning.h"
+#include "python/budget/thinning.h"
 #include "python/thread.h"
-#include "python/window.h"
+#include "python/budget/window.h"
 
 #define SLAB 256u
 #define TRIES_MAX 1000u /* to define a code object; then it stays among the rest */
@@ -32,15 +32,15 @@ static isc_code *unused;
 static char package[4096], site[4096];
 
 /* Text of a str object without touching it: UTF-8, NULs and all. */
-typedef struct text {
+typedef struct code_text {
 	const char *at;
 	Py_ssize_t len;
 	PyObject *owner;
-} text;
+} code_text;
 
-static text text_of(PyObject *str)
+static code_text text_of(PyObject *str)
 {
-	text t = {"?", 1, NULL};
+	code_text t = {"?", 1, NULL};
 
 	if (str == NULL || !PyUnicode_Check(str))
 		return t;
@@ -59,7 +59,7 @@ static text text_of(PyObject *str)
 	return t;
 }
 
-static bool begins(const text *t, const char *with)
+static bool begins(const code_text *t, const char *with)
 {
 	size_t n = strlen(with);
 
@@ -67,7 +67,7 @@ static bool begins(const text *t, const char *with)
 }
 
 /* The special methods that are traced all the same. */
-static bool is_kept(const text *name)
+static bool is_kept(const code_text *name)
 {
 	static const char *const kept[] = {"__init__",	 "__new__",   "__call__",	   "__getitem__", "__iter__",
 					   "__next__",	 "__anext__", "__await__",	   "__enter__",	  "__exit__",
@@ -80,12 +80,12 @@ static bool is_kept(const text *name)
 	return false;
 }
 
-static bool is_special(const text *name)
+static bool is_special(const code_text *name)
 {
 	return name->len > 4 && begins(name, "__") && memcmp(name->at + name->len - 2, "__", 2) == 0;
 }
 
-static bool is_ours(const text *file)
+static bool is_ours(const code_text *file)
 {
 	static const char boot[] = "_inferscope_boot.py";
 	size_t n = strlen(site);
@@ -97,7 +97,7 @@ static bool is_ours(const text *file)
 }
 
 /* Frozen modules and, on Pythons that do not freeze all of it, importlib. */
-static bool is_internal(const text *file)
+static bool is_internal(const code_text *file)
 {
 	static const char importlib[] = "/importlib/";
 	const char *slash;
@@ -112,7 +112,7 @@ static bool is_internal(const text *file)
 
 static bool is_skipped(PyCodeObject *code)
 {
-	text file, name;
+	code_text file, name;
 	bool skipped;
 
 	if (isc_calls_self.all_frames)
@@ -228,7 +228,7 @@ uint32_t isc_code_define(isc_code *entry)
 	char data[4096];
 	isc_def_code *head = (isc_def_code *)(void *)data;
 	size_t room = sizeof(data) - sizeof(*head);
-	text name, file;
+	code_text name, file;
 
 	/* Each try is counted as a loss by the runtime; the recorder makes room soon, or never. */
 	if (entry->tries >= TRIES_MAX || (entry->tries & (entry->tries + 1)) != 0) {
@@ -260,7 +260,7 @@ uint32_t isc_code_define(isc_code *entry)
 	return entry->id != 0 ? entry->id : isc_rt_rest(ISC_DEF_CODE);
 }
 
-static void keep_folder(const text *file)
+static void keep_folder(const code_text *file)
 {
 	const char *slash = memrchr(file->at, '/', (size_t)file->len);
 	size_t n = slash != NULL ? (size_t)(slash - file->at) + 1 : 0;
@@ -276,7 +276,7 @@ static void keep_folder(const text *file)
 bool isc_code_begin(PyObject *module)
 {
 	PyObject *name = PyModule_GetFilenameObject(module);
-	text file = text_of(name);
+	code_text file = text_of(name);
 
 	if (name == NULL)
 		PyErr_Clear();

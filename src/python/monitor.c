@@ -11,15 +11,15 @@
 
 #if PY_VERSION_HEX >= 0x030c0000
 
-#include "python/gate.h"
-#include "python/governor.h"
+#include "python/budget/gate.h"
+#include "python/budget/governor.h"
 #include "python/native.h"
 #include "python/pointer.h"
-#include "python/startup.h"
+#include "python/budget/startup.h"
 #include "python/task.h"
-#include "python/thinning.h"
+#include "python/budget/thinning.h"
 #include "python/thread.h"
-#include "python/window.h"
+#include "python/budget/window.h"
 
 /* Of the budget, for counting what is not traced. */
 #define WINDOWS_SHARE 0.2

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "python/gate.h"
-#include "python/governor.h"
+#include "python/budget/gate.h"
+#include "python/budget/governor.h"
 
 #define CACHE 1024u /* a power of two */
 #define NAME_MAX_BYTES 512

@@ -1,8 +1,8 @@
 #include "python/scope.h"
 
 #include "python/bound.h"
-#include "python/gate.h"
-#include "python/startup.h"
+#include "python/budget/gate.h"
+#include "python/budget/startup.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -25,10 +25,10 @@ static struct kit *main_kit;
 
 /* One time that a scope is entered while a session records.  A context holds its
  * innermost one, which holds those around it. */
-struct entry {
-	PyObject_HEAD struct entry *around;
+struct scope_entry {
+	PyObject_HEAD struct scope_entry *around;
 	struct scope *scope;
-	struct entry *newer, *older; /* borrowed: of the same scope, as long as they are open */
+	struct scope_entry *newer, *older; /* borrowed: of the same scope, as long as they are open */
 	isc_rt_span span;
 	const PyObject *owner; /* of a range: who has entered it; not held, compared only */
 	uint64_t unseen;       /* of the scope, when this one was entered */
@@ -38,9 +38,9 @@ struct entry {
 struct scope {
 	PyObject_HEAD PyObject *name;
 	struct kit *kit;
-	struct entry *latest; /* open; borrowed */
-	uint64_t unseen;      /* entered while nothing recorded, and not left */
-	uint32_t id;	      /* of the name; 0: not defined yet */
+	struct scope_entry *latest; /* open; borrowed */
+	uint64_t unseen;	    /* entered while nothing recorded, and not left */
+	uint32_t id;		    /* of the name; 0: not defined yet */
 };
 
 static uint32_t name_by(PyObject *str, uint32_t (*label)(const char *, size_t))
@@ -71,7 +71,7 @@ uint32_t isc_scope_thread_name(PyObject *str)
 
 /* ---- entries ---- */
 
-static void unlink_entry(struct entry *e)
+static void unlink_entry(struct scope_entry *e)
 {
 	if (!e->open)
 		return;
@@ -87,7 +87,7 @@ static void unlink_entry(struct entry *e)
 /* A loop, as there may be more of them around each other than the stack has room for. */
 static void entry_dealloc(PyObject *op)
 {
-	struct entry *e = (struct entry *)op, *around;
+	struct scope_entry *e = (struct scope_entry *)op, *around;
 
 	for (; e != NULL; e = around) {
 		PyTypeObject *type = Py_TYPE(e);
@@ -107,13 +107,13 @@ static void entry_dealloc(PyObject *op)
 static PyType_Slot entry_slots[] = {{Py_tp_dealloc, entry_dealloc}, {0, NULL}};
 static PyType_Spec entry_spec = {
 	.name = "inferscope._core._entry",
-	.basicsize = sizeof(struct entry),
+	.basicsize = sizeof(struct scope_entry),
 	.flags = Py_TPFLAGS_DEFAULT,
 	.slots = entry_slots,
 };
 
 /* The innermost entry of this context, a new reference; NULL: none. */
-static struct entry *current_of(const struct kit *kit)
+static struct scope_entry *current_of(const struct kit *kit)
 {
 	PyObject *found = NULL;
 
@@ -124,17 +124,17 @@ static struct entry *current_of(const struct kit *kit)
 	/* The program can find the variable in its context, and put there what it likes. */
 	if (found != NULL && Py_TYPE(found) != kit->entry)
 		Py_CLEAR(found);
-	return (struct entry *)found;
+	return (struct scope_entry *)found;
 }
 
-static struct entry *open_one(struct entry *e)
+static struct scope_entry *open_one(struct scope_entry *e)
 {
 	while (e != NULL && !e->open)
 		e = e->around;
 	return e;
 }
 
-static void make_current(const struct kit *kit, struct entry *e)
+static void make_current(const struct kit *kit, struct scope_entry *e)
 {
 	PyObject *token = PyContextVar_Set(kit->current, (PyObject *)e);
 
@@ -149,7 +149,7 @@ static void make_current(const struct kit *kit, struct entry *e)
 static bool enter_as(struct scope *s, uint32_t name, const PyObject *owner)
 {
 	struct kit *kit = s->kit;
-	struct entry *current, *around, *e = PyObject_New(struct entry, kit->entry);
+	struct scope_entry *current, *around, *e = PyObject_New(struct scope_entry, kit->entry);
 	bool seen;
 
 	if (e == NULL) {
@@ -213,9 +213,9 @@ static PyObject *scope_enter(PyObject *op, PyObject *const *args, Py_ssize_t n)
 
 /* The entry that an exit in this context is for: its innermost of this scope and
  * owner, else the latest, entered elsewhere.  A new reference; NULL: there is none. */
-static struct entry *entry_to_leave(struct scope *s, const PyObject *owner)
+static struct scope_entry *entry_to_leave(struct scope *s, const PyObject *owner)
 {
-	struct entry *current = current_of(s->kit), *e = current;
+	struct scope_entry *current = current_of(s->kit), *e = current;
 
 	while (e != NULL && (!e->open || e->scope != s || e->owner != owner))
 		e = e->around;
@@ -233,7 +233,7 @@ static struct entry *entry_to_leave(struct scope *s, const PyObject *owner)
  * more than all the rest here. */
 __attribute__((noinline)) static void exit_seen(struct scope *s)
 {
-	struct entry *e = entry_to_leave(s, NULL);
+	struct scope_entry *e = entry_to_leave(s, NULL);
 
 	if (s->unseen > e->unseen) {
 		s->unseen--; /* entered later than that one, while nothing recorded */
@@ -276,7 +276,7 @@ void isc_scope_range_enter(PyObject *owner)
 
 void isc_scope_range_exit(PyObject *owner)
 {
-	struct entry *e;
+	struct scope_entry *e;
 
 	if (main_kit == NULL || main_kit->ranges->latest == NULL)
 		return;

@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-#include "python/gate.h"
-#include "python/startup.h"
+#include "python/budget/gate.h"
+#include "python/budget/startup.h"
 #include "python/task.h"
 
 #define ASYNCHRONOUS (CO_COROUTINE | CO_ASYNC_GENERATOR)

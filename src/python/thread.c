@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "python/governor.h"
+#include "python/budget/governor.h"
 #include "python/pointer.h"
 #include "python/scope.h"
 

@@ -4,9 +4,9 @@
 #include <strings.h>
 
 #include "base/path.h"
-#include "report/html.h"
-#include "report/json.h"
-#include "report/markdown.h"
+#include "report/html/html.h"
+#include "report/json/json.h"
+#include "report/markdown/markdown.h"
 
 static const struct {
 	const char *name;

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "report/json.h"
-#include "report/markdown.h"
-#include "report/recall.h"
+#include "report/json/json.h"
+#include "report/markdown/markdown.h"
+#include "report/json/recall.h"
 
 static isc_status write_markdown(yyjson_val *report, isc_buffer *out, isc_error *err)
 {

@@ -5,7 +5,7 @@
 #ifndef ISC_REPORT_FROM_JSON_H
 #define ISC_REPORT_FROM_JSON_H
 
-#include "report/html.h"
+#include "report/html/html.h"
 #include "report/report.h"
 
 /* format: ISC_REPORT_MARKDOWN or ISC_REPORT_HTML; more may be NULL, and is of pages.  ISC_ERR_INVALID: it is

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "session/machine/crowding.h"
-#include "session/redact.h"
+#include "session/secret.h"
 
 #define CALIBRATE_READS 2000u
 /* What a record costs beside reading the clock: bench/record_cost. */
@@ -58,7 +58,7 @@ static void add_argv(yyjson_mut_doc *doc, yyjson_mut_val *root, char *const *arg
 	/* Taking out never makes it longer than one "***" for each argument. */
 	safe = flat.failed ? NULL : malloc(flat.len * 4 + 1);
 	if (safe != NULL) {
-		size_t len = isc_redact_argv(flat.data, flat.len, safe, flat.len * 4);
+		size_t len = isc_secret_redact(flat.data, flat.len, safe, flat.len * 4);
 
 		for (size_t at = 0; at < len;) {
 			size_t one = strnlen(safe + at, len - at);

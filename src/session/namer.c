@@ -22,7 +22,7 @@
 #define LAST_WAIT_NS 1000000000u
 #define NICE 19 /* one or two in a hundred of what a thread of the program gets on the same CPU */
 
-struct place {
+struct named_place {
 	uint32_t process, id;
 	isc_def_native at;
 };
@@ -45,7 +45,7 @@ struct isc_namer {
 	isc_hashmap by_hash;
 	isc_symbols **module;
 	size_t modules, modules_room;
-	struct place *place;
+	struct named_place *place;
 	size_t first, places, places_room; /* from first on they wait */
 	size_t loaded;			   /* bytes */
 	isc_buffer found, writing;
@@ -159,7 +159,7 @@ static void add_module(isc_namer *n, uint32_t process, uint32_t id, const void *
 
 static void add_place(isc_namer *n, uint32_t process, uint32_t id, const void *data)
 {
-	struct place *bigger;
+	struct named_place *bigger;
 
 	if (n->places - n->first >= WAITING_MAX)
 		return;
@@ -169,7 +169,7 @@ static void add_place(isc_namer *n, uint32_t process, uint32_t id, const void *d
 	if (bigger == NULL)
 		return;
 	n->place = bigger;
-	n->place[n->places] = (struct place){.process = process, .id = id};
+	n->place[n->places] = (struct named_place){.process = process, .id = id};
 	memcpy(&n->place[n->places++].at, data, sizeof(isc_def_native));
 }
 
@@ -187,7 +187,7 @@ static void unload_others(isc_namer *n, const isc_symbols *m)
 }
 
 /* Without memory it stays without a name. */
-static void add_found(isc_namer *n, const struct place *p, const isc_symbol *name)
+static void add_found(isc_namer *n, const struct named_place *p, const isc_symbol *name)
 {
 	size_t name_len = strlen(name->name), file_len = strnlen(name->file, 4096);
 	isc_def_code code = {name->line, ISC_CODE_NATIVE, (uint32_t)name_len, (uint32_t)file_len};
@@ -205,7 +205,7 @@ static void add_found(isc_namer *n, const struct place *p, const isc_symbol *nam
 /* The next that waits; the lock is held here and there, and not while files are read. */
 static void name_next(isc_namer *n)
 {
-	const struct place p = n->place[n->first++];
+	const struct named_place p = n->place[n->first++];
 	const uint64_t *at = isc_hashmap_find(&n->by_id, isc_hashmap_key(p.process, p.at.module));
 	isc_symbols *m = NULL;
 	isc_symbol name;

@@ -158,10 +158,10 @@ isc_status isc_recorder_new(const isc_recorder_options *options, isc_recorder **
 	}
 	r->bell = make_bell(&r->folder);
 	r->sink.clock_source = r->clock_source;
-	isc_sink_clock(&r->sink, pair);
+	isc_event_sink_clock(&r->sink, pair);
 	r->sink.writer = r->writer;
 	r->sink.namer = r->namer = s->sample && s->native != ISC_NATIVE_OFF ? isc_namer_new() : NULL;
-	isc_sink_begin(&r->sink, NULL);
+	isc_event_sink_begin(&r->sink, NULL);
 	*out = r;
 	return ISC_OK;
 }
@@ -217,12 +217,12 @@ isc_status isc_recorder_begin(isc_recorder *r, pid_t root, const char *rt_path, 
 	if (st != ISC_OK)
 		return st;
 	r->sink.follow = r->follow;
-	sink = isc_sink_drain(&r->sink);
+	sink = isc_event_sink_drain(&r->sink);
 	st = isc_drain_new(&options, &sink, &r->drain, err);
 	if (st != ISC_OK)
 		return st;
 	isc_recorder_open_sources(r, root, running);
-	isc_sink_clock(&r->sink, isc_clock_read_pair(r->clock_source));
+	isc_event_sink_clock(&r->sink, isc_clock_read_pair(r->clock_source));
 	r->begin_ns = isc_clock_mono_ns();
 	r->begin_cpu_ns = isc_clock_thread_ns();
 	r->collect_ns = r->begin_ns + (uint64_t)(r->settings->delay_s * 1e9);
@@ -349,7 +349,7 @@ static void collect(isc_recorder *r, bool last)
 		isc_clock_pair pair = isc_clock_read_pair(r->clock_source);
 
 		r->next_clock_ns = now + CLOCK_EVERY_NS;
-		isc_sink_clock(&r->sink, pair);
+		isc_event_sink_clock(&r->sink, pair);
 		isc_recorder_wrote(r, isc_writer_clock(r->writer, pair.ticks, pair.mono_ns, &err), &err);
 	}
 	if (now >= r->next_flush_ns || last || flush) {
@@ -416,7 +416,7 @@ static void release(isc_recorder *r)
 	isc_drain_free(r->drain);
 	isc_recorder_close_sources(r);
 	isc_follow_free(r->follow);
-	isc_sink_fini(&r->sink);
+	isc_event_sink_fini(&r->sink);
 	isc_namer_free(r->namer);
 	if (r->bell >= 0)
 		close(r->bell);

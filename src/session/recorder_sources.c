@@ -18,7 +18,7 @@
 #define OUTSIDE_SHARE 0.3
 
 /* The moment of a look. */
-struct look {
+struct source_look {
 	uint64_t now;
 	bool flush; /* somebody waits for everything up to now */
 	bool last;
@@ -27,7 +27,7 @@ struct look {
 /* The recorder calls the rows in order and skips functions that are NULL. */
 struct source {
 	void (*open)(isc_recorder *r, pid_t root, bool running);
-	void (*look)(isc_recorder *r, const struct look *at);
+	void (*look)(isc_recorder *r, const struct source_look *at);
 	void (*facts)(const isc_recorder *r, isc_buffer *out); /* at the end, as a JSON object */
 	void (*close)(isc_recorder *r);
 };
@@ -66,7 +66,7 @@ static void open_switches(isc_recorder *r, pid_t root, bool running)
 	isc_buffer_fini(&facts);
 }
 
-static void look_at_switches(isc_recorder *r, const struct look *at)
+static void look_at_switches(isc_recorder *r, const struct source_look *at)
 {
 	isc_error err;
 
@@ -119,7 +119,7 @@ static void open_throttle(isc_recorder *r, pid_t root, bool running)
 	isc_throttle_open(&r->throttle, path, isc_clock_mono_ns(), &r->throttle_unknown);
 }
 
-static void look_at_throttle(isc_recorder *r, const struct look *at)
+static void look_at_throttle(isc_recorder *r, const struct source_look *at)
 {
 	if (at->now >= r->throttle.looked_ns + THROTTLE_EVERY_NS || at->last)
 		isc_throttle_look(&r->throttle, at->now);
@@ -144,7 +144,7 @@ static void open_usage(isc_recorder *r, pid_t root, bool running)
 	r->usage.fault_ns = isc_fault_cost_ns();
 }
 
-static void look_at_usage(isc_recorder *r, const struct look *at)
+static void look_at_usage(isc_recorder *r, const struct source_look *at)
 {
 	isc_usage_look(&r->usage, at->now);
 }
@@ -177,7 +177,7 @@ static void tell_nodes(const isc_recorder *r, isc_buffer *out)
 	isc_numa_facts(&r->numa, out);
 }
 
-static void look_at_nodes(isc_recorder *r, const struct look *at)
+static void look_at_nodes(isc_recorder *r, const struct source_look *at)
 {
 	isc_buffer text = {0};
 
@@ -229,7 +229,7 @@ void isc_recorder_open_sources(isc_recorder *r, pid_t root, bool running)
 
 void isc_recorder_look_at_sources(isc_recorder *r, uint64_t now, bool flush, bool last)
 {
-	struct look at = {now, flush, last};
+	struct source_look at = {now, flush, last};
 
 	for (size_t i = 0; i < SOURCES; i++) {
 		if (sources[i].look != NULL)

@@ -49,7 +49,7 @@ struct isc_recorder {
 	isc_numa numa;
 	uint32_t moves_told;
 	struct rusage use; /* of the program, when it had ended */
-	isc_sink sink;
+	isc_event_sink sink;
 	isc_namer *namer;
 	isc_drain_cycle cycle;
 	uint64_t unit_ns; /* how long the longest units of work take, by process */

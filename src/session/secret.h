@@ -1,5 +1,6 @@
 /*
- * secret.h - does this name, or this text, look like a secret?
+ * secret.h - what looks like a secret, and how its value is kept out of what is
+ * recorded.
  */
 #ifndef ISC_SESSION_SECRET_H
 #define ISC_SESSION_SECRET_H
@@ -14,5 +15,10 @@ bool isc_secret_name(const char *name, size_t len);
 /* How many bytes from here on are a key by the look of it ("hf_...", "sk-..."),
  * 0 when none. */
 size_t isc_secret_value(const char *text, size_t len);
+
+/* Copies arguments (with their NULs) and takes the values of those that look
+ * secret out: --api-key=X, --token X, HF_TOKEN=X, ... keep their name and get
+ * "***".  Returns the bytes written, at most room; never cuts inside a value. */
+size_t isc_secret_redact(const char *argv, size_t len, char *out, size_t room);
 
 #endif

@@ -14,14 +14,14 @@
 #define STUBS_MAX 4
 #define AROUND 16 /* symbols that begin before an address and may still cover it */
 
-struct function {
+struct elf_function {
 	uint64_t start;
 	uint32_t size;
 	uint32_t name;
 };
 
 struct isc_elf {
-	struct function *function;
+	struct elf_function *function;
 	size_t count;
 	char *text; /* names */
 	size_t text_len;
@@ -34,18 +34,18 @@ struct isc_elf {
 	bool complete;
 };
 
-struct file {
+struct elf_file {
 	int fd;
 	uint64_t size;
 	isc_error *err;
 };
 
-static isc_status damaged(const struct file *f, const char *what)
+static isc_status damaged(const struct elf_file *f, const char *what)
 {
 	return isc_fail(f->err, ISC_ERR_CORRUPT, "not an ELF file that can be read: %s", what);
 }
 
-static bool read_at(const struct file *f, uint64_t at, void *to, size_t n)
+static bool read_at(const struct elf_file *f, uint64_t at, void *to, size_t n)
 {
 	size_t done = 0;
 
@@ -61,7 +61,7 @@ static bool read_at(const struct file *f, uint64_t at, void *to, size_t n)
 	return true;
 }
 
-static bool lies_inside(const struct file *f, const Elf64_Shdr *s)
+static bool lies_inside(const struct elf_file *f, const Elf64_Shdr *s)
 {
 	return s->sh_offset <= f->size && s->sh_size <= f->size - s->sh_offset;
 }
@@ -76,7 +76,7 @@ static size_t plain_length(const char *name)
 
 static int by_start(const void *a, const void *b, void *text)
 {
-	const struct function *one = a, *other = b;
+	const struct elf_function *one = a, *other = b;
 	size_t length, others;
 
 	if (one->start != other->start)
@@ -91,7 +91,7 @@ static int by_start(const void *a, const void *b, void *text)
 	return one->name < other->name ? 1 : one->name > other->name ? -1 : 0;
 }
 
-static isc_status read_symbols(isc_elf *e, const struct file *f, const Elf64_Shdr *symbols, const Elf64_Shdr *text)
+static isc_status read_symbols(isc_elf *e, const struct elf_file *f, const Elf64_Shdr *symbols, const Elf64_Shdr *text)
 {
 	uint64_t n = symbols->sh_size / sizeof(Elf64_Sym);
 	Elf64_Sym part[256];
@@ -120,7 +120,7 @@ static isc_status read_symbols(isc_elf *e, const struct file *f, const Elf64_Shd
 			    part[i].st_name >= e->text_len || e->text[part[i].st_name] == '\0')
 				continue;
 			e->function[e->count++] =
-				(struct function){part[i].st_value, (uint32_t)part[i].st_size, part[i].st_name};
+				(struct elf_function){part[i].st_value, (uint32_t)part[i].st_size, part[i].st_name};
 		}
 		at += some;
 	}
@@ -141,7 +141,7 @@ bool isc_elf_find(const isc_elf *e, uint64_t address, isc_elf_symbol *out)
 			high = middle;
 	}
 	for (int i = 0; i < AROUND && low > 0; i++) {
-		const struct function *f = &e->function[--low];
+		const struct elf_function *f = &e->function[--low];
 
 		if (address - f->start < f->size) {
 			*out = (isc_elf_symbol){e->text + f->name, f->start, f->size};
@@ -153,7 +153,7 @@ bool isc_elf_find(const isc_elf *e, uint64_t address, isc_elf_symbol *out)
 
 /* ---- sections ---------------------------------------------------------------- */
 
-static void read_notes(isc_elf *e, const struct file *f, const Elf64_Shdr *s)
+static void read_notes(isc_elf *e, const struct elf_file *f, const Elf64_Shdr *s)
 {
 	uint64_t at = s->sh_offset, end = at + s->sh_size;
 
@@ -181,7 +181,7 @@ static void read_notes(isc_elf *e, const struct file *f, const Elf64_Shdr *s)
 	}
 }
 
-static void keep_stubs(isc_elf *e, const struct file *f, const Elf64_Shdr *s, const Elf64_Shdr *names)
+static void keep_stubs(isc_elf *e, const struct elf_file *f, const Elf64_Shdr *s, const Elf64_Shdr *names)
 {
 	char name[5];
 
@@ -193,7 +193,7 @@ static void keep_stubs(isc_elf *e, const struct file *f, const Elf64_Shdr *s, co
 	e->stub[e->stubs++].size = s->sh_size;
 }
 
-static isc_status read_sections(isc_elf *e, const struct file *f, const Elf64_Ehdr *h)
+static isc_status read_sections(isc_elf *e, const struct elf_file *f, const Elf64_Ehdr *h)
 {
 	const Elf64_Shdr *symbols = NULL;
 	Elf64_Shdr *section;
@@ -232,7 +232,7 @@ static isc_status read_sections(isc_elf *e, const struct file *f, const Elf64_Eh
 
 isc_status isc_elf_open_fd(int fd, isc_elf **out, isc_error *err)
 {
-	struct file f = {.fd = fd, .err = err};
+	struct elf_file f = {.fd = fd, .err = err};
 	isc_elf *e = calloc(1, sizeof(*e));
 	isc_status st = ISC_OK;
 	struct stat sb;

@@ -182,7 +182,7 @@ void isc_source_lines_close(isc_source_lines *s)
 		isc_deep_call(close_source, s);
 }
 
-struct finding {
+struct line_finding {
 	const isc_source_lines *source;
 	uint64_t address;
 	const char *file;
@@ -192,14 +192,14 @@ struct finding {
 
 static void find_deep(void *self)
 {
-	struct finding *f = self;
+	struct line_finding *f = self;
 
 	f->found = find_line(f->source, f->address, &f->file, &f->line);
 }
 
 bool isc_source_lines_find(isc_source_lines *s, uint64_t address, const char **file, uint32_t *line)
 {
-	struct finding f = {.source = s, .address = address};
+	struct line_finding f = {.source = s, .address = address};
 
 	if (!isc_deep_call(find_deep, &f) || !f.found)
 		return false;

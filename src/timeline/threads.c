@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "timeline/place.h"
+#include "timeline/python_place.h"
 #include "timeline/state.h"
 
 /* Deeper spans are counted and left out: ten times what deep recursion in a model has. */
@@ -30,13 +30,13 @@ struct inside {
 	uint32_t name;
 };
 
-struct function {
+struct thread_function {
 	uint32_t name, process, kind, open;
 	uint64_t calls;
 	int64_t self_ns, total_ns;
 };
 
-struct walk {
+struct thread_walk {
 	isc_timeline *t;
 	uint32_t thread; /* that is gone through */
 	struct frame *stack;
@@ -75,7 +75,7 @@ static int rank_frame(isc_string s)
 	return RANK_PROGRAM;
 }
 
-static int rank_of(struct walk *w, uint32_t name)
+static int rank_of(struct thread_walk *w, uint32_t name)
 {
 	if (name >= w->ranks_room) {
 		size_t room = (size_t)name * 2 + 1024;
@@ -97,10 +97,10 @@ static int rank_of(struct walk *w, uint32_t name)
 /* "path/file.py(12): name" becomes "name (path/file.py:12)". */
 static size_t write_frame(char *out, size_t room, isc_string s)
 {
-	isc_place p;
+	isc_python_place p;
 	int n;
 
-	if (isc_place_of(s, &p))
+	if (isc_python_place_of(s, &p))
 		n = snprintf(out, room, "%.200s (%.*s:%u)", p.name.at, (int)(p.file.len < 300 ? p.file.len : 300),
 			     p.file.at, p.line);
 	else
@@ -109,7 +109,7 @@ static size_t write_frame(char *out, size_t room, isc_string s)
 }
 
 /* One name for an operator and a Python frame; 0: neither, or no memory. */
-static uint32_t place_of(struct walk *w, uint32_t op, uint32_t frame)
+static uint32_t place_of(struct thread_walk *w, uint32_t op, uint32_t frame)
 {
 	char text[PLACE_BYTES];
 	uint64_t *known;
@@ -143,7 +143,7 @@ static uint32_t place_of(struct walk *w, uint32_t op, uint32_t frame)
 
 /* Where the thread is: the innermost operator, and the innermost Python frame of the program's
  * own, else of a library. */
-static uint32_t where_is(struct walk *w, uint32_t own_stack)
+static uint32_t where_is(struct thread_walk *w, uint32_t own_stack)
 {
 	uint32_t op = 0, frame = own_stack;
 	int best = own_stack != 0 ? rank_of(w, own_stack) : RANK_NONE;
@@ -167,10 +167,10 @@ static uint32_t where_is(struct walk *w, uint32_t own_stack)
 /* ---- functions ---- */
 
 /* SIZE_MAX: the table is full; the arena remembers a lack of memory. */
-static size_t function_of(struct walk *w, uint32_t process, uint32_t name, uint32_t kind)
+static size_t function_of(struct thread_walk *w, uint32_t process, uint32_t name, uint32_t kind)
 {
 	uint64_t *place;
-	struct function *f;
+	struct thread_function *f;
 
 	if (w->functions.count >= ISC_ROWS_MOST &&
 	    isc_hashmap_find(&w->function_of, isc_hashmap_key(process, name)) == NULL) {
@@ -186,20 +186,20 @@ static size_t function_of(struct walk *w, uint32_t process, uint32_t name, uint3
 		f = isc_arena_push(w->t->arena, &w->functions.at, &w->functions.count, &w->functions.room, sizeof(*f));
 		if (f == NULL)
 			return SIZE_MAX;
-		*f = (struct function){.name = name, .process = process, .kind = kind};
+		*f = (struct thread_function){.name = name, .process = process, .kind = kind};
 		*place = w->functions.count;
 	}
 	return *place - 1;
 }
 
 /* The part of a frame's time that the window has. */
-static int64_t inside(const struct walk *w, uint32_t source, int64_t start, int64_t end)
+static int64_t inside(const struct thread_walk *w, uint32_t source, int64_t start, int64_t end)
 {
 	return isc_timeline_clip(w->t, source, &start, &end) ? end - start : 0;
 }
 
 /* While the devices of the source had work, from the first to the last of it. */
-static int64_t beside_work(const struct walk *w, uint32_t source, const struct frame *f)
+static int64_t beside_work(const struct thread_walk *w, uint32_t source, const struct frame *f)
 {
 	const isc_source_entry *s = isc_source_at(w->t, source);
 	int64_t start = f->start_ns > s->work_first_ns ? f->start_ns : s->work_first_ns;
@@ -208,7 +208,7 @@ static int64_t beside_work(const struct walk *w, uint32_t source, const struct f
 	return s->worked && end > start ? inside(w, source, start, end) : 0;
 }
 
-static void count_thread(struct walk *w, uint32_t source, const struct frame *f)
+static void count_thread(struct thread_walk *w, uint32_t source, const struct frame *f)
 {
 	isc_thread_entry *th = isc_thread_at(w->t, w->thread);
 	enum isc_gpu_call call = f->kind == ISC_HOST_CALL ? isc_timeline_call_kind(w->t, f->name) : ISC_CALL_OTHER;
@@ -220,7 +220,7 @@ static void count_thread(struct walk *w, uint32_t source, const struct frame *f)
 }
 
 /* Something is over that the thread did. */
-static void note_done(struct walk *w, int64_t start, int64_t end, uint32_t op, uint32_t frame)
+static void note_done(struct thread_walk *w, int64_t start, int64_t end, uint32_t op, uint32_t frame)
 {
 	int64_t ns;
 
@@ -235,28 +235,28 @@ static void note_done(struct walk *w, int64_t start, int64_t end, uint32_t op, u
 }
 
 /* What the thread did for most of the time up to now; 0: no single thing. */
-static uint32_t did_before(struct walk *w, int64_t now)
+static uint32_t did_before(struct thread_walk *w, int64_t now)
 {
 	if (w->since_ns == INT64_MAX || w->did_ns < (now - w->since_ns + 1) / 2)
 		return 0;
 	return place_of(w, w->did_op, w->did_frame);
 }
 
-static void begin_anew(struct walk *w, int64_t since)
+static void begin_anew(struct thread_walk *w, int64_t since)
 {
 	w->since_ns = since;
 	w->did_ns = 0;
 	w->did_op = w->did_frame = 0;
 }
 
-static bool is_step(struct walk *w, uint32_t name)
+static bool is_step(struct thread_walk *w, uint32_t name)
 {
 	isc_string text = isc_timeline_text(w->t, name);
 
 	return text.len >= 12 && memcmp(text.at, "ProfilerStep", 12) == 0;
 }
 
-static void leave_scope(struct walk *w)
+static void leave_scope(struct thread_walk *w)
 {
 	const struct inside *s = &w->scopes_in[--w->scope_depth];
 
@@ -264,11 +264,11 @@ static void leave_scope(struct walk *w)
 		note_done(w, s->start_ns, s->end_ns, s->name, 0);
 }
 
-static void pop(struct walk *w, uint32_t source)
+static void pop(struct thread_walk *w, uint32_t source)
 {
 	struct frame *top = &w->stack[--w->depth];
 	int64_t took = inside(w, source, top->start_ns, top->own_end_ns);
-	struct function *f;
+	struct thread_function *f;
 
 	count_thread(w, source, top);
 	if (top->kind != ISC_HOST_CALL)
@@ -278,14 +278,14 @@ static void pop(struct walk *w, uint32_t source)
 		isc_ns_add(&w->stack[w->depth - 1].inner_ns, inside(w, source, top->start_ns, top->end_ns));
 	if (top->function == SIZE_MAX)
 		return;
-	f = (struct function *)w->functions.at + top->function;
+	f = (struct thread_function *)w->functions.at + top->function;
 	isc_ns_add(&f->self_ns, took - top->inner_ns);
 	if (--f->open == 0)
 		isc_ns_add(&f->total_ns, took);
 }
 
 /* Tells whoever watches of a span that begins: end_ns is where it is taken to end. */
-static void tell(struct walk *w, const isc_host_item *item, int64_t end_ns, unsigned depth)
+static void tell(struct thread_walk *w, const isc_host_item *item, int64_t end_ns, unsigned depth)
 {
 	const isc_timeline_watch *watch = w->t->options.watch;
 	const isc_thread_entry *thread = isc_thread_at(w->t, item->thread);
@@ -306,7 +306,7 @@ static void tell(struct walk *w, const isc_host_item *item, int64_t end_ns, unsi
 	watch->span(watch->self, &s);
 }
 
-static void push(struct walk *w, const isc_host_item *item, uint32_t process, uint32_t source)
+static void push(struct thread_walk *w, const isc_host_item *item, uint32_t process, uint32_t source)
 {
 	struct frame frame = {.start_ns = item->start_ns,
 			      .end_ns = item->end_ns,
@@ -329,7 +329,7 @@ static void push(struct walk *w, const isc_host_item *item, uint32_t process, ui
 	if (isc_timeline_clip(w->t, source, &start, &end))
 		frame.function = function_of(w, process, item->name, item->kind);
 	if (frame.function != SIZE_MAX) {
-		struct function *f = (struct function *)w->functions.at + frame.function;
+		struct thread_function *f = (struct thread_function *)w->functions.at + frame.function;
 
 		f->calls++;
 		f->open++;
@@ -339,7 +339,7 @@ static void push(struct walk *w, const isc_host_item *item, uint32_t process, ui
 
 /* ---- scopes ---- */
 
-static bool add_scope(struct walk *w, const isc_host_item *item, uint32_t source)
+static bool add_scope(struct thread_walk *w, const isc_host_item *item, uint32_t source)
 {
 	int64_t start = item->start_ns, end = item->end_ns, length = end - start;
 	isc_facts_scope *s;
@@ -373,7 +373,7 @@ static bool add_scope(struct walk *w, const isc_host_item *item, uint32_t source
 /* ---- the walk ---- */
 
 /* A call is kept until the next of its thread, which may be a wait for all that it asked for. */
-static isc_status put_last(struct walk *w, isc_error *err)
+static isc_status put_last(struct thread_walk *w, isc_error *err)
 {
 	isc_call_item call = w->last;
 
@@ -381,7 +381,7 @@ static isc_status put_last(struct walk *w, isc_error *err)
 	return call.domain != ISC_GPU_UNKNOWN ? isc_spool_add(w->t->calls, &call, err) : ISC_OK;
 }
 
-static bool waits_for_the_device(struct walk *w, const isc_host_item *item)
+static bool waits_for_the_device(struct thread_walk *w, const isc_host_item *item)
 {
 	isc_string name = isc_timeline_text(w->t, item->name);
 
@@ -391,7 +391,7 @@ static bool waits_for_the_device(struct walk *w, const isc_host_item *item)
 
 /* The one that its source says, else the innermost that the thread is in.  Steps of a profiler are not the
  * program's scopes, and each has a name of its own. */
-static uint32_t scope_of(struct walk *w, const isc_host_item *item)
+static uint32_t scope_of(struct thread_walk *w, const isc_host_item *item)
 {
 	if (item->scope != 0)
 		return item->scope;
@@ -402,7 +402,7 @@ static uint32_t scope_of(struct walk *w, const isc_host_item *item)
 	return 0;
 }
 
-static isc_status add_call(struct walk *w, const isc_host_item *item, isc_error *err)
+static isc_status add_call(struct thread_walk *w, const isc_host_item *item, isc_error *err)
 {
 	isc_wait_item wait = {.start_ns = item->start_ns,
 			      .end_ns = item->end_ns,
@@ -433,7 +433,7 @@ static isc_status add_call(struct walk *w, const isc_host_item *item, isc_error 
 	return st;
 }
 
-static isc_status walk(struct walk *w, isc_error *err)
+static isc_status walk(struct thread_walk *w, isc_error *err)
 {
 	const isc_host_item *item;
 	uint32_t thread = ISC_GPU_UNKNOWN, process = 0, source = 0;
@@ -529,7 +529,7 @@ static int by_total(const void *a, const void *b)
 	return strcmp(x->name.at, y->name.at);
 }
 
-static bool take(struct walk *w)
+static bool take(struct thread_walk *w)
 {
 	isc_timeline_facts *facts = &w->t->facts;
 
@@ -540,7 +540,7 @@ static bool take(struct walk *w)
 		return false;
 	facts->function_count = w->functions.count;
 	for (size_t i = 0; i < w->functions.count; i++) {
-		const struct function *f = (struct function *)w->functions.at + i;
+		const struct thread_function *f = (struct thread_function *)w->functions.at + i;
 
 		facts->functions[i] = (isc_facts_function){.name = isc_timeline_text(w->t, f->name),
 							   .process = f->process,
@@ -558,10 +558,10 @@ static bool take(struct walk *w)
 
 isc_status isc_threads_walk(isc_timeline *t, const char *scope, isc_error *err)
 {
-	struct walk w = {.t = t,
-			 .stack = calloc(DEPTH_MOST, sizeof(struct frame)),
-			 .last.domain = ISC_GPU_UNKNOWN,
-			 .since_ns = INT64_MAX};
+	struct thread_walk w = {.t = t,
+				.stack = calloc(DEPTH_MOST, sizeof(struct frame)),
+				.last.domain = ISC_GPU_UNKNOWN,
+				.since_ns = INT64_MAX};
 	isc_status st = w.stack != NULL ? ISC_OK : isc_timeline_no_memory(err);
 
 	if (st == ISC_OK && scope != NULL)

@@ -20,8 +20,8 @@
 
 #include "base/histogram.h"
 #include "base/status.h"
-#include "timeline/clock_sync.h"
-#include "timeline/gpu_record.h"
+#include "timeline/gpu/clock_sync.h"
+#include "timeline/gpu/record.h"
 #include "timeline/strings.h"
 
 #define ISC_TIMELINE_BINS 60u /* of idle_over_time */

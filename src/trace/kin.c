@@ -89,7 +89,7 @@ bool isc_kin_note(isc_kin *k, uint32_t process, uint32_t id, uint16_t type, cons
 	       put(k, process, id, stack.parent | (stack.offset == 0 && stack.lines == 0 ? ISC_KIN_NATIVE : 0));
 }
 
-uint32_t isc_kin_of(const isc_kin *k, const isc_state *state, uint32_t process, uint32_t id)
+uint32_t isc_kin_of(const isc_kin *k, const isc_session_state *state, uint32_t process, uint32_t id)
 {
 	for (int i = 0; i < ANCESTORS_MAX; i++) {
 		const uint64_t *at = isc_hashmap_find(&k->by_page, isc_hashmap_key(process, id >> PAGE_BITS));
@@ -98,10 +98,10 @@ uint32_t isc_kin_of(const isc_kin *k, const isc_state *state, uint32_t process, 
 
 		if (kin != 0)
 			return kin;
-		p = isc_state_process(state, process);
+		p = isc_session_state_process(state, process);
 		if (p == NULL || id >= p->defs_base_id)
 			return 0;
-		p = isc_state_process_of_gen(state, p->defs_parent_gen);
+		p = isc_session_state_process_of_gen(state, p->defs_parent_gen);
 		if (p == NULL || p->process == process)
 			return 0;
 		process = p->process;

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/hashmap.h"
-#include "trace/state.h"
+#include "trace/session_state.h"
 
 typedef struct isc_kin {
 	isc_hashmap by_page; /* process and high bits of an id to its page */
@@ -32,6 +32,6 @@ bool isc_kin_note(isc_kin *k, uint32_t process, uint32_t id, uint16_t type, cons
 
 /* Of a stack its parent, 0 of a root; of code the code that stands for its file.  0: not known.
  * Definitions of a process that this one was forked from are found through the state. */
-uint32_t isc_kin_of(const isc_kin *k, const isc_state *state, uint32_t process, uint32_t id);
+uint32_t isc_kin_of(const isc_kin *k, const isc_session_state *state, uint32_t process, uint32_t id);
 
 #endif

@@ -33,8 +33,8 @@ static uint64_t ticks_before(const isc_writer *w, uint64_t ns)
 
 static uint64_t begin_of(const isc_writer *w, uint32_t process, uint32_t thread)
 {
-	const isc_trace_thread *t = thread != 0 ? isc_state_thread(&w->state, thread) : NULL;
-	const isc_trace_process *p = isc_state_process(&w->state, process);
+	const isc_trace_thread *t = thread != 0 ? isc_session_state_thread(&w->state, thread) : NULL;
+	const isc_trace_process *p = isc_session_state_process(&w->state, process);
 
 	return ticks_before(w, t != NULL ? t->start_ns : p != NULL ? p->start_ns : 0);
 }

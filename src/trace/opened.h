@@ -4,15 +4,15 @@
 #ifndef ISC_TRACE_OPENED_H
 #define ISC_TRACE_OPENED_H
 
-#include "trace/columns.h"
+#include "trace/file/columns.h"
 #include "trace/definitions.h"
 #include "trace/kin.h"
 #include "trace/reader.h"
-#include "trace/chunk_source.h"
-#include "trace/state.h"
-#include "trace/table.h"
-#include "trace/timebase.h"
-#include "trace/totals_lane.h"
+#include "trace/file/chunk_source.h"
+#include "trace/session_state.h"
+#include "trace/file/table.h"
+#include "trace/file/timebase.h"
+#include "trace/totals/totals_lane.h"
 
 /* The newest whole checkpoint of a table. */
 typedef struct isc_checkpoint {
@@ -45,7 +45,7 @@ struct isc_trace {
 	isc_table table;
 	isc_checkpoint checkpoint;
 	isc_trace_stats stats;
-	isc_state state;
+	isc_session_state state;
 	isc_definitions definitions;
 	isc_kin kin; /* of the first kin_count of them */
 	size_t kin_count;

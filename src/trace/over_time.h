@@ -17,7 +17,7 @@
 #include "base/status.h"
 #include "trace/model.h"
 #include "trace/records.h"
-#include "trace/totals_lane.h"
+#include "trace/totals/totals_lane.h"
 
 #define ISC_PERIOD_WEIGHT 64u /* bytes of a row in a checkpoint, at most in practice */
 

@@ -81,7 +81,7 @@ static isc_status load_chunk(isc_trace *tr, const isc_chunk_source *source)
 	case ISC_CHUNK_CLOCK:
 	case ISC_CHUNK_OVER_TIME:
 	case ISC_CHUNK_PERIODS:
-		return isc_state_load(&tr->state, h->type, source->raw, h->raw_size);
+		return isc_session_state_load(&tr->state, h->type, source->raw, h->raw_size);
 	case ISC_CHUNK_DEFS:
 		return isc_definitions_load(&tr->definitions, h->process, source->raw, h->raw_size);
 	case ISC_CHUNK_UNITS:
@@ -111,7 +111,7 @@ static isc_status load_kept(isc_trace *tr, isc_chunk_source *source)
 {
 	bool gone = false;
 
-	isc_state_fini(&tr->state);
+	isc_session_state_fini(&tr->state);
 	isc_definitions_fini(&tr->definitions);
 	isc_kin_fini(&tr->kin);
 	tr->kin_count = tr->raw_gap_count = 0;
@@ -130,9 +130,10 @@ static isc_status load_kept(isc_trace *tr, isc_chunk_source *source)
 		if (result != ISC_SOURCE_OK || st != ISC_OK)
 			isc_trace_note_bad(tr, i, st != ISC_OK ? ISC_SOURCE_BAD : result);
 	}
-	if (isc_state_put_pair(&tr->state, (isc_clock_pair){tr->header.start_ticks, tr->header.start_ns}) != ISC_OK)
+	if (isc_session_state_put_pair(&tr->state, (isc_clock_pair){tr->header.start_ticks, tr->header.start_ns}) !=
+	    ISC_OK)
 		return ISC_ERR_NOMEM;
-	isc_state_sort(&tr->state);
+	isc_session_state_sort(&tr->state);
 	return gone ? ISC_ERR_LIMIT : ISC_OK;
 }
 
@@ -248,7 +249,7 @@ void isc_trace_close(isc_trace *tr)
 	if (tr->fd >= 0)
 		close(tr->fd);
 	isc_table_fini(&tr->table);
-	isc_state_fini(&tr->state);
+	isc_session_state_fini(&tr->state);
 	isc_definitions_fini(&tr->definitions);
 	isc_kin_fini(&tr->kin);
 	isc_timebase_fini(&tr->timebase);
@@ -308,12 +309,12 @@ const isc_trace_period *isc_trace_period_at(const isc_trace *tr, size_t i)
 
 const isc_trace_process *isc_trace_process_find(const isc_trace *tr, uint32_t process)
 {
-	return isc_state_process(&tr->state, process);
+	return isc_session_state_process(&tr->state, process);
 }
 
 const isc_trace_thread *isc_trace_thread_find(const isc_trace *tr, uint32_t thread)
 {
-	return isc_state_thread(&tr->state, thread);
+	return isc_session_state_thread(&tr->state, thread);
 }
 
 const isc_trace_end *isc_trace_end_get(const isc_trace *tr)
@@ -333,10 +334,10 @@ const void *isc_trace_define_any(const isc_trace *tr, uint32_t process, uint32_t
 			*type = d->type;
 			return d->data;
 		}
-		p = isc_state_process(&tr->state, process);
+		p = isc_session_state_process(&tr->state, process);
 		if (p == NULL || (id & ~ISC_DEF_NAMED) >= p->defs_base_id)
 			return NULL;
-		p = isc_state_process_of_gen(&tr->state, p->defs_parent_gen);
+		p = isc_session_state_process_of_gen(&tr->state, p->defs_parent_gen);
 		if (p == NULL || p->process == process)
 			return NULL;
 		process = p->process;

@@ -19,7 +19,7 @@
 #include "base/status.h"
 #include "trace/format.h"
 #include "trace/model.h"
-#include "trace/totals.h"
+#include "trace/totals/totals.h"
 
 typedef struct isc_trace isc_trace; /* opaque; one thread at a time */
 

@@ -68,7 +68,7 @@ void isc_writer_free(isc_writer *w)
 	isc_unit_log_free(w->units);
 	isc_snapshots_fini(&w->snapshots);
 	isc_period_sums_fini(&w->periods);
-	isc_state_fini(&w->state);
+	isc_session_state_fini(&w->state);
 	isc_columns_encoder_fini(&w->encoder);
 	isc_codec_fini(&w->codec);
 	isc_space_fini(&w->space);
@@ -107,7 +107,8 @@ isc_status isc_writer_open(int fd, const isc_writer_options *options, isc_writer
 	memcpy(block, &header, sizeof(header));
 	n = pwrite(fd, block, sizeof(block), 0);
 	if (n != (ssize_t)sizeof(block) ||
-	    isc_state_put_pair(&w->state, (isc_clock_pair){options->start_ticks, options->start_ns}) != ISC_OK) {
+	    isc_session_state_put_pair(&w->state, (isc_clock_pair){options->start_ticks, options->start_ns}) !=
+		    ISC_OK) {
 		isc_writer_free(w);
 		return n < 0 ? isc_fail_errno(err, "cannot write the trace")
 			     : isc_fail(err, ISC_ERR_SYSTEM, "cannot write the trace: no room for its header");
@@ -143,7 +144,7 @@ isc_status isc_writer_meta(isc_writer *w, const char *json, size_t len, isc_erro
 	else if (merged.len > w->space.plan.meta_bytes)
 		st = ISC_ERR_LIMIT;
 	else
-		st = isc_state_put_meta(&w->state, merged.data, merged.len);
+		st = isc_session_state_put_meta(&w->state, merged.data, merged.len);
 	isc_buffer_fini(&merged);
 	return put_result(w, st, "fact", err);
 }
@@ -158,27 +159,27 @@ isc_status isc_writer_process(isc_writer *w, const isc_trace_process *process, i
 		p.argv_len = w->space.plan.argv_bytes;
 		p.argv_cut = 1;
 	}
-	return put_result(w, isc_state_put_process(&w->state, &p), "process", err);
+	return put_result(w, isc_session_state_put_process(&w->state, &p), "process", err);
 }
 
 isc_status isc_writer_thread(isc_writer *w, const isc_trace_thread *thread, isc_error *err)
 {
 	if (thread->thread == 0 || thread->thread >= INDEX_MAX)
 		return isc_fail(err, ISC_ERR_INVALID, "thread %u has no place in a trace", thread->thread);
-	return put_result(w, isc_state_put_thread(&w->state, thread), "thread", err);
+	return put_result(w, isc_session_state_put_thread(&w->state, thread), "thread", err);
 }
 
 isc_status isc_writer_clock(isc_writer *w, uint64_t ticks, uint64_t mono_ns, isc_error *err)
 {
 	w->last_pair = (isc_clock_pair){ticks, mono_ns};
 	isc_writer_relate(w);
-	return put_result(w, isc_state_put_pair(&w->state, w->last_pair), "clock pair", err);
+	return put_result(w, isc_session_state_put_pair(&w->state, w->last_pair), "clock pair", err);
 }
 
 isc_status isc_writer_account(isc_writer *w, const isc_trace_account *account, isc_error *err)
 {
 	isc_writer_lose_counted(w, account);
-	return put_result(w, isc_state_put_account(&w->state, account), "account", err);
+	return put_result(w, isc_session_state_put_account(&w->state, account), "account", err);
 }
 
 static isc_status write_defs(isc_writer *w, isc_error *err)

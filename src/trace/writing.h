@@ -4,14 +4,14 @@
 #ifndef ISC_TRACE_WRITING_H
 #define ISC_TRACE_WRITING_H
 
-#include "trace/chunk.h"
-#include "trace/columns.h"
+#include "trace/file/chunk.h"
+#include "trace/file/columns.h"
 #include "trace/definitions.h"
 #include "trace/kin.h"
-#include "trace/snapshot.h"
-#include "trace/space.h"
-#include "trace/state.h"
-#include "trace/totals_lane.h"
+#include "trace/totals/snapshot.h"
+#include "trace/file/space.h"
+#include "trace/session_state.h"
+#include "trace/totals/totals_lane.h"
 #include "trace/writer.h"
 
 /* Events of one thread and stream that are not in the file yet. */
@@ -40,7 +40,7 @@ struct isc_writer {
 	isc_space space;
 	isc_codec_state codec;
 	isc_columns_encoder encoder;
-	isc_state state;
+	isc_session_state state;
 	isc_totals *totals; /* of all events in the file */
 	isc_writer_stream *streams;
 	size_t stream_count, stream_room;

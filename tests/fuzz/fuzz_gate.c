@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/condition.h"
+#include "analyze/compare/condition.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

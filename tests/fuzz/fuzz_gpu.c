@@ -13,10 +13,10 @@
 #include <unistd.h>
 #include <yyjson.h>
 
-#include "analyze/excerpt.h"
+#include "analyze/picture/excerpt.h"
 #include "export_fuzz.h"
 #include "report/report.h"
-#include "trace/dump.h"
+#include "trace/dump/dump.h"
 #include "trace/gpu.h"
 #include "trace/writer.h"
 

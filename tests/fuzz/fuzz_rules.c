@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/rules_file.h"
+#include "analyze/rules/rules_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "export_fuzz.h"
-#include "trace/chunk.h"
-#include "trace/dump.h"
+#include "trace/file/chunk.h"
+#include "trace/dump/dump.h"
 #include "trace/opened.h"
 #include "trace/writer.h"
 

@@ -5,8 +5,8 @@
 #ifndef ISC_HARNESS_CALL_TOTALS_H
 #define ISC_HARNESS_CALL_TOTALS_H
 
-#include "trace/totals.h"
-#include "trace/totals_lane.h"
+#include "trace/totals/totals.h"
+#include "trace/totals/totals_lane.h"
 
 enum { ENTER = ISC_KIND_CALL_ENTER, RESUME = ISC_KIND_CALL_RESUME, EXIT = ISC_KIND_CALL_EXIT };
 

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "timeline/recorded.h"
+#include "timeline/gpu/recorded.h"
 
 int main(int argc, char **argv)
 {

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "trace/dump.h"
+#include "trace/dump/dump.h"
 
 int sample_file(char *path)
 {

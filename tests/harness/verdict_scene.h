@@ -6,12 +6,12 @@
 
 #include <stdlib.h>
 
-#include "analyze/verdict.h"
+#include "analyze/verdict/verdict.h"
 
 /* A thread of one second in states that a test chooses, and a GPU of one second. */
 struct scene {
 	isc_analysis a;
-	isc_judge j;
+	isc_evidence j;
 	isc_rules rules;
 	isc_timeline_facts timeline;
 	isc_facts_gpu gpu;
@@ -29,7 +29,7 @@ static inline struct scene *scene(void)
 	s->a.events = 5000;
 	s->a.samples.count = 500;
 	s->a.lost_known = s->a.complete = true;
-	s->j = (isc_judge){.a = &s->a, .arena = isc_arena_new(), .known = true, .window_us = 1e6, .samples = 500};
+	s->j = (isc_evidence){.a = &s->a, .arena = isc_arena_new(), .known = true, .window_us = 1e6, .samples = 500};
 	assert_non_null(s->j.arena);
 	for (int i = 0; i < ISC_STATES; i++)
 		s->j.source[i] = ISC_SOURCE_AGENT;

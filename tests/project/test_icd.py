@@ -188,7 +188,7 @@ def test_defaults_in_the_page_of_run_are_those_of_the_table() -> None:
 
 def test_what_is_only_accepted_has_no_reader_and_the_rest_has_one() -> None:
     """A setting that nothing acts on yet is said to be so, and not a day longer."""
-    readers = [*ROOT.glob("src/cli/*.c"), *ROOT.glob("src/session/*.c")]
+    readers = [*ROOT.glob("src/cli/*.c"), *ROOT.glob("src/session/**/*.c")]
     text = "\n".join(path.read_text() for path in readers if not path.name.startswith("settings"))
     text += source("python/*.py")  # INFERSCOPE_ENABLED is read there
     for row in WHOLE["settings"]:
@@ -220,10 +220,10 @@ def test_messages_are_the_headings_of_the_page() -> None:
 
 def test_warning_ids_are_those_of_the_sources_and_explained() -> None:
     ids = set(
-        re.findall(r'\b(?:isc_build_warn|warn|isc_build_say)\(\s*[bw],\s[^"]*?"(\w+)"', source("src/analyze/*.c"))
+        re.findall(r'\b(?:isc_build_warn|warn|isc_build_say)\(\s*[bw],\s[^"]*?"(\w+)"', source("src/analyze/**/*.c"))
     )
-    ids |= set(re.findall(r'about_untraced\(b, \w+, "(\w+)"', source("src/analyze/*.c")))
-    ids |= set(re.findall(r'isc_analysis_warning\)\{"(\w+)"', source("src/analyze/*.c")))
+    ids |= set(re.findall(r'about_untraced\(b, \w+, "(\w+)"', source("src/analyze/**/*.c")))
+    ids |= set(re.findall(r'isc_analysis_warning\)\{"(\w+)"', source("src/analyze/**/*.c")))
     assert set(WHOLE["report"]["warnings"]) == ids
     part = (ROOT / "docs/report.md").read_text().split("\n## warnings\n")[1]
     explained = {

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "analysis_text.h"
-#include "analyze/account.h"
-#include "analyze/spin.h"
+#include "analyze/time/account.h"
+#include "analyze/time/spin.h"
 #include "trace_text.h"
 
 #undef META

@@ -216,8 +216,8 @@ static void start_up_pays_of_its_own_time(void **state)
 	(void)state;
 	isc_buffer_text(&text,
 			"meta {\"argv\": [\"serve\"], \"perf\": \"ok\", \"own_cpu_us\": 50000, "
-			"\"program_cpu_us\": 1000000, \"user_us\": 300000, \"system_us\": 100000, \"measured_pct\": 1, \"host\": \"h\"}\n" PROGRAM
-			"t1 0s in\nt1 0s governed cost 16000\n");
+			"\"program_cpu_us\": 1000000, \"user_us\": 300000, \"system_us\": 100000, \"measured_pct\": 1, "
+			"\"host\": \"h\"}\n" PROGRAM "t1 0s in\nt1 0s governed cost 16000\n");
 	for (unsigned i = 0; i < 40; i++) {
 		for (unsigned k = 0; k < 5; k++)
 			isc_buffer_format(

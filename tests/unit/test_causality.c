@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "timeline/causality.h"
+#include "timeline/gpu/causality.h"
 
 #define US 1000ll
 #define MS 1000000ll

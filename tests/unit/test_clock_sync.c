@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "timeline/clock_sync.h"
+#include "timeline/gpu/clock_sync.h"
 
 #define SECOND 1000000000ll
 #define MARGIN 1000000

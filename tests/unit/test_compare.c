@@ -1,8 +1,8 @@
 /* compare: sets of runs, what differs between them and what is noise, over traces written as text. */
 #include "analysis_text.h"
 
-#include "analyze/compare.h"
-#include "report/diff.h"
+#include "analyze/compare/compare.h"
+#include "report/diff/diff.h"
 #include "report/report.h"
 
 #define RUNS 4

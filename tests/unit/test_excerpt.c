@@ -1,7 +1,7 @@
 /* excerpt: the events of a part of a trace, over traces written as text. */
 #include "analysis_text.h"
 
-#include "analyze/excerpt.h"
+#include "analyze/picture/excerpt.h"
 #include "base/buffer.h"
 
 #define MS 1000000ull

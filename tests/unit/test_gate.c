@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/condition.h"
+#include "analyze/compare/condition.h"
 
 static isc_condition gate_of(const char *text)
 {

@@ -14,9 +14,9 @@
 #include <cmocka.h>
 #include <glob.h>
 
-#include "analyze/rule.h"
+#include "analyze/rules/rule.h"
 #include "report/from_json.h"
-#include "report/recall.h"
+#include "report/json/recall.h"
 #include "report/report.h"
 #include "trace_text.h"
 

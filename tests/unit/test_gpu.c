@@ -1,6 +1,6 @@
 /* gpu: records of GPUs in a trace of ours, from the event to the figures of a report. */
 #include "analysis_text.h"
-#include "trace/dump.h"
+#include "trace/dump/dump.h"
 
 #define TWO_THREADS \
 	META "p1 pid=100 root traced end=100ms status=0 argv serve\n" \

@@ -10,11 +10,11 @@
 #include <cmocka.h>
 #include <yyjson.h>
 
-#include "analyze/rule.h"
+#include "analyze/rules/rule.h"
 #include "base/text.h"
 #include "payloads.h"
-#include "report/html.h"
-#include "report/html_metric.h"
+#include "report/html/html.h"
+#include "report/html/html_metric.h"
 #include "report/report.h"
 
 /* Every text that can reach the plain part of a page is "@". */

@@ -16,7 +16,7 @@
 #include "analyze/imported.h"
 #include "failing_alloc.h"
 #include "report/report.h"
-#include "timeline/clock_sync.h"
+#include "timeline/gpu/clock_sync.h"
 
 static const char kineto[] =
 	"{\"deviceProperties\":[{\"id\":0,\"name\":\"G\"}],\"distributedInfo\":{\"rank\":1},\"traceEvents\":["

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/lanes.h"
+#include "analyze/picture/lanes.h"
 
 #define MOST 1000u
 

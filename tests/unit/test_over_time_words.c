@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
-#include "report/over_time_words.h"
+#include "report/text/over_time_words.h"
 
 static isc_analysis_period rows[] = {
 	{.pid = 7,

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/rules_file.h"
+#include "analyze/rules/rules_file.h"
 
 static isc_status parse(isc_rules *rules, const char *text, isc_error *err)
 {

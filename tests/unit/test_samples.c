@@ -14,8 +14,8 @@
 #include "trace/reader.h"
 #include "trace/sample.h"
 #include "trace/stack.h"
-#include "trace/totals.h"
-#include "trace/totals_lane.h"
+#include "trace/totals/totals.h"
+#include "trace/totals/totals_lane.h"
 #include "trace/writer.h"
 
 #define PROCESS 1

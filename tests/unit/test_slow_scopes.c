@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/slow_scopes.h"
+#include "analyze/scopes/slow_scopes.h"
 
 #define USUAL 1e7 /* what an ordinary one takes */
 

@@ -1,8 +1,8 @@
 /* spans: scopes of tasks, which take turns on a thread and move between threads. */
 #include "analysis_text.h"
 
-#include "trace/totals.h"
-#include "trace/totals_lane.h"
+#include "trace/totals/totals.h"
+#include "trace/totals/totals_lane.h"
 
 static void feed(isc_totals *t, uint32_t thread, uint8_t kind, uint64_t instance, uint64_t more, uint16_t arg)
 {

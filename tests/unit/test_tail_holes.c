@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-#include "analyze/lanes.h"
-#include "analyze/unseen.h"
+#include "analyze/picture/lanes.h"
+#include "analyze/time/unseen.h"
 
 #undef META
 #define META \

@@ -1,7 +1,7 @@
 /* tails: why slow scopes are slow, over traces written as text. */
 #include "analysis_text.h"
 
-#include "analyze/whatif.h"
+#include "analyze/verdict/whatif.h"
 
 #define WAITS "meta {\"argv\": [\"serve\"], \"perf\": \"ok\", \"waits\": true, \"budget_pct\": 5, \"host\": \"h\"}\n"
 #define PROGRAM \

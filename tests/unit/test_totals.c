@@ -12,8 +12,8 @@
 #include "base/histogram.h"
 #include "base/syscall.h"
 #include "sample_trace.h"
-#include "trace/totals.h"
-#include "trace/totals_lane.h"
+#include "trace/totals/totals.h"
+#include "trace/totals/totals_lane.h"
 
 static void a_percentile_is_within_one_percent_of_the_number_itself(void **state)
 {

@@ -13,9 +13,9 @@
 #include "base/syscall.h"
 #include "sample_trace.h"
 #include "trace/kin.h"
-#include "trace/plan.h"
+#include "trace/file/plan.h"
 #include "trace/reader.h"
-#include "trace/totals_lane.h"
+#include "trace/totals/totals_lane.h"
 #include "trace/writer.h"
 
 enum { BOUND = 64 << 10, MODULE = 1, FIRST = 1000, IN_A_FILE = 100 };

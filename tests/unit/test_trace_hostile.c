@@ -16,7 +16,7 @@
 
 #include "base/varint.h"
 #include "sample_trace.h"
-#include "trace/chunk.h"
+#include "trace/file/chunk.h"
 #include "trace/opened.h"
 #include "trace/records.h"
 

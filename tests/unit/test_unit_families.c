@@ -2,7 +2,7 @@
 #include "analysis_text.h"
 
 #include "analyze/coverage.h"
-#include "analyze/median.h"
+#include "analyze/scopes/median.h"
 #include "base/buffer.h"
 
 #define LONG_RUN \

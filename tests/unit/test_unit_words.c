@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
-#include "report/unit_words.h"
+#include "report/text/unit_words.h"
 
 #define TEXT(words) {words, sizeof(words) - 1}
 #define STEP {.name = TEXT("step"), .file = TEXT("app/run.py"), .line = 12}

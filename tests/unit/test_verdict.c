@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "analyze/verdict.h"
+#include "analyze/verdict/verdict.h"
 #include "verdict_scene.h"
 
 static const char *cause_at(enum isc_state state, double pct)
@@ -69,11 +69,11 @@ static void places_fire_above_their_threshold_and_not_at_it(void **state)
 		double threshold;
 		const char *id;
 	} rows[] = {
-		{offsetof(isc_judge, hot), 30, "hot_function"},
-		{offsetof(isc_judge, stage), 40, "slow_stage"},
-		{offsetof(isc_judge, logged), 10, "logging"},
-		{offsetof(isc_judge, loop), 10, "event_loop_blocked"},
-		{offsetof(isc_judge, pool), 20, "pool_saturated"},
+		{offsetof(isc_evidence, hot), 30, "hot_function"},
+		{offsetof(isc_evidence, stage), 40, "slow_stage"},
+		{offsetof(isc_evidence, logged), 10, "logging"},
+		{offsetof(isc_evidence, loop), 10, "event_loop_blocked"},
+		{offsetof(isc_evidence, pool), 20, "pool_saturated"},
 	};
 
 	(void)state;

@@ -12,13 +12,13 @@
 #include <math.h>
 
 #include "analyze/names.h"
-#include "analyze/verdict.h"
+#include "analyze/verdict/verdict.h"
 
 /* A thread of one second in ten scopes, which take so long each. */
 struct scene {
 	isc_analysis a;
 	isc_analysis_scope scope;
-	isc_judge j;
+	isc_evidence j;
 	isc_rules rules;
 	isc_timeline_facts timeline;
 	isc_facts_gpu gpu[2];
@@ -40,13 +40,13 @@ static struct scene *scene(double mean_us)
 	s->a.events = 5000;
 	s->a.samples.count = 500;
 	s->a.lost_known = s->a.complete = true;
-	s->j = (isc_judge){.a = &s->a,
-			   .arena = isc_arena_new(),
-			   .known = true,
-			   .window_us = 1e6,
-			   .scope = {"request", 7},
-			   .scopes = 10,
-			   .samples = 500};
+	s->j = (isc_evidence){.a = &s->a,
+			      .arena = isc_arena_new(),
+			      .known = true,
+			      .window_us = 1e6,
+			      .scope = {"request", 7},
+			      .scopes = 10,
+			      .samples = 500};
 	assert_non_null(s->j.arena);
 	for (int i = 0; i < ISC_STATES; i++)
 		s->j.source[i] = ISC_SOURCE_AGENT;

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/waits.h"
+#include "analyze/time/waits.h"
 
 #define TEXT(s) ((isc_text){s, sizeof(s) - 1})
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "report/words.h"
+#include "report/text/words.h"
 
 #define TEXT(s) {s, sizeof(s) - 1}
 

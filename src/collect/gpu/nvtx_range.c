@@ -17,20 +17,20 @@
 #define STACK_MOST (1u << 20)
 #define STACK_GROWS 4u
 
-struct pushed {
+struct pushed_range {
 	isc_rt_span span; /* instance 0: not recorded */
 	const void *domain;
 };
 
-struct stack {
+struct range_stack {
 	uint32_t bytes;
 	uint32_t depth;
 	uint64_t above; /* pushed while there was no room */
-	struct stack *smaller;
-	struct pushed range[];
+	struct range_stack *smaller;
+	struct pushed_range range[];
 };
 
-static __thread struct stack *mine;
+static __thread struct range_stack *mine;
 
 /* Before glibc 2.34 another library has these, and a program without threads lacks it. */
 extern __typeof__(pthread_key_create) pthread_key_create __attribute__((weak, visibility("default")));
@@ -40,14 +40,14 @@ enum { KEY_NONE, KEY_MAKING, KEY_MADE, KEY_UNFIT };
 static _Atomic uint32_t key_state;
 static pthread_key_t key;
 
-static uint32_t room_of(const struct stack *s)
+static uint32_t room_of(const struct range_stack *s)
 {
 	return (uint32_t)((s->bytes - sizeof(*s)) / sizeof(s->range[0]));
 }
 
 static void release(void *arg)
 {
-	struct stack *s = arg, *smaller;
+	struct range_stack *s = arg, *smaller;
 
 	mine = NULL;
 	for (; s != NULL; s = smaller) {
@@ -57,7 +57,7 @@ static void release(void *arg)
 }
 
 /* The stack goes with its thread.  Not in one that comes while another makes the key: a page. */
-static void release_with_thread(struct stack *s)
+static void release_with_thread(struct range_stack *s)
 {
 	uint32_t none = KEY_NONE;
 
@@ -70,10 +70,10 @@ static void release_with_thread(struct stack *s)
 }
 
 /* A smaller one stays as long as the thread: a signal handler may have come in between. */
-static struct stack *grow(struct stack *old)
+static struct range_stack *grow(struct range_stack *old)
 {
 	uint32_t bytes = old != NULL ? old->bytes * STACK_GROWS : STACK_LEAST;
-	struct stack *s;
+	struct range_stack *s;
 
 	if (bytes > STACK_MOST)
 		return NULL;
@@ -91,7 +91,7 @@ static struct stack *grow(struct stack *old)
 	return s;
 }
 
-static uint64_t innermost(const struct stack *s, uint32_t depth)
+static uint64_t innermost(const struct range_stack *s, uint32_t depth)
 {
 	while (depth > 0 && s->range[depth - 1].span.instance == 0)
 		depth--;
@@ -100,12 +100,12 @@ static uint64_t innermost(const struct stack *s, uint32_t depth)
 
 void isc_nvtx_range_push(const void *domain, bool active, uint32_t name)
 {
-	struct stack *s = mine;
-	struct pushed *range;
+	struct range_stack *s = mine;
+	struct pushed_range *range;
 	uint64_t around;
 
 	if (s == NULL || s->depth >= room_of(s)) {
-		struct stack *larger = s != NULL && s->above > 0 ? NULL : grow(s);
+		struct range_stack *larger = s != NULL && s->above > 0 ? NULL : grow(s);
 
 		if (larger == NULL) {
 			if (s != NULL)
@@ -130,7 +130,7 @@ void isc_nvtx_range_push(const void *domain, bool active, uint32_t name)
 
 void isc_nvtx_range_pop(const void *domain)
 {
-	struct stack *s = mine;
+	struct range_stack *s = mine;
 	uint32_t at;
 
 	if (s == NULL)

@@ -42,14 +42,14 @@
 enum wish { WISH_LEAVE, WISH_WITH, WISH_WITHOUT };
 
 /* Does the new program replace this process, or come beside it? */
-enum place { PLACE_HERE, PLACE_CHILD };
+enum exec_place { PLACE_HERE, PLACE_CHILD };
 
 static bool is_root(const isc_control *control)
 {
 	return (uint32_t)syscall(SYS_getpid) == control->root_pid;
 }
 
-static enum wish wish_for(enum isc_exec_target target, enum place place, char *const env[])
+static enum wish wish_for(enum isc_exec_target target, enum exec_place place, char *const env[])
 {
 	const isc_control *control = isc_rt_control();
 	unsigned follow = ISC_CONTROL_FOLLOW_PYTHON | ISC_CONTROL_FOLLOW_ALL;

@@ -467,7 +467,7 @@ void isc_memory_moved(const isc_memory_item *item, const void *from, void *to, s
 
 /* ---- beginning ------------------------------------------------------------------------- */
 
-struct search {
+struct site_search {
 	uintptr_t address, start, end;
 };
 
@@ -475,7 +475,7 @@ extern __typeof__(dl_iterate_phdr) dl_iterate_phdr __attribute__((weak, visibili
 
 static int find_module(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	struct search *s = arg;
+	struct site_search *s = arg;
 	uintptr_t start = UINTPTR_MAX, end = 0;
 
 	(void)size;
@@ -495,9 +495,9 @@ static int find_module(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-static struct search module_of(uintptr_t address)
+static struct site_search module_of(uintptr_t address)
 {
-	struct search s = {.address = address};
+	struct site_search s = {.address = address};
 
 	if (dl_iterate_phdr != NULL)
 		dl_iterate_phdr(find_module, &s);
@@ -507,8 +507,8 @@ static struct search module_of(uintptr_t address)
 /* Whose malloc() is behind ours, and what goes past us. */
 static void look_behind(void)
 {
-	struct search here = module_of((uintptr_t)look_behind), libc = module_of((uintptr_t)ISC_REAL(getenv)),
-		      behind = module_of((uintptr_t)ISC_REAL(malloc)), made;
+	struct site_search here = module_of((uintptr_t)look_behind), libc = module_of((uintptr_t)ISC_REAL(getenv)),
+			   behind = module_of((uintptr_t)ISC_REAL(malloc)), made;
 	uintptr_t first = (uintptr_t)dlsym(RTLD_DEFAULT, "malloc"), made_by = (uintptr_t)dlsym(RTLD_DEFAULT, "_Znwm");
 	Dl_info info;
 
@@ -520,7 +520,7 @@ static void look_behind(void)
 	} else if (behind.start != libc.start) {
 		apart[1].start = behind.start;
 		apart[1].end = behind.end;
-		made = made_by != 0 ? module_of(made_by) : (struct search){0};
+		made = made_by != 0 ? module_of(made_by) : (struct site_search){0};
 		if (made_by != 0 && made.start == behind.start)
 			source_flags |= ISC_MEMORY_NEW_BYPASSED;
 	}

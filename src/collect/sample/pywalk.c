@@ -72,7 +72,7 @@ static inline bool is_marked(const isc_python_layout *l, isc_reach *r, uintptr_t
 }
 
 /* Where a walk stands. */
-struct walk {
+struct python_walk {
 	const isc_python_layout *l;
 	isc_reach *r;
 	isc_python_frame *frames;
@@ -82,7 +82,7 @@ struct walk {
 };
 
 /* All frames since the last one belong to the activation around this address. */
-static inline void end_activation(struct walk *w, uintptr_t anchor, uintptr_t newest)
+static inline void end_activation(struct python_walk *w, uintptr_t anchor, uintptr_t newest)
 {
 	isc_activations *a = w->activations;
 
@@ -90,7 +90,7 @@ static inline void end_activation(struct walk *w, uintptr_t anchor, uintptr_t ne
 		a->at[a->n++] = (isc_python_activation){.anchor = anchor, .frame = newest, .end = (uint32_t)w->n};
 }
 
-static inline void keep(struct walk *w, uintptr_t frame)
+static inline void keep(struct python_walk *w, uintptr_t frame)
 {
 	uintptr_t code = word(w->r, frame + w->l->frame_code);
 
@@ -107,7 +107,7 @@ static inline void keep(struct walk *w, uintptr_t frame)
 }
 
 /* Frames are not kept any more, but where on the C stack they are is still asked for. */
-static void end_unkept(struct walk *w, uintptr_t frame, uintptr_t activation)
+static void end_unkept(struct python_walk *w, uintptr_t frame, uintptr_t activation)
 {
 	const isc_python_layout *l = w->l;
 
@@ -127,7 +127,7 @@ static void end_unkept(struct walk *w, uintptr_t frame, uintptr_t activation)
  * nothing special.  Keeps frames up to its last one; false: that is not where it
  * should be, or the chain goes round.
  */
-static bool keep_activation(struct walk *w, uintptr_t *frame, uintptr_t activation, uintptr_t end)
+static bool keep_activation(struct python_walk *w, uintptr_t *frame, uintptr_t activation, uintptr_t end)
 {
 	const isc_python_layout *l = w->l;
 	bool shims = l->chain != ISC_PYTHON_ENTRIES;
@@ -169,7 +169,7 @@ static bool keep_activation(struct walk *w, uintptr_t *frame, uintptr_t activati
 }
 
 /* 3.11 and 3.12. */
-static void walk_activations(struct walk *w, uintptr_t ts)
+static void walk_activations(struct python_walk *w, uintptr_t ts)
 {
 	const isc_python_layout *l = w->l;
 	uintptr_t a = word(w->r, ts + l->ts_frame), root = ts + l->ts_root;
@@ -200,7 +200,7 @@ static void walk_activations(struct walk *w, uintptr_t ts)
 
 /* 3.10: an activation for each frame, which does not say whose it is: they are counted from the
  * root, as on entry there is one more and on exit one less. */
-static void walk_counted(struct walk *w, uintptr_t ts)
+static void walk_counted(struct python_walk *w, uintptr_t ts)
 {
 	const isc_python_layout *l = w->l;
 	isc_activations *list = w->activations;
@@ -227,7 +227,7 @@ static void walk_counted(struct walk *w, uintptr_t ts)
 }
 
 /* 3.9 and 3.10. */
-static void walk_objects(struct walk *w, uintptr_t ts)
+static void walk_objects(struct python_walk *w, uintptr_t ts)
 {
 	uintptr_t f = word(w->r, ts + w->l->ts_frame);
 
@@ -245,7 +245,7 @@ static void walk_objects(struct walk *w, uintptr_t ts)
 int isc_pywalk(const isc_python_layout *l, isc_reach *r, isc_python_frame *frames, int max,
 	       isc_activations *activations, uint32_t *flags)
 {
-	struct walk w = {.l = l, .r = r, .frames = frames, .max = max, .activations = activations};
+	struct python_walk w = {.l = l, .r = r, .frames = frames, .max = max, .activations = activations};
 	uintptr_t ts = (uintptr_t)l->thread_state(), frame;
 
 	if (activations != NULL)
@@ -291,19 +291,19 @@ uint64_t isc_pywalk_key(const isc_python_layout *l, isc_reach *r, uintptr_t code
 
 /* ---- text -------------------------------------------------------------- */
 
-struct text {
+struct pywalk_text {
 	char *to;
 	size_t len, room;
 };
 
-static void add(struct text *t, unsigned char c)
+static void add(struct pywalk_text *t, unsigned char c)
 {
 	if (t->len < t->room)
 		t->to[t->len++] = (char)c;
 }
 
 /* UTF-8; half of a surrogate pair as Python's "backslashreplace" would have it. */
-static void add_character(struct text *t, uint32_t c)
+static void add_character(struct pywalk_text *t, uint32_t c)
 {
 	static const char hex[] = "0123456789abcdef";
 
@@ -331,7 +331,7 @@ static void add_character(struct text *t, uint32_t c)
 
 static size_t copy_str(const isc_python_layout *l, isc_reach *r, uintptr_t str, char *to, size_t room)
 {
-	struct text t = {.to = to, .room = room};
+	struct pywalk_text t = {.to = to, .room = room};
 	uint32_t state, width;
 	uint64_t length;
 	uintptr_t data;

@@ -423,12 +423,12 @@ static isc_cfi_rule rule_of(const struct state *s, bool signals)
 }
 
 /* The sorted table of .eh_frame_hdr: where code begins and where its entry is, both from the header on. */
-struct table {
+struct cfi_table {
 	uintptr_t at;
 	uint64_t count;
 };
 
-static bool find_table(const isc_cfi_image *image, struct table *t)
+static bool find_table(const isc_cfi_image *image, struct cfi_table *t)
 {
 	struct bytes b = bytes_at(image, image->header);
 	uint8_t head[4];
@@ -442,7 +442,7 @@ static bool find_table(const isc_cfi_image *image, struct table *t)
 	return !b.bad && (b.end - b.at) / (2 * sizeof(int32_t)) >= t->count;
 }
 
-static void read_row(const isc_cfi_image *image, const struct table *t, uint64_t row, uintptr_t *begins,
+static void read_row(const isc_cfi_image *image, const struct cfi_table *t, uint64_t row, uintptr_t *begins,
 		     uintptr_t *entry)
 {
 	int32_t pair[2];
@@ -453,7 +453,7 @@ static void read_row(const isc_cfi_image *image, const struct table *t, uint64_t
 }
 
 /* How many rows begin at ip or before it. */
-static uint64_t rows_before(const isc_cfi_image *image, const struct table *t, uintptr_t ip)
+static uint64_t rows_before(const isc_cfi_image *image, const struct cfi_table *t, uintptr_t ip)
 {
 	int64_t wanted = (int64_t)(ip - image->header);
 	uint64_t low = 0, high = t->count;
@@ -474,7 +474,7 @@ static uint64_t rows_before(const isc_cfi_image *image, const struct table *t, u
 /* The entry whose code begins last before ip; its place and where it begins. */
 static bool search(const isc_cfi_image *image, uintptr_t ip, uintptr_t *entry, uintptr_t *begins)
 {
-	struct table t;
+	struct cfi_table t;
 	uint64_t rows;
 
 	if (!find_table(image, &t) || (rows = rows_before(image, &t, ip)) == 0)
@@ -507,7 +507,7 @@ bool isc_cfi_gap(const isc_cfi_image *image, uintptr_t ip, uintptr_t *first, uin
 	uintptr_t entry, begins;
 	struct common c;
 	struct bytes rest;
-	struct table t;
+	struct cfi_table t;
 	uint64_t rows, range;
 
 	if (image->header == 0 || !find_table(image, &t))

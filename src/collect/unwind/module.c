@@ -26,14 +26,14 @@
 #define NOWHERE 128u /* pages that lie in no module; 1 KiB, a power of two */
 
 /* As in glibc's dlfcn.h, which may be older. */
-struct found {
+struct module_found {
 	unsigned long long flags;
 	void *start, *end;
 	struct link_map *map;
 	void *eh_frame;
 	unsigned long long reserved[7];
 };
-typedef int find_object(void *address, struct found *result);
+typedef int find_object(void *address, struct module_found *result);
 
 static find_object *find;
 static const struct r_debug *listed;
@@ -123,7 +123,7 @@ static bool find_listed(uintptr_t ip, isc_module *m)
 
 static bool look_up(uintptr_t ip, isc_module *m)
 {
-	struct found f;
+	struct module_found f;
 
 	if (find != NULL) {
 		if (find((void *)ip, &f) != 0)

@@ -5,7 +5,7 @@
 
 #include "symbol/demangle.h"
 
-void isc_sink_clock(isc_sink *s, isc_clock_pair pair)
+void isc_event_sink_clock(isc_event_sink *s, isc_clock_pair pair)
 {
 	size_t at = s->pairs == 0 ? 0 : 1;
 
@@ -13,7 +13,7 @@ void isc_sink_clock(isc_sink *s, isc_clock_pair pair)
 	s->pairs = at + 1;
 }
 
-static void keep(isc_sink *s, isc_status st, const isc_error *err)
+static void keep(isc_event_sink *s, isc_status st, const isc_error *err)
 {
 	if (st != ISC_OK && st != ISC_ERR_LIMIT && s->failed == ISC_OK) {
 		s->failed = st;
@@ -23,21 +23,21 @@ static void keep(isc_sink *s, isc_status st, const isc_error *err)
 
 static uint32_t on_pool(void *self, const void *pool_header)
 {
-	isc_sink *s = self;
+	isc_event_sink *s = self;
 
 	return isc_follow_pool(s->follow, pool_header);
 }
 
 static uint32_t on_thread(void *self, uint32_t process, uint32_t tid, uint64_t serial, uint64_t birth_ticks)
 {
-	isc_sink *s = self;
+	isc_event_sink *s = self;
 	uint64_t birth_ns = isc_clock_to_ns(s->pair, s->pairs, s->clock_source, birth_ticks);
 
 	return isc_follow_thread(s->follow, process, tid, serial, birth_ns);
 }
 
 /* Names of kernels are made once and read often: people get them as they were written. */
-static isc_status define_kernel(isc_sink *s, uint32_t process, uint32_t id, const char *data, uint32_t len,
+static isc_status define_kernel(isc_event_sink *s, uint32_t process, uint32_t id, const char *data, uint32_t len,
 				isc_error *err)
 {
 	char *name = strndup(data, len), *plain = name != NULL ? isc_demangle_kernel(name) : NULL;
@@ -54,7 +54,8 @@ static isc_status define_kernel(isc_sink *s, uint32_t process, uint32_t id, cons
 }
 
 /* In a file every frame of a run is a node by itself: readers know no runs. */
-static isc_status define_run(isc_sink *s, uint32_t process, uint32_t id, const char *data, uint32_t len, isc_error *err)
+static isc_status define_run(isc_event_sink *s, uint32_t process, uint32_t id, const char *data, uint32_t len,
+			     isc_error *err)
 {
 	isc_def_run head;
 	isc_status st = ISC_OK;
@@ -77,7 +78,7 @@ static isc_status define_run(isc_sink *s, uint32_t process, uint32_t id, const c
 
 static void on_define(void *self, uint32_t process, uint32_t id, uint16_t type, const void *data, uint32_t len)
 {
-	isc_sink *s = self;
+	isc_event_sink *s = self;
 	isc_error err;
 
 	if (s->namer != NULL)
@@ -93,7 +94,7 @@ static void on_define(void *self, uint32_t process, uint32_t id, uint16_t type, 
 static void on_events(void *self, uint32_t process, uint32_t thread, uint8_t stream, uint64_t first, uint32_t events,
 		      const void *slots, uint32_t n)
 {
-	isc_sink *s = self;
+	isc_event_sink *s = self;
 	isc_trace_run run = {
 		.process = process, .thread = thread, .stream = stream, .first = first, .events = events, .slots = n};
 	isc_error err;
@@ -104,7 +105,7 @@ static void on_events(void *self, uint32_t process, uint32_t thread, uint8_t str
 /* A small file has no room for an account of each of thousands of threads; those
  * that found none share one, so that sums stay exact.  Its place is taken at the
  * start. */
-static isc_status share_account(isc_sink *s, uint64_t key, const isc_trace_account *account, isc_error *err)
+static isc_status share_account(isc_event_sink *s, uint64_t key, const isc_trace_account *account, isc_error *err)
 {
 	uint64_t *stored = isc_hashmap_put(&s->shared_stored, key, NULL);
 	uint64_t *lost = isc_hashmap_put(&s->shared_lost, key, NULL);
@@ -119,7 +120,7 @@ static isc_status share_account(isc_sink *s, uint64_t key, const isc_trace_accou
 	return isc_writer_account(s->writer, &s->shared, err);
 }
 
-isc_status isc_sink_begin(isc_sink *s, isc_error *err)
+isc_status isc_event_sink_begin(isc_event_sink *s, isc_error *err)
 {
 	return isc_writer_account(s->writer, &s->shared, err);
 }
@@ -127,7 +128,7 @@ isc_status isc_sink_begin(isc_sink *s, isc_error *err)
 static void on_account(void *self, uint32_t process, uint32_t thread, uint8_t stream, uint64_t produced,
 		       uint64_t stored, uint64_t lost, bool final)
 {
-	isc_sink *s = self;
+	isc_event_sink *s = self;
 	isc_trace_account account = {.process = process,
 				     .thread = thread,
 				     .stream = stream,
@@ -154,26 +155,26 @@ static void on_account(void *self, uint32_t process, uint32_t thread, uint8_t st
 
 static bool on_gone(void *self, uint32_t process)
 {
-	isc_sink *s = self;
+	isc_event_sink *s = self;
 
 	return isc_follow_image_gone(s->follow, process);
 }
 
 static uint64_t on_resume(void *self, uint32_t process, uint32_t thread, uint8_t stream)
 {
-	isc_sink *s = self;
+	isc_event_sink *s = self;
 
 	return s->resume ? isc_writer_next_number(s->writer, process, thread, stream) : 0;
 }
 
 static uint64_t on_resume_stored(void *self, uint32_t process, uint32_t thread, uint8_t stream)
 {
-	isc_sink *s = self;
+	isc_event_sink *s = self;
 
 	return s->resume ? isc_writer_stored(s->writer, process, thread, stream) : 0;
 }
 
-isc_drain_sink isc_sink_drain(isc_sink *s)
+isc_drain_sink isc_event_sink_drain(isc_event_sink *s)
 {
 	return (isc_drain_sink){
 		.self = s,
@@ -188,7 +189,7 @@ isc_drain_sink isc_sink_drain(isc_sink *s)
 	};
 }
 
-void isc_sink_fini(isc_sink *s)
+void isc_event_sink_fini(isc_event_sink *s)
 {
 	isc_hashmap_fini(&s->latest);
 	isc_hashmap_fini(&s->shared_stored);

@@ -15,7 +15,7 @@
 #include "session/namer.h"
 #include "trace/writer.h"
 
-typedef struct isc_sink {
+typedef struct isc_event_sink {
 	isc_writer *writer;
 	isc_follow *follow;
 	isc_namer *namer; /* NULL: native places stay without names */
@@ -29,15 +29,15 @@ typedef struct isc_sink {
 	isc_status failed;			/* the first failure of the writer, with err */
 	isc_error err;
 	bool resume; /* an earlier recorder's numbers go on */
-} isc_sink;
+} isc_event_sink;
 
 /* Another calibration pair, for the times of threads. */
-void isc_sink_clock(isc_sink *s, isc_clock_pair pair);
+void isc_event_sink_clock(isc_event_sink *s, isc_clock_pair pair);
 
 /* Once, when the writer is open. */
-isc_status isc_sink_begin(isc_sink *s, isc_error *err);
+isc_status isc_event_sink_begin(isc_event_sink *s, isc_error *err);
 
-isc_drain_sink isc_sink_drain(isc_sink *s);
-void isc_sink_fini(isc_sink *s);
+isc_drain_sink isc_event_sink_drain(isc_event_sink *s);
+void isc_event_sink_fini(isc_event_sink *s);
 
 #endif

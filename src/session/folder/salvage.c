@@ -33,14 +33,14 @@ typedef struct salvage {
 static isc_status drain_into(const isc_folder *folder, isc_writer *writer, isc_error *err)
 {
 	isc_drain_options options = {.dir = folder->dir, .takeover = true};
-	isc_sink sink = {.writer = writer, .clock_source = folder->control->clock_source, .resume = true};
-	isc_drain_sink drain_sink = isc_sink_drain(&sink);
+	isc_event_sink sink = {.writer = writer, .clock_source = folder->control->clock_source, .resume = true};
+	isc_drain_sink drain_sink = isc_event_sink_drain(&sink);
 	isc_drain_cycle cycle;
 	isc_drain *drain = NULL;
 	isc_status st;
 
 	memcpy(options.session_id, folder->seal.session_id, sizeof(options.session_id));
-	isc_sink_clock(&sink, isc_clock_read_pair(sink.clock_source));
+	isc_event_sink_clock(&sink, isc_clock_read_pair(sink.clock_source));
 	st = isc_follow_resume(writer, folder->control, sink.clock_source, (pid_t)folder->control->root_pid,
 			       &sink.follow, err);
 	if (st == ISC_OK)
@@ -60,7 +60,7 @@ static isc_status drain_into(const isc_folder *folder, isc_writer *writer, isc_e
 	}
 	isc_drain_free(drain);
 	isc_follow_free(sink.follow);
-	isc_sink_fini(&sink);
+	isc_event_sink_fini(&sink);
 	return st;
 }
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "session/follow/tables.h"
-#include "session/redact.h"
+#include "session/secret.h"
 
 bool isc_follow_grow(void **array, uint32_t *room, uint32_t count, size_t size)
 {
@@ -268,7 +268,7 @@ void isc_image_argv(isc_follow *f, uint32_t process, const char *argv, size_t le
 
 	if (rank <= x->argv_rank || len == 0)
 		return;
-	size_t kept = isc_redact_argv(argv, len, clean, room);
+	size_t kept = isc_secret_redact(argv, len, clean, room);
 	if (f->argv.len > 4 * (size_t)ISC_FOLLOW_ARGV_TOTAL || !argv_keep(f, clean, kept, &place))
 		return;
 	x->argv = place;

@@ -148,7 +148,7 @@ static void reap(isc_follow *f)
 
 /* ---- threads ---------------------------------------------------------- */
 
-struct threads {
+struct polled_threads {
 	isc_follow *f;
 	uint32_t process;
 	bool names;
@@ -167,7 +167,7 @@ static void count_times(isc_follow *f, uint32_t thread, uint32_t pid)
 
 static bool thread_visit(void *self, uint32_t tid)
 {
-	struct threads *s = self;
+	struct polled_threads *s = self;
 	isc_follow *f = s->f;
 	uint32_t pid = isc_program_image_of(f, s->process)->host_pid;
 	uint32_t thread = isc_task_find(f, s->process, tid);
@@ -193,7 +193,7 @@ static bool thread_visit(void *self, uint32_t tid)
 
 static void look_at_threads(isc_follow *f, uint32_t process)
 {
-	struct threads s = {f, process, f->looks % 10 == 0};
+	struct polled_threads s = {f, process, f->looks % 10 == 0};
 
 	if (!isc_proc_each_thread(isc_program_image_of(f, process)->host_pid, thread_visit, &s))
 		return;

@@ -59,7 +59,7 @@ static void queue_add(isc_switches *s, isc_switches_ring *r, const isc_perf_reco
 	r->queue[at] = *record;
 }
 
-struct reading {
+struct switch_reading {
 	isc_switches *s;
 	isc_switches_ring *ring;
 };
@@ -73,7 +73,7 @@ static void count_run(isc_switches *s, isc_switches_ring *ring, const isc_perf_r
 
 static void on_record(void *self, const isc_perf_record *record)
 {
-	struct reading *in = self;
+	struct switch_reading *in = self;
 	isc_switches *s = in->s;
 
 	if (record->kind == ISC_PERF_LOST) {
@@ -94,7 +94,7 @@ static void on_record(void *self, const isc_perf_record *record)
 static void read_rings(isc_switches *s)
 {
 	for (size_t i = 0; i < s->rings; i++) {
-		struct reading in = {s, &s->ring[i]};
+		struct switch_reading in = {s, &s->ring[i]};
 		struct perf_event_mmap_page *page = s->ring[i].page;
 		const char *data = (const char *)page + page->data_offset;
 		uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);

@@ -223,7 +223,7 @@ static int open_thread(isc_switches *s, pid_t tid, bool running, bool first)
 
 /* ---- a program that runs already -------------------------------------- */
 
-struct threads {
+struct switched_threads {
 	isc_switches *s;
 	uint32_t *tid;
 	size_t count, room;
@@ -233,7 +233,7 @@ struct threads {
 
 static bool thread_visit(void *self, uint32_t tid)
 {
-	struct threads *t = self;
+	struct switched_threads *t = self;
 
 	for (size_t i = 0; i < t->count; i++)
 		if (t->tid[i] == tid)
@@ -260,7 +260,7 @@ static bool thread_visit(void *self, uint32_t tid)
 /* Threads begin while we list them: until a listing shows nothing new. */
 static int open_running(isc_switches *s, pid_t target)
 {
-	struct threads t = {.s = s};
+	struct switched_threads t = {.s = s};
 
 	do {
 		t.fresh = false;

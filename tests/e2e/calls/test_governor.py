@@ -61,7 +61,7 @@ def test_functions_are_left_out_before_time_is(inferscope: Any, tmp_path: Path, 
 
 
 def test_who_waits_most_of_the_time_is_not_slowed_in_the_rest(inferscope: Any, tmp_path: Path, python: str) -> None:
-    """Waits of half a millisecond pay for nothing: a server that is asked now and then answers as quickly as a busy one."""
+    """Waits of half a millisecond pay for nothing: a server that is asked seldom is as quick as a busy one."""
     text = """
 import time
 def small(x): return x + 1

@@ -1,0 +1,37 @@
+/*
+ * gpu_waits.h - how long threads waited for GPUs, and who asked most of them.
+ *
+ * A call that waits for a device waits in a lock, a system call or a loop of the
+ * driver.  What the hooks told of that counts as waiting for the GPU, and no longer as
+ * what it was.  Internal to analyze/.
+ */
+#ifndef ISC_ANALYZE_GPU_GPU_WAITS_H
+#define ISC_ANALYZE_GPU_GPU_WAITS_H
+
+#include "analyze/build.h"
+
+typedef struct isc_gpu_waiting {
+	uint32_t thread; /* index */
+	uint64_t calls;	 /* that ask for work */
+	double us;	 /* in calls that return when a device is done */
+	double inside_us[ISC_STATES];
+} isc_gpu_waiting;
+
+typedef struct isc_gpu_waits {
+	isc_gpu_waiting *thread;
+	size_t count, room;
+} isc_gpu_waits;
+
+/* Of the window; empty when the trace says nothing of GPUs.  Says in b->gpu_calls whether calls are told of
+ * at all.  False: no memory. */
+bool isc_gpu_waits_find(isc_build *b, isc_gpu_waits *out);
+
+typedef struct isc_gpu_wait {
+	uint64_t from_ns, to_ns;
+	uint32_t stack; /* 0: not known */
+} isc_gpu_wait;
+
+/* Is the event a call of its own thread that returned when a device was done? */
+bool isc_gpu_wait_of(const isc_build *b, const isc_event *ev, isc_gpu_wait *out);
+
+#endif

@@ -1,0 +1,31 @@
+/*
+ * rule_stage.c - one scope inside the judged one is mostly Python code.
+ */
+#include "analyze/rules/rule.h"
+#include "analyze/verdict/whatif.h"
+
+static bool measure(const isc_evidence *j, size_t gpu, isc_finding *out)
+{
+	isc_buffer text = {0};
+
+	(void)gpu;
+	if (j->merged || !isc_evidence_place(j, &j->stage, out))
+		return false;
+	out->solid = isc_evidence_solid(j, ISC_STATE_PYTHON);
+	isc_evidence_sampled(j, out);
+	/* Without it, its waits and its native code are gone too. */
+	isc_evidence_at_least(j, isc_whatif_nested(j->a, &j->scope, &j->stage.name), out);
+	isc_evidence_share(j, out->share, &text);
+	isc_buffer_text(&text, " is Python code in the scope ");
+	isc_evidence_name(&text, j->stage.name);
+	if (j->in_stage.name.len > 0) {
+		out->where = isc_evidence_where(j, &j->in_stage);
+		isc_buffer_text(&text, ", most of all in ");
+		isc_evidence_name(&text, out->where);
+	}
+	out->what = isc_evidence_keep(j, &text);
+	return true;
+}
+
+const isc_metric isc_metric_stage = {"stage_python_pct", "%", "Python code in one scope inside the one that is judged",
+				     false, measure};
