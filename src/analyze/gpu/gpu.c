@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "analyze/picture/lanes_timeline.h"
-#include "analyze/time/replay.h"
+#include "analyze/time/crossing.h"
 #include "import/import.h"
 #include "timeline/gpu/recorded.h"
 #include "trace/sample.h"
@@ -29,7 +29,7 @@ struct gpu_reading {
 	isc_recorded *recorded;
 	isc_timeline *t;
 	uint32_t source;
-	isc_replay replay;
+	isc_crossing replay;
 	isc_gpu_places places;
 	isc_hashmap names;    /* process and id -> name + 1 */
 	isc_hashmap place_of; /* thread -> place + 1 */
@@ -137,7 +137,7 @@ static uint32_t scope(struct gpu_reading *r, const isc_event *ev, const isc_reco
 /* The stack that came with it, else the innermost call that is traced, else where the thread was a
  * moment ago, else the scope that it is in. */
 static uint32_t where(struct gpu_reading *r, const isc_event *ev, const isc_recorded_item *item,
-		      const isc_replay_lane *lane)
+		      const isc_crossing_lane *lane)
 {
 	const isc_trace *trace = r->b->trace;
 	const struct gpu_place *p;
@@ -160,7 +160,7 @@ static uint32_t where(struct gpu_reading *r, const isc_event *ev, const isc_reco
 /* ---- records ---- */
 
 static isc_status add_call(struct gpu_reading *r, const isc_event *ev, const isc_recorded_item *item,
-			   const isc_replay_lane *lane, isc_error *err)
+			   const isc_crossing_lane *lane, isc_error *err)
 {
 	const isc_trace_thread *thread = isc_trace_thread_find(r->b->trace, ev->thread);
 	uint32_t pid = pid_of(r, ev->process), tid = item->tid != 0 ? item->tid : thread != NULL ? thread->tid : 0;
@@ -249,9 +249,9 @@ static isc_status read_all(struct gpu_reading *r, isc_error *err)
 
 	isc_trace_rewind(r->b->trace);
 	while (st == ISC_OK && isc_trace_next(r->b->trace, &ev)) {
-		isc_replay_lane *lane = isc_replay_lane_of(&r->replay, r->b->arena, &ev);
+		isc_crossing_lane *lane = isc_crossing_lane_of(&r->replay, r->b->arena, &ev);
 
-		if (lane == NULL || !isc_replay_note(lane, r->b->arena, &ev) || !note(r, &ev))
+		if (lane == NULL || !isc_crossing_note(lane, r->b->arena, &ev) || !note(r, &ev))
 			return isc_build_no_memory(err);
 		if (ev.kind == ISC_KIND_GPU_CALL && isc_recorded_call(r->recorded, &ev, &item))
 			st = add_call(r, &ev, &item, lane, err);
@@ -369,7 +369,7 @@ isc_status isc_build_gpu(isc_build *b, isc_error *err)
 	if (st == ISC_OK)
 		st = finish(&r, err);
 	isc_lanes_watch_fini(&watch);
-	isc_replay_fini(&r.replay);
+	isc_crossing_fini(&r.replay);
 	isc_hashmap_fini(&r.places.stacks);
 	isc_hashmap_fini(&r.places.codes);
 	isc_hashmap_fini(&r.names);

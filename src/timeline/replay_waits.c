@@ -1,5 +1,5 @@
 /*
- * pauses.c - waits, slow system calls and collections of garbage as slices.
+ * replay_waits.c - waits, slow system calls and collections of garbage as slices.
  *
  * All three are told of at their end and say how long they took.  A system call that was a
  * wait is told of twice by the program, the wait first: here they are one slice.
@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "base/syscall.h"
-#include "export/lane.h"
+#include "timeline/replay.h"
 #include "trace/kinds.h"
 
-static uint64_t began(const isc_export_stream *s, const isc_event *ev, uint64_t ticks)
+static uint64_t began(const isc_replay *s, const isc_event *ev, uint64_t ticks)
 {
 	double ns = (double)ticks * s->ns_per_tick;
 
@@ -18,45 +18,45 @@ static uint64_t began(const isc_export_stream *s, const isc_event *ev, uint64_t 
 }
 
 /* pprof adds waits to the time of their stack. */
-static void tell_sample(isc_export_stream *s, const isc_slice *slice)
+static void tell_sample(isc_replay *s, const isc_slice *slice)
 {
-	isc_export_sample sample = {.on = slice->on,
-				    .stack = slice->stack,
-				    .task = slice->task,
-				    .cpu = slice->cpu,
-				    .state = slice->name.at,
-				    .time_ns = slice->start_ns,
-				    .wait_ns = slice->end_ns - slice->start_ns};
+	isc_listener_sample sample = {.on = slice->on,
+				      .stack = slice->stack,
+				      .task = slice->task,
+				      .cpu = slice->cpu,
+				      .state = slice->name.at,
+				      .time_ns = slice->start_ns,
+				      .wait_ns = slice->end_ns - slice->start_ns};
 
-	if (slice->kind == ISC_SLICE_WAIT && slice->stack != 0 && s->sink->sample != NULL)
-		s->sink->sample(s->self, &sample);
+	if (slice->kind == ISC_SLICE_WAIT && slice->stack != 0 && s->class->sample != NULL)
+		s->class->sample(s->self, &sample);
 }
 
-static void tell_piece(isc_export_stream *s, isc_export_lane *l, isc_slice *slice, uint64_t from_ns, uint64_t to_ns)
+static void tell_piece(isc_replay *s, isc_replay_lane *l, isc_slice *slice, uint64_t from_ns, uint64_t to_ns)
 {
 	isc_slice *around = l->depth > 0 ? &l->open[l->depth - 1].slice : NULL;
 
-	slice->start_ns = isc_export_since_start(s, from_ns);
+	slice->start_ns = isc_replay_since_start(s, from_ns);
 	/* It began inside the call that it ends in. */
 	if (around != NULL && slice->start_ns < around->start_ns)
 		slice->start_ns = around->start_ns;
 	slice->end_ns = slice->start_ns;
-	if (s->sink->open != NULL)
-		s->sink->open(s->self, slice);
-	slice->end_ns = isc_export_since_start(s, to_ns);
+	if (s->class->open != NULL)
+		s->class->open(s->self, slice);
+	slice->end_ns = isc_replay_since_start(s, to_ns);
 	slice->end_ns = slice->end_ns > slice->start_ns ? slice->end_ns : slice->start_ns;
 	/* Calls that were made in a collection are in there already. */
 	if (around != NULL && slice->kind != ISC_SLICE_GC)
 		around->inner_ns += slice->end_ns - slice->start_ns;
-	s->result->slices++;
-	s->result->unfinished += (slice->flags & ISC_SLICE_UNFINISHED) != 0;
-	if (s->sink->close != NULL)
-		s->sink->close(s->self, slice);
+	s->counts->slices++;
+	s->counts->unfinished += (slice->flags & ISC_SLICE_UNFINISHED) != 0;
+	if (s->class->close != NULL)
+		s->class->close(s->self, slice);
 	tell_sample(s, slice);
 }
 
 /* What of it lies inside, stretch by stretch, in the order of time with the calls around it. */
-static void tell(isc_export_stream *s, isc_export_lane *l, const isc_slice *whole, uint64_t from_ns, uint64_t to_ns)
+static void tell(isc_replay *s, isc_replay_lane *l, const isc_slice *whole, uint64_t from_ns, uint64_t to_ns)
 {
 	for (size_t i = isc_cut_find(s->cut, from_ns); i < s->cut->count && s->cut->stretch[i].from_ns <= to_ns; i++) {
 		const isc_stretch *part = &s->cut->stretch[i];
@@ -69,12 +69,12 @@ static void tell(isc_export_stream *s, isc_export_lane *l, const isc_slice *whol
 			if (from == to)
 				continue;
 		}
-		isc_lane_advance(s, l, from);
+		isc_replay_advance(s, l, from);
 		tell_piece(s, l, &piece, from, to);
 	}
 }
 
-static isc_slice slice_of(const isc_export_lane *l, uint8_t kind, uint32_t id, uint32_t stack, const char *name)
+static isc_slice slice_of(const isc_replay_lane *l, uint8_t kind, uint32_t id, uint32_t stack, const char *name)
 {
 	return (isc_slice){.on = l->on,
 			   .kind = kind,
@@ -82,11 +82,12 @@ static isc_slice slice_of(const isc_export_lane *l, uint8_t kind, uint32_t id, u
 			   .stack = stack,
 			   .name = {name, (uint32_t)strlen(name)},
 			   .stream = l->stream,
+			   .depth = (uint16_t)l->depth,
 			   .task = l->task,
 			   .cpu = l->cpu};
 }
 
-static void let_go(isc_export_stream *s, isc_export_lane *l)
+static void let_go(isc_replay *s, isc_replay_lane *l)
 {
 	if (!l->held.there)
 		return;
@@ -95,7 +96,7 @@ static void let_go(isc_export_stream *s, isc_export_lane *l)
 }
 
 /* One that was begun and has no end of its own. */
-static void abandon(isc_export_stream *s, isc_export_lane *l, uint64_t ns)
+static void abandon(isc_replay *s, isc_replay_lane *l, uint64_t ns)
 {
 	isc_slice slice;
 
@@ -108,7 +109,7 @@ static void abandon(isc_export_stream *s, isc_export_lane *l, uint64_t ns)
 		tell(s, l, &slice, l->wait.since_ns, ns);
 }
 
-static void wait_began(isc_export_lane *l, const isc_event *ev)
+static void wait_began(isc_replay_lane *l, const isc_event *ev)
 {
 	if (isc_wait_name(ev->arg) == NULL)
 		return;
@@ -117,7 +118,7 @@ static void wait_began(isc_export_lane *l, const isc_event *ev)
 	l->wait.since_ns = ev->time_ns;
 }
 
-static void wait_ended(isc_export_stream *s, isc_export_lane *l, const isc_event *ev)
+static void wait_ended(isc_replay *s, isc_replay_lane *l, const isc_event *ev)
 {
 	const char *name = isc_wait_name(ev->arg);
 	uint32_t stack = ev->id;
@@ -138,7 +139,7 @@ static void wait_ended(isc_export_stream *s, isc_export_lane *l, const isc_event
 	l->held.there = true;
 }
 
-static void syscall_ended(isc_export_stream *s, isc_export_lane *l, const isc_event *ev)
+static void syscall_ended(isc_replay *s, isc_replay_lane *l, const isc_event *ev)
 {
 	const char *name = isc_syscall_name(ev->arg);
 	isc_syscall_slow body;
@@ -162,7 +163,7 @@ static void syscall_ended(isc_export_stream *s, isc_export_lane *l, const isc_ev
 	tell(s, l, &slice, began(s, ev, body.ticks), ev->time_ns);
 }
 
-static void collected(isc_export_stream *s, isc_export_lane *l, const isc_event *ev)
+static void collected(isc_replay *s, isc_replay_lane *l, const isc_event *ev)
 {
 	isc_slice slice = slice_of(l, ISC_SLICE_GC, ev->arg, 0, "garbage collection");
 	isc_gc body;
@@ -173,7 +174,7 @@ static void collected(isc_export_stream *s, isc_export_lane *l, const isc_event 
 	tell(s, l, &slice, began(s, ev, body.ticks), ev->time_ns);
 }
 
-bool isc_lane_pause(isc_export_stream *s, isc_export_lane *l, const isc_event *ev)
+bool isc_replay_pause(isc_replay *s, isc_replay_lane *l, const isc_event *ev)
 {
 	/* Sums of system calls may stand between a wait and its call. */
 	if (ev->kind < ISC_KIND_SYSCALLS || ev->kind > ISC_KIND_SYSCALL_ERRORS)
@@ -199,7 +200,7 @@ bool isc_lane_pause(isc_export_stream *s, isc_export_lane *l, const isc_event *e
 	}
 }
 
-void isc_lane_end_pauses(isc_export_stream *s, isc_export_lane *l, uint64_t ns)
+void isc_replay_end_pauses(isc_replay *s, isc_replay_lane *l, uint64_t ns)
 {
 	let_go(s, l);
 	abandon(s, l, ns);

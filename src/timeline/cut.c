@@ -1,4 +1,4 @@
-#include "export/cut.h"
+#include "timeline/cut.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -209,7 +209,7 @@ static isc_status find_scope(isc_cut *cut, isc_trace *trace, const char *scope, 
 	return ISC_OK;
 }
 
-isc_status isc_cut_make(isc_cut *cut, isc_trace *trace, const isc_export_options *options, isc_error *err)
+isc_status isc_cut_make(isc_cut *cut, isc_trace *trace, const isc_cut_options *options, isc_error *err)
 {
 	uint64_t start_ns = isc_trace_header(trace)->start_ns;
 	isc_status st = ISC_OK;

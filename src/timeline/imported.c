@@ -2,13 +2,15 @@
  * imported.c - what other tools recorded, from the timeline that their files were read into.
  *
  * A timeline tells of spans and then of moments thread by thread, and of work device by device, each in the
- * order of time, while it is finished: they go to the sink as they come.
+ * order of time, while it is finished: the listener hears of them as they come.
  */
+#include "timeline/imported.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/hashmap.h"
-#include "export/sink.h"
 #include "timeline/python_place.h"
 #include "trace/gpu.h"
 
@@ -16,24 +18,25 @@
 /* Numbers for processes and threads whose own are names, or too large: below those of GPUs in chrome.c. */
 #define MADE_UP (1u << 23)
 
-typedef struct imported {
+struct isc_imported {
 	isc_timeline *timeline;
 	const isc_timeline_facts *facts; /* NULL: not yet */
-	const isc_sink_class *class;
-	isc_sink *sink;
-	isc_export_result *result;
+	const isc_listener_class *class;
+	isc_listener *self;
+	isc_listener_counts *counts;
 	isc_arena *arena;
-	isc_hashmap threads; /* of the timeline -> isc_export_thread */
+	isc_hashmap threads; /* of the timeline -> isc_listener_thread */
 	isc_hashmap numbers; /* a pid or tid that does not fit -> one that does */
 	isc_hashmap devices; /* of the timeline -> isc_recorded_device */
-	const isc_export_thread *on;
+	const isc_listener_thread *on;
 	isc_slice *open; /* of that thread, outermost first; end_ns is known already */
 	size_t depth, room;
 	uint64_t scopes;
 	bool failed;
-} imported;
+	isc_status ended; /* what after() returned */
+};
 
-static uint32_t number_of(imported *i, uint64_t number)
+static uint32_t number_of(isc_imported *i, uint64_t number)
 {
 	uint64_t *known;
 
@@ -49,26 +52,26 @@ static uint32_t number_of(imported *i, uint64_t number)
 	return (uint32_t)*known;
 }
 
-static const isc_export_thread *thread_of(imported *i, const isc_timeline_seen *s)
+static const isc_listener_thread *thread_of(isc_imported *i, const isc_timeline_seen *s)
 {
 	uint64_t *known = isc_hashmap_put(&i->threads, s->thread, NULL);
-	isc_export_thread *made;
+	isc_listener_thread *made;
 
 	if (known != NULL && *known != 0)
-		return (const isc_export_thread *)(uintptr_t)*known;
+		return (const isc_listener_thread *)(uintptr_t)*known;
 	made = known != NULL ? isc_arena_alloc(i->arena, sizeof(*made)) : NULL;
 	if (made == NULL) {
 		i->failed = true;
 		return NULL;
 	}
-	*made = (isc_export_thread){.thread = s->thread,
-				    .process = number_of(i, s->pid),
-				    .tid = number_of(i, s->tid),
-				    .pid = number_of(i, s->pid),
-				    .name = {s->thread_name.at, (uint32_t)s->thread_name.len}};
+	*made = (isc_listener_thread){.thread = s->thread,
+				      .process = number_of(i, s->pid),
+				      .tid = number_of(i, s->tid),
+				      .pid = number_of(i, s->pid),
+				      .name = {s->thread_name.at, (uint32_t)s->thread_name.len}};
 	*known = (uint64_t)(uintptr_t)made;
 	if (i->class->thread != NULL)
-		i->class->thread(i->sink, made);
+		i->class->thread(i->self, made);
 	return made;
 }
 
@@ -83,20 +86,26 @@ static uint64_t from_zero(int64_t ns)
 	return ns > 0 ? (uint64_t)ns : 0;
 }
 
+static void end_event(isc_imported *i)
+{
+	if (i->class->after != NULL && i->ended == ISC_OK)
+		i->ended = i->class->after(i->self);
+}
+
 /* ---- spans --------------------------------------------------------------- */
 
-static void close_last(imported *i)
+static void close_last(isc_imported *i)
 {
 	isc_slice *s = &i->open[--i->depth];
 
 	if (i->depth > 0)
 		i->open[i->depth - 1].inner_ns += s->end_ns - s->start_ns;
-	i->result->slices++;
+	i->counts->slices++;
 	if (i->class->close != NULL)
-		i->class->close(i->sink, s);
+		i->class->close(i->self, s);
 }
 
-static void close_before(imported *i, uint64_t ns)
+static void close_before(isc_imported *i, uint64_t ns)
 {
 	while (i->depth > 0 && i->open[i->depth - 1].end_ns <= ns)
 		close_last(i);
@@ -107,7 +116,7 @@ static isc_frame_text text_of(isc_string s)
 	return (isc_frame_text){s.at, (uint32_t)s.len};
 }
 
-static void add_slice(imported *i, const isc_timeline_seen *s, isc_frame_text name)
+static void add_slice(isc_imported *i, const isc_timeline_seen *s, isc_frame_text name)
 {
 	isc_python_place place;
 	isc_slice *slice = isc_arena_push(i->arena, &i->open, &i->depth, &i->room, sizeof(*slice));
@@ -132,10 +141,10 @@ static void add_slice(imported *i, const isc_timeline_seen *s, isc_frame_text na
 		slice->line = place.line;
 	}
 	if (i->class->open != NULL)
-		i->class->open(i->sink, slice);
+		i->class->open(i->self, slice);
 }
 
-static void add_scope(imported *i, const isc_timeline_seen *s, isc_frame_text name)
+static void add_scope(isc_imported *i, const isc_timeline_seen *s, isc_frame_text name)
 {
 	isc_mark m = {.on = i->on,
 		      .start_ns = from_zero(s->start_ns),
@@ -146,12 +155,12 @@ static void add_scope(imported *i, const isc_timeline_seen *s, isc_frame_text na
 		      .kind = ISC_MARK_SCOPE,
 		      .name = name};
 
-	i->result->marks++;
+	i->counts->marks++;
 	if (i->class->mark != NULL)
-		i->class->mark(i->sink, &m);
+		i->class->mark(i->self, &m);
 }
 
-static void add_call(imported *i, const isc_timeline_seen *s, isc_frame_text name)
+static void add_call(isc_imported *i, const isc_timeline_seen *s, isc_frame_text name)
 {
 	static const uint8_t roles[] = {[ISC_CALL_OTHER] = ISC_ROLE_OTHER,
 					[ISC_CALL_SYNC] = ISC_ROLE_SYNC,
@@ -160,26 +169,26 @@ static void add_call(imported *i, const isc_timeline_seen *s, isc_frame_text nam
 	isc_recorded_item item = {.correlation = link_of(s->thread, s->start_ns),
 				  .tid = i->on->tid,
 				  .role = roles[isc_gpu_call_of(name.at, name.len)]};
-	isc_export_gpu g = {.on = i->on,
-			    .start_ns = from_zero(s->start_ns),
-			    .end_ns = from_zero(s->end_ns),
-			    .item = &item,
-			    .id = s->name,
-			    .alone = true,
-			    .call = true,
-			    .type = item.role == ISC_ROLE_SYNC ? "gpu_sync" : "gpu_api",
-			    .name = name};
+	isc_listener_gpu g = {.on = i->on,
+			      .start_ns = from_zero(s->start_ns),
+			      .end_ns = from_zero(s->end_ns),
+			      .item = &item,
+			      .id = s->name,
+			      .alone = true,
+			      .call = true,
+			      .type = item.role == ISC_ROLE_SYNC ? "gpu_sync" : "gpu_api",
+			      .name = name};
 
-	i->result->slices++;
-	i->class->gpu(i->sink, &g);
+	i->counts->slices++;
+	i->class->gpu(i->self, &g);
 }
 
 static void take_span(void *self, const isc_timeline_seen *s)
 {
-	imported *i = self;
+	isc_imported *i = self;
 	isc_string text = isc_timeline_text(i->timeline, s->name);
 	isc_frame_text name = {text.at, (uint32_t)text.len};
-	const isc_export_thread *on = thread_of(i, s);
+	const isc_listener_thread *on = thread_of(i, s);
 
 	if (on == NULL || i->failed)
 		return;
@@ -193,15 +202,15 @@ static void take_span(void *self, const isc_timeline_seen *s)
 		add_call(i, s, name);
 	else
 		add_slice(i, s, name);
-	isc_export_send(i->sink->out, false);
+	end_event(i);
 }
 
 /* All spans are told by now. */
 static void take_moment(void *self, const isc_timeline_seen *s)
 {
-	imported *i = self;
+	isc_imported *i = self;
 	isc_string text = isc_timeline_text(i->timeline, s->name);
-	const isc_export_thread *on = thread_of(i, s);
+	const isc_listener_thread *on = thread_of(i, s);
 	isc_mark m = {.on = on,
 		      .start_ns = from_zero(s->start_ns),
 		      .end_ns = from_zero(s->start_ns),
@@ -214,15 +223,15 @@ static void take_moment(void *self, const isc_timeline_seen *s)
 	if (on == NULL || i->failed)
 		return;
 	close_before(i, UINT64_MAX);
-	i->result->marks++;
+	i->counts->marks++;
 	if (i->class->mark != NULL)
-		i->class->mark(i->sink, &m);
-	isc_export_send(i->sink->out, false);
+		i->class->mark(i->self, &m);
+	end_event(i);
 }
 
 /* ---- GPUs ---------------------------------------------------------------- */
 
-static const isc_recorded_device *device_of(imported *i, const isc_timeline_seen *s)
+static const isc_recorded_device *device_of(isc_imported *i, const isc_timeline_seen *s)
 {
 	uint64_t *known = isc_hashmap_put(&i->devices, s->device, NULL);
 	isc_recorded_device *made;
@@ -241,41 +250,41 @@ static const isc_recorded_device *device_of(imported *i, const isc_timeline_seen
 
 static void take_work(void *self, const isc_timeline_seen *s)
 {
-	static const isc_export_thread nobody = {.thread = NOBODY, .tid = NOBODY, .pid = NOBODY};
-	imported *i = self;
+	static const isc_listener_thread nobody = {.thread = NOBODY, .tid = NOBODY, .pid = NOBODY};
+	isc_imported *i = self;
 	isc_string text = isc_timeline_text(i->timeline, s->name);
 	uint64_t *caller = isc_hashmap_find(&i->threads, s->thread);
 	isc_recorded_item item = {
 		.bytes = s->bytes, .stream = s->stream, .device = device_of(i, s), .job = s->kind, .page = s->memory};
-	isc_export_gpu g = {.on = &nobody,
-			    .start_ns = from_zero(s->start_ns),
-			    .end_ns = from_zero(s->end_ns),
-			    .item = &item,
-			    .id = s->name,
-			    .alone = true,
-			    .type = isc_gpu_event_type(s->kind),
-			    .name = {text.at, (uint32_t)text.len}};
+	isc_listener_gpu g = {.on = &nobody,
+			      .start_ns = from_zero(s->start_ns),
+			      .end_ns = from_zero(s->end_ns),
+			      .item = &item,
+			      .id = s->name,
+			      .alone = true,
+			      .type = isc_gpu_event_type(s->kind),
+			      .name = {text.at, (uint32_t)text.len}};
 
 	if (i->failed || i->class->gpu == NULL)
 		return;
 	if (caller != NULL)
-		g.on = (const isc_export_thread *)(uintptr_t)*caller;
+		g.on = (const isc_listener_thread *)(uintptr_t)*caller;
 	/* A call before what is exported is no end of an arrow. */
 	if (caller != NULL && s->call_ns >= 0) {
 		item.correlation = link_of(s->thread, s->call_ns);
 		g.asked = g.on;
 		g.asked_ns = (uint64_t)s->call_ns;
 	}
-	i->result->slices++;
-	i->class->gpu(i->sink, &g);
-	isc_export_send(i->sink->out, false);
+	i->counts->slices++;
+	i->class->gpu(i->self, &g);
+	end_event(i);
 }
 
 /* ---- stacks -------------------------------------------------------------- */
 
-static bool frame_at(void *self, uint32_t id, isc_frame *out)
+bool isc_imported_frame(void *self, uint32_t id, isc_frame *out)
 {
-	const imported *i = self;
+	const isc_imported *i = self;
 	isc_python_place place;
 	bool python;
 
@@ -291,92 +300,85 @@ static bool frame_at(void *self, uint32_t id, isc_frame *out)
 }
 
 /* Which thread had them is not known. */
-static void tell_stacks(imported *i)
+isc_status isc_imported_stacks(isc_imported *i, uint64_t *folded)
 {
-	static const isc_export_thread all = {.thread = NOBODY, .tid = 1, .pid = 1, .name = {"all threads", 11}};
+	static const isc_listener_thread all = {.thread = NOBODY, .tid = 1, .pid = 1, .name = {"all threads", 11}};
 
-	if (!i->class->timeless || i->facts->stacks == NULL)
-		return;
-	i->result->folded = i->facts->samples_folded;
+	if (i->facts->stacks == NULL)
+		return ISC_OK;
+	*folded = i->facts->samples_folded;
 	for (size_t k = 1; k < i->facts->stack_count; k++) {
 		const isc_facts_stack *s = &i->facts->stacks[k];
-		isc_export_sample sample = {.on = &all,
-					    .cpu_ns = from_zero(s->ns),
-					    .steps = s->samples < UINT32_MAX ? (uint32_t)s->samples : UINT32_MAX,
-					    .stack = (uint32_t)k,
-					    .cpu = UINT16_MAX,
-					    .node = ISC_NODE_UNKNOWN,
-					    .state = "running"};
+		isc_listener_sample sample = {.on = &all,
+					      .cpu_ns = from_zero(s->ns),
+					      .steps = s->samples < UINT32_MAX ? (uint32_t)s->samples : UINT32_MAX,
+					      .stack = (uint32_t)k,
+					      .cpu = UINT16_MAX,
+					      .node = ISC_NODE_UNKNOWN,
+					      .state = "running"};
 
 		if (s->samples == 0)
 			continue;
-		i->result->samples += s->samples;
-		i->class->sample(i->sink, &sample);
-		isc_export_send(i->sink->out, false);
+		i->counts->samples += s->samples;
+		i->class->sample(i->self, &sample);
+		end_event(i);
 	}
+	return i->ended;
 }
 
 /* ---- all of it ------------------------------------------------------------ */
 
-static isc_status read_all(imported *i, isc_export_fill_fn fill, void *fill_self, const isc_export_options *options,
-			   isc_error *err)
+isc_status isc_imported_new(const isc_listener_class *class, isc_listener_counts *counts, isc_imported **out,
+			    isc_error *err)
+{
+	isc_imported *i = calloc(1, sizeof(*i));
+
+	*out = i;
+	if (i == NULL)
+		return isc_fail(err, ISC_ERR_NOMEM, "no memory");
+	i->class = class;
+	i->counts = counts;
+	i->arena = isc_arena_new();
+	if (i->arena != NULL)
+		return ISC_OK;
+	isc_imported_free(i);
+	*out = NULL;
+	return isc_fail(err, ISC_ERR_NOMEM, "no memory");
+}
+
+void isc_imported_free(isc_imported *i)
+{
+	if (i == NULL)
+		return;
+	isc_timeline_free(i->timeline);
+	isc_hashmap_fini(&i->threads);
+	isc_hashmap_fini(&i->numbers);
+	isc_hashmap_fini(&i->devices);
+	isc_arena_free(i->arena);
+	free(i);
+}
+
+isc_status isc_imported_run(isc_imported *i, isc_listener *self, isc_imported_fill_fn fill, void *fill_self,
+			    const isc_cut_options *part, isc_error *err)
 {
 	isc_timeline_watch watch = {.span = take_span, .moment = take_moment, .work = take_work, .self = i};
 	isc_timeline_options how = {.watch = &watch};
 	/* Centuries are as good as the end, and fit. */
-	isc_timeline_window window = {.from_ns = (int64_t)((options->from_us < 1e15 ? options->from_us : 1e15) * 1e3),
-				      .to_ns = (int64_t)((options->to_us < 1e15 ? options->to_us : 1e15) * 1e3),
-				      .scope = options->scope};
-	isc_status st = isc_timeline_new(&how, &i->timeline, err);
+	isc_timeline_window window = {.from_ns = (int64_t)((part->from_us < 1e15 ? part->from_us : 1e15) * 1e3),
+				      .to_ns = (int64_t)((part->to_us < 1e15 ? part->to_us : 1e15) * 1e3),
+				      .scope = part->scope};
+	isc_status st;
 
+	i->self = self;
+	st = isc_timeline_new(&how, &i->timeline, err);
 	if (st == ISC_OK)
 		st = fill(fill_self, i->timeline, err);
 	if (st == ISC_OK)
 		st = isc_timeline_finish(i->timeline, &window, &i->facts, err);
-	if (st == ISC_OK && (i->failed || i->sink->failed))
+	if (st == ISC_OK && (i->failed || self->failed))
 		st = isc_fail(err, ISC_ERR_NOMEM, "no memory for the export");
-	if (st == ISC_OK) {
-		close_before(i, UINT64_MAX);
-		tell_stacks(i);
-	}
-	if (st == ISC_OK && i->result->slices + i->result->marks + i->result->samples == 0) {
-		st = isc_fail(err, ISC_ERR_INVALID, "the files have no spans, marks, counters or GPU work to export");
-		isc_hint(err, "stacks without moments go to collapsed, speedscope and pprof, whole");
-	}
-	return st;
-}
-
-isc_status isc_export_imported(isc_export_fill_fn fill, void *fill_self, const isc_export_options *options,
-			       isc_export_write_fn write, void *self, isc_export_result *result, isc_error *err)
-{
-	isc_export_out out = {.write = write, .self = self, .err = err};
-	imported i = {.class = isc_export_sink(options->format), .result = result, .arena = isc_arena_new()};
-	isc_status st;
-
-	*result = (isc_export_result){0};
-	out.frame = frame_at;
-	out.frame_self = &i;
-	i.sink = i.arena != NULL ? i.class->begin(NULL, &out) : NULL;
-	if (i.sink == NULL) {
-		st = isc_fail(err, ISC_ERR_NOMEM, "no memory");
-	} else {
-		st = read_all(&i, fill, fill_self, options, err);
-		/* It frees itself; what it still writes of a failed export goes nowhere. */
-		st = st == ISC_OK ? out.status : st;
-		if (st != ISC_OK)
-			out.status = st;
-		i.class->end(i.sink, result);
-	}
-	if (st == ISC_OK) {
-		isc_export_send(&out, true);
-		st = out.status;
-	}
-	result->bytes = out.bytes;
-	isc_timeline_free(i.timeline);
-	isc_hashmap_fini(&i.threads);
-	isc_hashmap_fini(&i.numbers);
-	isc_hashmap_fini(&i.devices);
-	isc_buffer_fini(&out.text);
-	isc_arena_free(i.arena);
-	return st;
+	if (st != ISC_OK)
+		return st;
+	close_before(i, UINT64_MAX);
+	return i->ended;
 }

@@ -1,27 +1,29 @@
-#include "export/scopes.h"
+#include "timeline/replay_scopes.h"
 
 #include <string.h>
 
-struct isc_scopes_place {
+struct isc_replay_scopes_place {
 	isc_mark mark;
 	size_t outer;  /* of the same thread: place + 1; 0: none.  Of a free one: the next free */
 	uint64_t lane; /* 0: it belongs to a task, not to a thread */
 	bool used;
 };
 
-void isc_scopes_init(isc_scopes *s, isc_arena *arena, double ns_per_tick, isc_scopes_tell tell, void *self)
+void isc_replay_scopes_init(isc_replay_scopes *s, isc_arena *arena, double ns_per_tick, isc_replay_scopes_tell left,
+			    isc_replay_scopes_tell entered, void *self)
 {
-	*s = (isc_scopes){.arena = arena, .ns_per_tick = ns_per_tick, .tell = tell, .self = self};
+	*s = (isc_replay_scopes){
+		.arena = arena, .ns_per_tick = ns_per_tick, .left = left, .entered = entered, .self = self};
 }
 
-void isc_scopes_fini(isc_scopes *s)
+void isc_replay_scopes_fini(isc_replay_scopes *s)
 {
 	isc_hashmap_fini(&s->open);
 	isc_hashmap_fini(&s->gone);
 	isc_hashmap_fini(&s->by_thread);
 }
 
-static size_t take_place(isc_scopes *s)
+static size_t take_place(isc_replay_scopes *s)
 {
 	size_t place = s->unused;
 
@@ -32,13 +34,13 @@ static size_t take_place(isc_scopes *s)
 	return isc_arena_push(s->arena, &s->place, &s->count, &s->room, sizeof(*s->place)) != NULL ? s->count : 0;
 }
 
-static void free_place(isc_scopes *s, size_t place)
+static void free_place(isc_replay_scopes *s, size_t place)
 {
-	s->place[place - 1] = (struct isc_scopes_place){.outer = s->unused};
+	s->place[place - 1] = (struct isc_replay_scopes_place){.outer = s->unused};
 	s->unused = place;
 }
 
-static isc_mark begin(const isc_export_thread *on, const isc_event *ev, uint32_t task, uint16_t cpu)
+static isc_mark begin(const isc_listener_thread *on, const isc_event *ev, uint32_t task, uint16_t cpu)
 {
 	return (isc_mark){.on = on,
 			  .kind = ISC_MARK_SCOPE,
@@ -49,12 +51,19 @@ static isc_mark begin(const isc_export_thread *on, const isc_event *ev, uint32_t
 			  .cpu = cpu};
 }
 
+static void enter(const isc_replay_scopes *s, size_t place)
+{
+	if (s->entered != NULL)
+		s->entered(s->self, &s->place[place - 1].mark);
+}
+
 static uint64_t key_of(const isc_event *ev, const isc_span *span)
 {
 	return (uint64_t)ev->process << 44 ^ span->instance;
 }
 
-static bool enter_span(isc_scopes *s, const isc_export_thread *on, const isc_event *ev, uint32_t task, uint16_t cpu)
+static bool enter_span(isc_replay_scopes *s, const isc_listener_thread *on, const isc_event *ev, uint32_t task,
+		       uint16_t cpu)
 {
 	isc_span span;
 	uint64_t *known;
@@ -72,13 +81,15 @@ static bool enter_span(isc_scopes *s, const isc_export_thread *on, const isc_eve
 	if (known == NULL)
 		return false;
 	*known = place;
-	s->place[place - 1] = (struct isc_scopes_place){.mark = begin(on, ev, task, cpu), .used = true};
+	s->place[place - 1] = (struct isc_replay_scopes_place){.mark = begin(on, ev, task, cpu), .used = true};
 	s->place[place - 1].mark.instance = span.instance;
 	s->place[place - 1].mark.inside = span.more;
+	enter(s, place);
 	return true;
 }
 
-static bool leave_span(isc_scopes *s, const isc_export_thread *on, const isc_event *ev, uint32_t task, uint16_t cpu)
+static bool leave_span(isc_replay_scopes *s, const isc_listener_thread *on, const isc_event *ev, uint32_t task,
+		       uint16_t cpu)
 {
 	isc_mark mark = begin(on, ev, task, cpu);
 	uint64_t *known;
@@ -92,7 +103,7 @@ static bool leave_span(isc_scopes *s, const isc_export_thread *on, const isc_eve
 	if (known != NULL) {
 		mark = s->place[*known - 1].mark;
 		mark.end_ns = ev->time_ns > mark.start_ns ? ev->time_ns : mark.start_ns;
-		s->tell(s->self, &mark);
+		s->left(s->self, &mark);
 		free_place(s, (size_t)*known);
 		isc_hashmap_remove(&s->open, key_of(ev, &span));
 		return true;
@@ -102,11 +113,12 @@ static bool leave_span(isc_scopes *s, const isc_export_thread *on, const isc_eve
 	ns = (double)span.more * s->ns_per_tick;
 	mark.instance = span.instance;
 	mark.start_ns = ns < (double)ev->time_ns ? ev->time_ns - (uint64_t)ns : 0;
-	s->tell(s->self, &mark);
+	s->left(s->self, &mark);
 	return ev->arg != ISC_SPAN_MOVED || isc_hashmap_put(&s->gone, key_of(ev, &span), NULL) != NULL;
 }
 
-static bool enter_scope(isc_scopes *s, const isc_export_thread *on, const isc_event *ev, uint32_t task, uint16_t cpu)
+static bool enter_scope(isc_replay_scopes *s, const isc_listener_thread *on, const isc_event *ev, uint32_t task,
+			uint16_t cpu)
 {
 	uint64_t lane = (uint64_t)ev->thread << 8 | ev->stream;
 	uint64_t *inner = isc_hashmap_put(&s->by_thread, lane, NULL);
@@ -114,17 +126,18 @@ static bool enter_scope(isc_scopes *s, const isc_export_thread *on, const isc_ev
 
 	if (place == 0)
 		return false;
-	s->place[place - 1] = (struct isc_scopes_place){
+	s->place[place - 1] = (struct isc_replay_scopes_place){
 		.mark = begin(on, ev, task, cpu), .outer = (size_t)*inner, .lane = lane + 1, .used = true};
 	/* Numbers of tasks' scopes are small; these have the highest bit but one. */
 	s->place[place - 1].mark.instance = 1ull << 62 | ++s->made;
 	if (*inner != 0)
 		s->place[place - 1].mark.inside = s->place[*inner - 1].mark.instance;
 	*inner = place;
+	enter(s, place);
 	return true;
 }
 
-static void end_scope(isc_scopes *s, uint64_t *inner, uint64_t ns, uint8_t flags)
+static void end_scope(isc_replay_scopes *s, uint64_t *inner, uint64_t ns, uint8_t flags)
 {
 	size_t place = (size_t)*inner;
 	isc_mark mark = s->place[place - 1].mark;
@@ -132,11 +145,11 @@ static void end_scope(isc_scopes *s, uint64_t *inner, uint64_t ns, uint8_t flags
 	*inner = s->place[place - 1].outer;
 	mark.end_ns = ns > mark.start_ns ? ns : mark.start_ns;
 	mark.flags |= flags;
-	s->tell(s->self, &mark);
+	s->left(s->self, &mark);
 	free_place(s, place);
 }
 
-static bool leave_scope(isc_scopes *s, const isc_event *ev)
+static bool leave_scope(isc_replay_scopes *s, const isc_event *ev)
 {
 	uint64_t *inner = isc_hashmap_put(&s->by_thread, (uint64_t)ev->thread << 8 | ev->stream, NULL);
 	size_t place;
@@ -153,7 +166,8 @@ static bool leave_scope(isc_scopes *s, const isc_event *ev)
 	return true;
 }
 
-bool isc_scopes_note(isc_scopes *s, const isc_export_thread *on, const isc_event *ev, uint32_t task, uint16_t cpu)
+bool isc_replay_scopes_note(isc_replay_scopes *s, const isc_listener_thread *on, const isc_event *ev, uint32_t task,
+			    uint16_t cpu)
 {
 	s->last_ns = ev->time_ns > s->last_ns ? ev->time_ns : s->last_ns;
 	switch (ev->kind) {
@@ -168,7 +182,7 @@ bool isc_scopes_note(isc_scopes *s, const isc_export_thread *on, const isc_event
 	}
 }
 
-void isc_scopes_finish(isc_scopes *s)
+void isc_replay_scopes_finish(isc_replay_scopes *s)
 {
 	for (size_t i = 0; i < s->count; i++) {
 		isc_mark mark = s->place[i].mark;
@@ -177,6 +191,6 @@ void isc_scopes_finish(isc_scopes *s)
 			continue;
 		mark.end_ns = s->last_ns > mark.start_ns ? s->last_ns : mark.start_ns;
 		mark.flags |= ISC_SLICE_UNFINISHED;
-		s->tell(s->self, &mark);
+		s->left(s->self, &mark);
 	}
 }

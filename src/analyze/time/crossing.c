@@ -1,15 +1,15 @@
-#include "analyze/time/replay.h"
+#include "analyze/time/crossing.h"
 
 #define DEPTH_MAX 65536u
 
-void isc_replay_fini(isc_replay *r)
+void isc_crossing_fini(isc_crossing *r)
 {
 	isc_hashmap_fini(&r->by_lane);
 }
 
-isc_replay_lane *isc_replay_lane_of(isc_replay *r, isc_arena *arena, const isc_event *ev)
+isc_crossing_lane *isc_crossing_lane_of(isc_crossing *r, isc_arena *arena, const isc_event *ev)
 {
-	isc_replay_lane *lane = r->last;
+	isc_crossing_lane *lane = r->last;
 	isc_pause pause;
 	uint64_t *rank;
 
@@ -23,7 +23,7 @@ isc_replay_lane *isc_replay_lane_of(isc_replay *r, isc_arena *arena, const isc_e
 			lane = isc_arena_push(arena, &r->lane, &r->count, &r->room, sizeof(*lane));
 			if (lane == NULL)
 				return NULL;
-			*lane = (isc_replay_lane){.process = ev->process, .thread = ev->thread, .stream = ev->stream};
+			*lane = (isc_crossing_lane){.process = ev->process, .thread = ev->thread, .stream = ev->stream};
 			*rank = r->count;
 		}
 		lane = r->last = &r->lane[*rank - 1];
@@ -37,7 +37,7 @@ isc_replay_lane *isc_replay_lane_of(isc_replay *r, isc_arena *arena, const isc_e
 	return lane;
 }
 
-isc_status isc_replay_enter(isc_replay_lane *lane, isc_totals *totals, uint64_t ns, isc_error *err)
+isc_status isc_crossing_enter(isc_crossing_lane *lane, isc_totals *totals, uint64_t ns, isc_error *err)
 {
 	isc_status st = ISC_OK;
 
@@ -50,14 +50,14 @@ isc_status isc_replay_enter(isc_replay_lane *lane, isc_totals *totals, uint64_t 
 	return st;
 }
 
-void isc_replay_leave(isc_replay_lane *lane, isc_totals *totals, uint64_t ns)
+void isc_crossing_leave(isc_crossing_lane *lane, isc_totals *totals, uint64_t ns)
 {
 	lane->inside = false;
 	isc_totals_close_calls(totals, lane->process, lane->thread, lane->stream, ns);
 }
 
 /* As the totals do: its exit ends it, and so does what only a running thread can tell. */
-static void note_wait(isc_replay_lane *lane, const isc_event *ev)
+static void note_wait(isc_crossing_lane *lane, const isc_event *ev)
 {
 	if (ev->kind == ISC_KIND_WAIT_ENTER && ev->arg < ISC_WAIT_CALLS) {
 		lane->wait_call = ev->arg;
@@ -67,7 +67,7 @@ static void note_wait(isc_replay_lane *lane, const isc_event *ev)
 	}
 }
 
-bool isc_replay_note(isc_replay_lane *lane, isc_arena *arena, const isc_event *ev)
+bool isc_crossing_note(isc_crossing_lane *lane, isc_arena *arena, const isc_event *ev)
 {
 	size_t i;
 	uint32_t *code;

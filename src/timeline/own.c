@@ -1,9 +1,9 @@
-#include "export/stream.h"
+#include "timeline/own.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "export/lane.h"
+#include "timeline/replay.h"
 #include "timeline/node_moves.h"
 #include "trace/kinds.h"
 #include "trace/memory.h"
@@ -13,14 +13,14 @@
 
 /* ---- samples ---------------------------------------------------------------- */
 
-static void sampled(isc_export_stream *s, isc_export_lane *l, const isc_event *ev)
+static void sampled(isc_replay *s, isc_replay_lane *l, const isc_event *ev)
 {
-	isc_export_sample sample = {.on = l->on,
-				    .time_ns = isc_export_since_start(s, ev->time_ns),
-				    .steps = ev->arg,
-				    .stack = ev->id,
-				    .cpu = l->cpu,
-				    .state = "running"};
+	isc_listener_sample sample = {.on = l->on,
+				      .time_ns = isc_replay_since_start(s, ev->time_ns),
+				      .steps = ev->arg,
+				      .stack = ev->id,
+				      .cpu = l->cpu,
+				      .state = "running"};
 	isc_sample body;
 
 	if (ev->extra_len < sizeof(body))
@@ -31,37 +31,37 @@ static void sampled(isc_export_stream *s, isc_export_lane *l, const isc_event *e
 	sample.node = ISC_SAMPLE_NODE(body.flags);
 	if (ISC_SAMPLE_CPU(body.flags) < UINT16_MAX)
 		sample.cpu = (uint16_t)ISC_SAMPLE_CPU(body.flags);
-	s->result->samples++;
-	if (s->sink->sample != NULL)
-		s->sink->sample(s->self, &sample);
+	s->counts->samples++;
+	if (s->class->sample != NULL)
+		s->class->sample(s->self, &sample);
 }
 
-static void of_memory(isc_export_stream *s, isc_export_lane *l, const isc_event *ev)
+static void of_memory(isc_replay *s, isc_replay_lane *l, const isc_event *ev)
 {
-	isc_export_memory m = {.on = l->on,
-			       .time_ns = isc_export_since_start(s, ev->time_ns),
-			       .stack = ev->id,
-			       .task = l->task,
-			       .cpu = l->cpu,
-			       .alloc = ev->kind == ISC_KIND_MEMORY_ALLOC,
-			       .call = isc_memory_name(ev->arg)};
+	isc_listener_memory m = {.on = l->on,
+				 .time_ns = isc_replay_since_start(s, ev->time_ns),
+				 .stack = ev->id,
+				 .task = l->task,
+				 .cpu = l->cpu,
+				 .alloc = ev->kind == ISC_KIND_MEMORY_ALLOC,
+				 .call = isc_memory_name(ev->arg)};
 	isc_memory body;
 
-	if (ev->extra_len < sizeof(body) || m.call == NULL || s->sink->memory == NULL)
+	if (ev->extra_len < sizeof(body) || m.call == NULL || s->class->memory == NULL)
 		return;
 	memcpy(&body, ev->extra, sizeof(body));
 	m.address = body.address;
 	m.bytes = body.bytes;
 	m.node = body.node;
 	m.times = isc_trace_memory_times(&body);
-	s->result->samples++;
-	s->sink->memory(s->self, &m);
+	s->counts->samples++;
+	s->class->memory(s->self, &m);
 }
 
 /* ---- GPUs --------------------------------------------------------------- */
 
-/* What of it lies in stretches that are exported, by its own times: work is told of long after it.  False: nothing. */
-static bool cut_by_times(const isc_export_stream *s, uint64_t *start_ns, uint64_t *end_ns)
+/* What of it lies in stretches that are read, by its own times: work is told of long after it.  False: nothing. */
+static bool cut_by_times(const isc_replay *s, uint64_t *start_ns, uint64_t *end_ns)
 {
 	uint64_t from = UINT64_MAX, to = 0;
 
@@ -80,8 +80,8 @@ static bool cut_by_times(const isc_export_stream *s, uint64_t *start_ns, uint64_
 	return to > 0;
 }
 
-/* A call or work that is exported, if only a part of it. */
-static bool gpu_of(const isc_export_stream *s, const isc_event *ev, isc_recorded_item *item, uint64_t *start_ns,
+/* A call or work that is read, if only a part of it. */
+static bool gpu_of(const isc_replay *s, const isc_event *ev, isc_recorded_item *item, uint64_t *start_ns,
 		   uint64_t *end_ns)
 {
 	bool call = ev->kind == ISC_KIND_GPU_CALL;
@@ -100,7 +100,7 @@ static uint64_t link_of(const isc_event *ev, const isc_recorded_item *item)
 }
 
 /* Of a piece: which ends of arrows are in it. */
-static void find_ends(isc_export_stream *s)
+static void find_ends(isc_replay *s)
 {
 	isc_recorded_item item;
 	uint64_t start, end, *known;
@@ -118,10 +118,10 @@ static void find_ends(isc_export_stream *s)
 	}
 }
 
-static void of_gpu(isc_export_stream *s, isc_export_lane *l, const isc_event *ev)
+static void of_gpu(isc_replay *s, isc_replay_lane *l, const isc_event *ev)
 {
 	isc_recorded_item item;
-	isc_export_gpu g = {.on = l->on, .item = &item, .id = ev->id, .call = ev->kind == ISC_KIND_GPU_CALL};
+	isc_listener_gpu g = {.on = l->on, .item = &item, .id = ev->id, .call = ev->kind == ISC_KIND_GPU_CALL};
 	uint64_t start, end;
 
 	if (!gpu_of(s, ev, &item, &start, &end))
@@ -131,30 +131,30 @@ static void of_gpu(isc_export_stream *s, isc_export_lane *l, const isc_event *ev
 
 		g.alone = known == NULL || *known != 3;
 	}
-	g.start_ns = isc_export_since_start(s, start);
-	g.end_ns = isc_export_since_start(s, end);
+	g.start_ns = isc_replay_since_start(s, start);
+	g.end_ns = isc_replay_since_start(s, end);
 	g.cut = start != item.start_ns || end != item.end_ns;
 	g.type = !g.call ? isc_gpu_event_type(item.job) : item.role == ISC_ROLE_SYNC ? "gpu_sync" : "gpu_api";
 	g.name.at = isc_trace_name(s->trace, ev->process, ev->id, &g.name.len);
-	s->result->slices++;
-	s->sink->gpu(s->self, &g);
+	s->counts->slices++;
+	s->class->gpu(s->self, &g);
 }
 
 /* ---- marks --------------------------------------------------------------- */
 
-static void tell_mark(isc_export_stream *s, isc_mark *m)
+static void tell_mark(isc_replay *s, isc_mark *m)
 {
 	m->name.at = isc_trace_name(s->trace, m->on->process, m->id, &m->name.len);
-	s->result->marks++;
-	s->result->unfinished += m->kind == ISC_MARK_SCOPE && (m->flags & ISC_SLICE_UNFINISHED) != 0;
-	if (s->sink->mark != NULL)
-		s->sink->mark(s->self, m);
+	s->counts->marks++;
+	s->counts->unfinished += m->kind == ISC_MARK_SCOPE && (m->flags & ISC_SLICE_UNFINISHED) != 0;
+	if (s->class->mark != NULL)
+		s->class->mark(s->self, m);
 }
 
 /* What of it lies inside, stretch by stretch. */
 static void tell_scope(void *self, const isc_mark *whole_scope)
 {
-	isc_export_stream *s = self;
+	isc_replay *s = self;
 
 	for (size_t i = isc_cut_find(s->cut, whole_scope->start_ns); i < s->cut->count; i++) {
 		const isc_stretch *part = &s->cut->stretch[i];
@@ -164,15 +164,26 @@ static void tell_scope(void *self, const isc_mark *whole_scope)
 			break;
 		if (part->from_ns > m.start_ns || part->to_ns < m.end_ns)
 			m.flags |= ISC_SLICE_CUT;
-		m.start_ns = isc_export_since_start(s, part->from_ns > m.start_ns ? part->from_ns : m.start_ns);
-		m.end_ns = isc_export_since_start(s, part->to_ns < m.end_ns ? part->to_ns : m.end_ns);
+		m.start_ns = isc_replay_since_start(s, part->from_ns > m.start_ns ? part->from_ns : m.start_ns);
+		m.end_ns = isc_replay_since_start(s, part->to_ns < m.end_ns ? part->to_ns : m.end_ns);
 		tell_mark(s, &m);
 	}
 }
 
-static void marked(isc_export_stream *s, isc_export_lane *l, const isc_event *ev)
+/* Its end decides what of it is read; its beginning is for who draws rows. */
+static void tell_entered(void *self, const isc_mark *scope)
 {
-	uint64_t now = isc_export_since_start(s, ev->time_ns);
+	isc_replay *s = self;
+	isc_mark m = *scope;
+
+	m.start_ns = m.end_ns = isc_replay_since_start(s, m.start_ns);
+	m.name.at = isc_trace_name(s->trace, m.on->process, m.id, &m.name.len);
+	s->class->scope(s->self, &m);
+}
+
+static void marked(isc_replay *s, isc_replay_lane *l, const isc_event *ev)
+{
+	uint64_t now = isc_replay_since_start(s, ev->time_ns);
 	isc_mark m = {.on = l->on, .start_ns = now, .end_ns = now, .id = ev->id, .task = l->task, .cpu = l->cpu};
 	uint32_t len;
 
@@ -194,17 +205,17 @@ static void marked(isc_export_stream *s, isc_export_lane *l, const isc_event *ev
 
 /* ---- events --------------------------------------------------------------- */
 
-static const isc_export_thread *thread_of(isc_export_stream *s, const isc_event *ev)
+static const isc_listener_thread *thread_of(isc_replay *s, const isc_event *ev)
 {
 	uint64_t *known = isc_hashmap_find(&s->by_thread, ev->thread);
 
-	return known != NULL ? (const isc_export_thread *)(uintptr_t)*known : NULL;
+	return known != NULL ? (const isc_listener_thread *)(uintptr_t)*known : NULL;
 }
 
-static isc_export_lane *lane_of(isc_export_stream *s, const isc_event *ev)
+static isc_replay_lane *lane_of(isc_replay *s, const isc_event *ev)
 {
 	uint64_t *rank = isc_hashmap_put(&s->by_lane, (uint64_t)ev->thread << 8 | ev->stream, NULL);
-	isc_export_lane *l;
+	isc_replay_lane *l;
 
 	if (rank == NULL)
 		return NULL;
@@ -212,15 +223,15 @@ static isc_export_lane *lane_of(isc_export_stream *s, const isc_event *ev)
 		l = isc_arena_push(s->arena, &s->lanes, &s->lane_count, &s->lane_room, sizeof(*l));
 		if (l == NULL)
 			return NULL;
-		*l = (isc_export_lane){.on = thread_of(s, ev), .cpu = UINT16_MAX, .stream = ev->stream};
+		*l = (isc_replay_lane){.on = thread_of(s, ev), .cpu = UINT16_MAX, .stream = ev->stream};
 		*rank = s->lane_count;
 	}
 	return &s->lanes[*rank - 1];
 }
 
-static void feed(isc_export_stream *s, const isc_event *ev)
+static void feed(isc_replay *s, const isc_event *ev)
 {
-	isc_export_lane *l = lane_of(s, ev);
+	isc_replay_lane *l = lane_of(s, ev);
 	bool inside;
 
 	if (l == NULL) {
@@ -231,9 +242,9 @@ static void feed(isc_export_stream *s, const isc_event *ev)
 		return; /* a thread that the trace says nothing of */
 	l->last_ns = ev->time_ns;
 	s->last_ns = ev->time_ns > s->last_ns ? ev->time_ns : s->last_ns;
-	if (isc_lane_pause(s, l, ev))
+	if (isc_replay_pause(s, l, ev))
 		return;
-	inside = isc_lane_advance(s, l, ev->time_ns);
+	inside = isc_replay_advance(s, l, ev->time_ns);
 	switch (ev->kind) {
 	case ISC_KIND_CPU:
 		l->cpu = ev->arg;
@@ -244,17 +255,17 @@ static void feed(isc_export_stream *s, const isc_event *ev)
 	case ISC_KIND_CALL_ENTER:
 	case ISC_KIND_CALL_RESUME:
 	case ISC_KIND_C_ENTER:
-		isc_lane_enter(s, l, ev, inside);
+		isc_replay_enter(s, l, ev, inside);
 		break;
 	case ISC_KIND_CALL_EXIT:
 	case ISC_KIND_C_EXIT:
-		isc_lane_leave(s, l, ev);
+		isc_replay_leave(s, l, ev);
 		break;
 	case ISC_KIND_SCOPE_ENTER:
 	case ISC_KIND_SCOPE_EXIT:
 	case ISC_KIND_SPAN_ENTER:
 	case ISC_KIND_SPAN_EXIT:
-		if (!isc_scopes_note(&s->scopes, l->on, ev, l->task, l->cpu))
+		if (!isc_replay_scopes_note(&s->scopes, l->on, ev, l->task, l->cpu))
 			s->failed = true;
 		break;
 	case ISC_KIND_INSTANT:
@@ -280,28 +291,28 @@ static void feed(isc_export_stream *s, const isc_event *ev)
 	}
 }
 
-static void tell_moves(isc_export_stream *s)
+static void tell_moves(isc_replay *s)
 {
 	isc_node_move *move =
-		s->sink->move != NULL ? isc_arena_array(s->arena, ISC_NODE_MOVES_MAX, sizeof(*move)) : NULL;
+		s->class->move != NULL ? isc_arena_array(s->arena, ISC_NODE_MOVES_MAX, sizeof(*move)) : NULL;
 	const isc_trace_process *p = isc_node_moves_process(s->trace);
 	size_t count = move != NULL && p != NULL ? isc_node_moves_read(s->trace, move, ISC_NODE_MOVES_MAX) : 0;
 
-	s->failed |= s->sink->move != NULL && move == NULL;
+	s->failed |= s->class->move != NULL && move == NULL;
 	for (size_t i = 0; i < count; i++) {
 		uint64_t start = move[i].since_ns, end = move[i].at_ns;
 
 		if (!cut_by_times(s, &start, &end))
 			continue;
-		s->result->marks++;
-		s->sink->move(s->self, &(isc_export_move){p->pid, isc_export_since_start(s, start),
-							  isc_export_since_start(s, end), move[i].from, move[i].to,
-							  move[i].pages});
+		s->counts->marks++;
+		s->class->move(s->self, &(isc_listener_move){p->pid, isc_replay_since_start(s, start),
+							     isc_replay_since_start(s, end), move[i].from, move[i].to,
+							     move[i].pages});
 	}
 }
 
 /* What is open when the trace ends lasts as long as its thread. */
-static uint64_t end_of_lane(const isc_export_stream *s, const isc_export_lane *l)
+static uint64_t end_of_lane(const isc_replay *s, const isc_replay_lane *l)
 {
 	const isc_trace_thread *t = l->on != NULL ? isc_trace_thread_find(s->trace, l->on->thread) : NULL;
 	const isc_trace_process *p = t != NULL ? isc_trace_process_find(s->trace, t->process) : NULL;
@@ -316,43 +327,43 @@ static uint64_t end_of_lane(const isc_export_stream *s, const isc_export_lane *l
 	return l->stream == 0 && ns > l->last_ns ? ns : l->last_ns;
 }
 
-static void finish(isc_export_stream *s)
+static void finish(isc_replay *s)
 {
 	for (size_t i = 0; i < s->lane_count; i++) {
-		isc_export_lane *l = &s->lanes[i];
+		isc_replay_lane *l = &s->lanes[i];
 		uint64_t ns = end_of_lane(s, l);
 
-		isc_lane_end_pauses(s, l, ns);
-		isc_lane_end(s, l, ns);
+		isc_replay_end_pauses(s, l, ns);
+		isc_replay_end(s, l, ns);
 	}
-	isc_scopes_finish(&s->scopes);
+	isc_replay_scopes_finish(&s->scopes);
 	tell_moves(s);
 }
 
-static isc_status introduce(isc_export_stream *s, isc_error *err)
+static isc_status introduce(isc_replay *s, isc_error *err)
 {
 	const isc_trace_process *p;
 	const isc_trace_thread *t;
 
 	for (size_t i = 0; (p = isc_trace_process_at(s->trace, i)) != NULL; i++)
-		if (s->sink->process != NULL)
-			s->sink->process(s->self, p);
+		if (s->class->process != NULL)
+			s->class->process(s->self, p);
 	for (size_t i = 0; (t = isc_trace_thread_at(s->trace, i)) != NULL; i++) {
-		isc_export_thread *known = isc_arena_alloc(s->arena, sizeof(*known));
+		isc_listener_thread *known = isc_arena_alloc(s->arena, sizeof(*known));
 		uint64_t *place = isc_hashmap_put(&s->by_thread, t->thread, NULL);
 
 		if (known == NULL || place == NULL)
 			return isc_fail(err, ISC_ERR_NOMEM, "no memory for the threads of the trace");
 		p = isc_trace_process_find(s->trace, t->process);
-		*known = (isc_export_thread){.thread = t->thread,
-					     .process = t->process,
-					     .tid = t->tid != 0 ? t->tid : UINT32_MAX,
-					     .pid = p != NULL && p->pid != 0 ? p->pid : UINT32_MAX,
-					     .name = {t->name, (uint32_t)strnlen(t->name, sizeof(t->name))},
-					     .main = (t->flags & ISC_THREAD_MAIN) != 0};
+		*known = (isc_listener_thread){.thread = t->thread,
+					       .process = t->process,
+					       .tid = t->tid != 0 ? t->tid : UINT32_MAX,
+					       .pid = p != NULL && p->pid != 0 ? p->pid : UINT32_MAX,
+					       .name = {t->name, (uint32_t)strnlen(t->name, sizeof(t->name))},
+					       .main = (t->flags & ISC_THREAD_MAIN) != 0};
 		*place = (uint64_t)(uintptr_t)known;
-		if (s->sink->thread != NULL)
-			s->sink->thread(s->self, known);
+		if (s->class->thread != NULL)
+			s->class->thread(s->self, known);
 	}
 	return ISC_OK;
 }
@@ -367,46 +378,46 @@ static uint64_t count_events(const isc_trace *trace)
 	return n;
 }
 
-isc_status isc_stream_run(isc_trace *trace, const isc_export_options *options, const isc_cut *cut,
-			  const isc_sink_class *sink, isc_sink *self, isc_arena *arena, isc_export_result *result,
-			  isc_error *err)
+isc_status isc_own_run(isc_trace *trace, const isc_own_options *options, const isc_listener_class *class,
+		       isc_listener *self, isc_arena *arena, isc_listener_counts *counts, isc_error *err)
 {
 	const isc_file_header *head = isc_trace_header(trace);
-	isc_export_stream s = {.trace = trace,
-			       .cut = cut,
-			       .sink = sink,
-			       .self = self,
-			       .result = result,
-			       .arena = arena,
-			       .start_ns = head->start_ns};
+	isc_replay s = {.trace = trace,
+			.cut = options->cut,
+			.class = class,
+			.self = self,
+			.counts = counts,
+			.arena = arena,
+			.start_ns = head->start_ns};
 	uint64_t done = 0, total = count_events(trace);
 	isc_status st = ISC_OK;
 	isc_event ev;
 
 	s.ns_per_tick = (double)(isc_trace_ticks_to_ns(trace, head->start_ticks + (1ull << 31)) - head->start_ns) /
 			(double)(1ull << 31);
-	isc_scopes_init(&s.scopes, s.arena, s.ns_per_tick, tell_scope, &s);
+	isc_replay_scopes_init(&s.scopes, s.arena, s.ns_per_tick, tell_scope,
+			       class->scope != NULL ? tell_entered : NULL, &s);
 	st = introduce(&s, err);
-	if (st == ISC_OK && sink->gpu != NULL)
+	if (st == ISC_OK && class->gpu != NULL)
 		st = isc_recorded_new(trace, MARGIN_NS, &s.gpus, err);
-	if (st == ISC_OK && s.gpus != NULL && !cut->whole)
+	if (st == ISC_OK && s.gpus != NULL && !s.cut->whole)
 		find_ends(&s);
 	isc_trace_rewind(trace);
 	while (st == ISC_OK && !s.failed && !self->failed && isc_trace_next(trace, &ev)) {
 		feed(&s, &ev);
-		isc_export_send(self->out, false);
-		st = self->out->status;
+		if (class->after != NULL)
+			st = class->after(self);
 		if (++done % PROGRESS_EVERY == 0 && options->progress != NULL)
 			options->progress(options->progress_self, done, total > done ? total : done);
 	}
 	if (st == ISC_OK && !s.failed)
 		finish(&s);
 	isc_recorded_free(s.gpus);
-	isc_scopes_fini(&s.scopes);
+	isc_replay_scopes_fini(&s.scopes);
 	isc_hashmap_fini(&s.by_lane);
 	isc_hashmap_fini(&s.ends);
 	isc_hashmap_fini(&s.by_thread);
 	if (st == ISC_OK && (s.failed || self->failed))
-		st = isc_fail(err, ISC_ERR_NOMEM, "no memory for the export");
+		st = isc_fail(err, ISC_ERR_NOMEM, "no memory for the events of the trace");
 	return st;
 }

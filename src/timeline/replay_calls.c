@@ -1,45 +1,45 @@
 /*
- * calls.c - calls of a thread as slices that open and close, also at edges of what is exported.
+ * replay_calls.c - calls of a thread as slices that open and close, also at edges of what is read.
  */
-#include "export/lane.h"
+#include "timeline/replay.h"
 
-#define DEPTH_MAX 65536u
+#define DEPTH_MAX 65535u /* fits the depth of a slice */
 
-static void tell_open(isc_export_stream *s, isc_open_slice *o, uint64_t ns)
+static void tell_open(isc_replay *s, isc_replay_open *o, uint64_t ns)
 {
-	o->slice.start_ns = isc_export_since_start(s, ns);
+	o->slice.start_ns = isc_replay_since_start(s, ns);
 	o->slice.inner_ns = 0;
 	o->told = true;
-	if (s->sink->open != NULL)
-		s->sink->open(s->self, &o->slice);
+	if (s->class->open != NULL)
+		s->class->open(s->self, &o->slice);
 }
 
-static void tell_close(isc_export_stream *s, isc_export_lane *l, size_t rank, uint64_t ns, uint8_t flags)
+static void tell_close(isc_replay *s, isc_replay_lane *l, size_t rank, uint64_t ns, uint8_t flags)
 {
-	isc_open_slice *o = &l->open[rank];
+	isc_replay_open *o = &l->open[rank];
 	isc_slice closed = o->slice;
 
 	if (!o->told)
 		return;
-	closed.end_ns = isc_export_since_start(s, ns);
+	closed.end_ns = isc_replay_since_start(s, ns);
 	closed.end_ns = closed.end_ns > closed.start_ns ? closed.end_ns : closed.start_ns;
 	closed.flags |= flags;
 	if (rank > 0)
 		l->open[rank - 1].slice.inner_ns += closed.end_ns - closed.start_ns;
 	o->told = false;
-	s->result->slices++;
-	s->result->unfinished += (closed.flags & ISC_SLICE_UNFINISHED) != 0;
-	if (s->sink->close != NULL)
-		s->sink->close(s->self, &closed);
+	s->counts->slices++;
+	s->counts->unfinished += (closed.flags & ISC_SLICE_UNFINISHED) != 0;
+	if (s->class->close != NULL)
+		s->class->close(s->self, &closed);
 }
 
-static void close_all(isc_export_stream *s, isc_export_lane *l, uint64_t ns, uint8_t flags)
+static void close_all(isc_replay *s, isc_replay_lane *l, uint64_t ns, uint8_t flags)
 {
 	for (size_t i = l->depth; i > 0; i--)
 		tell_close(s, l, i - 1, ns, flags);
 }
 
-static void open_all(isc_export_stream *s, isc_export_lane *l, uint64_t ns)
+static void open_all(isc_replay *s, isc_replay_lane *l, uint64_t ns)
 {
 	for (size_t i = 0; i < l->depth; i++) {
 		l->open[i].slice.flags |= ISC_SLICE_CUT;
@@ -47,7 +47,7 @@ static void open_all(isc_export_stream *s, isc_export_lane *l, uint64_t ns)
 	}
 }
 
-bool isc_lane_advance(isc_export_stream *s, isc_export_lane *l, uint64_t ns)
+bool isc_replay_advance(isc_replay *s, isc_replay_lane *l, uint64_t ns)
 {
 	size_t to;
 
@@ -69,7 +69,7 @@ bool isc_lane_advance(isc_export_stream *s, isc_export_lane *l, uint64_t ns)
 	return true;
 }
 
-static void describe(const isc_export_stream *s, isc_slice *slice)
+static void describe(const isc_replay *s, isc_slice *slice)
 {
 	isc_frame code = {0};
 
@@ -86,9 +86,9 @@ static void describe(const isc_export_stream *s, isc_slice *slice)
 	slice->name.at = isc_trace_name(s->trace, slice->on->process, slice->id, &slice->name.len);
 }
 
-void isc_lane_enter(isc_export_stream *s, isc_export_lane *l, const isc_event *ev, bool inside)
+void isc_replay_enter(isc_replay *s, isc_replay_lane *l, const isc_event *ev, bool inside)
 {
-	isc_open_slice *o;
+	isc_replay_open *o;
 
 	if (l->depth >= DEPTH_MAX)
 		return;
@@ -103,6 +103,7 @@ void isc_lane_enter(isc_export_stream *s, isc_export_lane *l, const isc_event *e
 			       .task = l->task,
 			       .cpu = l->cpu,
 			       .stream = l->stream,
+			       .depth = (uint16_t)(l->depth - 1),
 			       .kind = ev->kind == ISC_KIND_C_ENTER ? ISC_SLICE_C_CALL : ISC_SLICE_CALL};
 	if (ev->kind == ISC_KIND_CALL_RESUME)
 		o->slice.flags = (uint8_t)(ISC_SLICE_RESUMED | (ev->arg == ISC_CALL_THROWN ? ISC_SLICE_THROWN : 0));
@@ -111,7 +112,7 @@ void isc_lane_enter(isc_export_stream *s, isc_export_lane *l, const isc_event *e
 		tell_open(s, o, ev->time_ns);
 }
 
-void isc_lane_leave(isc_export_stream *s, isc_export_lane *l, const isc_event *ev)
+void isc_replay_leave(isc_replay *s, isc_replay_lane *l, const isc_event *ev)
 {
 	size_t i = l->depth;
 	uint8_t flags = 0;
@@ -120,7 +121,7 @@ void isc_lane_leave(isc_export_stream *s, isc_export_lane *l, const isc_event *e
 	while (i > 0 && l->open[i - 1].slice.id != ev->id)
 		i--;
 	if (i == 0) {
-		s->result->unmatched++;
+		s->counts->unmatched++;
 		return;
 	}
 	for (; l->depth > i; l->depth--)
@@ -131,8 +132,8 @@ void isc_lane_leave(isc_export_stream *s, isc_export_lane *l, const isc_event *e
 	l->depth = i - 1;
 }
 
-void isc_lane_end(isc_export_stream *s, isc_export_lane *l, uint64_t ns)
+void isc_replay_end(isc_replay *s, isc_replay_lane *l, uint64_t ns)
 {
-	isc_lane_advance(s, l, ns);
+	isc_replay_advance(s, l, ns);
 	close_all(s, l, ns, ISC_SLICE_UNFINISHED);
 }
