@@ -464,7 +464,8 @@ static void end(isc_sink *self, const isc_export_result *result)
 
 const isc_sink_class isc_sink_chrome = {
 	.begin = begin,
-	.hears = {.process = process,
+	.hears = {.texts = true,
+		  .process = process,
 		  .thread = thread,
 		  .close = close_slice,
 		  .mark = mark,

@@ -116,6 +116,6 @@ static void end(isc_sink *self, const isc_export_result *result)
 const isc_sink_class isc_sink_collapsed = {
 	.timeless = true,
 	.begin = begin,
-	.hears = {.open = open_slice, .close = close_slice, .sample = sample, .after = isc_export_after},
+	.hears = {.texts = true, .open = open_slice, .close = close_slice, .sample = sample, .after = isc_export_after},
 	.end = end,
 };

@@ -384,7 +384,8 @@ static void end(isc_sink *self, const isc_export_result *result)
 
 const isc_sink_class isc_sink_events = {
 	.begin = begin,
-	.hears = {.close = close_slice,
+	.hears = {.texts = true,
+		  .close = close_slice,
 		  .mark = mark,
 		  .sample = sample,
 		  .gpu = gpu,

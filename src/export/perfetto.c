@@ -449,7 +449,8 @@ static void end(isc_sink *self, const isc_export_result *result)
 
 const isc_sink_class isc_sink_perfetto = {
 	.begin = begin,
-	.hears = {.process = process,
+	.hears = {.texts = true,
+		  .process = process,
 		  .thread = thread,
 		  .open = open_slice,
 		  .close = close_slice,

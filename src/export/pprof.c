@@ -336,7 +336,8 @@ static void end(isc_sink *self, const isc_export_result *result)
 const isc_sink_class isc_sink_pprof = {
 	.timeless = true,
 	.begin = begin,
-	.hears = {.open = open_slice,
+	.hears = {.texts = true,
+		  .open = open_slice,
 		  .close = close_slice,
 		  .sample = sample,
 		  .memory = memory,

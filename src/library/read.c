@@ -127,7 +127,8 @@ static isc_status after(isc_listener *self)
 
 static isc_status read_events(isc_trace *trace, const isc_cut_options *options, trace_reading *r, isc_error *err)
 {
-	static const isc_listener_class class = {.close = on_close,
+	static const isc_listener_class class = {.texts = true,
+						 .close = on_close,
 						 .mark = on_mark,
 						 .sample = on_sample,
 						 .gpu = on_gpu,

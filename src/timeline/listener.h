@@ -144,6 +144,7 @@ typedef struct isc_listener_counts {
 
 /* Any of them may be NULL.  Without a trace there are no tasks and no memory. */
 typedef struct isc_listener_class {
+	bool texts; /* names, files and lines are looked up; else ids are all it gets */
 	void (*process)(isc_listener *self, const isc_trace_process *p);
 	void (*thread)(isc_listener *self, const isc_listener_thread *t);
 	void (*open)(isc_listener *self, const isc_slice *s);

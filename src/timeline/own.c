@@ -144,7 +144,8 @@ static void of_gpu(isc_replay *s, isc_replay_lane *l, const isc_event *ev)
 
 static void tell_mark(isc_replay *s, isc_mark *m)
 {
-	m->name.at = isc_trace_name(s->trace, m->on->process, m->id, &m->name.len);
+	if (s->class->texts)
+		m->name.at = isc_trace_name(s->trace, m->on->process, m->id, &m->name.len);
 	s->counts->marks++;
 	s->counts->unfinished += m->kind == ISC_MARK_SCOPE && (m->flags & ISC_SLICE_UNFINISHED) != 0;
 	if (s->class->mark != NULL)
@@ -177,7 +178,8 @@ static void tell_entered(void *self, const isc_mark *scope)
 	isc_mark m = *scope;
 
 	m.start_ns = m.end_ns = isc_replay_since_start(s, m.start_ns);
-	m.name.at = isc_trace_name(s->trace, m.on->process, m.id, &m.name.len);
+	if (s->class->texts)
+		m.name.at = isc_trace_name(s->trace, m.on->process, m.id, &m.name.len);
 	s->class->scope(s->self, &m);
 }
 
@@ -214,9 +216,13 @@ static const isc_listener_thread *thread_of(isc_replay *s, const isc_event *ev)
 
 static isc_replay_lane *lane_of(isc_replay *s, const isc_event *ev)
 {
-	uint64_t *rank = isc_hashmap_put(&s->by_lane, (uint64_t)ev->thread << 8 | ev->stream, NULL);
-	isc_replay_lane *l;
+	isc_replay_lane *l = s->last;
+	uint64_t *rank;
 
+	/* Events come in runs of one thread. */
+	if (l != NULL && s->last_thread == ev->thread && l->stream == ev->stream)
+		return l;
+	rank = isc_hashmap_put(&s->by_lane, (uint64_t)ev->thread << 8 | ev->stream, NULL);
 	if (rank == NULL)
 		return NULL;
 	if (*rank == 0) {
@@ -226,7 +232,8 @@ static isc_replay_lane *lane_of(isc_replay *s, const isc_event *ev)
 		*l = (isc_replay_lane){.on = thread_of(s, ev), .cpu = UINT16_MAX, .stream = ev->stream};
 		*rank = s->lane_count;
 	}
-	return &s->lanes[*rank - 1];
+	s->last_thread = ev->thread;
+	return s->last = &s->lanes[*rank - 1];
 }
 
 static void feed(isc_replay *s, const isc_event *ev)

@@ -49,6 +49,8 @@ typedef struct isc_replay {
 	isc_hashmap ends;      /* of a piece, process and correlation -> 1 the call is in it, 2 work is */
 	isc_replay_lane *lanes;
 	size_t lane_count, lane_room;
+	isc_replay_lane *last; /* that an event was of */
+	uint32_t last_thread;
 	isc_replay_scopes scopes;
 	isc_recorded *gpus; /* NULL: there are none, or nobody wants them */
 	uint64_t start_ns;

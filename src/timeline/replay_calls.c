@@ -107,7 +107,8 @@ void isc_replay_enter(isc_replay *s, isc_replay_lane *l, const isc_event *ev, bo
 			       .kind = ev->kind == ISC_KIND_C_ENTER ? ISC_SLICE_C_CALL : ISC_SLICE_CALL};
 	if (ev->kind == ISC_KIND_CALL_RESUME)
 		o->slice.flags = (uint8_t)(ISC_SLICE_RESUMED | (ev->arg == ISC_CALL_THROWN ? ISC_SLICE_THROWN : 0));
-	describe(s, &o->slice);
+	if (s->class->texts)
+		describe(s, &o->slice);
 	if (inside)
 		tell_open(s, o, ev->time_ns);
 }
