@@ -151,28 +151,28 @@ isc_status isc_export_run(isc_trace *trace, const isc_export_options *options, i
 	return st;
 }
 
-isc_status isc_export_imported(isc_imported_fill_fn fill, void *fill_self, const isc_export_options *options,
+isc_status isc_export_imported(isc_imported_stream_fill_fn fill, void *fill_self, const isc_export_options *options,
 			       isc_export_write_fn write, void *self, isc_export_result *result, isc_error *err)
 {
 	const isc_cut_options part = {options->scope, options->from_us, options->to_us};
 	const isc_sink_class *class = isc_export_sink(options->format);
-	isc_export_out out = {.write = write, .self = self, .err = err, .frame = isc_imported_frame};
+	isc_export_out out = {.write = write, .self = self, .err = err, .frame = isc_imported_stream_frame};
 	isc_listener_counts counts = {0};
-	isc_imported *imported = NULL;
+	isc_imported_stream *imported = NULL;
 	isc_sink *sink = NULL;
 	isc_status st;
 
 	*result = (isc_export_result){0};
-	st = isc_imported_new(&class->hears, &counts, &imported, err);
+	st = isc_imported_stream_new(&class->hears, &counts, &imported, err);
 	out.frame_self = imported;
 	if (st == ISC_OK) {
 		sink = class->begin(NULL, &out);
 		st = sink != NULL ? ISC_OK : isc_fail(err, ISC_ERR_NOMEM, "no memory");
 	}
 	if (st == ISC_OK) {
-		st = isc_imported_run(imported, &sink->listener, fill, fill_self, &part, err);
+		st = isc_imported_stream_run(imported, &sink->listener, fill, fill_self, &part, err);
 		if (st == ISC_OK && class->timeless)
-			st = isc_imported_stacks(imported, &result->folded);
+			st = isc_imported_stream_stacks(imported, &result->folded);
 		if (st == ISC_OK && counts.slices + counts.marks + counts.samples == 0) {
 			st = isc_fail(err, ISC_ERR_INVALID,
 				      "the files have no spans, marks, counters or GPU work to export");
@@ -181,6 +181,6 @@ isc_status isc_export_imported(isc_imported_fill_fn fill, void *fill_self, const
 		st = end_sink(class, sink, st, &counts, result);
 	}
 	st = end_out(&out, st, result);
-	isc_imported_free(imported);
+	isc_imported_stream_free(imported);
 	return st;
 }

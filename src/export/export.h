@@ -60,7 +60,7 @@ isc_status isc_export_run(isc_trace *trace, const isc_export_options *options, i
 
 /* The same of what other tools recorded: spans of threads, scopes, marks, counters, and work of GPUs with the calls
  * that asked for it.  Stacks have no moments in a timeline. */
-isc_status isc_export_imported(isc_imported_fill_fn fill, void *fill_self, const isc_export_options *options,
+isc_status isc_export_imported(isc_imported_stream_fill_fn fill, void *fill_self, const isc_export_options *options,
 			       isc_export_write_fn write, void *self, isc_export_result *result, isc_error *err);
 
 /* Does a file that begins like this come from here? */

@@ -18,7 +18,7 @@
 /* Numbers for processes and threads whose own are names, or too large: below those of GPUs in chrome.c. */
 #define MADE_UP (1u << 23)
 
-struct isc_imported {
+struct isc_imported_stream {
 	isc_timeline *timeline;
 	const isc_timeline_facts *facts; /* NULL: not yet */
 	const isc_listener_class *class;
@@ -36,7 +36,7 @@ struct isc_imported {
 	isc_status ended; /* what after() returned */
 };
 
-static uint32_t number_of(isc_imported *i, uint64_t number)
+static uint32_t number_of(isc_imported_stream *i, uint64_t number)
 {
 	uint64_t *known;
 
@@ -52,7 +52,7 @@ static uint32_t number_of(isc_imported *i, uint64_t number)
 	return (uint32_t)*known;
 }
 
-static const isc_listener_thread *thread_of(isc_imported *i, const isc_timeline_seen *s)
+static const isc_listener_thread *thread_of(isc_imported_stream *i, const isc_timeline_seen *s)
 {
 	uint64_t *known = isc_hashmap_put(&i->threads, s->thread, NULL);
 	isc_listener_thread *made;
@@ -86,7 +86,7 @@ static uint64_t from_zero(int64_t ns)
 	return ns > 0 ? (uint64_t)ns : 0;
 }
 
-static void end_event(isc_imported *i)
+static void end_event(isc_imported_stream *i)
 {
 	if (i->class->after != NULL && i->ended == ISC_OK)
 		i->ended = i->class->after(i->self);
@@ -94,7 +94,7 @@ static void end_event(isc_imported *i)
 
 /* ---- spans --------------------------------------------------------------- */
 
-static void close_last(isc_imported *i)
+static void close_last(isc_imported_stream *i)
 {
 	isc_slice *s = &i->open[--i->depth];
 
@@ -105,7 +105,7 @@ static void close_last(isc_imported *i)
 		i->class->close(i->self, s);
 }
 
-static void close_before(isc_imported *i, uint64_t ns)
+static void close_before(isc_imported_stream *i, uint64_t ns)
 {
 	while (i->depth > 0 && i->open[i->depth - 1].end_ns <= ns)
 		close_last(i);
@@ -116,7 +116,7 @@ static isc_frame_text text_of(isc_string s)
 	return (isc_frame_text){s.at, (uint32_t)s.len};
 }
 
-static void add_slice(isc_imported *i, const isc_timeline_seen *s, isc_frame_text name)
+static void add_slice(isc_imported_stream *i, const isc_timeline_seen *s, isc_frame_text name)
 {
 	isc_python_place place;
 	isc_slice *slice = isc_arena_push(i->arena, &i->open, &i->depth, &i->room, sizeof(*slice));
@@ -144,7 +144,7 @@ static void add_slice(isc_imported *i, const isc_timeline_seen *s, isc_frame_tex
 		i->class->open(i->self, slice);
 }
 
-static void add_scope(isc_imported *i, const isc_timeline_seen *s, isc_frame_text name)
+static void add_scope(isc_imported_stream *i, const isc_timeline_seen *s, isc_frame_text name)
 {
 	isc_mark m = {.on = i->on,
 		      .start_ns = from_zero(s->start_ns),
@@ -160,7 +160,7 @@ static void add_scope(isc_imported *i, const isc_timeline_seen *s, isc_frame_tex
 		i->class->mark(i->self, &m);
 }
 
-static void add_call(isc_imported *i, const isc_timeline_seen *s, isc_frame_text name)
+static void add_call(isc_imported_stream *i, const isc_timeline_seen *s, isc_frame_text name)
 {
 	static const uint8_t roles[] = {[ISC_CALL_OTHER] = ISC_ROLE_OTHER,
 					[ISC_CALL_SYNC] = ISC_ROLE_SYNC,
@@ -185,7 +185,7 @@ static void add_call(isc_imported *i, const isc_timeline_seen *s, isc_frame_text
 
 static void take_span(void *self, const isc_timeline_seen *s)
 {
-	isc_imported *i = self;
+	isc_imported_stream *i = self;
 	isc_string text = isc_timeline_text(i->timeline, s->name);
 	isc_frame_text name = {text.at, (uint32_t)text.len};
 	const isc_listener_thread *on = thread_of(i, s);
@@ -208,7 +208,7 @@ static void take_span(void *self, const isc_timeline_seen *s)
 /* All spans are told by now. */
 static void take_moment(void *self, const isc_timeline_seen *s)
 {
-	isc_imported *i = self;
+	isc_imported_stream *i = self;
 	isc_string text = isc_timeline_text(i->timeline, s->name);
 	const isc_listener_thread *on = thread_of(i, s);
 	isc_mark m = {.on = on,
@@ -231,7 +231,7 @@ static void take_moment(void *self, const isc_timeline_seen *s)
 
 /* ---- GPUs ---------------------------------------------------------------- */
 
-static const isc_recorded_device *device_of(isc_imported *i, const isc_timeline_seen *s)
+static const isc_recorded_device *device_of(isc_imported_stream *i, const isc_timeline_seen *s)
 {
 	uint64_t *known = isc_hashmap_put(&i->devices, s->device, NULL);
 	isc_recorded_device *made;
@@ -251,7 +251,7 @@ static const isc_recorded_device *device_of(isc_imported *i, const isc_timeline_
 static void take_work(void *self, const isc_timeline_seen *s)
 {
 	static const isc_listener_thread nobody = {.thread = NOBODY, .tid = NOBODY, .pid = NOBODY};
-	isc_imported *i = self;
+	isc_imported_stream *i = self;
 	isc_string text = isc_timeline_text(i->timeline, s->name);
 	uint64_t *caller = isc_hashmap_find(&i->threads, s->thread);
 	isc_recorded_item item = {
@@ -282,9 +282,9 @@ static void take_work(void *self, const isc_timeline_seen *s)
 
 /* ---- stacks -------------------------------------------------------------- */
 
-bool isc_imported_frame(void *self, uint32_t id, isc_frame *out)
+bool isc_imported_stream_frame(void *self, uint32_t id, isc_frame *out)
 {
-	const isc_imported *i = self;
+	const isc_imported_stream *i = self;
 	isc_python_place place;
 	bool python;
 
@@ -300,7 +300,7 @@ bool isc_imported_frame(void *self, uint32_t id, isc_frame *out)
 }
 
 /* Which thread had them is not known. */
-isc_status isc_imported_stacks(isc_imported *i, uint64_t *folded)
+isc_status isc_imported_stream_stacks(isc_imported_stream *i, uint64_t *folded)
 {
 	static const isc_listener_thread all = {.thread = NOBODY, .tid = 1, .pid = 1, .name = {"all threads", 11}};
 
@@ -328,10 +328,10 @@ isc_status isc_imported_stacks(isc_imported *i, uint64_t *folded)
 
 /* ---- all of it ------------------------------------------------------------ */
 
-isc_status isc_imported_new(const isc_listener_class *class, isc_listener_counts *counts, isc_imported **out,
-			    isc_error *err)
+isc_status isc_imported_stream_new(const isc_listener_class *class, isc_listener_counts *counts,
+				   isc_imported_stream **out, isc_error *err)
 {
-	isc_imported *i = calloc(1, sizeof(*i));
+	isc_imported_stream *i = calloc(1, sizeof(*i));
 
 	*out = i;
 	if (i == NULL)
@@ -341,12 +341,12 @@ isc_status isc_imported_new(const isc_listener_class *class, isc_listener_counts
 	i->arena = isc_arena_new();
 	if (i->arena != NULL)
 		return ISC_OK;
-	isc_imported_free(i);
+	isc_imported_stream_free(i);
 	*out = NULL;
 	return isc_fail(err, ISC_ERR_NOMEM, "no memory");
 }
 
-void isc_imported_free(isc_imported *i)
+void isc_imported_stream_free(isc_imported_stream *i)
 {
 	if (i == NULL)
 		return;
@@ -358,8 +358,8 @@ void isc_imported_free(isc_imported *i)
 	free(i);
 }
 
-isc_status isc_imported_run(isc_imported *i, isc_listener *self, isc_imported_fill_fn fill, void *fill_self,
-			    const isc_cut_options *part, isc_error *err)
+isc_status isc_imported_stream_run(isc_imported_stream *i, isc_listener *self, isc_imported_stream_fill_fn fill,
+				   void *fill_self, const isc_cut_options *part, isc_error *err)
 {
 	isc_timeline_watch watch = {.span = take_span, .moment = take_moment, .work = take_work, .self = i};
 	isc_timeline_options how = {.watch = &watch};

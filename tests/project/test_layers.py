@@ -137,6 +137,19 @@ def test_no_two_types_share_a_name(tracked: Files) -> None:
     assert not {name: files for name, files in where.items() if len(files) > 1}
 
 
+PROTOTYPE = re.compile(r"^(?!static|typedef)[A-Za-z][^;{}()=]*?\b(isc_\w+)\(", re.MULTILINE)
+
+
+def test_no_two_functions_share_a_name(tracked: Files) -> None:
+    """An archive would give one of them to both who call it."""
+    where: dict[str, set[str]] = {}
+    for file in tracked("src/*.h"):
+        for name in PROTOTYPE.findall(COMMENT.sub("", file.read_text())):
+            where.setdefault(name, set()).add(str(file.relative_to(ROOT)))
+    assert len(where) > 500
+    assert not {name: files for name, files in where.items() if len(files) > 1}
+
+
 def test_a_type_is_found_however_it_is_defined() -> None:
     text = "typedef struct isc_a {\n\tint x;\n} isc_a;\nenum b { C };\ntypedef bool (*take)(int);\nstruct only;\n"
     assert type_names(text) == {"isc_a", "b", "take"}
