@@ -16,7 +16,7 @@
 
 #include "analyze/rules/rule.h"
 #include "report/from_json.h"
-#include "report/json/recall.h"
+#include "report/json/json.h"
 #include "report/report.h"
 #include "trace_text.h"
 
@@ -89,7 +89,7 @@ static void same_from_json(const char *events, const isc_analysis *a, const isc_
 		same_text(events, "Markdown", &wanted, &got);
 		isc_buffer_clear(&wanted);
 		isc_buffer_clear(&got);
-		assert_int_equal(isc_recall(yyjson_doc_get_root(doc), &again, &err), ISC_OK);
+		assert_int_equal(isc_json_read(yyjson_doc_get_root(doc), &again, &err), ISC_OK);
 		assert_int_equal(isc_report_summary(a, NULL, NULL, &wanted, &err), ISC_OK);
 		assert_int_equal(isc_report_summary(again, NULL, NULL, &got, &err), ISC_OK);
 		same_text(events, "the summary", &wanted, &got);

@@ -13,7 +13,7 @@
 #include "analyze/rules/rule.h"
 #include "base/text.h"
 #include "payloads.h"
-#include "report/html/html.h"
+#include "report/from_json.h"
 #include "report/html/html_metric.h"
 #include "report/report.h"
 
@@ -66,7 +66,7 @@ static void page_of(const char *text, size_t len, isc_buffer *page)
 
 	with_text(&json, text, len);
 	isc_buffer_clear(page);
-	assert_int_equal(isc_html_write_json(json.data, json.len, NULL, page, NULL), ISC_OK);
+	assert_int_equal(isc_report_from_json(json.data, json.len, ISC_REPORT_HTML, NULL, page, NULL), ISC_OK);
 	isc_buffer_fini(&json);
 }
 
@@ -171,7 +171,7 @@ static void the_page_holds_the_report_as_it_is(void **state)
 
 	(void)state;
 	with_text(&json, "a\"b</script>", 12);
-	assert_int_equal(isc_html_write_json(json.data, json.len, NULL, &page, NULL), ISC_OK);
+	assert_int_equal(isc_report_from_json(json.data, json.len, ISC_REPORT_HTML, NULL, &page, NULL), ISC_OK);
 	text = unpack(&page, "report");
 	was = yyjson_read(json.data, json.len, 0);
 	is = yyjson_read(text, strlen(text), 0);
@@ -203,7 +203,7 @@ static void long_lists_are_cut_and_counted(void **state)
 	for (int i = 1; i < 2500; i++)
 		isc_buffer_format(&json, ",%d", i);
 	isc_buffer_text(&json, "]}");
-	assert_int_equal(isc_html_write_json(json.data, json.len, NULL, &page, NULL), ISC_OK);
+	assert_int_equal(isc_report_from_json(json.data, json.len, ISC_REPORT_HTML, NULL, &page, NULL), ISC_OK);
 	text = unpack(&page, "report");
 	doc = yyjson_read(text, strlen(text), 0);
 	root = yyjson_doc_get_root(doc);
@@ -247,7 +247,7 @@ static void figures_at_the_top_are_those_of_the_report(void **state)
 static void page_from(const char *json, isc_buffer *page)
 {
 	isc_buffer_clear(page);
-	assert_int_equal(isc_html_write_json(json, strlen(json), NULL, page, NULL), ISC_OK);
+	assert_int_equal(isc_report_from_json(json, strlen(json), ISC_REPORT_HTML, NULL, page, NULL), ISC_OK);
 }
 
 static void has(const isc_buffer *page, const char *said)
@@ -359,7 +359,7 @@ static void what_is_withheld_is_said_in_the_place_of_a_verdict(void **state)
 	isc_buffer page = {0};
 
 	(void)state;
-	assert_int_equal(isc_html_write_json(json, strlen(json), NULL, &page, NULL), ISC_OK);
+	assert_int_equal(isc_report_from_json(json, strlen(json), ISC_REPORT_HTML, NULL, &page, NULL), ISC_OK);
 	assert_non_null(strstr(page.data, "<h1>No verdict is given</h1>"));
 	assert_non_null(strstr(page.data, "Withheld: too little was seen."));
 	assert_null(strstr(page.data, "class=\"sure\""));
@@ -375,7 +375,8 @@ static void what_is_no_report_is_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		assert_int_equal(isc_html_write_json(wrong[i], strlen(wrong[i]), NULL, &page, &err), ISC_ERR_INVALID);
+		assert_int_equal(isc_report_from_json(wrong[i], strlen(wrong[i]), ISC_REPORT_HTML, NULL, &page, &err),
+				 ISC_ERR_INVALID);
 		assert_non_null(strstr(err.what, "inferscope-report-1"));
 		assert_int_equal(page.len, 0);
 	}

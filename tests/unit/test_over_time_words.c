@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "base/arena.h"
+#include "report/json/json.h"
 #include "report/text/over_time_words.h"
 
 static isc_analysis_period rows[] = {
@@ -58,31 +58,24 @@ static void a_bad_period_is_a_line_and_a_good_one_none(void **state)
 
 static void what_is_written_comes_back_and_is_on_the_page(void **state)
 {
-	isc_analysis a = {.over_time = rows, .over_time_count = 3}, back = {.arena = isc_arena_new()};
-	struct json j = {.doc = yyjson_mut_doc_new(NULL)};
-	val *report = yyjson_mut_obj(j.doc), *overhead = yyjson_mut_obj(j.doc);
+	isc_analysis a = {.over_time = rows, .over_time_count = 3}, *back;
+	yyjson_mut_doc *tree = isc_json_tree(&a);
+	yyjson_doc *doc = yyjson_mut_doc_imut_copy(tree, NULL);
 	isc_buffer out = {0};
-	yyjson_doc *doc;
 
 	(void)state;
-	yyjson_mut_doc_set_root(j.doc, report);
-	yyjson_mut_obj_add_val(j.doc, report, "overhead", overhead);
-	isc_over_time_json(&j, overhead, &a);
-	assert_false(j.failed);
-	doc = yyjson_mut_doc_imut_copy(j.doc, NULL);
-	isc_recall_over_time(yyjson_obj_get(yyjson_doc_get_root(doc), "overhead"), &back);
-	assert_int_equal(back.over_time_count, 3);
-	assert_memory_equal(back.over_time, rows, sizeof(rows));
+	assert_int_equal(isc_json_read(yyjson_doc_get_root(doc), &back, NULL), ISC_OK);
+	assert_int_equal(back->over_time_count, 3);
+	assert_memory_equal(back->over_time, rows, sizeof(rows));
 	isc_over_time_html(&out, yyjson_doc_get_root(doc));
 	assert_false(out.failed);
 	assert_non_null(strstr(out.data, "Recording over time, 3 periods"));
 	assert_non_null(strstr(out.data, "<td class=\"num\">10.0%</td>"));
 	assert_non_null(strstr(out.data, "<td class=\"num\">several</td>"));
 	isc_buffer_fini(&out);
-	isc_arena_free(back.arena);
+	isc_analysis_free(back);
 	yyjson_doc_free(doc);
-	yyjson_mut_doc_free(j.doc);
-	isc_buffer_fini(&j.text);
+	yyjson_mut_doc_free(tree);
 }
 
 int main(void)

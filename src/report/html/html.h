@@ -10,9 +10,10 @@
 #ifndef ISC_REPORT_HTML_HTML_H
 #define ISC_REPORT_HTML_HTML_H
 
+#include <yyjson.h>
+
 #include "analyze/analysis.h"
 #include "base/buffer.h"
-#include "base/status.h"
 
 /* What every page of ours begins with. */
 #define ISC_HTML_MARK "<!doctype html>\n<!-- inferscope-report-1 -->"
@@ -24,8 +25,7 @@ typedef struct isc_html_more {
 	isc_buffer detail, pieces;
 } isc_html_more;
 
-/* From the text of a JSON report; more may be NULL.  ISC_ERR_INVALID: it is none. */
-isc_status isc_html_write_json(const char *json, size_t len, const isc_html_more *more, isc_buffer *out,
-			       isc_error *err);
+/* From a JSON report; more may be NULL. */
+void isc_html_write_report(yyjson_doc *report, const isc_html_more *more, isc_buffer *out);
 
 #endif

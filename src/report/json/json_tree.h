@@ -18,6 +18,7 @@ typedef yyjson_mut_val val;
 /* The document, and whether any piece of it found no memory. */
 struct json {
 	yyjson_mut_doc *doc;
+	const isc_analysis *a; /* that it is of; NULL: of none, or of several */
 	isc_buffer text;
 	bool failed;
 };
@@ -66,9 +67,14 @@ static inline void put_text(struct json *j, val *object, const char *key, const 
 	put(j, object, key, text->len > 0 ? text_of(j, text) : yyjson_mut_null(j->doc));
 }
 
+static inline val *words_of(struct json *j, const char *words)
+{
+	return words != NULL ? text_of(j, &(isc_text){words, strlen(words)}) : yyjson_mut_null(j->doc);
+}
+
 static inline void put_words(struct json *j, val *object, const char *key, const char *words)
 {
-	put(j, object, key, words != NULL ? text_of(j, &(isc_text){words, strlen(words)}) : yyjson_mut_null(j->doc));
+	put(j, object, key, words_of(j, words));
 }
 
 static inline void put_count(struct json *j, val *object, const char *key, uint64_t n)
@@ -85,15 +91,14 @@ static inline val *real_of(struct json *j, double value)
 }
 
 /* Times and shares: negative means not known. */
-static inline void put_us(struct json *j, val *object, const char *key, double us)
+static inline val *us_of(struct json *j, double us)
 {
-	put(j, object, key, us >= 0 ? real_of(j, us) : yyjson_mut_null(j->doc));
+	return us >= 0 ? real_of(j, us) : yyjson_mut_null(j->doc);
 }
 
-/* Counter values keep every bit. */
-static inline void put_value(struct json *j, val *object, const char *key, double value)
+static inline void put_us(struct json *j, val *object, const char *key, double us)
 {
-	put(j, object, key, isfinite(value) ? yyjson_mut_real(j->doc, value) : yyjson_mut_null(j->doc));
+	put(j, object, key, us_of(j, us));
 }
 
 #endif

@@ -1,54 +1,9 @@
 #include "report/text/over_time_words.h"
 
-#include <math.h>
-
 #include "base/units.h"
 #include "report/html/html_parts.h"
-#include "report/json/recall_read.h"
 
 #define HTML_ROWS 120u /* twenty minutes of one process; the JSON report has all */
-
-void isc_over_time_json(struct json *j, val *overhead, const isc_analysis *a)
-{
-	val *list = list_in(j, overhead, "over_time");
-
-	for (size_t i = 0; i < a->over_time_count; i++) {
-		const isc_analysis_period *p = &a->over_time[i];
-		val *o = add(j, list, yyjson_mut_obj(j->doc));
-
-		put_us(j, o, "from_us", p->from_us);
-		put_us(j, o, "to_us", p->to_us);
-		put(j, o, "process_id", p->pid != 0 ? yyjson_mut_uint(j->doc, p->pid) : yyjson_mut_null(j->doc));
-		put_count(j, o, "samples", p->samples);
-		put_us(j, o, "sampled_us", p->sampled_us);
-		put_us(j, o, "unattributed_us", p->unattributed_us);
-		put_count(j, o, "events", p->events);
-		put_count(j, o, "lost", p->lost);
-		put_count(j, o, "thinned", p->thinned);
-		put_us(j, o, "cost_us", p->cost_us);
-	}
-}
-
-void isc_recall_over_time(yyjson_val *overhead, isc_analysis *a)
-{
-	yyjson_val *list = yyjson_obj_get(overhead, "over_time"), *o;
-	size_t i, n;
-
-	a->over_time = room_for(a->arena, &list, sizeof(*a->over_time), &a->over_time_count);
-	yyjson_arr_foreach(list, i, n, o)
-	{
-		a->over_time[i] = (isc_analysis_period){.pid = id_in(o, "process_id"),
-							.from_us = fmax(real_in(o, "from_us"), 0),
-							.to_us = fmax(real_in(o, "to_us"), 0),
-							.samples = count_in(o, "samples"),
-							.sampled_us = fmax(real_in(o, "sampled_us"), 0),
-							.unattributed_us = fmax(real_in(o, "unattributed_us"), 0),
-							.events = count_in(o, "events"),
-							.lost = count_in(o, "lost"),
-							.thinned = count_in(o, "thinned"),
-							.cost_us = fmax(real_in(o, "cost_us"), 0)};
-	}
-}
 
 static double unattributed_pct(const isc_analysis_period *p)
 {

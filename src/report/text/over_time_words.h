@@ -1,5 +1,5 @@
 /*
- * over_time_words.h - what recording saw, missed and cost over time, for each kind of report.
+ * over_time_words.h - what recording saw, missed and cost over time, in words and as a table.
  */
 #ifndef ISC_REPORT_TEXT_OVER_TIME_WORDS_H
 #define ISC_REPORT_TEXT_OVER_TIME_WORDS_H
@@ -8,10 +8,6 @@
 
 #include "analyze/analysis.h"
 #include "base/buffer.h"
-#include "report/json/json_tree.h"
-
-void isc_over_time_json(struct json *j, val *overhead, const isc_analysis *a);
-void isc_recall_over_time(yyjson_val *overhead, isc_analysis *a);
 
 /* A line when some period is bad, else nothing. */
 void isc_over_time_markdown(const isc_analysis *a, isc_buffer *out);

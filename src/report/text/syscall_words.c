@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/syscall.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "report/markdown/grid.h"
 #include "report/text/scope_words.h"
@@ -40,8 +41,7 @@ static const char *errno_name(uint32_t error)
 	return NULL;
 }
 
-/* "EAGAIN", or "errno 512" for what only the kernel knows. */
-static void add_errno(isc_buffer *out, uint32_t error)
+void isc_syscall_words_errno(isc_buffer *out, uint32_t error)
 {
 	const char *name = errno_name(error);
 
@@ -49,102 +49,6 @@ static void add_errno(isc_buffer *out, uint32_t error)
 		isc_buffer_text(out, name);
 	else
 		isc_buffer_format(out, "errno %u", error);
-}
-
-static void put_raw(struct json *j, val *o, const char *key, isc_buffer *raw)
-{
-	isc_text text = {raw->data, raw->len};
-
-	j->failed |= raw->failed;
-	put_text(j, o, key, &text);
-	isc_buffer_clear(raw);
-}
-
-static void put_where(struct json *j, val *o, const char *key, const isc_analysis_frame *at)
-{
-	isc_buffer raw = {0};
-
-	isc_scope_words_place(&raw, at);
-	put_raw(j, o, key, &raw);
-	isc_buffer_fini(&raw);
-}
-
-static void put_fails(struct json *j, val *o, const isc_analysis_syscall *s)
-{
-	val *list = list_in(j, o, "errnos");
-	isc_buffer name = {0};
-
-	for (size_t i = 0; i < s->fail_count; i++) {
-		val *fail = add(j, list, yyjson_mut_obj(j->doc));
-
-		add_errno(&name, s->fails[i].error);
-		put_raw(j, fail, "name", &name);
-		put_count(j, fail, "errno", s->fails[i].error);
-		put_count(j, fail, "count", s->fails[i].count);
-	}
-	isc_buffer_fini(&name);
-}
-
-static void put_sites(struct json *j, val *o, const isc_analysis_syscall *s)
-{
-	val *list = list_in(j, o, "sites");
-
-	for (size_t i = 0; i < s->site_count; i++) {
-		const isc_analysis_syscall_site *site = &s->sites[i];
-		val *at = add(j, list, yyjson_mut_obj(j->doc));
-
-		put_where(j, at, "where", &site->where);
-		put_text(j, at, "function", &site->where.name);
-		put_text(j, at, "file", &site->where.file);
-		put(j, at, "line",
-		    site->where.line != 0 ? yyjson_mut_uint(j->doc, site->where.line) : yyjson_mut_null(j->doc));
-		put_text(j, at, "module", &site->where.module);
-		put_count(j, at, "count", site->count);
-		put_us(j, at, "total_us", site->total_us);
-		put_us(j, at, "max_us", site->max_us);
-		put_count(j, at, "bytes", site->bytes);
-		put_count(j, at, "errors", site->errors);
-		put_text(j, at, "about", &site->about);
-		put_count(j, at, "samples", site->samples);
-		put_count(j, at, "fast_count", (uint64_t)(site->fast_count + 0.5));
-		put_us(j, at, "fast_us", site->fast_us);
-	}
-}
-
-/* What the interpreter does before its first line has no place. */
-static const isc_analysis_syscall_site *first_known(const isc_analysis_syscall *s)
-{
-	for (size_t i = 0; i < s->site_count; i++) {
-		if (s->sites[i].where.name.len > 0)
-			return &s->sites[i];
-	}
-	return NULL;
-}
-
-void isc_syscall_json(struct json *j, val *root, const isc_analysis *a)
-{
-	static const isc_analysis_frame none = {0};
-	val *list = list_in(j, root, "syscalls");
-
-	for (size_t i = 0; i < a->syscall_count; i++) {
-		const isc_analysis_syscall *s = &a->syscalls[i];
-		const isc_analysis_syscall_site *known = first_known(s);
-		val *o = add(j, list, yyjson_mut_obj(j->doc));
-
-		put_words(j, o, "name", s->name);
-		put_where(j, o, "where", known != NULL ? &known->where : &none);
-		put_count(j, o, "count", s->count);
-		put_us(j, o, "total_us", s->total_us);
-		put_us(j, o, "mean_us", s->count > 0 ? s->total_us / (double)s->count : -1);
-		put_us(j, o, "max_us", s->max_us);
-		put_count(j, o, "bytes", s->bytes);
-		put_count(j, o, "errors", s->errors);
-		put_fails(j, o, s);
-		put_count(j, o, "slow", s->slow);
-		put_count(j, o, "slow_told", s->slow_told);
-		put_count(j, o, "samples", s->samples);
-		put_sites(j, o, s);
-	}
 }
 
 static void add_count(isc_grid *t, uint64_t n)
@@ -169,7 +73,7 @@ static void add_fails(isc_grid *t, const isc_analysis_syscall *s)
 		isc_buffer_text(&t->text, isc_units_count(&u, s->errors));
 	for (size_t i = 0; i < s->fail_count && i < 3; i++) {
 		isc_buffer_text(&t->text, i == 0 ? " (" : ", ");
-		add_errno(&t->text, s->fails[i].error);
+		isc_syscall_words_errno(&t->text, s->fails[i].error);
 	}
 	isc_buffer_text(&t->text, s->fail_count > 3 ? ", ...)" : s->fail_count > 0 ? ")" : "");
 	isc_grid_end(t);

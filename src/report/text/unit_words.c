@@ -1,106 +1,13 @@
 #include "report/text/unit_words.h"
 
-#include <math.h>
-
 #include "base/text.h"
 #include "base/units.h"
 #include "report/markdown/grid.h"
-#include "report/json/recall_read.h"
 #include "report/text/scope_words.h"
 #include "report/text/words.h"
 
 #define NAME_MAX_LEN 100u
 #define ROWS_MAX 25u
-
-/* ---- JSON ---- */
-
-static void put_frame(struct json *j, val *o, const isc_analysis_frame *at)
-{
-	put_text(j, o, "name", &at->name);
-	put_text(j, o, "file", &at->file);
-	put(j, o, "line", at->line != 0 ? yyjson_mut_uint(j->doc, at->line) : yyjson_mut_null(j->doc));
-}
-
-static void put_family(struct json *j, val *o, const isc_analysis_unit_family *f)
-{
-	put_words(j, o, "kind", f->kind);
-	put_frame(j, o, &f->at);
-	if (f->looper.name.len > 0)
-		put_frame(j, object_in(j, o, "looper"), &f->looper);
-	else
-		put_null(j, o, "looper");
-	put(j, o, "process_id", f->pid != 0 ? yyjson_mut_uint(j->doc, f->pid) : yyjson_mut_null(j->doc));
-	put_count(j, o, "count", f->count);
-	put_count(j, o, "whole", f->whole);
-	put_count(j, o, "partial", f->partial);
-	put_count(j, o, "thinned", f->thinned);
-	put_count(j, o, "none", f->none);
-	put_us(j, o, "p50_us", f->p50_us);
-	put_us(j, o, "p90_us", f->p90_us);
-	put_us(j, o, "p99_us", f->p99_us);
-	put_us(j, o, "max_us", f->max_us);
-	put_us(j, o, "total_us", f->total_us);
-}
-
-void isc_unit_json(struct json *j, val *root, const isc_analysis *a)
-{
-	const isc_analysis_units *u = &a->units;
-	val *o, *list;
-
-	if (!u->known || u->family_count == 0) {
-		put_null(j, root, "units");
-		return;
-	}
-	o = object_in(j, root, "units");
-	put_family(j, o, &u->families[0]);
-	list = list_in(j, o, "families");
-	for (size_t i = 0; i < u->family_count; i++)
-		put_family(j, add(j, list, yyjson_mut_obj(j->doc)), &u->families[i]);
-	put_count(j, o, "unlisted", u->unlisted);
-}
-
-static const char *kind_in(yyjson_val *o)
-{
-	static const char *const kinds[] = {"scope", "task", "item"};
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (yyjson_equals_str(yyjson_obj_get(o, "kind"), kinds[i]))
-			return kinds[i];
-	}
-	return "loop";
-}
-
-void isc_recall_units(yyjson_val *units, isc_analysis *a)
-{
-	yyjson_val *list = yyjson_obj_get(units, "families"), *o;
-	isc_analysis_units *u = &a->units;
-	size_t i, n;
-
-	u->families = room_for(a->arena, &list, sizeof(*u->families), &u->family_count);
-	u->known = u->family_count > 0;
-	u->unlisted = count_in(units, "unlisted");
-	yyjson_arr_foreach(list, i, n, o)
-	{
-		u->families[i] = (isc_analysis_unit_family){
-			.kind = kind_in(o),
-			.at = frame_in(a->arena, o, "name"),
-			.looper = frame_in(a->arena, yyjson_obj_get(o, "looper"), "name"),
-			.pid = id_in(o, "process_id"),
-			.count = count_in(o, "count"),
-			.whole = count_in(o, "whole"),
-			.partial = count_in(o, "partial"),
-			.thinned = count_in(o, "thinned"),
-			.none = count_in(o, "none"),
-			.p50_us = real_in(o, "p50_us"),
-			.p90_us = real_in(o, "p90_us"),
-			.p99_us = real_in(o, "p99_us"),
-			.max_us = real_in(o, "max_us"),
-			.total_us = real_in(o, "total_us"),
-		};
-	}
-}
-
-/* ---- Markdown ---- */
 
 static void add_place(isc_buffer *out, const isc_analysis_frame *at)
 {

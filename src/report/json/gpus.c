@@ -1,0 +1,416 @@
+/*
+ * gpus.c - what GPUs did: devices, kernels and copies.
+ */
+#include <assert.h>
+
+#include "report/json/tables.h"
+
+#define US 1e3		  /* nanoseconds */
+#define SOURCES_MAX 4096u /* files of one trace: the number of one is anybody's */
+#define SHARE 100000u	  /* a percent with three digits, as a part of so many */
+
+static val *share_of(struct json *j, int64_t part, int64_t whole)
+{
+	/* Three digits of a percent is a nanosecond of 100 us. */
+	return whole > 0 ? real_of(j, (double)part / (double)whole * 100) : yyjson_mut_null(j->doc);
+}
+
+static int64_t span_of(const isc_facts_gpu *g)
+{
+	return g->last_ns - g->first_ns;
+}
+
+/* ---- the file that it is of, when there are several ---- */
+
+static void put_source(struct json *j, val *object, uint32_t source)
+{
+	const isc_timeline_facts *f = j->a->timeline;
+	const isc_facts_source *s = &f->sources[source];
+
+	put_text(j, object, "source", &(isc_text){s->label.at, s->label.len});
+	put(j, object, "source_number",
+	    f->source_count > 1 ? yyjson_mut_uint(j->doc, source + 1) : yyjson_mut_null(j->doc));
+	put(j, object, "rank", s->rank != ISC_GPU_UNKNOWN ? yyjson_mut_uint(j->doc, s->rank) : yyjson_mut_null(j->doc));
+}
+
+/* Its place in the list of sources: 0 when there is one. */
+static uint32_t source_in(yyjson_val *o)
+{
+	uint32_t n = id_in(o, "source_number");
+
+	return n > 0 && n <= SOURCES_MAX ? n - 1 : 0;
+}
+
+static void read_sources(yyjson_val *gpus, isc_arena *arena, isc_timeline_facts *f)
+{
+	size_t i, n, most = 1;
+	yyjson_val *o;
+
+	yyjson_arr_foreach(gpus, i, n, o)
+	{
+		if (known_in(o, "source_number"))
+			most = most > source_in(o) + 1 ? most : source_in(o) + 1;
+	}
+	/* The number of a file is there when there are several, and none of the others needs a GPU. */
+	if (most == 1 && yyjson_arr_size(gpus) > 0 && known_in(yyjson_arr_get_first(gpus), "source_number"))
+		most = 2;
+	f->sources = isc_arena_array(arena, most, sizeof(*f->sources));
+	f->source_count = f->sources != NULL ? most : 0;
+	for (i = 0; i < f->source_count; i++)
+		f->sources[i].rank = ISC_GPU_UNKNOWN;
+	yyjson_arr_foreach(gpus, i, n, o)
+	{
+		if (f->source_count > 0 && known_in(o, "rank"))
+			f->sources[source_in(o)].rank = id_in(o, "rank");
+	}
+}
+
+static void write_gpu_source(struct json *j, val *object, const void *from)
+{
+	put_source(j, object, ((const isc_facts_gpu *)from)->source);
+}
+
+static void read_gpu_source(isc_reading in)
+{
+	((isc_facts_gpu *)in.into)->source = source_in(in.value);
+}
+
+/* ---- its span, and shares of it ---- */
+
+static void write_span(struct json *j, val *object, const void *from)
+{
+	const isc_facts_gpu *g = from;
+	int64_t span = span_of(g), window = j->a->timeline->to_ns - j->a->timeline->from_ns;
+
+	put_us(j, object, "span_us", (double)span / US);
+	put(j, object, "busy_pct", share_of(j, g->busy_ns, span));
+	put(j, object, "idle_pct", share_of(j, span - g->busy_ns, span));
+	put(j, object, "compute_pct", share_of(j, g->compute_ns, span));
+	put(j, object, "comm_pct", share_of(j, g->comm_ns, span));
+	put(j, object, "copy_pct", share_of(j, g->copy_ns, span));
+	put(j, object, "window_idle_pct", share_of(j, window - g->busy_ns, window));
+}
+
+static void read_span(isc_reading in)
+{
+	isc_facts_gpu *g = in.into;
+
+	g->last_ns = g->first_ns + ns_from(yyjson_obj_get(in.value, "span_us"));
+}
+
+static val *idle_us(struct json *j, const void *from)
+{
+	const isc_facts_gpu *g = from;
+
+	return us_of(j, (double)(span_of(g) - g->busy_ns) / US);
+}
+
+/* Both unions together are that of all kernels but for what they share. */
+static val *comm_overlap(struct json *j, const void *from)
+{
+	const isc_facts_gpu *g = from;
+
+	return share_of(j, g->compute_ns + g->comm_ns - g->kernel_ns, g->comm_ns);
+}
+
+static val *bottleneck_of(struct json *j, const void *from)
+{
+	const isc_facts_gpu *g = from;
+
+	return words_of(j, j->a->gpu_bottleneck != NULL ? j->a->gpu_bottleneck[g - j->a->timeline->gpus] : NULL);
+}
+
+/* ---- why it was idle, and when ---- */
+
+static val *over_time_of(struct json *j, const double *shares, size_t count)
+{
+	val *list = yyjson_mut_arr(j->doc);
+
+	for (size_t i = 0; i < count; i++)
+		add(j, list, real_of(j, shares[i] * 100));
+	return list;
+}
+
+static val *idle_over_time(struct json *j, const void *from)
+{
+	return over_time_of(j, ((const isc_facts_gpu *)from)->idle_over_time, ISC_TIMELINE_BINS);
+}
+
+static val *idle_causes(struct json *j, const void *from)
+{
+	const isc_facts_gpu *g = from;
+	val *causes = yyjson_mut_obj(j->doc);
+
+	for (int i = 0; i < ISC_IDLE_CAUSES; i++) {
+		const isc_facts_idle *idle = &g->idle[i];
+		val *o = object_in(j, causes, isc_idle_cause_name((enum isc_idle_cause)i));
+
+		put_us(j, o, "us", (double)idle->ns / US);
+		put(j, o, "pct", share_of(j, idle->ns, span_of(g)));
+		put_count(j, o, "gaps", idle->gaps);
+		put_text(j, o, "where", &(isc_text){idle->where.at, idle->where.len});
+		put_us(j, o, "where_us", (double)idle->where_ns / US);
+		put(j, o, "over_time", over_time_of(j, g->idle_why[i], idle->ns > 0 ? ISC_TIMELINE_BINS : 0));
+	}
+	return causes;
+}
+
+static void read_idle_causes(isc_reading in)
+{
+	isc_facts_gpu *g = in.into;
+
+	for (int i = 0; i < ISC_IDLE_CAUSES; i++) {
+		yyjson_val *o = yyjson_obj_get(in.value, isc_idle_cause_name((enum isc_idle_cause)i));
+		isc_text where = text_from(in.a->arena, yyjson_obj_get(o, "where"));
+
+		g->idle[i] = (isc_facts_idle){.ns = ns_in(o, "us"),
+					      .gaps = count_in(o, "gaps"),
+					      .where = {where.at, where.len},
+					      .where_ns = ns_in(o, "where_us")};
+	}
+}
+
+/* ---- its kernels by class: those that it had ---- */
+
+static val *classes_of(struct json *j, const void *from)
+{
+	val *classes = yyjson_mut_obj(j->doc), *o;
+	const isc_facts_gpu *g = from;
+	int64_t all = 0;
+
+	for (unsigned i = 0; i < ISC_CLASSES; i++)
+		all += g->class_ns[i];
+	for (unsigned i = 0; i < ISC_CLASSES; i++) {
+		if (g->class_count[i] == 0)
+			continue;
+		o = object_in(j, classes, isc_gpu_class_name((enum isc_gpu_class)i));
+		put_count(j, o, "count", g->class_count[i]);
+		put_us(j, o, "total_us", (double)g->class_ns[i] / US);
+		put(j, o, "pct", share_of(j, g->class_ns[i], all));
+	}
+	return classes;
+}
+
+static void read_classes(isc_reading in)
+{
+	isc_facts_gpu *g = in.into;
+
+	for (unsigned i = 0; i < ISC_CLASSES; i++) {
+		yyjson_val *o = yyjson_obj_get(in.value, isc_gpu_class_name((enum isc_gpu_class)i));
+
+		g->class_ns[i] = ns_in(o, "total_us");
+		g->class_count[i] = count_in(o, "count");
+	}
+}
+
+/* ---- devices ---- */
+
+#define GPU(as, member) ISC_AT(as, isc_facts_gpu, member)
+#define IF_DELAYS ISC_IF(isc_facts_gpu, delays)
+static const isc_field delay_rows[] = {
+	{"count", GPU(COUNT, delays)},
+	{"mean_us", GPU(NS, delay_mean_ns), IF_DELAYS},
+	{"p50_us", GPU(NS, delay_p50_ns), IF_DELAYS},
+	{"p90_us", GPU(NS, delay_p90_ns), IF_DELAYS},
+	{"p99_us", GPU(NS, delay_p99_ns), IF_DELAYS},
+	{"max_us", GPU(NS, delay_max_ns), IF_DELAYS},
+	{.kind = ISC_FIELD_END},
+};
+
+#define STREAM(as, member) ISC_AT(as, isc_facts_stream, member)
+static const isc_field stream_rows[] = {
+	{"stream", STREAM(COUNT, stream)},
+	{"count", STREAM(COUNT, count)},
+	{"idle_us", STREAM(NS, idle_ns)},
+	{"host_wait_us", STREAM(NS, host_wait_ns)},
+	{"kernel_wait_us", STREAM(NS, kernel_wait_ns)},
+	{"other_us", STREAM(NS, other_ns)},
+	{.kind = ISC_FIELD_END},
+};
+
+static const isc_field gpu_rows[] = {
+	{"device_id", GPU(COUNT32, number)},
+	{"name", GPU(TEXT, name)},
+	{NULL, .write = write_gpu_source, .read = read_gpu_source},
+	{"first_us", GPU(NS, first_ns)},
+	{NULL, .write = write_span, .read = read_span},
+	{"busy_us", GPU(NS, busy_ns)},
+	{"idle_us", .value = idle_us},
+	{"kernel_us", GPU(NS, kernel_ns)},
+	{"compute_us", GPU(NS, compute_ns)},
+	{"comm_us", GPU(NS, comm_ns)},
+	{"copy_us", GPU(NS, copy_ns)},
+	{"memset_us", GPU(NS, set_ns)},
+	{"comm_overlap_pct", .value = comm_overlap},
+	{"kernel_count", GPU(COUNT, kernels)},
+	{"copy_count", GPU(COUNT, copies)},
+	{"memset_count", GPU(COUNT, sets)},
+	{"sync_count", GPU(COUNT, syncs)},
+	{"most_at_once", GPU(COUNT32, most_at_once)},
+	{"h2d_bytes", GPU(COUNT, h2d_bytes)},
+	{"d2h_bytes", GPU(COUNT, d2h_bytes)},
+	{"idle_causes", .value = idle_causes, .read = read_idle_causes},
+	{"drained_us", GPU(NS, drained_ns)},
+	{"idle_over_time", .value = idle_over_time},
+	{"kernels_by_class", .value = classes_of, .read = read_classes},
+	{"queue_delay", .kind = ISC_FIELD_OBJECT, .of = delay_rows},
+	{"streams", ISC_LIST(isc_facts_gpu, streams, stream_count, stream_rows)},
+	{"bottleneck", .value = bottleneck_of},
+	{.kind = ISC_FIELD_END},
+};
+
+static const isc_field list_rows[] = {
+	{"gpus", ISC_LIST(isc_timeline_facts, gpus, gpu_count, gpu_rows), .only_at = ISC_FLAG_AT(isc_facts_gpu, seen)},
+	{.kind = ISC_FIELD_END},
+};
+
+static const isc_timeline_facts none;
+
+void isc_gpus_write(struct json *j, val *report, const void *analysis)
+{
+	const isc_analysis *a = analysis;
+
+	isc_fields_write(j, report, list_rows, a->timeline != NULL ? a->timeline : &none);
+}
+
+void isc_gpus_read(isc_reading in)
+{
+	isc_timeline_facts *f = isc_arena_alloc(in.a->arena, sizeof(*f));
+
+	if (f == NULL)
+		return;
+	read_sources(yyjson_obj_get(in.value, "gpus"), in.a->arena, f);
+	isc_fields_read(in.a, in.value, list_rows, f);
+	in.a->timeline = f;
+}
+
+/* ---- kernels and copies: the device of each ---- */
+
+static void write_device(struct json *j, val *object, const void *from)
+{
+	const isc_facts_gpu *g = &j->a->timeline->gpus[*(const size_t *)from];
+
+	put_count(j, object, "device_id", g->number);
+	put_source(j, object, g->source);
+}
+
+/* The number of GPUs when it is of none of them. */
+static void read_device(isc_reading in)
+{
+	const isc_timeline_facts *f = in.a->timeline;
+	uint32_t number = id_in(in.value, "device_id"), source = source_in(in.value);
+	size_t i = 0;
+
+	while (i < f->gpu_count && (f->gpus[i].number != number || f->gpus[i].source != source))
+		i++;
+	*(size_t *)in.into = i;
+}
+
+static val *kernel_mean(struct json *j, const void *from)
+{
+	const isc_facts_kernel *k = from;
+
+	return us_of(j, (double)k->total_ns / US / (double)k->count);
+}
+
+/* One that never ran says nothing, as one on no GPU. */
+static void read_ran(isc_reading in)
+{
+	isc_facts_kernel *k = in.into;
+
+	if (k->count == 0 || k->count >= INT64_MAX)
+		k->gpu = in.a->timeline->gpu_count;
+}
+
+#define KERNEL(as, member) ISC_AT(as, isc_facts_kernel, member)
+static const isc_field kernel_rows[] = {
+	{"name", KERNEL(NAME, name)},
+	{"class", KERNEL(ENUM, class), .names = ISC_NAMES_CLASSES},
+	{NULL, KERNEL(CUSTOM, gpu), .write = write_device, .read = read_device},
+	{"count", KERNEL(COUNT, count)},
+	{"total_us", KERNEL(NS, total_ns)},
+	{"mean_us", .value = kernel_mean},
+	{"min_us", KERNEL(NS, min_ns)},
+	{"max_us", KERNEL(NS, max_ns)},
+	{"launched_from", KERNEL(TEXT, launched_from)},
+	{"scope", KERNEL(TEXT, scope)},
+	{NULL, .read = read_ran},
+	{.kind = ISC_FIELD_END},
+};
+
+static val *copy_rate(struct json *j, const void *from)
+{
+	const isc_facts_copy *c = from;
+
+	return c->total_ns > 0 ? real_of(j, (double)c->bytes / (double)c->total_ns) : yyjson_mut_null(j->doc);
+}
+
+static val *pageable_pct(struct json *j, const void *from)
+{
+	const isc_facts_copy *c = from;
+	uint64_t known = c->pageable + c->pinned;
+
+	return us_of(j, known > 0 ? (double)c->pageable / (double)known * 100 : -1);
+}
+
+static void read_pageable(isc_reading in)
+{
+	double pageable = real_from(in.value);
+	isc_facts_copy *c = in.into;
+
+	if (pageable >= 0 && pageable <= 100) {
+		c->pageable = (uint64_t)round(pageable / 100 * SHARE);
+		c->pinned = SHARE - c->pageable;
+	}
+}
+
+#define COPY(as, member) ISC_AT(as, isc_facts_copy, member)
+static const isc_field copy_rows[] = {
+	{"kind", COPY(ENUM, kind), .names = ISC_NAMES_KINDS},
+	{NULL, COPY(CUSTOM, gpu), .write = write_device, .read = read_device},
+	{"count", COPY(COUNT, count)},
+	{"total_us", COPY(NS, total_ns)},
+	{"bytes", COPY(COUNT, bytes)},
+	{"gb_per_s", .value = copy_rate},
+	{"pageable_pct", .value = pageable_pct, .read = read_pageable},
+	{.kind = ISC_FIELD_END},
+};
+
+static const isc_field work_rows[] = {
+	{"kernels", ISC_LIST(isc_timeline_facts, kernels, kernel_count, kernel_rows)},
+	{"copies", ISC_LIST(isc_timeline_facts, copies, copy_count, copy_rows)},
+	{.kind = ISC_FIELD_END},
+};
+
+void isc_gpu_work_write(struct json *j, val *report, const void *analysis)
+{
+	const isc_analysis *a = analysis;
+
+	isc_fields_write(j, report, work_rows, a->timeline != NULL ? a->timeline : &none);
+}
+
+/* Either begins with its GPU; what is on none of the report's is left out. */
+static void drop_strays(void *work, size_t *count, size_t size, size_t gpus)
+{
+	char *items = work;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < *count; i++) {
+		memmove(items + kept * size, items + i * size, size);
+		kept += *(const size_t *)(void *)(items + kept * size) < gpus;
+	}
+	*count = kept;
+}
+static_assert(offsetof(isc_facts_kernel, gpu) == 0 && offsetof(isc_facts_copy, gpu) == 0, "work begins with its GPU");
+
+void isc_gpu_work_read(isc_reading in)
+{
+	/* Those of an analysis that is being read are its own. */
+	isc_timeline_facts *f = (isc_timeline_facts *)(uintptr_t)in.a->timeline;
+
+	if (f == NULL)
+		return;
+	isc_fields_read(in.a, in.value, work_rows, f);
+	drop_strays(f->kernels, &f->kernel_count, sizeof(*f->kernels), f->gpu_count);
+	drop_strays(f->copies, &f->copy_count, sizeof(*f->copies), f->gpu_count);
+}
