@@ -201,6 +201,12 @@ def default_of(option: Row) -> str:
     return plain(words) if " " in words else code(words)
 
 
+def with_choices(option: Row) -> str:
+    """Its sentence, and the words that it takes."""
+    words = [code(word) for word in option.get("choices", [])]
+    return f"{about(option).removesuffix('.')}: {', '.join(words[:-1])} or {words[-1]}." if words else about(option)
+
+
 def commands(whole: Row) -> str:
     parts = []
     for row in whole["commands"]:
@@ -211,7 +217,7 @@ def commands(whole: Row) -> str:
         parts.append(f"### {title}\n\n    {row['usage']}\n\n{about(row)}{note}\n")
         if row.get("options_of") == "settings":
             parts.append(f"Takes the options of the [settings](#settings){' and:' if row['options'] else '.'}\n")
-        rows = [[code(written(o)), default_of(o), about(o)] for o in row["options"]]
+        rows = [[code(written(o)), default_of(o), with_choices(o)] for o in row["options"]]
         if rows:
             parts.append(table(["option", "default", "meaning"], rows))
         parts.append(table(["exit code", "when"], ([str(e["code"]), plain(e["when"])] for e in row["exit"])))

@@ -94,7 +94,9 @@ SETTING = Shape(
     key="key",
 )
 VARIABLE = Shape({"name": str, "about": str}, {"changed": bool})
-OPTION = Shape({"about": str}, {"name": str, "letter": str, "argument": str, "default": str, "status": STATUSES})
+OPTION = Shape(
+    {"about": str}, {"name": str, "letter": str, "argument": str, "choices": [str], "default": str, "status": STATUSES}
+)
 EXIT = Shape({"code": (int, "program", "signal"), "when": str}, key="code")
 COMMAND = Shape(
     {"name": str, "usage": str, "about": str, "options": [OPTION], "exit": [EXIT]},

@@ -467,6 +467,19 @@ def test_a_choice_takes_its_words_and_no_other(inferscope: Command, row: Row) ->
     assert inferscope("config", "show", f"--{row['option']}", "something").returncode == 2
 
 
+def test_an_option_takes_the_words_described_and_no_other(inferscope: Command) -> None:
+    """With traces that are not there: 3 when the word was taken, 2 when it was refused."""
+    described = [(c["name"], o) for c in COMMANDS for o in c["options"] if "choices" in o]
+    assert {name for name, _ in described} == {"analyze", "diff", "export"}
+    for name, option in described:
+        traces = ["a.isc", "b.isc"] if name == "diff" else ["a.isc"]
+        codes = {
+            word: inferscope(name, *traces, f"--{option['name']}", word).returncode
+            for word in [*option["choices"], "something"]
+        }
+        assert codes == {**dict.fromkeys(option["choices"], 3), "something": 2}, name
+
+
 # ---- the report ----
 
 
