@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TOOLS = Path(sys.executable).parent
 GOLDEN = Path("tests/golden")
-WRITTEN = ("*.report.json", "*.report.md", "*.summary")
+WRITTEN = ("*.report.json", "*.report.md", "*.summary", "*.verdict")
 
 
 def git(*arguments: str) -> None:
