@@ -1,7 +1,7 @@
 """The product is what interfaces.yaml says, in both directions.
 
 A name that is public and has no entry fails here, and so does an entry whose name is gone: write the entry in
-interfaces.yaml (status planned becomes built), run scripts/generate_icd.py.
+interfaces.yaml (status planned becomes built), run tools/generate_icd.py.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "python" / "inferscope"
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path.insert(0, str(ROOT / "tools"))
 
 import interfaces  # noqa: E402
 from interfaces import Row  # noqa: E402

@@ -24,7 +24,7 @@ HEAD = """# Interface control document
 What other programs and people may rely on: names, signatures, events, settings, commands, exit codes, errors and files
 of {product} {version}. {about}
 
-`scripts/generate_icd.py` writes this page from [interfaces.yaml](../interfaces.yaml), the same for programs to read;
+`tools/generate_icd.py` writes this page from [interfaces.yaml](../interfaces.yaml), the same for programs to read;
 tests hold the product to that file in both directions. Change the file, not the page.
 
 Where nothing else is said a thing is there and works. *accepted*: it is taken and checked, and nothing in this build
@@ -307,9 +307,7 @@ def main() -> int:
             found.splitlines(True), wanted.splitlines(True), str(asked.page.name), "what interfaces.yaml gives"
         )
         sys.stdout.writelines(lines)
-        print(
-            f"{asked.page.name} differs from what interfaces.yaml gives; run scripts/generate_icd.py", file=sys.stderr
-        )
+        print(f"{asked.page.name} differs from what interfaces.yaml gives; run tools/generate_icd.py", file=sys.stderr)
         return 1
     if not asked.check and found != wanted:
         asked.page.write_text(wanted)
