@@ -1,7 +1,7 @@
 /*
- * peak.c - how much memory a program had at most.
+ * memory_peak.c - how much memory a program had at most.
  *
- *	peak FILE PROGRAM [ARGUMENTS...]
+ *	memory_peak FILE PROGRAM [ARGUMENTS...]
  *
  * Runs the program and writes its peak of resident memory in KiB to FILE.  A child's
  * peak begins with that of the process it was made from, so that one is to be small:
@@ -21,7 +21,7 @@ int main(int argc, char **argv)
 	FILE *f;
 
 	if (argc < 3) {
-		fprintf(stderr, "usage: peak FILE PROGRAM [ARGUMENTS...]\n");
+		fprintf(stderr, "usage: memory_peak FILE PROGRAM [ARGUMENTS...]\n");
 		return 2;
 	}
 	if (posix_spawn(&pid, argv[2], NULL, NULL, argv + 2, environ) != 0 || wait4(pid, &status, 0, &usage) != pid)

@@ -1,7 +1,7 @@
 """What tracing adds to a Python call, in nanoseconds: the floor, ours, cProfile, VizTracer.
 
-calls.py COMMAND [--rounds N] [--floor FOLDER] PYTHON...: every Python in turn, all ways interleaved, quickest of
-many chunks.  The floor are hooks that do nothing, and hooks that read the clock twice a call (floor.c, built into
+call_cost.py COMMAND [--rounds N] [--floor FOLDER] PYTHON...: every Python in turn, all ways interleaved, quickest of
+many chunks.  The floor are hooks that do nothing, and hooks that read the clock twice a call (call_floor.c, built into
 build/bench).  VizTracer is measured where the Python has it.
 """
 
@@ -22,7 +22,7 @@ import json, sys, time
 floor = sys.argv[2:]
 if floor:
     sys.path.insert(0, floor[0])
-    import floor as hooks
+    import call_floor as hooks
     hooks.start(floor[1] == "clocks")
 
 def leaf(): pass
@@ -102,7 +102,7 @@ def main() -> int:
     parser.add_argument("command")
     parser.add_argument("pythons", nargs="+")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--floor", default=str(FLOOR), help="where floor.*.so is (build/bench)")
+    parser.add_argument("--floor", default=str(FLOOR), help="where call_floor.*.so is (build/bench)")
     asked = parser.parse_args()
     print(f"{'python':8} {'way':22} {'leaf':>8} {'fib':>8} {'object':>8}   added ns per call")
     for python in asked.pythons:

@@ -1,7 +1,7 @@
 /*
- * agent_cost.c - what a forwarding hook adds to a call.
+ * hook_cost.c - what a forwarding hook adds to a call.
  *
- *	agent_cost LIBRARY [ROUNDS]
+ *	hook_cost LIBRARY [ROUNDS]
  *
  * Runs itself with and without the library preloaded in turn.  Each run times
  * the calls of the table below many times over and reports its fastest batch;
@@ -137,7 +137,7 @@ int main(int argc, char **argv)
 	if (argc == 2 && strcmp(argv[1], "--work") == 0)
 		return work();
 	if (argc < 2 || rounds < 1 || asprintf(&preload, "LD_PRELOAD=%s", argv[1]) < 0) {
-		fprintf(stderr, "usage: agent_cost LIBRARY [ROUNDS]\n");
+		fprintf(stderr, "usage: hook_cost LIBRARY [ROUNDS]\n");
 		return 2;
 	}
 	bare = calloc(rounds, sizeof(*bare));

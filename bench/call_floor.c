@@ -1,6 +1,6 @@
 /*
- * floor.c - what no tracer of calls can go below: hooks that do nothing, and hooks
- * that read the clock twice a call.  A Python module, for bench/calls.py.
+ * call_floor.c - what no tracer of calls can go below: hooks that do nothing, and hooks
+ * that read the clock twice a call.  A Python module, for bench/call_cost.py.
  *
  * start(clocks): frame evaluation before 3.12, sys.monitoring from there on.
  */
@@ -80,7 +80,7 @@ static PyObject *timed(PyObject *self, PyObject *const *args, size_t n, PyObject
 }
 
 static PyTypeObject callback_type = {
-	PyVarObject_HEAD_INIT(NULL, 0).tp_name = "floor.callback",
+	PyVarObject_HEAD_INIT(NULL, 0).tp_name = "call_floor.callback",
 	.tp_basicsize = sizeof(callback),
 	.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
 	.tp_call = PyVectorcall_Call,
@@ -128,11 +128,11 @@ static PyMethodDef methods[] = {
 	{NULL, NULL, 0, NULL},
 };
 
-static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, .m_name = "floor", .m_size = -1, .m_methods = methods};
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, .m_name = "call_floor", .m_size = -1, .m_methods = methods};
 
-PyMODINIT_FUNC PyInit_floor(void); /* called by the interpreter alone */
+PyMODINIT_FUNC PyInit_call_floor(void); /* called by the interpreter alone */
 
-PyMODINIT_FUNC PyInit_floor(void)
+PyMODINIT_FUNC PyInit_call_floor(void)
 {
 	return PyModule_Create(&module);
 }

@@ -1,8 +1,8 @@
 /*
- * trace_encode.c - what a record costs on its way into the file, and how much of
+ * encode_cost.c - what a record costs on its way into the file, and how much of
  * the file it takes.
  *
- *	trace_encode [MILLION_RECORDS [calls]]
+ *	encode_cost [MILLION_RECORDS [calls]]
  *
  * The stream is a call tree of an inference loop: a request calls layers, layers
  * call small functions, times scatter as they do on a busy machine.
@@ -116,7 +116,7 @@ int main(int argc, char **argv)
 {
 	uint64_t records = (argc > 1 ? strtoull(argv[1], NULL, 10) : 8) * 1000000 / (BATCH * ROUND) * (BATCH * ROUND);
 	static isc_record blocks[ROUND][BATCH];
-	char path[] = "/tmp/trace_encode.XXXXXX";
+	char path[] = "/tmp/encode_cost.XXXXXX";
 	int fd = mkstemp(path);
 	isc_writer_options options = {.clock_source = 1, .start_ticks = 1000, .start_ns = 1000};
 	struct generator g = {.ticks = 1000};

@@ -1,7 +1,7 @@
 /*
- * gpu_launch.c - launches kernels and says what one took of the process's CPU time.
+ * launch_cost.c - launches kernels and says what one took of the process's CPU time.
  *
- *	gpu_launch N SCOPE
+ *	launch_cost N SCOPE
  *
  * N kernels, then 2 N more, waited for by the thousand; what the second lot took beyond the first is
  * the slope, without anything that comes once.  SCOPE 1: each thousand in a scope.
