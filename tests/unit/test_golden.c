@@ -140,7 +140,7 @@ static void cause_of(const char *events, char *out, size_t room)
 {
 	isc_analysis *a = analysis_of(events);
 
-	snprintf(out, room, "%s", a->verdict.cause != NULL ? a->verdict.cause : "");
+	snprintf(out, room, "%s", a->verdict.claim.cause != NULL ? a->verdict.claim.cause : "");
 	isc_analysis_free(a);
 }
 

@@ -1,5 +1,6 @@
 #include "report/text/over_time_words.h"
 #include "report/text/unit_words.h"
+#include "report/json/claim_json.h"
 #include "report/json/recall.h"
 
 #include <string.h>
@@ -123,14 +124,13 @@ static void recall_verdict(yyjson_val *o, isc_analysis *a)
 	yyjson_val *list = yyjson_obj_get(o, "evidence"), *one;
 	const char *bottleneck = words_in(a->arena, o, "bottleneck"), *words;
 	isc_analysis_verdict *v = &a->verdict;
+	yyjson_arr_iter changes;
 	size_t i, n;
 
 	v->bottleneck = bottleneck != NULL ? bottleneck : "unknown";
-	v->cause = words_in(a->arena, o, "cause");
-	v->share = real_in(o, "share");
-	v->device_id = device_in(o);
+	isc_claim_recall(a->arena, o, &v->claim);
+	v->told = text_in(a->arena, o, "headline");
 	v->confidence = fmax(real_in(o, "confidence"), 0);
-	v->headline = text_in(a->arena, o, "headline");
 	v->withheld = words_in(a->arena, o, "withheld");
 	v->evidence = room_for(a->arena, &list, sizeof(*v->evidence), &v->evidence_count);
 	yyjson_arr_foreach(list, i, n, one)
@@ -143,11 +143,12 @@ static void recall_verdict(yyjson_val *o, isc_analysis *a)
 		v->evidence[i].threshold = value_in(one, "threshold");
 		v->evidence[i].device_id = device_in(one);
 	}
+	changes = yyjson_arr_iter_with(yyjson_obj_get(o, "changes"));
 	list = yyjson_obj_get(o, "would_change");
 	v->would_change = room_for(a->arena, &list, sizeof(*v->would_change), &v->would_change_count);
 	yyjson_arr_foreach(list, i, n, one)
 	{
-		v->would_change[i] = text_as(a->arena, one);
+		isc_change_recall(a->arena, yyjson_arr_iter_next(&changes), one, &v->would_change[i]);
 	}
 }
 
@@ -159,12 +160,12 @@ static void recall_suggestions(yyjson_val *list, isc_analysis *a)
 	a->suggestions = room_for(a->arena, &list, sizeof(*a->suggestions), &a->suggestion_count);
 	yyjson_arr_foreach(list, i, n, o)
 	{
-		a->suggestions[i] = (isc_analysis_suggestion){.rule = words_in(a->arena, o, "rule"),
-							      .title = text_in(a->arena, o, "title"),
-							      .where = text_in(a->arena, o, "where"),
-							      .why = text_in(a->arena, o, "why"),
-							      .check = text_in(a->arena, o, "check"),
-							      .saves_at_most_us = real_in(o, "saves_at_most_us")};
+		isc_analysis_suggestion *one = &a->suggestions[i];
+
+		isc_claim_recall(a->arena, o, &one->claim);
+		one->saves_at_most_us = real_in(o, "saves_at_most_us");
+		one->told_why = text_in(a->arena, o, "why");
+		one->told_where = text_in(a->arena, o, "where");
 	}
 }
 
