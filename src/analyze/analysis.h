@@ -407,38 +407,7 @@ typedef struct isc_analysis_window {
 	uint64_t warm_ups;
 } isc_analysis_window;
 
-/* A rule that fired: its metric lies above its threshold. */
-typedef struct isc_analysis_evidence {
-	const char *rule;   /* its id */
-	const char *metric; /* "gil_wait_pct" */
-	double value, threshold;
-	int64_t device_id; /* -1: of no device */
-} isc_analysis_evidence;
-
-/* Why it is slow, in one sentence and in numbers. */
-typedef struct isc_analysis_verdict {
-	const char *bottleneck; /* cpu_bound, gpu_bound, memory_bound, balanced or unknown */
-	const char *cause;	/* id of the rule that won; NULL: none */
-	double share;		/* percent of the window that it takes; negative: not known */
-	int64_t device_id;	/* -1: of no device */
-	double confidence;	/* 0 to 1 */
-	isc_text headline;	/* one sentence, with names of the program in it; empty: none */
-	isc_analysis_evidence *evidence;
-	size_t evidence_count; /* the one that won first */
-	isc_text *would_change;
-	size_t would_change_count;
-	const char *withheld; /* why no verdict is given; NULL: one is */
-} isc_analysis_verdict;
-
-/* What to change, the most that it can save first. */
-typedef struct isc_analysis_suggestion {
-	const char *rule;
-	isc_text title; /* "Move tokenise() off this thread" */
-	isc_text where; /* function and file:line, or kernel; empty: not known */
-	isc_text why;	/* what was seen there */
-	isc_text check; /* how to find out whether it helps */
-	double saves_at_most_us;
-} isc_analysis_suggestion;
+#include "analyze/analysis_verdict.h"
 
 typedef struct isc_analysis_warning {
 	const char *id; /* "lost_events": the same in every version */

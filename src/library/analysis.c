@@ -6,6 +6,7 @@
 #include "analyze/rules/rules_file.h"
 #include "import/import.h"
 #include "library/library.h"
+#include "report/text/phrase.h"
 
 /* A trace of ours, and not one of another tool?  What cannot be told is left to our reader, which says what is wrong. */
 static bool is_ours(const char *path)
@@ -66,14 +67,17 @@ static inferscope_analysis_options options_of(const inferscope_analysis_options 
 static isc_status make(inferscope_analysis *a, isc_error *err)
 {
 	const isc_analysis_verdict *v = &a->found->verdict;
+	isc_buffer headline = {0};
 
-	a->headline = v->headline.len > 0 ? strndup(v->headline.at, v->headline.len) : strdup("");
+	isc_phrase_headline(&headline, v);
+	a->headline = headline.failed ? NULL : strndup(headline.len > 0 ? headline.data : "", headline.len);
+	isc_buffer_fini(&headline);
 	if (a->headline == NULL)
 		return isc_fail(err, ISC_ERR_NOMEM, "no memory for the verdict");
 	a->verdict = (inferscope_verdict){.size = sizeof(a->verdict),
 					  .bottleneck = v->bottleneck,
-					  .cause = v->cause,
-					  .share_pct = v->share,
+					  .cause = v->claim.cause,
+					  .share_pct = v->claim.share,
 					  .confidence = v->confidence,
 					  .headline = a->headline,
 					  .withheld = v->withheld,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "analyze/verdict/verdict.h"
+#include "verdict_says.h"
 
 /* A thread of one second in states that a test chooses, and a GPU of one second. */
 struct scene {

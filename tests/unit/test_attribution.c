@@ -176,14 +176,14 @@ static void without_native_frames_what_ran_is_not_split(void **state)
 	const isc_analysis_thread *t = main_of(off);
 
 	(void)state;
-	assert_string_equal(on->verdict.cause, "hot_function");
+	assert_string_equal(on->verdict.claim.cause, "hot_function");
 	assert_true(main_of(on)->state_us[ISC_STATE_ON_CPU] < 0);
 	assert_true(t->state_us[ISC_STATE_PYTHON] < 0 && t->state_us[ISC_STATE_NATIVE] < 0);
 	assert_near(t->state_us[ISC_STATE_ON_CPU], 10e6);
 	assert_near(t->state_us[ISC_STATE_UNATTRIBUTED], 0);
 	assert_near(off->breakdown.pct[ISC_STATE_ON_CPU], 100);
 	/* Which function is hot in the interpreter nobody knows; what needs no split is judged. */
-	assert_null(off->verdict.cause);
+	assert_null(off->verdict.claim.cause);
 	assert_non_null(strstr(off->verdict.withheld, "on a CPU in step"));
 	assert_non_null(strstr(off->verdict.withheld, "--native leaf"));
 	assert_non_null(warning_of(off, "no_native_frames"));
@@ -202,7 +202,7 @@ static void waits_are_judged_without_native_frames(void **state)
 							 "end 10s status=0\n");
 
 	(void)state;
-	assert_string_equal(a->verdict.cause, "lock_contention");
+	assert_string_equal(a->verdict.claim.cause, "lock_contention");
 	assert_true(a->breakdown.pct[ISC_STATE_ON_CPU] > 30);
 	isc_analysis_free(a);
 }

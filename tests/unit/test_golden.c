@@ -118,7 +118,7 @@ static void cause_of(const char *events, char *out, size_t room)
 	scene s;
 
 	open_scene(events, &s);
-	snprintf(out, room, "%s", s.analysis->verdict.cause != NULL ? s.analysis->verdict.cause : "");
+	snprintf(out, room, "%s", s.analysis->verdict.claim.cause != NULL ? s.analysis->verdict.claim.cause : "");
 	scene_close(&s);
 }
 

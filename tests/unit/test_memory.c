@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "report/text/phrase.h"
+
 #define SERVE "meta {\"argv\": [\"serve\"], \"perf\": \"ok\", \"waits\": true, \"budget_pct\": 5, \"host\": \"h\"}\n"
 #define PROGRAM \
 	SERVE "p1 pid=100 root traced python end=10s status=0 argv serve\n" \
@@ -312,12 +314,15 @@ static void an_allocator_that_goes_past_us_is_told(void **state)
 static void what_grows_is_a_suggestion_without_a_verdict(void **state)
 {
 	isc_analysis *a = steps(always, never);
+	isc_buffer where = {0};
 
 	(void)state;
-	assert_null(a->verdict.cause);
+	assert_null(a->verdict.claim.cause);
 	assert_int_equal(a->suggestion_count, 1);
-	assert_string_equal(a->suggestions[0].rule, "memory_growth");
-	assert_true(text_is(&a->suggestions[0].where, "keep (m.py:2)"));
+	assert_string_equal(a->suggestions[0].claim.cause, "memory_growth");
+	isc_phrase_where(&where, &a->suggestions[0]);
+	assert_string_equal(where.data, "keep (m.py:2)");
+	isc_buffer_fini(&where);
 	assert_true(a->suggestions[0].saves_at_most_us < 0);
 	isc_analysis_free(a);
 }

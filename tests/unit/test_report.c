@@ -34,6 +34,7 @@ struct model {
 	isc_analysis_warning warning[2];
 	isc_analysis_evidence evidence;
 	isc_analysis_suggestion suggestion;
+	isc_analysis_change change;
 	char sentence[128];
 };
 
@@ -72,8 +73,18 @@ static void fill(struct model *m, const char *at, size_t len)
 					.bins = &m->bin,
 					.bin_count = 1};
 	m->evidence = (isc_analysis_evidence){"gil_contention", "gil_wait_pct", 41, 10, -1};
-	m->suggestion =
-		(isc_analysis_suggestion){"gil_contention", m->text[0], m->text[0], m->text[0], m->text[0], 41e4};
+	m->suggestion = (isc_analysis_suggestion){.claim = {.finding = "lock_wait_pct",
+							    .cause = "gil_contention",
+							    .kind = ISC_CLAIM_FAULT,
+							    .subject = {ISC_CLAIM_OF_SCOPES, m->text[0], 0, -1, 0},
+							    .share = 41,
+							    .place = {m->text[0], m->text[0], 12, {0}},
+							    .holder = {m->text[0], m->text[0], 0, m->text[0]},
+							    .own_title = m->text[0],
+							    .own_fix = m->text[0],
+							    .own_check = m->text[0]},
+						  .saves_at_most_us = 41e4};
+	m->change = (isc_analysis_change){.told = m->text[0]};
 	m->mark = (isc_analysis_mark){m->text[0], 1};
 	m->counter = (isc_analysis_counter){m->text[0], 1, 1, 2, 1.5, 2};
 	m->function = (isc_analysis_function){.name = m->text[0],
@@ -119,14 +130,12 @@ static void fill(struct model *m, const char *at, size_t len)
 			      .to_us = 1e6,
 			      .why = "the whole run",
 			      .verdict = {.bottleneck = "cpu_bound",
-					  .cause = "gil_contention",
-					  .share = 41,
-					  .device_id = -1,
+					  .claim = {.cause = "gil_contention", .share = 41},
+					  .told = m->text[0],
 					  .confidence = 0.5,
-					  .headline = m->text[0],
 					  .evidence = &m->evidence,
 					  .evidence_count = 1,
-					  .would_change = m->text,
+					  .would_change = &m->change,
 					  .would_change_count = 1},
 			      .suggestions = &m->suggestion,
 			      .suggestion_count = 1,
@@ -297,7 +306,13 @@ static void payloads_reach_json_readers_as_data(void **state)
 		assert_true(yyjson_equals_strn(yyjson_ptr_get(root, "/verdict/headline"), name.data, name.len) ||
 			    name.len == 0);
 		assert_true(yyjson_equals_strn(yyjson_ptr_get(root, "/verdict/would_change/0"), name.data, name.len));
-		assert_true(yyjson_equals_strn(yyjson_ptr_get(root, "/suggestions/0/why"), name.data, name.len));
+		assert_true(yyjson_equals_strn(yyjson_ptr_get(root, "/suggestions/0/title"), name.data, name.len));
+		assert_true(
+			yyjson_equals_strn(yyjson_ptr_get(root, "/suggestions/0/place/function"), name.data, name.len));
+		assert_true(
+			yyjson_equals_strn(yyjson_ptr_get(root, "/suggestions/0/holder/thread"), name.data, name.len));
+		assert_true(
+			yyjson_equals_strn(yyjson_ptr_get(root, "/suggestions/0/subject/name"), name.data, name.len));
 		assert_int_equal(yyjson_obj_size(yyjson_ptr_get(root, "/program/labels")), 1);
 		yyjson_doc_free(doc);
 	}
@@ -394,8 +409,7 @@ static void unknown_is_null_and_never_a_number(void **state)
 		m.thread.state_us[i] = -1;
 	m.scope.p50_us = m.a.measured_pct = -1;
 	m.counter.max = (double)INFINITY;
-	m.a.verdict =
-		(isc_analysis_verdict){.bottleneck = "unknown", .share = -1, .device_id = -1, .withheld = "too little"};
+	m.a.verdict = (isc_analysis_verdict){.bottleneck = "unknown", .claim.share = -1, .withheld = "too little"};
 	m.a.exit_known = false;
 	write_report(&m.a, ISC_REPORT_JSON, &text);
 	doc = yyjson_read(text.data, text.len, 0);

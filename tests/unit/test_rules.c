@@ -32,7 +32,8 @@ static void every_built_in_rule_is_whole_and_has_its_own_id(void **state)
 		assert_ptr_equal(isc_rules_find(&rules, rule->id), rule);
 		assert_ptr_equal(isc_metric_named(rule->metric->name), rule->metric);
 		assert_true(rule->threshold > 0 && rule->weight > 0 && !rule->off);
-		assert_true(rule->title[0] != 0 && rule->fix[0] != 0 && rule->check[0] != 0);
+		assert_true(rule->kind != ISC_CLAIM_NONE && rule->fix != ISC_FIX_NONE);
+		assert_true(rule->own_title == NULL && rule->own_fix == NULL && rule->own_check == NULL);
 	}
 	isc_rules_fini(&rules);
 }
@@ -55,7 +56,8 @@ static void a_file_changes_what_it_names_and_nothing_else(void **state)
 	assert_true(isc_rules_find(&rules, "sleeping")->off);
 	assert_true(isc_rules_find(&rules, "io_wait")->weight == 3);
 	assert_true(isc_rules_find(&rules, "io_wait")->threshold == isc_rules_find(&own, "io_wait")->threshold);
-	assert_string_equal(isc_rules_find(&rules, "io_wait")->title, isc_rules_find(&own, "io_wait")->title);
+	assert_null(isc_rules_find(&rules, "io_wait")->own_title);
+	assert_int_equal(isc_rules_find(&rules, "io_wait")->fix, isc_rules_find(&own, "io_wait")->fix);
 	isc_rules_fini(&rules);
 	/* JSON is YAML too. */
 	assert_int_equal(parse(&rules,
@@ -86,7 +88,8 @@ static void a_new_rule_is_a_metric_and_a_threshold(void **state)
 	assert_non_null(rule);
 	assert_ptr_equal(rule->metric, &isc_metric_pcie);
 	assert_true(rule->threshold == 5 && rule->weight == 1 && rule->bound == ISC_BOUND_MEMORY && !rule->off);
-	assert_string_equal(rule->title, "Send less");
+	assert_string_equal(rule->own_title, "Send less");
+	assert_true(rule->kind == ISC_CLAIM_FAULT && rule->fix == ISC_FIX_NONE);
 	isc_rules_fini(&rules);
 }
 

@@ -13,6 +13,7 @@
 
 #include "analyze/names.h"
 #include "analyze/verdict/verdict.h"
+#include "verdict_says.h"
 
 /* A thread of one second in ten scopes, which take so long each. */
 struct scene {
@@ -69,11 +70,6 @@ static const isc_analysis_verdict *reach(struct scene *s)
 	return &s->a.verdict;
 }
 
-static bool says(isc_text text, const char *words)
-{
-	return text.len > 0 && memmem(text.at, text.len, words, strlen(words)) != NULL;
-}
-
 static void waiting_for_the_loop_fires_above_its_threshold_however_short_its_steps_are(void **state)
 {
 	(void)state;
@@ -87,12 +83,12 @@ static void waiting_for_the_loop_fires_above_its_threshold_however_short_its_ste
 		s->j.stretch = more + 1; /* the loop's thread waits for a CPU as long as it has one */
 		v = reach(s);
 		if (more == 0) {
-			assert_null(v->cause);
+			assert_null(v->claim.cause);
 		} else {
-			assert_string_equal(v->cause, "event_loop_blocked");
-			assert_true(fabs(v->share - 20) < 0.01 && fabs(v->evidence[0].value - 10) < 0.01);
-			assert_true(says(v->headline, "20.0% of each request waits for the event loop"));
-			assert_true(says(v->headline, "of 800 ms"));
+			assert_string_equal(v->claim.cause, "event_loop_blocked");
+			assert_true(fabs(v->claim.share - 20) < 0.01 && fabs(v->evidence[0].value - 10) < 0.01);
+			assert_true(headline_says(v, "20.0% of each request waits for the event loop"));
+			assert_true(headline_says(v, "of 800 ms"));
 		}
 		drop(s);
 	}
@@ -104,16 +100,16 @@ static void shares_of_a_thread_are_not_said_to_be_of_requests_that_take_turns_on
 
 	(void)state;
 	s->j.state_us[ISC_STATE_SLEEP] = 500e3;
-	assert_string_equal(reach(s)->cause, "sleeping");
-	assert_true(says(s->a.verdict.headline, "50.0% of the thread's time in request"));
-	assert_true(says(s->a.verdict.headline, "at most 400 ms of 800 ms"));
+	assert_string_equal(reach(s)->claim.cause, "sleeping");
+	assert_true(headline_says(&s->a.verdict, "50.0% of the thread's time in request"));
+	assert_true(headline_says(&s->a.verdict, "at most 400 ms of 800 ms"));
 	drop(s);
 	/* One after the other they are the thread's time. */
 	s = scene(100e3);
 	s->j.state_us[ISC_STATE_SLEEP] = 500e3;
-	assert_string_equal(reach(s)->cause, "sleeping");
-	assert_true(says(s->a.verdict.headline, "50.0% of each request"));
-	assert_true(says(s->a.verdict.headline, "at most 50.0 ms of 100 ms"));
+	assert_string_equal(reach(s)->claim.cause, "sleeping");
+	assert_true(headline_says(&s->a.verdict, "50.0% of each request"));
+	assert_true(headline_says(&s->a.verdict, "at most 50.0 ms of 100 ms"));
 	drop(s);
 }
 
@@ -143,12 +139,12 @@ static void the_same_cause_on_another_gpu_would_change_nothing(void **state)
 					   .to_ns = 1000000000};
 	s->a.timeline = &s->timeline;
 	s->j.known = false;
-	assert_string_equal(reach(s)->cause, "gpu_bound");
-	assert_true(says(s->a.verdict.would_change[0], "gpu_cpu_ratio of every GPU at or below 2 x (it is 5 x)"));
-	assert_true(says(s->a.verdict.would_change[0], "then it would be balanced"));
+	assert_string_equal(reach(s)->claim.cause, "gpu_bound");
+	assert_true(change_says(&s->a.verdict, "gpu_cpu_ratio of every GPU at or below 2 x (it is 5 x)"));
+	assert_true(change_says(&s->a.verdict, "then it would be balanced"));
 	s->timeline.gpu_count = 1;
-	assert_string_equal(reach(s)->cause, "gpu_bound");
-	assert_true(says(s->a.verdict.would_change[0], "gpu_cpu_ratio at or below 2 x (it is 5 x)"));
+	assert_string_equal(reach(s)->claim.cause, "gpu_bound");
+	assert_true(change_says(&s->a.verdict, "gpu_cpu_ratio at or below 2 x (it is 5 x)"));
 	drop(s);
 }
 
@@ -163,9 +159,9 @@ static const char *cause_near(double part, bool known)
 					  .limit_bytes = known ? 1000.0 * 1048576 : -1,
 					  .peak_rss_bytes = part * 1000.0 * 1048576,
 					  .refused = -1};
-	cause = reach(s)->cause;
+	cause = reach(s)->claim.cause;
 	if (cause != NULL)
-		assert_true(says(s->a.verdict.headline, " of 1,000 MiB."));
+		assert_true(headline_says(&s->a.verdict, " of 1,000 MiB."));
 	drop(s);
 	return cause;
 }

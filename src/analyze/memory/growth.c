@@ -2,30 +2,25 @@
 
 #include <string.h>
 
-#include "base/units.h"
-
 #define PLACES_MAX 3u /* more than these are in the table of memory */
-
-static isc_text text_of(const char *words)
-{
-	return (isc_text){words, (uint32_t)strlen(words)};
-}
 
 static isc_analysis_suggestion suggest(const isc_evidence *j, const isc_analysis_leak *l)
 {
-	isc_place place = {.name = l->at.name, .file = l->at.file, .line = l->at.line};
-	isc_buffer why = {0};
-	isc_units held, span, pace;
+	isc_analysis_suggestion s = {.claim = {.finding = ISC_GROWTH_RULE,
+					       .cause = ISC_GROWTH_RULE,
+					       .kind = ISC_CLAIM_FAULT,
+					       .subject = isc_evidence_subject(j),
+					       .share = -1,
+					       .place = isc_evidence_at_frame(&l->at),
+					       .saving_us = -1,
+					       .of_us = -1,
+					       .fix = ISC_FIX_RELEASE_MEMORY},
+				     .saves_at_most_us = -1};
 
-	isc_buffer_format(&why, "%s MB were taken there in %s and are held at the end, %s MB a second.",
-			  isc_units_number(&held, l->bytes / 1e6), isc_units_time(&span, l->to_us - l->from_us),
-			  isc_units_number(&pace, l->bytes_per_s / 1e6));
-	return (isc_analysis_suggestion){.rule = ISC_GROWTH_RULE,
-					 .title = text_of("Find out whether what grows here is needed"),
-					 .where = isc_evidence_where(j, &place),
-					 .why = isc_evidence_keep(j, &why),
-					 .check = text_of("run for twice as long; what is held must not double"),
-					 .saves_at_most_us = -1};
+	isc_claim_number(&s.claim, ISC_DETAIL_HELD_BYTES, l->bytes);
+	isc_claim_number(&s.claim, ISC_DETAIL_GREW_US, l->to_us - l->from_us);
+	isc_claim_number(&s.claim, ISC_DETAIL_BYTES_PER_S, l->bytes_per_s);
+	return s;
 }
 
 bool isc_growth_suggest(const isc_evidence *j, isc_analysis *a)

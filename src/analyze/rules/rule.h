@@ -1,5 +1,5 @@
 /*
- * rule.h - rules are data: a metric, a threshold, a weight and words.
+ * rule.h - rules are data: a metric, a threshold, a weight, and what to do about it.
  *
  * A rule fires when its metric is above its threshold.  Of those that fire the
  * one with the largest weight x (value - threshold) / threshold wins.  Metrics are
@@ -32,10 +32,13 @@ typedef struct isc_rule {
 	const isc_metric *metric;
 	double threshold, weight;
 	enum isc_bound bound;
-	const char *title; /* of the suggestion */
-	const char *fix;   /* "running it in another process": what would save the time */
-	const char *check; /* how to find out */
+	enum isc_claim_kind kind;
+	enum isc_fix fix;
 	bool off;
+	/* Words of a file of rules, instead of those of the fix; NULL: it has none. */
+	const char *own_title; /* of the suggestion */
+	const char *own_fix;   /* "running it in another process": what would save the time */
+	const char *own_check; /* how to find out */
 } isc_rule;
 
 typedef struct isc_rules { /* of isc_analysis_options */

@@ -3,18 +3,13 @@
  */
 #include "analyze/rules/rule.h"
 #include "base/ns.h"
-#include "base/units.h"
-
-#define SMALL_BYTES 65536u /* below, a copy is mostly its own overhead */
 
 static bool measure(const isc_evidence *j, size_t gpu, isc_finding *out)
 {
 	const isc_timeline_facts *f = j->a->timeline;
 	const isc_facts_gpu *g = &f->gpus[gpu];
 	uint64_t count = 0, bytes = 0, pageable = 0;
-	isc_buffer text = {0};
 	int64_t ns = 0;
-	isc_units u, v, w;
 
 	for (size_t i = 0; i < f->copy_count; i++) {
 		const isc_facts_copy *c = &f->copies[i];
@@ -34,16 +29,10 @@ static bool measure(const isc_evidence *j, size_t gpu, isc_finding *out)
 		return false;
 	/* Without them the host has no copy to wait for, and asks for the next work sooner. */
 	out->us += (double)(g->last_ns - g->first_ns - g->busy_ns - g->idle[ISC_IDLE_COPY].ns) / 1e3;
-	isc_evidence_device(j, gpu, &text);
-	isc_buffer_format(&text, " is copy-bound: %s of its time goes to %s host-device copies",
-			  isc_units_percent(&u, out->share), isc_units_count(&v, count));
-	if (g->idle[ISC_IDLE_COPY].ns > 0)
-		isc_buffer_text(&text, " or to waiting for them");
-	if (count > 0 && bytes / count < SMALL_BYTES)
-		isc_buffer_format(&text, ", of %s bytes each", isc_units_count(&w, bytes / count));
-	if (pageable > count / 2)
-		isc_buffer_text(&text, ", most from pageable memory");
-	out->what = isc_evidence_keep(j, &text);
+	isc_claim_number(&out->claim, ISC_DETAIL_COPIES, (double)count);
+	isc_claim_number(&out->claim, ISC_DETAIL_BYTES_EACH, count > 0 ? (double)(bytes / count) : -1);
+	isc_claim_number(&out->claim, ISC_DETAIL_PAGEABLE_COPIES, (double)pageable);
+	isc_claim_number(&out->claim, ISC_DETAIL_COPY_WAIT_US, (double)g->idle[ISC_IDLE_COPY].ns / 1e3);
 	return true;
 }
 

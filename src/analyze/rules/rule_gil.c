@@ -11,8 +11,6 @@
 
 static bool measure(const isc_evidence *j, size_t gpu, isc_finding *out)
 {
-	isc_buffer text = {0};
-
 	(void)gpu;
 	if (!isc_evidence_state(j, ISC_STATE_GIL_WAIT, out))
 		return false;
@@ -20,10 +18,7 @@ static bool measure(const isc_evidence *j, size_t gpu, isc_finding *out)
 	out->us += fmax(j->state_us[ISC_STATE_RUN_QUEUE], 0) +
 		   (j->merged ? isc_evidence_ran(j) : fmax(j->state_us[ISC_STATE_PYTHON], 0)) * COLD_PART;
 	out->us = fmin(out->us, j->window_us);
-	isc_evidence_share(j, out->share, &text);
-	isc_buffer_text(&text, " waits for the GIL");
-	isc_evidence_holder(j, ISC_STATE_GIL_WAIT, &text, out);
-	out->what = isc_evidence_keep(j, &text);
+	isc_evidence_holder(j, ISC_STATE_GIL_WAIT, out);
 	return true;
 }
 

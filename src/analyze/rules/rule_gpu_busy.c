@@ -3,7 +3,6 @@
  * not what limits.
  */
 #include "analyze/rules/rule.h"
-#include "base/units.h"
 
 #define RATIO_MOST 5
 
@@ -54,9 +53,6 @@ static isc_string top_kernel(const isc_timeline_facts *f, size_t gpu)
 static bool measure(const isc_evidence *j, size_t gpu, isc_finding *out)
 {
 	const isc_facts_gpu *g = &j->a->timeline->gpus[gpu];
-	isc_string kernel = top_kernel(j->a->timeline, gpu);
-	isc_buffer text = {0};
-	isc_units u, v;
 	double host, busy = (double)g->busy_ns / 1e3;
 
 	/* One that has nothing to do for most of its time limits nobody, however little the host does. */
@@ -67,11 +63,8 @@ static bool measure(const isc_evidence *j, size_t gpu, isc_finding *out)
 	/* How much less than a fifth the host does says no more of the device: a host that only waits is not a
 	 * better reason than what the device's time goes to. */
 	out->value = busy / (host > busy / RATIO_MOST ? host : busy / RATIO_MOST);
-	out->where = isc_evidence_kernel(j, kernel);
-	isc_evidence_device(j, gpu, &text);
-	isc_buffer_format(&text, " works for %s of its time, while the thread that feeds it works %s",
-			  isc_units_percent(&u, out->share), isc_units_time(&v, host));
-	out->what = isc_evidence_keep(j, &text);
+	out->claim.place = isc_evidence_at_kernel(j, top_kernel(j->a->timeline, gpu));
+	isc_claim_number(&out->claim, ISC_DETAIL_HOST_US, host);
 	return true;
 }
 

@@ -1,8 +1,9 @@
 /*
  * rule_gpu_idle.c - the device has nothing to do, because the host does not keep up.
  */
+#include <string.h>
+
 #include "analyze/rules/rule.h"
-#include "base/units.h"
 
 /* What most of the idle time is about. */
 static enum isc_idle_cause main_cause(const isc_facts_gpu *g)
@@ -17,42 +18,32 @@ static enum isc_idle_cause main_cause(const isc_facts_gpu *g)
 }
 
 /* Is its place a call that the host is in, or what comes next on the device? */
-static bool inside(enum isc_idle_cause cause)
+static bool is_inside(enum isc_idle_cause cause)
 {
 	return cause == ISC_IDLE_SYNC || cause == ISC_IDLE_COPY;
 }
 
-static bool is_kernel(enum isc_idle_cause cause)
+static bool names_kernel(enum isc_idle_cause cause)
 {
 	return cause == ISC_IDLE_KERNEL_WAIT || cause == ISC_IDLE_UNKNOWN;
 }
 
 static bool measure(const isc_evidence *j, size_t gpu, isc_finding *out)
 {
-	static const char *const because[ISC_IDLE_CAUSES] = {"waiting for the host", "although it was asked",
-							     "while the host waits for it", "while the host copies",
-							     "for reasons that are not known"};
 	const isc_facts_gpu *g = &j->a->timeline->gpus[gpu];
-	const isc_facts_idle *idle = &g->idle[main_cause(g)];
-	isc_buffer text = {0};
-	isc_units u;
+	enum isc_idle_cause cause = main_cause(g);
+	const isc_facts_idle *idle = &g->idle[cause];
+	const char *name = isc_idle_cause_name(cause);
 
 	if (!isc_evidence_gpu(j, gpu, g->last_ns - g->first_ns - g->busy_ns, out))
 		return false;
-	out->where = is_kernel(main_cause(g)) ? isc_evidence_kernel(j, idle->where)
-					      : (isc_text){idle->where.at, idle->where.len};
-	isc_evidence_device(j, gpu, &text);
-	isc_buffer_format(&text, " is idle for %s of its time", isc_units_percent(&u, out->share));
-	if (idle->ns > 0) {
-		isc_buffer_format(&text, ", %s of that %s", isc_units_percent(&u, (double)idle->ns / out->us / 10),
-				  because[main_cause(g)]);
-		if (out->where.len > 0) {
-			isc_buffer_text(&text, inside(main_cause(g)) || idle->during ? ", most of all in "
-										     : ", most of all before ");
-			isc_evidence_name(&text, out->where);
-		}
-	}
-	out->what = isc_evidence_keep(j, &text);
+	out->claim.place =
+		names_kernel(cause) ? isc_evidence_at_kernel(j, idle->where) : isc_evidence_at_text(idle->where);
+	if (idle->ns <= 0)
+		return true;
+	isc_claim_text(&out->claim, ISC_DETAIL_IDLE_CAUSE, (isc_text){name, strlen(name)});
+	isc_claim_number(&out->claim, ISC_DETAIL_IDLE_CAUSE_PCT, (double)idle->ns / out->us / 10);
+	isc_claim_number(&out->claim, ISC_DETAIL_DURING, is_inside(cause) || idle->during ? 1 : -1);
 	return true;
 }
 

@@ -2,7 +2,6 @@
  * rule_gpu_launch.c - kernels are so short that asking for them takes longer than they do.
  */
 #include "analyze/rules/rule.h"
-#include "base/units.h"
 
 /* A launch takes 5 to 10 us on the host, an operator of a framework 20 and more. */
 #define SHORT_KERNEL_NS 20000
@@ -14,22 +13,16 @@ static bool measure(const isc_evidence *j, size_t gpu, isc_finding *out)
 {
 	const isc_facts_gpu *g = &j->a->timeline->gpus[gpu];
 	const isc_facts_idle *idle = &g->idle[ISC_IDLE_HOST_WAIT];
-	isc_buffer text = {0};
 	int64_t each = g->kernels > 0 ? g->kernel_ns / (int64_t)g->kernels : 0;
 	bool is = g->kernels >= KERNELS_ENOUGH && each <= SHORT_KERNEL_NS && idle->gaps > 0 &&
 		  idle->ns / (int64_t)idle->gaps <= SHORT_GAP_NS;
-	isc_units u, v, w;
 
 	/* Work that was asked for just before the device had nothing left starts late too. */
 	if (!isc_evidence_gpu(j, gpu, is ? idle->ns + g->idle[ISC_IDLE_KERNEL_WAIT].ns : 0, out))
 		return false;
-	out->where = isc_evidence_kernel(j, idle->where);
-	isc_evidence_device(j, gpu, &text);
-	isc_buffer_format(&text, " is idle for %s of its time between %s kernels of %s each",
-			  isc_units_percent(&u, out->share), isc_units_count(&v, g->kernels),
-			  isc_units_time(&w, (double)each / 1e3));
-	isc_buffer_text(&text, ", which the host cannot launch fast enough");
-	out->what = isc_evidence_keep(j, &text);
+	out->claim.place = isc_evidence_at_kernel(j, idle->where);
+	isc_claim_number(&out->claim, ISC_DETAIL_KERNELS, (double)g->kernels);
+	isc_claim_number(&out->claim, ISC_DETAIL_KERNEL_US, (double)each / 1e3);
 	return true;
 }
 

@@ -6,8 +6,6 @@
 
 static bool measure(const isc_evidence *j, size_t gpu, isc_finding *out)
 {
-	isc_buffer text = {0};
-
 	(void)gpu;
 	if (j->merged || !isc_evidence_place(j, &j->hot, out))
 		return false;
@@ -17,10 +15,6 @@ static bool measure(const isc_evidence *j, size_t gpu, isc_finding *out)
 		j,
 		isc_whatif_function(j->a, &j->scope, &(isc_analysis_frame){.name = j->hot.name, .file = j->hot.file}),
 		out);
-	isc_evidence_share(j, out->share, &text);
-	isc_buffer_text(&text, " is Python code of ");
-	isc_evidence_name(&text, out->where);
-	out->what = isc_evidence_keep(j, &text);
 	return true;
 }
 

@@ -6,31 +6,21 @@
  * files that were read, which fill every limit in time and are given up when there is need.
  */
 #include "analyze/rules/rule.h"
-#include "base/units.h"
-
-#define MIB 1048576
 
 static bool measure(const isc_evidence *j, size_t gpu, isc_finding *out)
 {
 	const isc_analysis_usage *u = &j->a->usage;
-	isc_buffer text = {0};
-	isc_units n, m, p;
 
 	(void)gpu;
 	if (!j->known || !u->known || u->limit_bytes <= 0 || u->peak_rss_bytes < 0)
 		return false;
-	/* What it costs is told by the other rules about memory. */
-	*out = (isc_finding){.value = u->peak_rss_bytes / u->limit_bytes * 100,
-			     .share = -1,
-			     .us = -1,
-			     .solid = 0.7,
-			     .device_id = -1};
-	isc_buffer_format(&text, "the program has %s of its memory limit in use at once: %s of %s MiB",
-			  isc_units_percent(&p, out->value), isc_units_number(&n, u->peak_rss_bytes / MIB),
-			  isc_units_number(&m, u->limit_bytes / MIB));
-	if (u->refused > 0)
-		isc_buffer_format(&text, ", which it met %s times", isc_units_number(&n, u->refused));
-	out->what = isc_evidence_keep(j, &text);
+	/* The other rules about memory say what it costs. */
+	*out = isc_evidence_finding(j, 0.7);
+	out->value = u->peak_rss_bytes / u->limit_bytes * 100;
+	out->claim.share = out->us = -1;
+	isc_claim_number(&out->claim, ISC_DETAIL_USED_BYTES, u->peak_rss_bytes);
+	isc_claim_number(&out->claim, ISC_DETAIL_LIMIT_BYTES, u->limit_bytes);
+	isc_claim_number(&out->claim, ISC_DETAIL_LIMIT_MET, u->refused > 0 ? u->refused : -1);
 	return true;
 }
 

@@ -34,25 +34,18 @@ static double waited_pct(const isc_evidence *j)
 static bool measure(const isc_evidence *j, size_t gpu, isc_finding *out)
 {
 	double waited = waited_pct(j);
-	isc_buffer text = {0};
 
 	(void)gpu;
 	if (!isc_evidence_place(j, &j->loop, out))
 		return false;
 	isc_evidence_at_least(j, path_us(j), out);
-	if (waited > out->share) {
+	if (waited > out->claim.share) {
 		/* That the loop's thread waits for a CPU is not the loop's fault. */
-		out->share = waited;
 		out->value = fmax(out->value, waited / fmax(j->stretch, 1));
-		isc_evidence_each(j, out->share, &text);
-		isc_buffer_text(&text, " waits for the event loop, which is busy with synchronous code");
-	} else {
-		isc_buffer_text(&text, "the event loop is blocked for ");
-		isc_evidence_share(j, out->share, &text);
-		isc_buffer_text(&text, " by synchronous code");
+		out->claim.share = waited;
+		out->claim.subject = isc_evidence_each(j);
+		isc_claim_number(&out->claim, ISC_DETAIL_LOOP_WAIT_PCT, waited);
 	}
-	isc_evidence_in(out, &text);
-	out->what = isc_evidence_keep(j, &text);
 	return true;
 }
 

@@ -5,16 +5,10 @@
 
 static bool measure(const isc_evidence *j, size_t gpu, isc_finding *out)
 {
-	isc_buffer text = {0};
-
 	(void)gpu;
 	if (!isc_evidence_place(j, &j->pool, out))
 		return false;
-	isc_evidence_share(j, out->share, &text);
-	isc_buffer_format(&text, " waits for a pool of %u %s that %s busy all the time", j->workers,
-			  j->workers == 1 ? "thread" : "threads", j->workers == 1 ? "is" : "are");
-	isc_evidence_in(out, &text);
-	out->what = isc_evidence_keep(j, &text);
+	isc_claim_number(&out->claim, ISC_DETAIL_WORKERS, j->workers);
 	return true;
 }
 

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "analyze/rules/rule.h"
-#include "base/units.h"
 
 /* Far memory takes about twice as long as near memory: so much of the time at most goes to the way. */
 #define FAR_PART 0.5
@@ -35,7 +34,7 @@ static const isc_analysis_node_memory *most_of(const isc_analysis_numa *n, bool 
 }
 
 /* Who holds most of it. */
-static isc_text holder(const isc_evidence *j)
+static isc_claim_place holder_of(const isc_evidence *j)
 {
 	const isc_analysis_memory *m = &j->a->memory;
 	const isc_analysis_site *most = NULL;
@@ -44,34 +43,25 @@ static isc_text holder(const isc_evidence *j)
 		if (m->sites[i].live_bytes > (most != NULL ? most->live_bytes : 0))
 			most = &m->sites[i];
 	}
-	return most == NULL
-		       ? (isc_text){0}
-		       : isc_evidence_where(
-				 j, &(isc_place){.name = most->at.name, .file = most->at.file, .line = most->at.line});
+	return most != NULL ? isc_evidence_at_frame(&most->at) : (isc_claim_place){0};
 }
 
 static bool measure(const isc_evidence *j, size_t gpu, isc_finding *out)
 {
 	const isc_analysis_numa *n = &j->a->numa;
-	double ran = isc_evidence_ran(j);
-	isc_buffer text = {0};
-	isc_units u, v;
 
 	(void)gpu;
 	if (!j->known || n->nodes == NULL || n->remote_pct < 0)
 		return false;
-	*out = (isc_finding){.solid = 0.7, .device_id = -1, .value = astray_pct(n), .where = holder(j)};
-	out->us = fmin(ran * j->stretch, j->window_us) * out->value / 100 * FAR_PART;
-	out->share = out->us / j->window_us * 100;
-	isc_buffer_format(&text,
-			  "%s of the memory is far from the CPUs that use it: node %u runs the program, node %u has",
-			  isc_units_percent(&u, n->remote_pct), most_of(n, false)->number, most_of(n, true)->number);
-	isc_buffer_format(&text, " %s MiB of it", isc_units_number(&v, most_of(n, true)->last_bytes / 1048576));
-	if (out->where.len > 0) {
-		isc_buffer_text(&text, ", most of all held by ");
-		isc_evidence_name(&text, out->where);
-	}
-	out->what = isc_evidence_keep(j, &text);
+	*out = isc_evidence_finding(j, 0.7);
+	out->value = astray_pct(n);
+	out->us = fmin(isc_evidence_ran(j) * j->stretch, j->window_us) * out->value / 100 * FAR_PART;
+	out->claim.share = out->us / j->window_us * 100;
+	out->claim.holder = holder_of(j);
+	isc_claim_number(&out->claim, ISC_DETAIL_REMOTE_PCT, n->remote_pct);
+	isc_claim_number(&out->claim, ISC_DETAIL_CPU_NODE, most_of(n, false)->number);
+	isc_claim_number(&out->claim, ISC_DETAIL_MEMORY_NODE, most_of(n, true)->number);
+	isc_claim_number(&out->claim, ISC_DETAIL_NODE_BYTES, most_of(n, true)->last_bytes);
 	return true;
 }
 

@@ -7,23 +7,17 @@
 
 static bool measure(const isc_evidence *j, size_t gpu, isc_finding *out)
 {
-	isc_buffer text = {0};
-
 	(void)gpu;
 	if (!isc_evidence_state(j, ISC_STATE_SPIN, out))
 		return false;
 	/* Who yields a CPU waits for it again: that is part of it. */
 	if (j->stretch > 1) {
-		out->value = out->share = out->share * j->stretch;
+		out->value = out->claim.share = out->claim.share * j->stretch;
 		out->us = fmin(out->us * j->stretch, j->window_us);
 	}
 	/* What a loop does between two yields is told by samples. */
 	if (j->source[ISC_STATE_SPIN] != ISC_SOURCE_SAMPLED)
 		isc_evidence_sampled(j, out);
-	isc_evidence_share(j, out->share, &text);
-	isc_buffer_text(&text, " is spent waiting on a CPU (spinning)");
-	isc_evidence_in(out, &text);
-	out->what = isc_evidence_keep(j, &text);
 	return true;
 }
 

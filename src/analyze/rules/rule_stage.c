@@ -6,8 +6,6 @@
 
 static bool measure(const isc_evidence *j, size_t gpu, isc_finding *out)
 {
-	isc_buffer text = {0};
-
 	(void)gpu;
 	if (j->merged || !isc_evidence_place(j, &j->stage, out))
 		return false;
@@ -15,15 +13,8 @@ static bool measure(const isc_evidence *j, size_t gpu, isc_finding *out)
 	isc_evidence_sampled(j, out);
 	/* Without it, its waits and its native code are gone too. */
 	isc_evidence_at_least(j, isc_whatif_nested(j->a, &j->scope, &j->stage.name), out);
-	isc_evidence_share(j, out->share, &text);
-	isc_buffer_text(&text, " is Python code in the scope ");
-	isc_evidence_name(&text, j->stage.name);
-	if (j->in_stage.name.len > 0) {
-		out->where = isc_evidence_where(j, &j->in_stage);
-		isc_buffer_text(&text, ", most of all in ");
-		isc_evidence_name(&text, out->where);
-	}
-	out->what = isc_evidence_keep(j, &text);
+	out->claim.place = isc_evidence_at(&j->in_stage);
+	isc_claim_text(&out->claim, ISC_DETAIL_STAGE, j->stage.name);
 	return true;
 }
 

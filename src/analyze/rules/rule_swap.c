@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "analyze/rules/rule.h"
-#include "base/units.h"
 
 #define SWAPPED 0.02 /* of the memory: less than that was never needed again */
 
@@ -26,28 +25,21 @@ static double most_swapped(const isc_analysis_usage *u, double *part)
 static bool measure(const isc_evidence *j, size_t gpu, isc_finding *out)
 {
 	const isc_analysis_usage *u = &j->a->usage;
-	isc_buffer text = {0};
-	double bytes, part;
-	isc_units n, m;
+	double bytes, part, us;
 
 	(void)gpu;
 	if (!u->known || !isc_evidence_state(j, ISC_STATE_PAGE_FAULT, out))
 		return false;
 	bytes = most_swapped(u, &part);
 	/* What is only filled is not read. */
-	out->us = part > SWAPPED ? fmax(j->state_us[ISC_STATE_PAGE_FAULT] - j->filled_us, 0) : 0;
-	out->value = out->share = out->us / j->window_us * 100;
-	if (out->us > 0)
+	us = part > SWAPPED ? fmax(j->state_us[ISC_STATE_PAGE_FAULT] - j->filled_us, 0) : 0;
+	isc_evidence_takes(j, us, out);
+	if (us > 0)
 		isc_evidence_and_kernel(j, out);
-	out->where = (isc_text){0};
+	out->claim.place = (isc_claim_place){0};
 	out->solid = 0.9; /* it may have been a file that was read */
-	isc_evidence_share(j, out->share, &text);
-	isc_buffer_format(&text, " waits for memory to come back from swap, where %s MiB of it are",
-			  isc_units_number(&n, bytes / 1048576));
-	if (j->a->major_faults >= 0)
-		isc_buffer_format(&text, " (%s faults that had to read)",
-				  isc_units_count(&m, (uint64_t)j->a->major_faults));
-	out->what = isc_evidence_keep(j, &text);
+	isc_claim_number(&out->claim, ISC_DETAIL_SWAPPED_BYTES, bytes);
+	isc_claim_number(&out->claim, ISC_DETAIL_MAJOR_FAULTS, floor(j->a->major_faults));
 	return true;
 }
 

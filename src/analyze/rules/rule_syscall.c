@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyze/names.h"
 #include "analyze/rules/rule.h"
-#include "base/units.h"
 
 #define SHORT_US 10 /* on average: longer ones wait */
 #define ENOUGH 10   /* samples that say where calls are made */
@@ -25,8 +25,8 @@ static const isc_analysis_syscall *made_most(const isc_evidence *j)
 	return most;
 }
 
-/* The place that makes most of them; name empty: not known. */
-static isc_place maker_of(const isc_analysis_syscall *call)
+/* The place that makes most of them; NULL: not known. */
+static const isc_analysis_syscall_site *maker_of(const isc_analysis_syscall *call)
 {
 	const isc_analysis_syscall_site *most = NULL;
 	double all = 0;
@@ -38,55 +38,41 @@ static isc_place maker_of(const isc_analysis_syscall *call)
 		if (most == NULL || s->fast_us > most->fast_us)
 			most = s;
 	}
-	if (most == NULL || most->samples < ENOUGH || most->fast_us * 2 < all)
-		return (isc_place){0};
-	return (isc_place){.name = most->where.name, .file = most->where.file, .line = most->where.line};
+	if (most == NULL || most->samples < ENOUGH || most->fast_us * 2 < all || most->where.name.len == 0)
+		return NULL;
+	return most;
 }
 
-static bool is_same(isc_text x, isc_text y)
+/* How many calls of the one that is made most, and how large they are. */
+static void tell_most(const isc_analysis_syscall *most, isc_claim *c)
 {
-	return x.len == y.len && memcmp(x.at, y.at, x.len) == 0;
-}
-
-/* " (read: 40,010 calls, 16 bytes each)" */
-static void add_most(const isc_analysis_syscall *most, isc_buffer *text)
-{
-	isc_units count, bytes;
-
 	if (most == NULL)
 		return;
-	isc_buffer_format(text, " (%s: %s calls", most->name, isc_units_count(&count, most->count));
-	if (most->bytes > 0)
-		isc_buffer_format(text, ", %s bytes each", isc_units_count(&bytes, most->bytes / most->count));
-	isc_buffer_text(text, ")");
+	isc_claim_text(c, ISC_DETAIL_CALL, (isc_text){most->name, strlen(most->name)});
+	isc_claim_number(c, ISC_DETAIL_CALLS, (double)most->count);
+	isc_claim_number(c, ISC_DETAIL_BYTES_EACH, most->bytes > 0 ? (double)(most->bytes / most->count) : -1);
 }
 
 static bool measure(const isc_evidence *j, size_t gpu, isc_finding *out)
 {
 	const isc_analysis_syscall *most = made_most(j);
-	isc_place maker = maker_of(most);
-	isc_buffer text = {0};
+	const isc_analysis_syscall_site *maker = maker_of(most);
 
 	(void)gpu;
 	if (!isc_evidence_state(j, ISC_STATE_SYSCALL, out))
 		return false;
 	/* Few large reads take their time too, and would not be better as fewer. */
-	out->us = fmax(j->state_us[ISC_STATE_SYSCALL] - j->long_calls_us, 0);
-	out->value = out->share = out->us / j->window_us * 100;
-	isc_evidence_share(j, out->share, &text);
-	isc_buffer_text(&text, " goes to many short system calls");
-	add_most(most, &text);
+	isc_evidence_takes(j, fmax(j->state_us[ISC_STATE_SYSCALL] - j->long_calls_us, 0), out);
+	tell_most(most, &out->claim);
 	/* Without samples of them, the function that runs most is the one that makes them. */
-	out->where = isc_evidence_where(j, maker.name.len > 0 ? &maker : &j->hot);
-	if (out->where.len > 0) {
-		/* Fewer calls are fewer rounds of the loop that makes them. */
-		if (maker.name.len == 0 || is_same(maker.name, j->hot.name))
-			out->us = fmin(out->us + j->hot.us, j->window_us);
-		isc_evidence_sampled(j, out);
-		isc_buffer_text(&text, maker.name.len > 0 ? ", most of them in " : ", it seems in ");
-		isc_evidence_name(&text, out->where);
-	}
-	out->what = isc_evidence_keep(j, &text);
+	out->claim.place = maker != NULL ? isc_evidence_at_frame(&maker->where) : isc_evidence_at(&j->hot);
+	isc_claim_number(&out->claim, ISC_DETAIL_PLACE_SAMPLES, maker != NULL ? (double)maker->samples : -1);
+	if (out->claim.place.function.len == 0)
+		return true;
+	/* Fewer calls are fewer rounds of the loop that makes them. */
+	if (maker == NULL || isc_names_compare(&maker->where.name, &j->hot.name) == 0)
+		out->us = fmin(out->us + j->hot.us, j->window_us);
+	isc_evidence_sampled(j, out);
 	return true;
 }
 

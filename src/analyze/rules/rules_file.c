@@ -209,11 +209,11 @@ static isc_status set_field(rules_reader *r, uint32_t line, const char *key, con
 	if (strcmp(key, "class") == 0)
 		return set_class(r, line, value, rule);
 	if (strcmp(key, "title") == 0)
-		return set_words(r, line, key, value, &rule->title);
+		return set_words(r, line, key, value, &rule->own_title);
 	if (strcmp(key, "fix") == 0)
-		return set_words(r, line, key, value, &rule->fix);
+		return set_words(r, line, key, value, &rule->own_fix);
 	if (strcmp(key, "check") == 0)
-		return set_words(r, line, key, value, &rule->check);
+		return set_words(r, line, key, value, &rule->own_check);
 	if (strcmp(key, "enabled") == 0) {
 		on = switch_of(value);
 		rule->off = on == 0;
@@ -283,11 +283,11 @@ static isc_status place_of(rules_reader *r, uint32_t line, const char *id, isc_r
 	if (r->rules->count == ISC_RULES_MAX)
 		return fail(r, line, id, "more rules than there is room for (128)", NULL);
 	rule = &r->rules->rule[r->rules->count];
-	*rule = (isc_rule){.weight = 1, .bound = ISC_BOUND_CPU, .fix = "", .check = ""};
+	*rule = (isc_rule){.weight = 1, .bound = ISC_BOUND_CPU, .kind = ISC_CLAIM_FAULT};
 	rule->id = isc_arena_copy(r->rules->arena, id, strlen(id));
 	if (rule->id == NULL)
 		return no_memory(r);
-	rule->title = rule->id;
+	rule->own_title = rule->id;
 	r->rules->count++;
 	*out = rule;
 	return ISC_OK;

@@ -5,23 +5,7 @@
 
 #include "analyze/names.h"
 #include "analyze/verdict/whatif.h"
-#include "base/units.h"
-
-#define NAME_MAX_BYTES 120u
-
-void isc_evidence_name(isc_buffer *out, isc_text name)
-{
-	size_t len = name.len;
-
-	if (len > NAME_MAX_BYTES) {
-		len = NAME_MAX_BYTES;
-		/* Not inside a character. */
-		while (len > 0 && ((unsigned char)name.at[len] & 0xc0) == 0x80)
-			len--;
-	}
-	isc_buffer_add(out, name.at, len);
-	isc_buffer_text(out, len < name.len ? "..." : "");
-}
+#include "base/buffer.h"
 
 double isc_evidence_pct(const isc_evidence *j, enum isc_state state)
 {
@@ -74,18 +58,24 @@ void isc_evidence_and_kernel(const isc_evidence *j, isc_finding *out)
 	out->us = fmin(out->us + kernel * j->window_us, j->window_us);
 }
 
+isc_finding isc_evidence_finding(const isc_evidence *j, double solid)
+{
+	return (isc_finding){.solid = solid, .claim.subject = isc_evidence_subject(j)};
+}
+
+void isc_evidence_takes(const isc_evidence *j, double us, isc_finding *out)
+{
+	out->us = us;
+	out->value = out->claim.share = us / j->window_us * 100;
+}
+
 bool isc_evidence_state(const isc_evidence *j, enum isc_state state, isc_finding *out)
 {
-	double pct = isc_evidence_pct(j, state);
-
-	if (pct < 0)
+	if (isc_evidence_pct(j, state) < 0)
 		return false;
-	*out = (isc_finding){.value = pct,
-			     .share = pct,
-			     .us = j->state_us[state],
-			     .solid = isc_evidence_solid(j, state),
-			     .device_id = -1,
-			     .where = isc_evidence_where(j, &j->at[state])};
+	*out = isc_evidence_finding(j, isc_evidence_solid(j, state));
+	isc_evidence_takes(j, j->state_us[state], out);
+	out->claim.place = isc_evidence_at(&j->at[state]);
 	if (j->source[state] == ISC_SOURCE_SAMPLED)
 		isc_evidence_sampled(j, out);
 	isc_evidence_at_least(j, isc_whatif_bound(j->a, &j->scope, state, NULL), out);
@@ -94,17 +84,11 @@ bool isc_evidence_state(const isc_evidence *j, enum isc_state state, isc_finding
 
 bool isc_evidence_place(const isc_evidence *j, const isc_place *place, isc_finding *out)
 {
-	double pct;
-
 	if (!j->known || j->window_us <= 0)
 		return false;
-	pct = place->us / j->window_us * 100;
-	*out = (isc_finding){.value = pct,
-			     .share = pct,
-			     .us = place->us,
-			     .solid = 1,
-			     .device_id = -1,
-			     .where = isc_evidence_where(j, place)};
+	*out = isc_evidence_finding(j, 1);
+	isc_evidence_takes(j, place->us, out);
+	out->claim.place = isc_evidence_at(place);
 	return true;
 }
 
@@ -117,6 +101,19 @@ static double solid_of(const isc_facts_gpu *g)
 	return linked * work / (work + 5) * (g->bounded ? 1 : 0.9);
 }
 
+/* The rank or file says which GPU of that number it is. */
+static isc_claim_subject gpu_subject(const isc_timeline_facts *f, const isc_facts_gpu *g)
+{
+	isc_claim_subject subject = {.kind = ISC_CLAIM_OF_GPU, .device = g->number, .rank = -1};
+	uint32_t rank = f->sources[g->source].rank;
+
+	if (f->source_count > 1 && rank != ISC_GPU_UNKNOWN)
+		subject.rank = rank;
+	else if (f->source_count > 1)
+		subject.file = g->source + 1;
+	return subject;
+}
+
 bool isc_evidence_gpu(const isc_evidence *j, size_t gpu, int64_t ns, isc_finding *out)
 {
 	const isc_facts_gpu *g = &j->a->timeline->gpus[gpu];
@@ -125,24 +122,11 @@ bool isc_evidence_gpu(const isc_evidence *j, size_t gpu, int64_t ns, isc_finding
 	if (!g->seen || span <= 0)
 		return false;
 	*out = (isc_finding){.value = (double)ns / (double)span * 100,
-			     .share = (double)ns / (double)span * 100,
 			     .us = (double)ns / 1e3,
 			     .solid = solid_of(g),
-			     .device_id = g->number};
+			     .claim.subject = gpu_subject(j->a->timeline, g)};
+	out->claim.share = out->value;
 	return true;
-}
-
-void isc_evidence_device(const isc_evidence *j, size_t gpu, isc_buffer *out)
-{
-	const isc_timeline_facts *f = j->a->timeline;
-	const isc_facts_gpu *g = &f->gpus[gpu];
-	uint32_t rank = f->sources[g->source].rank;
-
-	isc_buffer_format(out, "GPU %u", g->number);
-	if (f->source_count > 1 && rank != ISC_GPU_UNKNOWN)
-		isc_buffer_format(out, " of rank %u", rank);
-	else if (f->source_count > 1)
-		isc_buffer_format(out, " of file %u", g->source + 1);
 }
 
 /* Tasks that take turns on the thread: a scope is longer than its part of the thread's time. */
@@ -156,102 +140,58 @@ double isc_evidence_whole(const isc_evidence *j)
 	return mean > part * BESIDE ? mean : part;
 }
 
-void isc_evidence_each(const isc_evidence *j, double pct, isc_buffer *out)
+isc_claim_subject isc_evidence_each(const isc_evidence *j)
 {
-	isc_units u;
-
-	isc_buffer_format(out, "%s of ", isc_units_percent(&u, pct));
-	if (j->scope.len > 0) {
-		isc_buffer_text(out, j->scopes > 1 ? "each " : "");
-		isc_evidence_name(out, j->scope);
-	} else {
-		isc_buffer_text(out, "the time");
-	}
+	return (isc_claim_subject){.kind = j->scope.len == 0 ? ISC_CLAIM_OF_TIME
+					   : j->scopes > 1   ? ISC_CLAIM_OF_SCOPES
+							     : ISC_CLAIM_OF_SCOPE,
+				   .name = j->scope,
+				   .rank = -1};
 }
 
-void isc_evidence_share(const isc_evidence *j, double pct, isc_buffer *out)
+isc_claim_subject isc_evidence_subject(const isc_evidence *j)
 {
-	isc_units u;
+	isc_claim_subject subject = isc_evidence_each(j);
 
-	if (j->scopes <= 1 || isc_evidence_whole(j) <= j->window_us / (double)j->scopes * BESIDE) {
-		isc_evidence_each(j, pct, out);
-		return;
-	}
-	isc_buffer_format(out, "%s of the thread's time in ", isc_units_percent(&u, pct));
-	isc_evidence_name(out, j->scope);
+	if (j->scopes > 1 && isc_evidence_whole(j) > j->window_us / (double)j->scopes * BESIDE)
+		subject.kind = ISC_CLAIM_OF_THREAD;
+	return subject;
 }
 
-void isc_evidence_holder(const isc_evidence *j, enum isc_state state, isc_buffer *text, isc_finding *out)
+void isc_evidence_holder(const isc_evidence *j, enum isc_state state, isc_finding *out)
 {
-	isc_text where = isc_evidence_where(j, &j->holder[state]);
-
-	if (where.len == 0 && j->holder_thread[state].len == 0)
-		return;
-	isc_buffer_text(text, ", held by ");
-	if (where.len > 0) {
-		out->where = where;
-		isc_evidence_name(text, where);
-	}
-	if (j->holder_thread[state].len > 0) {
-		isc_buffer_text(text, where.len > 0 ? " in thread " : "thread ");
-		isc_evidence_name(text, j->holder_thread[state]);
-	}
+	out->claim.holder = isc_evidence_at(&j->holder[state]);
+	out->claim.holder.thread = j->holder_thread[state];
 }
 
-void isc_evidence_in(const isc_finding *f, isc_buffer *out)
+isc_claim_place isc_evidence_at(const isc_place *place)
 {
-	if (f->where.len == 0)
-		return;
-	isc_buffer_text(out, " in ");
-	isc_evidence_name(out, f->where);
+	return place->name.len > 0
+		       ? (isc_claim_place){.function = place->name, .file = place->file, .line = place->line}
+		       : (isc_claim_place){0};
 }
 
-/* The file and the folder it lies in: enough to find it, short enough for a sentence. */
-static isc_text short_path(isc_text path)
+isc_claim_place isc_evidence_at_frame(const isc_analysis_frame *frame)
 {
-	size_t from = path.len, slashes = 0;
-
-	while (from > 0 && !(path.at[from - 1] == '/' && ++slashes == 2))
-		from--;
-	return (isc_text){path.at + from, path.len - from};
+	return isc_evidence_at(&(isc_place){.name = frame->name, .file = frame->file, .line = frame->line});
 }
 
-isc_text isc_evidence_where(const isc_evidence *j, const isc_place *place)
+isc_claim_place isc_evidence_at_text(isc_string name)
 {
-	isc_text path = short_path(place->file);
-	isc_buffer out = {0};
-
-	if (place->name.len == 0)
-		return (isc_text){0};
-	isc_evidence_name(&out, place->name);
-	if (path.len > 0) {
-		isc_buffer_text(&out, " (");
-		isc_evidence_name(&out, path);
-		if (place->line > 0)
-			isc_buffer_format(&out, ":%u", place->line);
-		isc_buffer_text(&out, ")");
-	}
-	return isc_evidence_keep(j, &out);
+	return (isc_claim_place){.function = {name.at, name.len}};
 }
 
-isc_text isc_evidence_kernel(const isc_evidence *j, isc_string name)
+isc_claim_place isc_evidence_at_kernel(const isc_evidence *j, isc_string name)
 {
-	isc_buffer out = {0};
+	isc_buffer short_name = {0};
+	isc_claim_place place = {0};
 
-	isc_names_kernel(&out, name.at, name.len);
-	return isc_evidence_keep(j, &out);
-}
-
-isc_text isc_evidence_keep(const isc_evidence *j, isc_buffer *text)
-{
-	isc_text kept = {0};
-
-	if (text->failed)
+	isc_names_kernel(&short_name, name.at, name.len);
+	if (short_name.failed)
 		j->arena->failed = true;
-	else if (text->len > 0)
-		kept = (isc_text){isc_arena_copy(j->arena, text->data, text->len), text->len};
-	if (kept.at == NULL)
-		kept.len = 0;
-	isc_buffer_fini(text);
-	return kept;
+	else if (short_name.len > 0)
+		place.function.at = isc_arena_copy(j->arena, short_name.data, short_name.len);
+	place.function.len = place.function.at != NULL ? short_name.len : 0;
+	isc_buffer_fini(&short_name);
+	return place;
 }

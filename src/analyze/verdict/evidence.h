@@ -8,9 +8,8 @@
 #ifndef ISC_ANALYZE_VERDICT_EVIDENCE_H
 #define ISC_ANALYZE_VERDICT_EVIDENCE_H
 
-#include "analyze/analysis.h"
+#include "analyze/verdict/claim.h"
 #include "base/arena.h"
-#include "base/buffer.h"
 
 /* A function and a line in it; texts are borrowed from the trace or the arena. */
 typedef struct isc_place {
@@ -60,15 +59,12 @@ typedef struct isc_evidence {
 	uint64_t warm_ups;
 } isc_evidence;
 
-/* What a metric says. */
+/* What a metric says: its claim, and how it is weighed. */
 typedef struct isc_finding {
-	double value;	   /* in the metric's unit */
-	double share;	   /* percent of the window, or of a device's span; negative: not known */
-	double us;	   /* the most that its absence can save */
-	double solid;	   /* 0 to 1: how well it was seen */
-	int64_t device_id; /* -1: of no device */
-	isc_text what;	   /* "41% of each request waits for the GIL", without the full stop */
-	isc_text where;
+	double value; /* in the metric's unit */
+	double us;    /* the most that its absence can save; negative: not known */
+	double solid; /* 0 to 1: how well it was seen */
+	isc_claim claim;
 } isc_finding;
 
 /* Share of a state in percent; negative: not known. */
@@ -79,6 +75,12 @@ double isc_evidence_ran(const isc_evidence *j);
 
 /* How well a state was seen: its source and, where it is sampled, the number of samples. */
 double isc_evidence_solid(const isc_evidence *j, enum isc_state state);
+
+/* Nothing yet, of what was judged. */
+isc_finding isc_evidence_finding(const isc_evidence *j, double solid);
+
+/* So much of what was judged: value, share and bound. */
+void isc_evidence_takes(const isc_evidence *j, double us, isc_finding *out);
 
 /* Value, share, time, place and how well it was seen, of a state as a metric; false: not known. */
 bool isc_evidence_state(const isc_evidence *j, enum isc_state state, isc_finding *out);
@@ -97,35 +99,25 @@ void isc_evidence_and_kernel(const isc_evidence *j, isc_finding *out);
 /* The same of a device, whose span is the whole; false: it has no work in the window. */
 bool isc_evidence_gpu(const isc_evidence *j, size_t gpu, int64_t ns, isc_finding *out);
 
-/* "GPU 0", or with the rank or file that it is of where there are several. */
-void isc_evidence_device(const isc_evidence *j, size_t gpu, isc_buffer *out);
-
 /* How long one scope takes, or all that is judged where there are not several. */
 double isc_evidence_whole(const isc_evidence *j);
 
-/* "41.2% of each request" or "41.2% of the time": of how long it takes. */
-void isc_evidence_each(const isc_evidence *j, double pct, isc_buffer *out);
+/* What a share of how long a scope takes is of: each request, or the time. */
+isc_claim_subject isc_evidence_each(const isc_evidence *j);
 
 /* The same of a share of the window.  Where scopes lie beside each other on the thread that is less than what they
- * take: "41.2% of the thread's time in request". */
-void isc_evidence_share(const isc_evidence *j, double pct, isc_buffer *out);
+ * take: the thread's time in them. */
+isc_claim_subject isc_evidence_subject(const isc_evidence *j);
 
-/* A name in a sentence: a long one is cut. */
-void isc_evidence_name(isc_buffer *out, isc_text name);
+/* Who had what was waited for, as far as that is known. */
+void isc_evidence_holder(const isc_evidence *j, enum isc_state state, isc_finding *out);
 
-/* ", held by name (file.py:12) in thread metrics", or nothing; where becomes that, if it is known. */
-void isc_evidence_holder(const isc_evidence *j, enum isc_state state, isc_buffer *text, isc_finding *out);
+/* A place as claims have it. */
+isc_claim_place isc_evidence_at(const isc_place *place);
+isc_claim_place isc_evidence_at_frame(const isc_analysis_frame *frame);
+isc_claim_place isc_evidence_at_text(isc_string name);
 
-/* " in name (folder/file.py:12)", or nothing. */
-void isc_evidence_in(const isc_finding *f, isc_buffer *out);
-
-/* "name (folder/file.py:12)"; empty when nothing is known. */
-isc_text isc_evidence_where(const isc_evidence *j, const isc_place *place);
-
-/* A kernel's name as people know it. */
-isc_text isc_evidence_kernel(const isc_evidence *j, isc_string name);
-
-/* What was put together, kept in the arena; the buffer is freed. */
-isc_text isc_evidence_keep(const isc_evidence *j, isc_buffer *text);
+/* The same of a kernel, by its name as people know it. */
+isc_claim_place isc_evidence_at_kernel(const isc_evidence *j, isc_string name);
 
 #endif

@@ -12,8 +12,11 @@
 #define IDLE_PCT 90
 /* Nor does one that is ready for so long and has no CPU, when it is not its own threads that have them. */
 #define STARVED_PCT 50
-/* Above it, what nobody told of may be the cause. */
+/* Above it, what nobody told of may be the cause; from the first on it may be. */
+#define OTHER_DOUBT_PCT 10
 #define OTHER_PCT 50
+/* Where nothing stands out: less of another state than that is not worth a word. */
+#define SECOND_PCT 1
 /* The same of time on a CPU that no stack explains; from the first on it is doubted. */
 #define UNATTRIBUTED_DOUBT_PCT 5
 #define UNATTRIBUTED_PCT 30
@@ -32,7 +35,7 @@ struct reaching {
 	isc_analysis *a;
 	isc_arena *arena;
 	struct fired *fired;
-	size_t count, room;
+	size_t count, room, changes_room;
 	/* The one that came nearest without firing. */
 	const isc_rule *nearest;
 	double nearest_value, nearest_part;
@@ -73,7 +76,7 @@ static double trust(const isc_analysis *a, const isc_evidence *j)
 
 static bool note(struct reaching *r, const isc_rule *rule, size_t gpu)
 {
-	isc_finding f = {.device_id = -1};
+	isc_finding f = {0};
 	struct fired *fired;
 	double part;
 
@@ -132,74 +135,80 @@ static int by_bound(const void *x, const void *y)
 
 	if (s->saves_at_most_us != t->saves_at_most_us)
 		return s->saves_at_most_us < t->saves_at_most_us ? 1 : -1;
-	return strcmp(s->rule, t->rule);
+	return strcmp(s->claim.cause, t->claim.cause);
 }
 
-/* ---- words ---- */
+/* ---- claims ---- */
 
-/* Texts of files of rules are anybody's; they are shown as they are. */
+static const isc_claim no_claim = {.share = -1, .saving_us = -1, .of_us = -1};
+
 static isc_text text_of(const char *text)
 {
 	return (isc_text){text, text != NULL ? strlen(text) : 0};
 }
 
-static void add_sentence(isc_buffer *out, isc_text text)
+/* What a file of rules says, which may be gone before the analysis is. */
+static isc_text keep_own(const struct reaching *r, const char *own)
 {
-	isc_buffer_add(out, text.at, text.len);
-	if (out->len > 0 && out->data[0] >= 'a' && out->data[0] <= 'z')
-		out->data[0] = (char)(out->data[0] - 'a' + 'A');
+	/* The built-in rules stay. */
+	if (own == NULL || r->rules->arena == NULL)
+		return text_of(own);
+	return text_of(isc_arena_copy(r->arena, own, strlen(own)));
 }
 
 /* What it is of: one scope, the window, or a device's span. */
 static double whole_us(const struct reaching *r, const struct fired *f)
 {
-	const isc_evidence *j = r->j;
+	const isc_facts_gpu *g;
 
-	if (f->f.device_id >= 0)
-		return (double)(r->a->timeline->gpus[f->gpu].last_ns - r->a->timeline->gpus[f->gpu].first_ns) / 1e3;
-	return isc_evidence_whole(j);
+	if (isc_claim_device(&f->f.claim) < 0)
+		return isc_evidence_whole(r->j);
+	g = &r->a->timeline->gpus[f->gpu];
+	return (double)(g->last_ns - g->first_ns) / 1e3;
 }
 
-static isc_text headline_of(const struct reaching *r, const struct fired *f)
+/* What a rule adds to what its metric says: whose cause it is, what that is worth and what to do. */
+static void complete(const struct reaching *r, struct fired *f)
 {
-	double whole = whole_us(r, f), part = f->f.us;
-	isc_buffer out = {0};
-	isc_units u, v;
+	isc_claim *c = &f->f.claim;
+	double whole = whole_us(r, f);
 
-	if (f->f.device_id < 0 && r->j->window_us > 0)
-		part *= whole / r->j->window_us;
-	add_sentence(&out, f->f.what);
-	if (f->rule->fix != NULL && f->rule->fix[0] != 0 && part > 0 && whole > 0) {
-		isc_buffer_format(&out, "; at most %s of %s can be saved by ", isc_units_time(&u, part),
-				  isc_units_time(&v, whole));
-		isc_buffer_text(&out, f->rule->fix);
-	}
-	isc_buffer_text(&out, ".");
-	return isc_evidence_keep(r->j, &out);
+	/* Where it happens is a place of the judged thread. */
+	if (c->place.function.len > 0 && isc_claim_device(c) < 0)
+		c->place.thread = r->a->breakdown.name;
+	c->finding = f->rule->metric->name;
+	c->cause = keep_own(r, f->rule->id).at;
+	c->kind = f->rule->kind;
+	c->of_us = whole;
+	c->saving_us = f->f.us;
+	if (f->f.us > 0 && isc_claim_device(c) < 0 && r->j->window_us > 0)
+		c->saving_us *= whole / r->j->window_us;
+	c->fix = f->rule->fix;
+	c->own_title = keep_own(r, f->rule->own_title);
+	c->own_fix = keep_own(r, f->rule->own_fix);
+	c->own_check = keep_own(r, f->rule->own_check);
 }
 
-static void say_value(isc_buffer *out, const isc_metric *metric, double value)
+static void complete_all(struct reaching *r)
 {
-	isc_units u;
-
-	if (strcmp(metric->unit, "%") == 0)
-		isc_buffer_text(out, isc_units_percent(&u, value));
-	else
-		isc_buffer_format(out, "%s %s", isc_units_number(&u, value), metric->unit);
+	for (size_t i = 0; i < r->count; i++)
+		complete(r, &r->fired[i]);
 }
 
-static bool add_change(struct reaching *r, size_t *room, isc_buffer *text)
+/* ---- what would change it ---- */
+
+static isc_analysis_change *add_change(struct reaching *r, enum isc_change_kind kind, double value)
 {
 	isc_analysis_verdict *v = &r->a->verdict;
-	isc_text kept = isc_evidence_keep(r->j, text);
-	isc_text *place = isc_arena_push(r->arena, &v->would_change, &v->would_change_count, room, sizeof(*place));
+	isc_analysis_change *change =
+		isc_arena_push(r->arena, &v->would_change, &v->would_change_count, &r->changes_room, sizeof(*change));
 
-	if (place != NULL)
-		*place = kept;
-	return place != NULL;
+	if (change != NULL)
+		*change = (isc_analysis_change){.kind = kind, .value = value};
+	return change;
 }
 
-/* The next cause; the same one of another GPU is none.  NULL: there is no other. */
+/* The runner-up: the strongest other rule that fired, or NULL.  The same rule on another GPU does not count. */
 static const struct fired *rival_of(const struct reaching *r)
 {
 	for (size_t i = 1; i < r->count; i++) {
@@ -218,73 +227,60 @@ static bool fires_again(const struct reaching *r)
 	return n > 1;
 }
 
+/* Down to where the next one wins. */
+static bool change_by_fall(struct reaching *r)
+{
+	const struct fired *top = &r->fired[0], *rival = rival_of(r);
+	double next = rival != NULL ? rival->excess : 0;
+	double scale = top->rule->threshold > 0 ? top->rule->threshold : 1;
+	isc_analysis_change *change = add_change(r, ISC_CHANGE_FALLS, top->f.value);
+
+	if (change == NULL)
+		return false;
+	change->metric = top->rule->metric->name;
+	change->every_gpu = fires_again(r);
+	change->limit = top->rule->threshold;
+	if (next > 0 && top->rule->weight > 0)
+		change->limit += next / top->rule->weight * scale;
+	change->then = rival != NULL ? rival->f.claim.cause : NULL;
+	return true;
+}
+
+static bool change_by_rise(struct reaching *r)
+{
+	isc_analysis_change *change = add_change(r, ISC_CHANGE_RISES, r->nearest_value);
+
+	if (change == NULL)
+		return false;
+	change->metric = r->nearest->metric->name;
+	change->limit = r->nearest->threshold;
+	change->then = keep_own(r, r->nearest->id).at;
+	return true;
+}
+
 /* What value, or loss, would make it another verdict. */
 static bool tell_changes(struct reaching *r)
 {
-	const isc_analysis *a = r->a;
-	isc_buffer text = {0};
-	size_t room = 0;
+	double blind = isc_evidence_pct(r->j, ISC_STATE_UNATTRIBUTED), other = isc_evidence_pct(r->j, ISC_STATE_OTHER);
 	bool good = true;
-	isc_units u;
 
-	if (r->count > 0) {
-		const struct fired *top = &r->fired[0], *rival = rival_of(r);
-		double floor = top->rule->threshold, next = rival != NULL ? rival->excess : 0;
-		double scale = top->rule->threshold > 0 ? top->rule->threshold : 1;
-
-		/* Down to where the next one wins. */
-		if (next > 0 && top->rule->weight > 0)
-			floor += next / top->rule->weight * scale;
-		isc_buffer_format(&text, "%s%s at or below ", top->rule->metric->name,
-				  fires_again(r) ? " of every GPU" : "");
-		say_value(&text, top->rule->metric, floor);
-		isc_buffer_text(&text, " (it is ");
-		say_value(&text, top->rule->metric, top->f.value);
-		if (rival != NULL)
-			isc_buffer_format(&text, "): then it would be %s", rival->rule->id);
-		else
-			isc_buffer_text(&text, "): then it would be balanced");
-		good = add_change(r, &room, &text);
-	}
-	if (good && r->count == 0 && r->nearest != NULL) {
-		isc_buffer_format(&text, "%s above ", r->nearest->metric->name);
-		say_value(&text, r->nearest->metric, r->nearest->threshold);
-		isc_buffer_text(&text, " (it is ");
-		say_value(&text, r->nearest->metric, r->nearest_value);
-		isc_buffer_format(&text, "): then it would be %s", r->nearest->id);
-		good = add_change(r, &room, &text);
-	}
-	if (good && a->lost > 0) {
-		isc_buffer_format(&text, "the %s events that were lost, if they tell of something else",
-				  isc_units_count(&u, a->lost));
-		good = add_change(r, &room, &text);
-	}
-	if (good && isc_evidence_pct(r->j, ISC_STATE_UNATTRIBUTED) > UNATTRIBUTED_DOUBT_PCT) {
-		isc_buffer_format(&text, "what ran in the %s of the time that has no known stack",
-				  isc_units_percent(&u, isc_evidence_pct(r->j, ISC_STATE_UNATTRIBUTED)));
-		good = add_change(r, &room, &text);
-	}
-	if (good && isc_evidence_pct(r->j, ISC_STATE_OTHER) >= 10) {
-		isc_buffer_format(&text, "what the thread did in the %s of its time that nobody told of",
-				  isc_units_percent(&u, isc_evidence_pct(r->j, ISC_STATE_OTHER)));
-		good = add_change(r, &room, &text);
-	}
+	if (r->count > 0)
+		good = change_by_fall(r);
+	else if (r->nearest != NULL)
+		good = change_by_rise(r);
+	if (good && r->a->lost > 0)
+		good = add_change(r, ISC_CHANGE_LOST, (double)r->a->lost) != NULL;
+	if (good && blind > UNATTRIBUTED_DOUBT_PCT)
+		good = add_change(r, ISC_CHANGE_UNATTRIBUTED, blind) != NULL;
+	if (good && other >= OTHER_DOUBT_PCT)
+		good = add_change(r, ISC_CHANGE_OTHER, other) != NULL;
 	return good;
 }
 
 static void suggest(struct reaching *r, const struct fired *f)
 {
-	isc_analysis *a = r->a;
-	isc_buffer why = {0};
-
-	add_sentence(&why, f->f.what);
-	isc_buffer_text(&why, ".");
-	a->suggestions[a->suggestion_count++] = (isc_analysis_suggestion){.rule = f->rule->id,
-									  .title = text_of(f->rule->title),
-									  .where = f->f.where,
-									  .why = isc_evidence_keep(r->j, &why),
-									  .check = text_of(f->rule->check),
-									  .saves_at_most_us = f->f.us};
+	r->a->suggestions[r->a->suggestion_count++] =
+		(isc_analysis_suggestion){.claim = f->f.claim, .saves_at_most_us = f->f.us};
 }
 
 /* Those of the verdict's cause, or all others. */
@@ -312,8 +308,9 @@ static bool tell_evidence(struct reaching *r)
 	for (size_t i = 0; i < r->count; i++) {
 		const struct fired *f = &r->fired[i];
 
-		v->evidence[v->evidence_count++] = (isc_analysis_evidence){
-			f->rule->id, f->rule->metric->name, f->f.value, f->rule->threshold, f->f.device_id};
+		v->evidence[v->evidence_count++] =
+			(isc_analysis_evidence){f->f.claim.cause, f->rule->metric->name, f->f.value, f->rule->threshold,
+						isc_claim_device(&f->f.claim)};
 	}
 	suggest_all(r, true);
 	suggest_all(r, false);
@@ -336,7 +333,7 @@ static bool judge_gpus(struct reaching *r)
 		of[gpu] = isc_bound_name(ISC_BOUND_BALANCED);
 		/* Largest excess first. */
 		for (size_t i = r->count; i-- > 0;) {
-			if (r->fired[i].f.device_id >= 0 && r->fired[i].gpu == gpu)
+			if (isc_claim_device(&r->fired[i].f.claim) >= 0 && r->fired[i].gpu == gpu)
 				of[gpu] = isc_bound_name(r->fired[i].rule->bound);
 		}
 	}
@@ -344,31 +341,35 @@ static bool judge_gpus(struct reaching *r)
 	return true;
 }
 
-static isc_text balanced_words(const struct reaching *r)
+/* The state that takes most of the time, and the next one. */
+static void tell_states(const isc_evidence *j, isc_claim *c)
 {
-	const isc_evidence *j = r->j;
 	int first = ISC_STATE_OTHER, second = ISC_STATE_OTHER;
-	isc_buffer out = {0};
-	isc_units u;
+	double pct;
 
-	isc_buffer_text(&out, "No single cause stands out");
-	if (j->known) {
-		for (int s = 0; s < ISC_STATES; s++) {
-			if (j->state_us[s] > j->state_us[first])
-				second = first, first = s;
-			else if (s != first && j->state_us[s] > j->state_us[second])
-				second = s;
-		}
-		isc_buffer_text(&out, ": ");
-		isc_evidence_share(j, isc_evidence_pct(j, (enum isc_state)first), &out);
-		isc_buffer_format(&out, " is %s", isc_state_name((enum isc_state)first));
-		if (second != first && isc_evidence_pct(j, (enum isc_state)second) > 1)
-			isc_buffer_format(&out, ", %s is %s",
-					  isc_units_percent(&u, isc_evidence_pct(j, (enum isc_state)second)),
-					  isc_state_name((enum isc_state)second));
+	for (int s = 0; s < ISC_STATES; s++) {
+		if (j->state_us[s] > j->state_us[first])
+			second = first, first = s;
+		else if (s != first && j->state_us[s] > j->state_us[second])
+			second = s;
 	}
-	isc_buffer_text(&out, ".");
-	return isc_evidence_keep(j, &out);
+	isc_claim_text(c, ISC_DETAIL_STATE, text_of(isc_state_name((enum isc_state)first)));
+	isc_claim_number(c, ISC_DETAIL_STATE_PCT, isc_evidence_pct(j, (enum isc_state)first));
+	pct = isc_evidence_pct(j, (enum isc_state)second);
+	if (second == first || pct <= SECOND_PCT)
+		return;
+	isc_claim_text(c, ISC_DETAIL_SECOND_STATE, text_of(isc_state_name((enum isc_state)second)));
+	isc_claim_number(c, ISC_DETAIL_SECOND_STATE_PCT, pct);
+}
+
+static isc_claim balanced(const isc_evidence *j)
+{
+	isc_claim c = {
+		.finding = "balanced", .subject = isc_evidence_subject(j), .share = -1, .saving_us = -1, .of_us = -1};
+
+	if (j->known)
+		tell_states(j, &c);
+	return c;
 }
 
 static void withhold(isc_analysis *a, const char *why)
@@ -376,11 +377,8 @@ static void withhold(isc_analysis *a, const char *why)
 	isc_analysis_verdict *v = &a->verdict;
 
 	v->bottleneck = isc_bound_name(ISC_BOUND_UNKNOWN);
-	v->cause = NULL;
-	v->share = -1;
-	v->device_id = -1;
+	v->claim = no_claim;
 	v->confidence = 0;
-	v->headline = (isc_text){0};
 	v->withheld = why;
 	a->suggestion_count = 0;
 }
@@ -427,7 +425,8 @@ static bool hides(const struct reaching *r)
 	double other = isc_evidence_pct(r->j, ISC_STATE_OTHER);
 	const struct fired *top = r->count > 0 ? &r->fired[0] : NULL;
 
-	return other > OTHER_PCT && (top == NULL || (top->f.device_id < 0 && top->f.share < other));
+	return other > OTHER_PCT &&
+	       (top == NULL || (isc_claim_device(&top->f.claim) < 0 && top->f.claim.share < other));
 }
 
 static const char *unseen_words(const struct reaching *r)
@@ -494,15 +493,12 @@ static void conclude(struct reaching *r)
 		const struct fired *top = &r->fired[0];
 
 		v->bottleneck = isc_bound_name(top->rule->bound);
-		v->cause = top->rule->id;
-		v->share = top->f.share;
-		v->device_id = top->f.device_id;
+		v->claim = top->f.claim;
 		v->confidence = isc_rule_confidence(top->rule, top->f.value, top->f.solid) * trusted;
-		v->headline = headline_of(r, top);
 	} else {
 		v->bottleneck = isc_bound_name(ISC_BOUND_BALANCED);
 		v->confidence = (0.5 + 0.5 * (1 - fmin(1, r->nearest_part))) * trusted;
-		v->headline = balanced_words(r);
+		v->claim = balanced(r->j);
 		if (isc_evidence_pct(r->j, ISC_STATE_RUN_QUEUE) > STARVED_PCT) {
 			withhold(r->a, starved_words(r->j));
 			return;
@@ -525,8 +521,7 @@ isc_status isc_verdict_reach(const isc_evidence *j, const isc_rules *rules, isc_
 	struct reaching r = {.j = j, .rules = rules, .a = a, .arena = j->arena};
 	const char *why;
 
-	a->verdict =
-		(isc_analysis_verdict){.bottleneck = isc_bound_name(ISC_BOUND_UNKNOWN), .share = -1, .device_id = -1};
+	a->verdict = (isc_analysis_verdict){.bottleneck = isc_bound_name(ISC_BOUND_UNKNOWN), .claim = no_claim};
 	a->suggestions = NULL;
 	a->suggestion_count = 0;
 	a->window.each_us = j->known ? isc_evidence_whole(j) : 0;
@@ -539,6 +534,9 @@ isc_status isc_verdict_reach(const isc_evidence *j, const isc_rules *rules, isc_
 		return isc_build_no_memory(err);
 	if (r.count > 1)
 		qsort(r.fired, r.count, sizeof(*r.fired), by_excess);
+	complete_all(&r);
+	if (r.arena->failed)
+		return isc_build_no_memory(err);
 	if (!judge_gpus(&r) || !tell_evidence(&r) || !tell_changes(&r))
 		return isc_build_no_memory(err);
 	conclude(&r);

@@ -6,10 +6,13 @@
 #include <string.h>
 
 #include "analyze/rules/rule.h"
+#include "base/arena.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "report/html/html_metric.h"
 #include "report/html/html_parts.h"
+#include "report/json/tables.h"
+#include "report/text/phrase.h"
 
 #define CHARACTERS 1000u /* of a text; names may be a megabyte */
 
@@ -63,24 +66,46 @@ static void add_evidence(isc_buffer *out, yyjson_val *e)
 	isc_buffer_text(out, "</td></tr>\n");
 }
 
-/* The name of a metric that it begins with, in words. */
-static void add_change(isc_buffer *out, yyjson_val *change)
+/* With its metric in words. */
+static void add_change(isc_buffer *out, isc_arena *arena, yyjson_val *parts, yyjson_val *told)
 {
-	const char *text = yyjson_get_str(change), *end = text != NULL ? strchr(text, ' ') : NULL;
-	const isc_html_metric *words = end != NULL ? isc_html_metric_named(text, (size_t)(end - text)) : NULL;
+	const isc_html_metric *words = NULL;
+	isc_analysis_change change;
+	isc_buffer raw = {0};
 
-	if (words == NULL) {
-		isc_html_escaped(out, change);
-		return;
+	isc_change_read(arena, parts, told, &change);
+	if (change.metric != NULL)
+		words = isc_html_metric_named(change.metric, strlen(change.metric));
+	isc_phrase_change(&raw, &change, words != NULL ? words->words : NULL);
+	isc_buffer_text(out, "<li>");
+	isc_text_html(out, raw.data, raw.len, CHARACTERS);
+	isc_buffer_text(out, "</li>\n");
+	out->failed |= raw.failed;
+	isc_buffer_fini(&raw);
+}
+
+static void add_changes(isc_buffer *out, yyjson_val *verdict)
+{
+	yyjson_arr_iter parts = yyjson_arr_iter_with(yyjson_obj_get(verdict, "changes"));
+	yyjson_val *told = yyjson_obj_get(verdict, "would_change"), *one;
+	isc_arena *arena = isc_arena_new();
+	size_t i, n;
+
+	isc_buffer_text(out, "<h2 class=\"h3\" id=\"would-change\">What would change this verdict</h2>"
+			     "<ul class=\"flip\">\n");
+	yyjson_arr_foreach(told, i, n, one)
+	{
+		if (arena != NULL)
+			add_change(out, arena, yyjson_arr_iter_next(&parts), one);
 	}
-	isc_buffer_text(out, words->words);
-	isc_text_html(out, end, strlen(end), CHARACTERS);
+	isc_buffer_text(out, "</ul>");
+	out->failed |= arena == NULL || arena->failed;
+	isc_arena_free(arena);
 }
 
 void isc_html_evidence(isc_buffer *out, yyjson_val *verdict)
 {
-	yyjson_val *evidence = yyjson_obj_get(verdict, "evidence"), *change = yyjson_obj_get(verdict, "would_change");
-	yyjson_val *one;
+	yyjson_val *evidence = yyjson_obj_get(verdict, "evidence"), *one;
 	size_t i, n;
 
 	if (yyjson_arr_size(evidence) > 0) {
@@ -90,15 +115,6 @@ void isc_html_evidence(isc_buffer *out, yyjson_val *verdict)
 		isc_buffer_text(out, "</tbody></table><p class=\"cap\">Bar: measured. Tick: threshold of the rule."
 				     "</p></div>");
 	}
-	if (yyjson_arr_size(change) > 0) {
-		isc_buffer_text(out, "<h2 class=\"h3\" id=\"would-change\">What would change this verdict</h2>"
-				     "<ul class=\"flip\">\n");
-		yyjson_arr_foreach(change, i, n, one)
-		{
-			isc_buffer_text(out, "<li>");
-			add_change(out, one);
-			isc_buffer_text(out, "</li>\n");
-		}
-		isc_buffer_text(out, "</ul>");
-	}
+	if (yyjson_arr_size(yyjson_obj_get(verdict, "would_change")) > 0)
+		add_changes(out, verdict);
 }

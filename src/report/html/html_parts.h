@@ -25,9 +25,6 @@ void isc_html_footer(isc_buffer *out, yyjson_val *report);
 bool isc_html_text(isc_buffer *out, yyjson_val *object, const char *key);
 void isc_html_escaped(isc_buffer *out, yyjson_val *text);
 
-/* The same of a text with names of functions in it, as isc_words_names() has them. */
-void isc_html_names(isc_buffer *out, yyjson_val *text);
-
 /* Numbers; -1 when it is not known. */
 double isc_html_number(yyjson_val *object, const char *key);
 

@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "report/html/html_parts.h"
-#include "report/text/words.h"
 
 #define STEPS 5		 /* of how strong the evidence is */
 #define CHARACTERS 1000u /* of a text; names may be a megabyte */
@@ -16,19 +15,6 @@ void isc_html_escaped(isc_buffer *out, yyjson_val *text)
 {
 	if (yyjson_is_str(text))
 		isc_text_html(out, yyjson_get_str(text), yyjson_get_len(text), CHARACTERS);
-}
-
-void isc_html_names(isc_buffer *out, yyjson_val *text)
-{
-	isc_buffer plain = {0};
-
-	if (!yyjson_is_str(text))
-		return;
-	isc_words_names(&plain, yyjson_get_str(text), yyjson_get_len(text));
-	if (plain.data != NULL)
-		isc_text_html(out, plain.data, plain.len, CHARACTERS);
-	out->failed |= plain.failed;
-	isc_buffer_fini(&plain);
 }
 
 bool isc_html_text(isc_buffer *out, yyjson_val *object, const char *key)

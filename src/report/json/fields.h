@@ -38,7 +38,7 @@ enum isc_field_kind {
 	ISC_FIELD_TEXT,	       /* isc_text or isc_string: empty is null */
 	ISC_FIELD_NAME,	       /* the same, and empty is "" */
 	ISC_FIELD_WORDS,       /* const char *: NULL is null, or otherwise */
-	ISC_FIELD_ENUM,	       /* uint8_t or int: by names */
+	ISC_FIELD_ENUM,	       /* uint8_t, int or an enum: by names */
 	ISC_FIELD_OBJECT,      /* a struct: of */
 	ISC_FIELD_LIST,	       /* an array of count_at: of, or each */
 	ISC_FIELD_MAP,	       /* an array with a place for every one of names: each */
@@ -52,7 +52,11 @@ enum isc_field_names {
 	ISC_NAMES_UNATTRIBUTED,
 	ISC_NAMES_COSTS,
 	ISC_NAMES_CLASSES,
-	ISC_NAMES_KINDS
+	ISC_NAMES_KINDS,
+	ISC_NAMES_CLAIMS,
+	ISC_NAMES_SUBJECTS,
+	ISC_NAMES_FIXES,
+	ISC_NAMES_CHANGES
 };
 
 /* A member that has to be more than nothing, or a pointer that is there. */
@@ -129,7 +133,7 @@ typedef struct isc_field {
 #define ISC_FIELD_IS_TEXT(x, at) _Generic((x), isc_text: (at), isc_string: (at))
 #define ISC_FIELD_IS_NAME ISC_FIELD_IS_TEXT
 #define ISC_FIELD_IS_WORDS(x, at) _Generic((x), const char *: (at), char *: (at))
-#define ISC_FIELD_IS_ENUM(x, at) _Generic((x), uint8_t: (at), int: (at))
+#define ISC_FIELD_IS_ENUM(x, at) _Generic((x), uint8_t: (at), int: (at), unsigned: (at))
 #define ISC_FIELD_IS_OBJECT(x, at) (at)
 #define ISC_FIELD_IS_MAP(x, at) (at)
 

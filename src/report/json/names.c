@@ -3,6 +3,9 @@
  */
 #include "report/json/fields.h"
 
+#include "analyze/verdict/claim.h"
+#include "report/text/fix_words.h"
+
 /* How many there are, and what a name that is none of theirs is read as. */
 static const struct {
 	unsigned count, otherwise;
@@ -13,6 +16,10 @@ static const struct {
 	[ISC_NAMES_COSTS] = {ISC_COST_PARTS, 0},
 	[ISC_NAMES_CLASSES] = {ISC_CLASSES, ISC_CLASS_OTHER},
 	[ISC_NAMES_KINDS] = {ISC_GPU_KINDS, ISC_GPU_COPY},
+	[ISC_NAMES_CLAIMS] = {ISC_CLAIM_KINDS, ISC_CLAIM_NONE},
+	[ISC_NAMES_SUBJECTS] = {ISC_CLAIM_SUBJECTS, ISC_CLAIM_OF_TIME},
+	[ISC_NAMES_FIXES] = {ISC_FIXES, ISC_FIX_NONE},
+	[ISC_NAMES_CHANGES] = {ISC_CHANGES, ISC_CHANGE_OTHER},
 };
 
 const char *isc_field_name(enum isc_field_names names, unsigned value)
@@ -28,6 +35,14 @@ const char *isc_field_name(enum isc_field_names names, unsigned value)
 		return isc_gpu_class_name((enum isc_gpu_class)value);
 	case ISC_NAMES_KINDS:
 		return isc_gpu_kind_name((enum isc_gpu_kind)value);
+	case ISC_NAMES_CLAIMS:
+		return isc_claim_kind_name((enum isc_claim_kind)value);
+	case ISC_NAMES_SUBJECTS:
+		return isc_claim_subject_name((enum isc_claim_subject_kind)value);
+	case ISC_NAMES_FIXES:
+		return isc_fix_words_of((enum isc_fix)value) != NULL ? isc_fix_words_of((enum isc_fix)value)->id : NULL;
+	case ISC_NAMES_CHANGES:
+		return isc_change_kind_name((enum isc_change_kind)value);
 	default:
 		return isc_cost_part[value];
 	}

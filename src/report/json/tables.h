@@ -22,6 +22,7 @@ extern const isc_field isc_clock_rows[];
 
 /* Each of a list. */
 extern const isc_field isc_suggestion_rows[];
+extern const isc_field isc_change_rows[];
 extern const isc_field isc_scope_rows[];
 extern const isc_field isc_mark_rows[];
 extern const isc_field isc_counter_rows[];
@@ -49,6 +50,17 @@ extern const isc_field isc_each_whole;
 
 /* Of isc_analysis_breakdown: shares of states, how they were seen, and why time on a CPU has no stack. */
 extern const isc_field isc_states_rows[];
+
+/* Of isc_claim. */
+extern const isc_field isc_claim_rows[];
+
+/* The claim of a verdict or a suggestion, whose texts are the arena's; what a report of an older version does not have
+ * is not known. */
+void isc_claim_read(isc_arena *arena, yyjson_val *object, isc_claim *out);
+
+/* What would change a verdict.  told: the sentence of the same change, which it keeps if it has no parts, or if this
+ * version has no words for it. */
+void isc_change_read(isc_arena *arena, yyjson_val *parts, yyjson_val *told, isc_analysis_change *out);
 
 /* Of isc_analysis_judged. */
 extern const isc_field isc_judged_rows[];

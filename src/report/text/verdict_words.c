@@ -5,15 +5,53 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "report/markdown/grid.h"
+#include "report/text/phrase.h"
 
 #define SUGGESTIONS_MAX 3u /* that a reader takes in */
 #define NAME_MAX_LEN 160u
 #define PROSE_MAX 1000u
 
-/* The analysis cuts names that are long; what is longer still is nothing to read. */
+/* Phrases cut names that are long; what is longer still is nothing to read. */
 static void add_prose(isc_buffer *out, isc_text text)
 {
 	isc_text_prose(out, text.at, text.len < PROSE_MAX ? text.len : PROSE_MAX);
+}
+
+/* A sentence, raw so far. */
+static void end_prose(isc_buffer *out, isc_buffer *raw)
+{
+	add_prose(out, (isc_text){raw->data, raw->len});
+	out->failed |= raw->failed;
+	isc_buffer_fini(raw);
+}
+
+static void write_suggestion(const isc_analysis_suggestion *s, isc_buffer *out)
+{
+	bool saves = s->saves_at_most_us > 0;
+	isc_buffer where = {0}, why = {0};
+	isc_text check = isc_phrase_check(&s->claim);
+	isc_units u;
+
+	isc_phrase_where(&where, s);
+	isc_phrase_why(&why, s);
+	add_prose(out, isc_phrase_title(&s->claim));
+	isc_buffer_text(out, "**: ");
+	if (saves)
+		isc_buffer_format(out, "saves at most %s", isc_units_time(&u, s->saves_at_most_us));
+	if (where.len > 0) {
+		isc_buffer_text(out, saves ? ", in " : "in ");
+		isc_text_markdown(out, where.data, where.len, NAME_MAX_LEN);
+	}
+	isc_buffer_text(out, saves || where.len > 0 ? ". " : "");
+	end_prose(out, &why);
+	if (check.len > 0) {
+		isc_buffer_text(out, " To check: ");
+		add_prose(out, check);
+		isc_buffer_text(out, ".");
+	}
+	isc_buffer_text(out, "\n");
+	out->failed |= where.failed;
+	isc_buffer_fini(&where);
 }
 
 static void write_suggestions(const isc_analysis *a, isc_buffer *out)
@@ -25,25 +63,8 @@ static void write_suggestions(const isc_analysis *a, isc_buffer *out)
 		return;
 	isc_buffer_text(out, "\n## What to change\n\n");
 	for (size_t i = 0; i < n; i++) {
-		const isc_analysis_suggestion *s = &a->suggestions[i];
-
 		isc_buffer_format(out, "%zu. **", i + 1);
-		add_prose(out, s->title);
-		isc_buffer_text(out, "**: ");
-		if (s->saves_at_most_us > 0)
-			isc_buffer_format(out, "saves at most %s", isc_units_time(&u, s->saves_at_most_us));
-		if (s->where.len > 0) {
-			isc_buffer_text(out, s->saves_at_most_us > 0 ? ", in " : "in ");
-			isc_text_markdown(out, s->where.at, s->where.len, NAME_MAX_LEN);
-		}
-		isc_buffer_text(out, s->saves_at_most_us > 0 || s->where.len > 0 ? ". " : "");
-		add_prose(out, s->why);
-		if (s->check.len > 0) {
-			isc_buffer_text(out, " To check: ");
-			add_prose(out, s->check);
-			isc_buffer_text(out, ".");
-		}
-		isc_buffer_text(out, "\n");
+		write_suggestion(&a->suggestions[i], out);
 	}
 	if (a->suggestion_count > n)
 		isc_buffer_format(out, "\n... and %s more, in the JSON report.\n",
@@ -76,31 +97,52 @@ static void write_evidence(const isc_analysis *a, isc_buffer *out)
 		isc_grid_fini(&t);
 	}
 	for (size_t i = 0; i < v->would_change_count; i++) {
+		isc_buffer raw = {0};
+
 		isc_buffer_text(out, i == 0 ? "\nWhat would change the verdict:\n\n- " : "- ");
-		add_prose(out, v->would_change[i]);
+		isc_phrase_change(&raw, &v->would_change[i], NULL);
+		end_prose(out, &raw);
 		isc_buffer_text(out, "\n");
 	}
+}
+
+/* Why there is no verdict; NULL: there is one. */
+static const char *withheld(const isc_analysis_verdict *v, const isc_buffer *headline)
+{
+	if (v->withheld != NULL)
+		return v->withheld;
+	return headline->len == 0 ? "nothing was judged" : NULL;
+}
+
+static void write_no_verdict(const isc_analysis *a, const char *why, isc_buffer *out)
+{
+	isc_buffer_text(out, "No verdict: ");
+	isc_text_prose(out, why, strlen(why));
+	isc_buffer_text(out, ".\n");
+	write_suggestions(a, out);
+	isc_buffer_text(out, a->suggestion_count > 0 ? "\n## What ran\n\n" : "\n");
 }
 
 void isc_verdict_markdown(const isc_analysis *a, isc_buffer *out)
 {
 	const isc_analysis_verdict *v = &a->verdict;
+	isc_buffer headline = {0};
+	const char *why;
 
-	if (v->withheld != NULL || v->headline.len == 0) {
-		isc_buffer_text(out, "No verdict: ");
-		isc_text_prose(out, v->withheld != NULL ? v->withheld : "nothing was judged",
-			       strlen(v->withheld != NULL ? v->withheld : "nothing was judged"));
-		isc_buffer_text(out, ".\n");
-		write_suggestions(a, out);
-		isc_buffer_text(out, a->suggestion_count > 0 ? "\n## What ran\n\n" : "\n");
+	isc_phrase_headline(&headline, v);
+	why = withheld(v, &headline);
+	if (why != NULL) {
+		write_no_verdict(a, why, out);
+		out->failed |= headline.failed;
+		isc_buffer_fini(&headline);
 		return;
 	}
 	isc_buffer_text(out, "**");
-	add_prose(out, v->headline);
+	end_prose(out, &headline);
 	isc_buffer_format(out, "**\n\nVerdict: %s", v->bottleneck);
-	if (v->cause != NULL) {
+	if (v->claim.cause != NULL) {
 		isc_buffer_text(out, ", ");
-		isc_text_markdown(out, v->cause, strlen(v->cause), NAME_MAX_LEN);
+		isc_text_markdown(out, v->claim.cause, strlen(v->claim.cause), NAME_MAX_LEN);
 	}
 	isc_buffer_format(out, ", confidence %.2f.\n", v->confidence);
 	write_suggestions(a, out);
@@ -111,20 +153,25 @@ void isc_verdict_markdown(const isc_analysis *a, isc_buffer *out)
 void isc_verdict_summary(const isc_analysis *a, const char *prefix, isc_buffer *out)
 {
 	const isc_analysis_verdict *v = &a->verdict;
+	isc_buffer headline = {0};
+	const char *why;
 
 	isc_buffer_text(out, prefix);
-	if (v->withheld != NULL || v->headline.len == 0) {
+	isc_phrase_headline(&headline, v);
+	why = withheld(v, &headline);
+	if (why != NULL) {
 		isc_buffer_text(out, "no verdict: ");
-		isc_text_terminal(out, v->withheld != NULL ? v->withheld : "nothing was judged",
-				  strlen(v->withheld != NULL ? v->withheld : "nothing was judged"), 0);
+		isc_text_terminal(out, why, strlen(why), 0);
 		isc_buffer_text(out, "\n");
-		return;
+	} else {
+		isc_text_terminal(out, headline.data, headline.len, PROSE_MAX);
+		isc_buffer_format(out, " (%s", v->bottleneck);
+		if (v->claim.cause != NULL) {
+			isc_buffer_text(out, ", ");
+			isc_text_terminal(out, v->claim.cause, strlen(v->claim.cause), NAME_MAX_LEN);
+		}
+		isc_buffer_format(out, ", confidence %.2f)\n", v->confidence);
 	}
-	isc_text_terminal(out, v->headline.at, v->headline.len, PROSE_MAX);
-	isc_buffer_format(out, " (%s", v->bottleneck);
-	if (v->cause != NULL) {
-		isc_buffer_text(out, ", ");
-		isc_text_terminal(out, v->cause, strlen(v->cause), NAME_MAX_LEN);
-	}
-	isc_buffer_format(out, ", confidence %.2f)\n", v->confidence);
+	out->failed |= headline.failed;
+	isc_buffer_fini(&headline);
 }

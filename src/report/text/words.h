@@ -31,7 +31,7 @@ const isc_analysis_scope *isc_words_slowest(const isc_analysis *a);
  * "(module infer.py)", and "outer.<locals>.inner" is "outer.inner". */
 void isc_words_function(isc_buffer *out, const isc_analysis_function *f);
 
-/* The same for the names inside of a sentence; <module>, whose file it does not know, stays. */
+/* The same for a name alone; <module>, whose file is not known then, stays. */
 void isc_words_names(isc_buffer *out, const char *text, size_t len);
 
 /* "torch/nn/functional.py:17": the path inside site-packages, or from the folder of Python's own
