@@ -99,9 +99,13 @@ static value_text text_of(check_value v)
 
 void check_eq(check_value got, check_value wanted, check_place place)
 {
-	if (compare(got, wanted) != 0)
-		fail_at(place, "%s is %s, and %s is %s\n", place.got, text_of(got).at, place.wanted,
-			text_of(wanted).at);
+	const value_text is = text_of(got), not= text_of(wanted);
+
+	if (compare(got, wanted) == 0)
+		return;
+	if (strcmp(not.at, place.wanted) == 0)
+		fail_at(place, "%s is %s, and not %s\n", place.got, is.at, not.at);
+	fail_at(place, "%s is %s, and not %s, which is %s\n", place.got, is.at, place.wanted, not.at);
 }
 
 void check_near(double got, double wanted, double by, check_place place)
