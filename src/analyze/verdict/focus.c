@@ -303,27 +303,46 @@ static uint32_t choose_tid(const isc_analysis *a)
 	return own->tid;
 }
 
-/* Is the interpreter importing something in this stack? */
+static bool is_import(const isc_frame *frame)
+{
+	return frame->kind == ISC_FRAME_PYTHON && frame->file.len > 17 &&
+	       memcmp(frame->file.at, "<frozen importlib", 17) == 0;
+}
+
+/* Is the interpreter importing something in this stack?  Every stack on the way to the answer gets it too: stacks
+ * share their callers, and a trace of anybody's may have them very deep.  1: yes, 2: no. */
 static bool imports(search *s, const isc_event *ev, bool *yes)
 {
-	uint64_t *answer = isc_hashmap_put(&s->plain.known, isc_hashmap_key(ev->process, ev->id), NULL);
-	uint32_t id = ev->id;
+	uint64_t *known = isc_hashmap_find(&s->plain.known, isc_hashmap_key(ev->process, ev->id)), answer = 0;
+	uint32_t id = ev->id, end;
 	isc_frame frame;
 
-	if (answer == NULL)
-		return false;
-	if (*answer == 0) {
-		*answer = 2;
-		while (id != 0 && isc_trace_frame(s->b->trace, ev->process, id, &frame)) {
-			if (frame.kind == ISC_FRAME_PYTHON && frame.file.len > 17 &&
-			    memcmp(frame.file.at, "<frozen importlib", 17) == 0) {
-				*answer = 1;
-				break;
-			}
-			id = frame.parent;
-		}
+	if (known != NULL) {
+		*yes = *known == 1;
+		return true;
 	}
-	*yes = *answer == 1;
+	while (answer == 0) {
+		known = isc_hashmap_find(&s->plain.known, isc_hashmap_key(ev->process, id));
+		if (known != NULL)
+			answer = *known;
+		else if (id == 0 || !isc_trace_frame(s->b->trace, ev->process, id, &frame))
+			answer = 2;
+		else if (is_import(&frame))
+			answer = 1;
+		else
+			id = frame.parent;
+	}
+	end = id;
+	for (id = ev->id;; id = frame.parent) {
+		uint64_t *place = isc_hashmap_put(&s->plain.known, isc_hashmap_key(ev->process, id), NULL);
+
+		if (place == NULL)
+			return false;
+		*place = answer;
+		if (id == end || !isc_trace_frame(s->b->trace, ev->process, id, &frame))
+			break;
+	}
+	*yes = answer == 1;
 	return true;
 }
 
