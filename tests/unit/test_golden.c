@@ -20,6 +20,8 @@
 #include "report/report.h"
 #include "trace_text.h"
 
+#define SPOILED 12u /* reports of each case with odd values in them */
+
 static char *read_all(const char *path, size_t *len)
 {
 	isc_buffer b = {0};
@@ -98,6 +100,108 @@ static void same_from_json(const char *events, const isc_analysis *a, const isc_
 	yyjson_doc_free(doc);
 	isc_buffer_fini(&wanted);
 	isc_buffer_fini(&got);
+}
+
+/* ---- reports of anybody ---- */
+
+static uint32_t dice(uint32_t *state)
+{
+	*state = *state * 1664525u + 1013904223u;
+	return *state >> 16;
+}
+
+static void make_odd(yyjson_mut_val *value, uint32_t *state)
+{
+	static const char *const texts[] = {"", "x", "scope", "gil_wait", "h2d", "sampled", "a|b`c"};
+	static const double numbers[] = {-1, 0, 0.5, 1e15, 1e19, 1e300, -1e300};
+
+	switch (dice(state) % 8) {
+	case 0:
+		yyjson_mut_set_null(value);
+		break;
+	case 1:
+		yyjson_mut_set_bool(value, true);
+		break;
+	case 2:
+		yyjson_mut_set_obj(value);
+		break;
+	case 3:
+		yyjson_mut_set_arr(value);
+		break;
+	case 4:
+		yyjson_mut_set_uint(value, UINT64_MAX);
+		break;
+	case 5:
+		yyjson_mut_set_str(value, texts[dice(state) % 7]);
+		break;
+	default:
+		yyjson_mut_set_real(value, numbers[dice(state) % 7]);
+	}
+}
+
+/* Makes values in it odd, one in so many. */
+static void spoil(yyjson_mut_val *in, unsigned rarely, uint32_t *state)
+{
+	yyjson_mut_val *key, *one;
+	size_t i, n;
+
+	yyjson_mut_arr_foreach(in, i, n, one)
+	{
+		spoil(one, rarely, state);
+	}
+	yyjson_mut_obj_foreach(in, i, n, key, one)
+	{
+		if (!yyjson_mut_equals_str(key, "schema"))
+			spoil(one, rarely, state);
+	}
+	if (dice(state) % rarely == 0)
+		make_odd(in, state);
+}
+
+static void spoiled_report(const char *json, size_t len, uint32_t seed)
+{
+	yyjson_doc *doc = yyjson_read(json, len, 0);
+	yyjson_mut_doc *copy = yyjson_doc_mut_copy(doc, NULL);
+	yyjson_mut_val *key, *one;
+	uint32_t state = seed;
+	isc_buffer out = {0};
+	size_t i, n;
+	char *text;
+
+	yyjson_mut_obj_foreach(yyjson_mut_doc_get_root(copy), i, n, key, one)
+	{
+		if (!yyjson_mut_equals_str(key, "schema"))
+			spoil(one, seed % 2 == 0 ? 6 : 60, &state);
+	}
+	text = yyjson_mut_write(copy, 0, &len);
+	assert_non_null(text);
+	for (int format = ISC_REPORT_MARKDOWN; format <= ISC_REPORT_HTML; format += ISC_REPORT_HTML) {
+		isc_buffer_clear(&out);
+		assert_int_equal(isc_report_from_json(text, len, format, NULL, &out, NULL), ISC_OK);
+	}
+	free(text);
+	isc_buffer_fini(&out);
+	yyjson_mut_doc_free(copy);
+	yyjson_doc_free(doc);
+}
+
+static void whatever_a_json_report_says_it_is_read(void **state)
+{
+	char pattern[4096], *json;
+	glob_t found;
+	size_t len;
+
+	(void)state;
+	assert_non_null(getenv("ISC_GOLDEN"));
+	snprintf(pattern, sizeof(pattern), "%s/*.report.json", getenv("ISC_GOLDEN"));
+	assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		json = read_all(found.gl_pathv[i], &len);
+		for (uint32_t seed = 0; seed < SPOILED; seed++)
+			spoiled_report(json, len, seed);
+		free(json);
+	}
+	globfree(&found);
 }
 
 static isc_analysis *analysis_of(const char *events)
@@ -190,6 +294,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_rule_has_a_case_in_which_it_wins),
 		cmocka_unit_test(every_case_gives_its_reports_to_the_byte),
+		cmocka_unit_test(whatever_a_json_report_says_it_is_read),
 	};
 
 	return cmocka_run_group_tests_name("golden", tests, NULL, NULL);

@@ -41,6 +41,10 @@ void isc_gpus_read(isc_reading in);
 void isc_gpu_work_write(struct json *j, val *report, const void *analysis);
 void isc_gpu_work_read(isc_reading in);
 
+/* The file that a GPU is of, when there are several: its place in the list of sources, 0 when there is one. */
+void isc_gpu_source_write(struct json *j, val *object, uint32_t source);
+uint32_t isc_gpu_source_in(yyjson_val *object);
+
 /* ---- shared ---- */
 
 extern const isc_field isc_each_us;
