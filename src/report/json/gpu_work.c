@@ -1,5 +1,5 @@
 /*
- * gpu_work.c - the kernels and copies of GPUs.
+ * gpu_work.c - kernels and copies, and the GPU each ran on.
  */
 #include <assert.h>
 
@@ -12,10 +12,10 @@ static void write_device(struct json *j, val *object, const void *from)
 	const isc_facts_gpu *g = &j->a->timeline->gpus[*(const size_t *)from];
 
 	put_count(j, object, "device_id", g->number);
-	isc_gpu_source_write(j, object, g->source);
+	isc_gpu_source_write(j, object, &g->source);
 }
 
-/* The number of GPUs when it is of none of them. */
+/* The number of GPUs: it ran on none of them. */
 static void read_device(isc_reading in)
 {
 	const isc_timeline_facts *f = in.a->timeline;
@@ -34,7 +34,7 @@ static val *kernel_mean(struct json *j, const void *from)
 	return us_of(j, (double)k->total_ns / 1e3 / (double)k->count);
 }
 
-/* One that never ran says nothing, as one on no GPU. */
+/* A kernel that never ran is dropped like one without a GPU. */
 static void read_ran(isc_reading in)
 {
 	isc_facts_kernel *k = in.into;
@@ -111,7 +111,7 @@ void isc_gpu_work_write(struct json *j, val *report, const void *analysis)
 	isc_fields_write(j, report, work_rows, a->timeline != NULL ? a->timeline : &none);
 }
 
-/* Either begins with its GPU; what is on none of the report's is left out. */
+/* Drops kernels or copies, which both begin with their GPU, whose GPU is not in the report. */
 static void drop_strays(void *work, size_t *count, size_t size, size_t gpus)
 {
 	char *items = work;
@@ -123,11 +123,12 @@ static void drop_strays(void *work, size_t *count, size_t size, size_t gpus)
 	}
 	*count = kept;
 }
-static_assert(offsetof(isc_facts_kernel, gpu) == 0 && offsetof(isc_facts_copy, gpu) == 0, "work begins with its GPU");
+static_assert(offsetof(isc_facts_kernel, gpu) == 0 && offsetof(isc_facts_copy, gpu) == 0,
+	      "drop_strays() reads it there");
 
 void isc_gpu_work_read(isc_reading in)
 {
-	/* Those of an analysis that is being read are its own. */
+	/* isc_gpus_read() made them for this analysis. */
 	isc_timeline_facts *f = (isc_timeline_facts *)(uintptr_t)in.a->timeline;
 
 	if (f == NULL)

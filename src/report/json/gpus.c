@@ -1,10 +1,10 @@
 /*
- * gpus.c - what GPUs did, and why they did not.
+ * gpus.c - GPUs: how busy each one was, and why it was idle.
  */
 #include "report/json/tables.h"
 
 #define US 1e3		  /* nanoseconds */
-#define SOURCES_MAX 4096u /* files of one trace: the number of one is anybody's */
+#define SOURCES_MAX 4096u /* files of one trace; a larger number in a report is ignored */
 
 static val *share_of(struct json *j, int64_t part, int64_t whole)
 {
@@ -17,11 +17,12 @@ static int64_t span_of(const isc_facts_gpu *g)
 	return g->last_ns - g->first_ns;
 }
 
-/* ---- the file that it is of, when there are several ---- */
+/* ---- the file that describes it, when there are several ---- */
 
-void isc_gpu_source_write(struct json *j, val *object, uint32_t source)
+void isc_gpu_source_write(struct json *j, val *object, const void *from)
 {
 	const isc_timeline_facts *f = j->a->timeline;
+	uint32_t source = *(const uint32_t *)from;
 	const isc_facts_source *s = &f->sources[source];
 
 	put_text(j, object, "source", &(isc_text){s->label.at, s->label.len});
@@ -47,7 +48,7 @@ static void read_sources(yyjson_val *gpus, isc_arena *arena, isc_timeline_facts 
 		if (known_in(o, "source_number"))
 			most = most > isc_gpu_source_in(o) + 1 ? most : isc_gpu_source_in(o) + 1;
 	}
-	/* The number of a file is there when there are several, and none of the others needs a GPU. */
+	/* Numbers are only written when there are several files; the others may have no GPU. */
 	if (most == 1 && yyjson_arr_size(gpus) > 0 && known_in(yyjson_arr_get_first(gpus), "source_number"))
 		most = 2;
 	f->sources = isc_arena_array(arena, most, sizeof(*f->sources));
@@ -61,14 +62,9 @@ static void read_sources(yyjson_val *gpus, isc_arena *arena, isc_timeline_facts 
 	}
 }
 
-static void write_gpu_source(struct json *j, val *object, const void *from)
+static void read_source(isc_reading in)
 {
-	isc_gpu_source_write(j, object, ((const isc_facts_gpu *)from)->source);
-}
-
-static void read_gpu_source(isc_reading in)
-{
-	((isc_facts_gpu *)in.into)->source = isc_gpu_source_in(in.value);
+	*(uint32_t *)in.into = isc_gpu_source_in(in.value);
 }
 
 /* ---- its span, and shares of it ---- */
@@ -101,7 +97,7 @@ static val *idle_us(struct json *j, const void *from)
 	return us_of(j, (double)(span_of(g) - g->busy_ns) / US);
 }
 
-/* Both unions together are that of all kernels but for what they share. */
+/* The sum of both unions exceeds the union of all kernels by what they share. */
 static val *comm_overlap(struct json *j, const void *from)
 {
 	const isc_facts_gpu *g = from;
@@ -227,7 +223,7 @@ static const isc_field stream_rows[] = {
 static const isc_field gpu_rows[] = {
 	{"device_id", GPU(COUNT32, number)},
 	{"name", GPU(TEXT, name)},
-	{NULL, .write = write_gpu_source, .read = read_gpu_source},
+	{NULL, GPU(CUSTOM, source), .write = isc_gpu_source_write, .read = read_source},
 	{"first_us", GPU(NS, first_ns)},
 	{NULL, .write = write_span, .read = read_span},
 	{"busy_us", GPU(NS, busy_ns)},

@@ -1,5 +1,5 @@
 /*
- * usage.c - memory in use over time, what the control group says of it, and the nodes of the machine.
+ * usage.c - memory in use over time, the limits of the control group, and memory nodes.
  */
 #include "report/json/tables.h"
 #include "report/text/usage_words.h"
@@ -16,7 +16,7 @@ static val *most_swap(struct json *j, const void *from)
 	return isc_field_value(j, &isc_each_whole, &most);
 }
 
-/* What is said is the most of it. */
+/* The report says the largest value, so that becomes the only point. */
 static void read_most_swap(isc_reading in)
 {
 	isc_analysis_usage *u = in.into;
@@ -38,7 +38,7 @@ static void read_fault_source(isc_reading in)
 	((isc_analysis_usage *)in.into)->fault_sampled = yyjson_equals_str(in.value, "samples");
 }
 
-/* Columns of one length, which a reader would have to hold the columns of another's report to: they are not read. */
+/* The columns are not read back: nothing but the page shows them, and their lengths would have to agree. */
 static val *over_time(struct json *j, const void *from)
 {
 	const isc_analysis_usage *u = from;
@@ -85,7 +85,7 @@ const isc_field isc_usage_rows[] = {
 	{"swap_bytes", .value = most_swap, .read = read_most_swap, ISC_IF(isc_analysis_usage, known)},
 	{"fault_us", USAGE(US_POSITIVE, fault_us)},
 	{"fault_us_source", .value = fault_source, .read = read_fault_source, ISC_IF(isc_analysis_usage, fault_us)},
-	/* Left out where nobody looked. */
+	/* Left out when memory was not watched over time. */
 	{NULL, .kind = ISC_FIELD_OBJECT, .of = known_rows, ISC_IF(isc_analysis_usage, known)},
 	{.kind = ISC_FIELD_END},
 };

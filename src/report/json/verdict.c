@@ -1,5 +1,5 @@
 /*
- * verdict.c - why it is slow, and what to change.
+ * verdict.c - the verdict and the suggestions.
  */
 #include "report/json/tables.h"
 
