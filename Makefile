@@ -22,6 +22,14 @@ test: 			## build and test; at most 25 minutes
 	@$(PY) tools/tree.py build
 	@$(CHECK) build $(QUICK)
 
+unit: setup		## build, and run the C tests without fuzzing and torture: under a minute
+	@$(PY) tools/tree.py build
+	@$(CHECK) build --unit --quick
+
+golden: setup		## write tests/golden as the reports are now, and show what that changes
+	@$(PY) tools/tree.py build
+	@$(PY) tools/golden.py build
+
 full:			## everything, with long counts and every Python: hours
 	@tools/setup test fuzz integration
 	@$(MAKE) --no-print-directory lint docs
@@ -108,5 +116,5 @@ format: setup		## put every file into shape
 clean:			## remove what was built; .venv and the fetched sources stay
 	@rm -rf build build-asan build-tsan build-fuzz build-release build-coverage build-static dist
 
-.PHONY: help setup all demo e2e-demo examples test full truth truth-options soak asan tsan fuzz-smoke bench matrix integration compat wheel release docs coverage lint format clean
+.PHONY: help setup all demo e2e-demo examples test unit golden full truth truth-options soak asan tsan fuzz-smoke bench matrix integration compat wheel release docs coverage lint format clean
 .NOTPARALLEL:

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pythons
 import turns
+from interval import Interval, in_turn, median, ratio
 from kit import Done, Kit
-from sample import Interval, in_turn, median, ratio
 from table import Row
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -1,14 +1,14 @@
-"""What a traced call costs on each Python, beside cProfile and VizTracer in one run: rows of calls.py."""
+"""What a traced call costs on each Python, beside cProfile and VizTracer in one run: rows of call_cost.py."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
 
-import calls
+import call_cost
 import pythons
+from interval import Interval
 from kit import Kit
-from sample import Interval
 from table import Row
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -45,7 +45,7 @@ def rows(kit: Kit) -> Iterator[Row]:
         python = python_of(version)
         if python is None:
             continue
-        found = calls.added(str(kit.command), python, kit.scratch, rounds, str(kit.build / "bench"))
+        found = call_cost.added(str(kit.command), python, kit.scratch, rounds, str(kit.build / "bench"))
         yield row(f"a traced call, Python {version}", found["inferscope"], limit)
         for way, about in ABOUT.items():
             yield row(about, found[way])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterator
 
+from interval import Interval, added, in_turn
 from kit import Kit
-from sample import Interval, added, in_turn
 from table import Row
 from turns import Failed
 
@@ -41,7 +41,7 @@ def records(kit: Kit) -> Iterator[Row]:
         (folder / name).symlink_to(double)
     env = {"LD_LIBRARY_PATH": str(folder), "CUDA_DOUBLE": "launch_us=0"}
     for scoped, what in ((0, "a record of a GPU, host time all in"), (1, "the same, in scopes that CUPTI names")):
-        argv = [kit.program("gpu_launch"), str(KERNELS), str(scoped)]
+        argv = [kit.program("launch_cost"), str(KERNELS), str(scoped)]
         files = ["--trace", str(kit.trace), "--report", str(kit.scratch / "report.json"), "--force"]
         line = [str(kit.command), "run", "--quiet", *files, "--", *argv]
 

@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench_import import TRACES
+from interval import Interval, median
 from kit import Kit
-from sample import Interval, median
 from table import Row
 from trace_repeat import repeat
 from turns import Failed
@@ -34,7 +34,7 @@ def ours(kit: Kit, path: Path) -> dict[str, float]:
     report = kit.scratch / "hta.json"
     line = [str(kit.command), "analyze", str(path), "--output", str(report), "--quiet", "--force"]
     begin = time.monotonic()
-    done = kit.run([kit.program("peak"), str(kit.scratch / "peak"), *line])
+    done = kit.run([kit.program("memory_peak"), str(kit.scratch / "peak"), *line])
     wall = time.monotonic() - begin
     gpus = json.loads(report.read_text())["gpus"]
     return {

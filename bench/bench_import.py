@@ -8,8 +8,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from interval import Interval, median
 from kit import Kit
-from sample import Interval, median
 from table import Row
 
 GB = 1e9

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import turns
+from interval import Interval
 from kit import Kit
-from sample import Interval
 from table import Row
 from turns import Failed
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pythons
+from interval import Interval, in_turn, median, ratio
 from kit import Done, Kit
-from sample import Interval, in_turn, median, ratio
 from table import Row
 
 MB = 1024.0

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench_file import make, once
+from interval import median
 from kit import Kit
-from sample import median
 from table import Row
 
 HERE = Path(__file__).resolve().parent

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import turns
 from bench_budget import ONLY, ROOT, WIDE, width
+from interval import Interval
 from kit import Kit
-from sample import Interval
 from table import Row
 
 WORK = Path(__file__).with_name("pyperformance_work.py")

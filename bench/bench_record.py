@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from interval import added, median
 from kit import Kit
-from sample import added, median
 from table import Row
 
 CALLS = ("malloc + free", "lock + unlock of a free mutex", "write of a byte to /dev/null")
@@ -29,7 +29,7 @@ def rows(kit: Kit) -> Iterator[Row]:
     yield Row("a record when nobody drains", overrun, "ns", digits=2, note="pool of 8 MiB")
 
     def costs(env: dict[str, str]) -> list[float]:
-        return [float(line) for line in kit.run([kit.program("agent_cost"), "--work"], env).out.split()]
+        return [float(line) for line in kit.run([kit.program("hook_cost"), "--work"], env).out.split()]
 
     pairs = []
     for i in range(60 if kit.long else 15):
@@ -53,5 +53,5 @@ def rows(kit: Kit) -> Iterator[Row]:
 
 def recorded(kit: Kit, more: list[str]) -> list[float]:
     """The same calls in a traced program."""
-    done = kit.traced([kit.program("agent_cost"), "--work"], "--no-report", *more)
+    done = kit.traced([kit.program("hook_cost"), "--work"], "--no-report", *more)
     return [float(line) for line in done.out.split()]

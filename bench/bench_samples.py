@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from bench_budget import PROGRAMS, VERSIONS, package, python_with
+from interval import Interval, clustered, median
 from kit import Kit
-from sample import Interval, clustered, median
 from table import Row
 
 WORK = Path(__file__).with_name("sample_work.py")

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 
 import pythons
+from interval import median
 from kit import Kit
-from sample import median
 from table import Row
 
 WORK = """

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench_budget import ROOT
+from interval import Interval
 from kit import Kit
-from sample import Interval
 from table import Row
 
 ROUNDS = 40_000

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 import pythons
+from interval import Interval, added, in_turn
 from kit import TICKS, Done, Kit
-from sample import Interval, added, in_turn
 from table import Row
 
 PRELOAD = re.compile(r"added ([\d.-]+) ms \[([\d.-]+), ([\d.-]+)\] over (\d+) pairs")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from interval import Interval, median
 from kit import Kit
-from sample import Interval, median
 from table import Row
 
 

@@ -81,7 +81,7 @@ class Kit:
 
     def peak_kb(self, argv: list[str], code: int = 0) -> int:
         """The most memory that a program had."""
-        self.run([self.program("peak"), str(self.scratch / "peak"), *argv], code=code)
+        self.run([self.program("memory_peak"), str(self.scratch / "peak"), *argv], code=code)
         return int((self.scratch / "peak").read_text())
 
     def traced(self, argv: list[str], *options: str, command: bool = True) -> Done:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sample import Interval
+from interval import Interval
 
 MET, MISSED, UNCLEAR, SAID = "met", "MISSED", "unclear", ""
 

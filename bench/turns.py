@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
-from sample import Interval, clustered
+from interval import Interval, clustered
 
 ROUND_S = 1.5  # at least; then both are started anew: two processes of one program differ by some percent
 PAUSE_S = 0.002  # between two turns: what a tool does right after one is not the other's to pay

@@ -1,6 +1,6 @@
 """Run the tests of a build folder and close with the names of what failed and one line that counts them all.
 
-suite.py FOLDER [--unit] [--suite NAME] [--long] [--pythons 3.11,3.13] [PYTEST ARGUMENT...]
+suite.py FOLDER [--unit] [--quick] [--suite NAME] [--long] [--pythons 3.11,3.13] [PYTEST ARGUMENT...]
 
 A failed test runs a second time, alone, when everything else is done: a busy machine can make a test late that nothing
 is wrong with.  One that then passes is named, and fails the run only under a sanitizer or as one of many.  Tests
@@ -15,7 +15,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
@@ -25,6 +25,7 @@ import pythons
 ROOT = Path(__file__).resolve().parent.parent
 TOOLS = Path(sys.executable).parent
 LENIENT_MAX = 3  # so many may pass only alone: with more, it is not the machine
+LONG_SUITES = ("fuzz", "torture")  # of the C tests: two thirds of their time
 AGAIN_MAX = 12  # with more failures than this the tree is broken, and a second run of each tells nothing new
 
 
@@ -78,7 +79,8 @@ def sanitized(folder: Path) -> bool:
     return any(o["name"] == "b_sanitize" and o["value"] not in ("none", []) for o in json.loads(options.read_text()))
 
 
-def unit(folder: Path, environment: dict[str, str], suite: str | None = None) -> Part:
+def unit(folder: Path, environment: dict[str, str], chosen: Sequence[str] = ()) -> Part:
+    """The C tests; chosen: options of meson test that name suites."""
     command = [str(TOOLS / "meson"), "test", "-C", str(folder), "--no-rebuild", "--print-errorlogs"]
     logs = folder / "meson-logs"
 
@@ -92,7 +94,7 @@ def unit(folder: Path, environment: dict[str, str], suite: str | None = None) ->
     def alone(name: str) -> Callable[[], bool]:
         return lambda: clean(*run("alone", "--num-processes", "1", name))
 
-    code, file = run("testlog", *(["--suite", suite] if suite else []))
+    code, file = run("testlog", *chosen)
     claims: dict[str, list[str]] = {}
     for case in filter(failed, cases(file)):
         # "inferscope.torture - inferscope:torture_D1_rate" and "3 - what_it_claims"
@@ -179,6 +181,7 @@ def main() -> int:
     parser.add_argument("folder")
     parser.add_argument("--unit", action="store_true", help="the C tests alone")
     parser.add_argument("--no-unit", action="store_true", help="the Python tests alone")
+    parser.add_argument("--quick", action="store_true", help="of the C tests those that take no minutes")
     parser.add_argument("--suite", help="only this suite of the C tests")
     parser.add_argument("--long", action="store_true", help="long counts")
     parser.add_argument("--pythons", default="3.11,3.13", help="versions to test, where they are found")
@@ -202,7 +205,10 @@ def main() -> int:
 
     parts = []
     if not asked.no_unit:
-        parts.append(unit(folder, environment, asked.suite))
+        suites = ["--suite", asked.suite] if asked.suite else []
+        for suite in LONG_SUITES if asked.quick else ():
+            suites += ["--no-suite", suite]
+        parts.append(unit(folder, environment, suites))
     if not asked.unit:
         parts.append(whole(folder, environment, arguments))
     return conclude(parts, sanitized(folder))

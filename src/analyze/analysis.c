@@ -132,15 +132,20 @@ static bool report_progress(void *self, const isc_event *ev)
 }
 
 /* The second. */
-static bool walk(isc_build *b)
+static isc_status walk(isc_build *b, isc_error *err)
 {
 	isc_walk walk = {0};
+	isc_status st;
 
 	if (b->options != NULL && b->options->progress != NULL)
 		isc_walk_join(&walk, ISC_WALK_ALL, report_progress, b);
 	isc_memory_join(b, &walk);
 	isc_numa_join(b, &walk);
-	return isc_observed_join(b, &walk) && isc_samples_join(b, &walk) && isc_walk_run(&walk, b->trace);
+	st = isc_gpu_join(b, &walk, err);
+	if (st == ISC_OK &&
+	    (!isc_observed_join(b, &walk) || !isc_samples_join(b, &walk) || !isc_walk_run(&walk, b->trace)))
+		st = isc_build_no_memory(err);
+	return st;
 }
 
 /* Whatever is kept between the steps. */
@@ -151,6 +156,7 @@ static void drop(isc_build *b)
 	isc_memory_drop(b);
 	isc_observed_drop(b);
 	isc_samples_drop(b);
+	isc_gpu_drop(b);
 }
 
 static isc_status build(isc_build *b, isc_error *err)
@@ -184,8 +190,8 @@ static isc_status build(isc_build *b, isc_error *err)
 		st = isc_build_no_memory(err);
 	if (st == ISC_OK)
 		st = isc_build_stacks_of_samples(b, err);
-	if (st == ISC_OK && !walk(b))
-		st = isc_build_no_memory(err);
+	if (st == ISC_OK)
+		st = walk(b, err);
 	if (st == ISC_OK)
 		st = isc_build_samples(b, err);
 	if (st == ISC_OK)

@@ -88,16 +88,19 @@ typedef struct isc_build {
 	uint64_t missed; /* open scopes and calls, threads and buckets that they had none for, one by one */
 	uint64_t unmatched_calls;
 	uint64_t subinterpreters;
-	bool too_short;			  /* the recorder's own start and end outweigh the run */
-	bool calls_seen;		  /* in the whole run */
-	uint64_t walked;		  /* events, as far as progress is told of */
-	uint64_t accounted;		  /* events that the accounts call stored */
-	uint64_t stored;		  /* events in the totals of the whole run */
-	uint64_t *cpu_since_ns;		  /* of each CPU: a thread runs on it since; 0: none.  NULL: nobody asks */
-	bool fills;			  /* samples tell of page faults, and what one takes is known */
-	isc_hashmap gpu_held;		  /* calls that held their thread by what they asked for: see gpu_waits.c */
-	bool gpu_calls;			  /* calls of GPUs' libraries are told of, so waits for them are known */
-	struct isc_gpu_words *gpu;	  /* NULL: nothing was told of GPUs */
+	bool too_short;		   /* the recorder's own start and end outweigh the run */
+	bool calls_seen;	   /* in the whole run */
+	uint64_t walked;	   /* events, as far as progress is told of */
+	uint64_t accounted;	   /* events that the accounts call stored */
+	uint64_t stored;	   /* events in the totals of the whole run */
+	uint64_t *cpu_since_ns;	   /* of each CPU: a thread runs on it since; 0: none.  NULL: nobody asks */
+	bool fills;		   /* samples tell of page faults, and what one takes is known */
+	isc_hashmap gpu_held;	   /* calls that held their thread by what they asked for: see gpu_waits.c */
+	bool gpu_calls;		   /* calls of GPUs' libraries are told of, so waits for them are known */
+	struct isc_gpu_words *gpu; /* NULL: nothing was told of GPUs; so of the next three */
+	struct isc_recorded *recorded;
+	struct isc_gpu_wait_list *gpu_waits;
+	struct gpu_reading *gpu_reading;  /* while events are read */
 	struct isc_holders *holders;	  /* NULL: nobody waited for a thread that is known */
 	struct isc_focus_search *search;  /* NULL: nothing was read yet; so of the next ones */
 	struct isc_memory_gather *memory; /* or no memory was recorded */
@@ -125,10 +128,12 @@ void isc_build_sort_functions(isc_build *b);
 isc_status isc_build_marks(isc_build *b, isc_error *err);
 isc_status isc_build_contention(isc_build *b, isc_error *err);
 isc_status isc_build_syscalls(isc_build *b, isc_error *err);
-void isc_numa_join(isc_build *b, struct isc_walk *walk); /* after the threads */
-void isc_build_numa(isc_build *b);			 /* when events were read */
-isc_status isc_build_gpu(isc_build *b, isc_error *err);
-isc_status isc_build_memory(isc_build *b, isc_error *err); /* likewise */
+void isc_numa_join(isc_build *b, struct isc_walk *walk);		      /* after the threads */
+void isc_build_numa(isc_build *b);					      /* when events were read */
+isc_status isc_gpu_join(isc_build *b, struct isc_walk *walk, isc_error *err); /* after the threads */
+isc_status isc_build_gpu(isc_build *b, isc_error *err);			      /* when events were read */
+void isc_gpu_drop(isc_build *b);					      /* nothing is fine */
+isc_status isc_build_memory(isc_build *b, isc_error *err);		      /* likewise */
 isc_status isc_build_over_time(isc_build *b, isc_error *err);
 void isc_build_accounts(isc_build *b);
 isc_status isc_build_verdict(isc_build *b, isc_error *err);	   /* after all others but the warnings */

@@ -15,8 +15,6 @@
 #include "import/import.h"
 #include "report/report.h"
 
-static char default_report[] = "report.md";
-
 /* Ranks of a large run, one file each; more go into a folder. */
 #define INPUTS_MAX 1024u
 
@@ -69,17 +67,12 @@ static isc_status take_argument(void *self, const char *value, isc_error *err)
 	return ISC_OK;
 }
 
-/* --format json alone means report.json: the default path follows the format. */
 static void choose_path(struct analyze_arguments *args)
 {
-	static char json_report[] = "report.json", html_report[] = "report.html";
 	isc_report_request *r = &args->request;
-	int format = r->format != NULL ? isc_report_format_named(r->format) : ISC_REPORT_MARKDOWN;
 
 	if (args->path == NULL)
-		args->path = format == ISC_REPORT_JSON	 ? json_report
-			     : format == ISC_REPORT_HTML ? html_report
-							 : default_report;
+		args->path = isc_report_default_path(r->format);
 	r->stdout_ours = true;
 	r->inputs = args->inputs;
 	r->input_count = args->input_count;

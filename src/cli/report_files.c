@@ -18,10 +18,32 @@
 #include "session/renamer.h"
 #include "trace/reader.h"
 
+/* Paths are not const where they may also be arguments of the command. */
+static char markdown_path[] = "report.md", json_path[] = "report.json", html_path[] = "report.html";
+static char *const default_paths[] = {
+	[ISC_REPORT_MARKDOWN] = markdown_path, [ISC_REPORT_JSON] = json_path, [ISC_REPORT_HTML] = html_path};
+
+static char *const *default_path(const char *name)
+{
+	int format = name != NULL ? isc_report_format_named(name) : ISC_REPORT_MARKDOWN;
+
+	return &default_paths[format != ISC_REPORT_UNKNOWN ? format : ISC_REPORT_MARKDOWN];
+}
+
+char *isc_report_default_path(const char *format)
+{
+	return *default_path(format);
+}
+
+static bool names_report(const isc_settings *s)
+{
+	return s->origin[isc_settings_find("report")].kind != ISC_ORIGIN_DEFAULT;
+}
+
 isc_report_request isc_report_request_of(const isc_settings *s, const char *trace)
 {
 	return (isc_report_request){.trace = trace,
-				    .paths = s->reports.item,
+				    .paths = names_report(s) ? s->reports.item : default_path(s->format),
 				    .count = s->report ? s->reports.count : 0,
 				    .format = s->format,
 				    .force = s->force,

@@ -30,6 +30,9 @@ typedef struct isc_report_request {
 	struct isc_output *output[ISC_SETTINGS_LIST_MAX]; /* held from open to close */
 } isc_report_request;
 
+/* Where a report goes when nobody says: its ending is that of the format.  NULL and a name that is no format: Markdown. */
+char *isc_report_default_path(const char *format);
+
 /* What the settings of a run ask for; trace is absolute, and shown as the user gave it. */
 isc_report_request isc_report_request_of(const isc_settings *settings, const char *trace);
 

@@ -11,7 +11,7 @@
 #include "base/hashmap.h"
 #include "export/gpu_rows.h"
 #include "export/json_text.h"
-#include "export/sink.h"
+#include "export/format.h"
 
 /* Above all process ids: PID_MAX_LIMIT is 2^22. */
 #define GPU_PID (1u << 24)
@@ -59,7 +59,7 @@ static isc_sink *begin(isc_trace *trace, isc_export_out *out)
 
 	if (c == NULL)
 		return NULL;
-	c->sink = (isc_sink){.trace = trace, .out = out};
+	c->sink = (isc_sink){.listener = {.trace = trace}, .out = out};
 	c->first = true;
 	isc_buffer_text(&out->text, "{\"otherData\":{\"made_by\":\"" ISC_EXPORT_MARK "\"");
 	if (trace != NULL)
@@ -80,7 +80,7 @@ static void name_event(chrome *c, const char *what, uint32_t pid, uint32_t tid, 
 }
 
 /* The arguments of the process in one line, as its name. */
-static void process(isc_sink *self, const isc_trace_process *p)
+static void process(isc_listener *self, const isc_trace_process *p)
 {
 	chrome *c = (chrome *)self;
 	isc_frame_text name;
@@ -95,7 +95,7 @@ static void process(isc_sink *self, const isc_trace_process *p)
 		name_event(c, "process_name", p->pid, p->pid, &name);
 }
 
-static void thread(isc_sink *self, const isc_export_thread *t)
+static void thread(isc_listener *self, const isc_listener_thread *t)
 {
 	if (t->name.len > 0)
 		name_event((chrome *)self, "thread_name", t->pid, t->tid, &t->name);
@@ -116,7 +116,7 @@ static void add_fixed(chrome *c, isc_buffer *out, const isc_slice *s)
 	uint32_t len;
 
 	if (known == NULL) {
-		c->sink.failed = true;
+		c->sink.listener.failed = true;
 		return;
 	}
 	if (*known == 0) {
@@ -134,7 +134,7 @@ static void add_fixed(chrome *c, isc_buffer *out, const isc_slice *s)
 		isc_buffer_add(&c->texts, &len, sizeof(len));
 		isc_buffer_add(&c->texts, c->piece.data, c->piece.len);
 		if (c->texts.failed || c->piece.failed) {
-			c->sink.failed = true;
+			c->sink.listener.failed = true;
 			return;
 		}
 	}
@@ -142,18 +142,18 @@ static void add_fixed(chrome *c, isc_buffer *out, const isc_slice *s)
 	isc_buffer_add(out, c->texts.data + *known - 1 + sizeof(len), len);
 }
 
-static void add_task(const chrome *c, isc_buffer *out, const isc_export_thread *on, uint32_t task)
+static void add_task(const chrome *c, isc_buffer *out, const isc_listener_thread *on, uint32_t task)
 {
 	char made[ISC_TASK_TEXT];
 	isc_frame_text name;
 
 	if (task == 0)
 		return;
-	name.at = isc_trace_task(c->sink.trace, on->process, task, made, &name.len);
+	name.at = isc_trace_task(c->sink.listener.trace, on->process, task, made, &name.len);
 	text_value(out, ",\"task\":", &name);
 }
 
-static void add_place(isc_buffer *out, const char *begin, const isc_export_thread *on, uint64_t ns)
+static void add_place(isc_buffer *out, const char *begin, const isc_listener_thread *on, uint64_t ns)
 {
 	isc_buffer_text(out, begin);
 	isc_json_number(out, on->pid);
@@ -163,7 +163,7 @@ static void add_place(isc_buffer *out, const char *begin, const isc_export_threa
 	isc_json_us(out, ns);
 }
 
-static void close_slice(isc_sink *self, const isc_slice *s)
+static void close_slice(isc_listener *self, const isc_slice *s)
 {
 	static const struct {
 		uint8_t flag;
@@ -214,7 +214,7 @@ static void scope_end(chrome *c, const isc_mark *m, const char *begin, uint64_t 
 	isc_buffer_add(out, "}}", 2);
 }
 
-static void mark(isc_sink *self, const isc_mark *m)
+static void mark(isc_listener *self, const isc_mark *m)
 {
 	chrome *c = (chrome *)self;
 	isc_buffer *out;
@@ -249,7 +249,7 @@ static void add_stack(chrome *c, isc_buffer *out, uint32_t process, uint32_t id)
 	isc_frame frames[ISC_STACK_FRAMES_MAX];
 	size_t n = 0;
 
-	while (n < ISC_STACK_FRAMES_MAX && isc_trace_frame(c->sink.trace, process, id, &frames[n]))
+	while (n < ISC_STACK_FRAMES_MAX && isc_trace_frame(c->sink.listener.trace, process, id, &frames[n]))
 		id = frames[n++].parent;
 	isc_buffer_text(out, "[");
 	for (size_t i = n; i > 0; i--) {
@@ -278,7 +278,7 @@ static void add_known_stack(chrome *c, isc_buffer *out, uint32_t process, uint32
 	uint32_t len;
 
 	if (known == NULL) {
-		c->sink.failed = true;
+		c->sink.listener.failed = true;
 	} else if (*known == 0) {
 		add_stack(c, out, process, id);
 		len = (uint32_t)(out->len - from);
@@ -287,20 +287,20 @@ static void add_known_stack(chrome *c, isc_buffer *out, uint32_t process, uint32
 		*known = c->texts.len + 1;
 		isc_buffer_add(&c->texts, &len, sizeof(len));
 		isc_buffer_add(&c->texts, out->data + from, len);
-		c->sink.failed |= c->texts.failed;
+		c->sink.listener.failed |= c->texts.failed;
 	} else {
 		memcpy(&len, c->texts.data + *known - 1, sizeof(len));
 		isc_buffer_add(out, c->texts.data + *known - 1 + sizeof(len), len);
 	}
 }
 
-static void sample(isc_sink *self, const isc_export_sample *s)
+static void sample(isc_listener *self, const isc_listener_sample *s)
 {
 	chrome *c = (chrome *)self;
 	isc_buffer *out;
 	isc_frame frame = {0};
 
-	if (s->wait_ns > 0 || !isc_trace_frame(c->sink.trace, s->on->process, s->stack, &frame))
+	if (s->wait_ns > 0 || !isc_trace_frame(c->sink.listener.trace, s->on->process, s->stack, &frame))
 		return; /* the wait has a slice */
 	out = next(c);
 	add_place(out, "{\"ph\":\"i\",\"s\":\"t\",\"pid\":", s->on, s->time_ns);
@@ -314,7 +314,7 @@ static void sample(isc_sink *self, const isc_export_sample *s)
 
 /* Devices are processes of their own and rows of their streams are threads, by number: 0, which is a stream,
  * is no thread. */
-static uint32_t gpu_tid(chrome *c, const isc_export_gpu *g, uint32_t pid)
+static uint32_t gpu_tid(chrome *c, const isc_listener_gpu *g, uint32_t pid)
 {
 	const isc_recorded_device *device = g->item->device;
 	isc_buffer text = {0};
@@ -324,7 +324,7 @@ static uint32_t gpu_tid(chrome *c, const isc_export_gpu *g, uint32_t pid)
 	size_t row = isc_gpu_rows_place(&c->rows, pid - GPU_PID, g->item->stream, g->start_ns, g->end_ns, &nth, &fresh);
 
 	if (row == SIZE_MAX) {
-		c->sink.failed = true;
+		c->sink.listener.failed = true;
 		return 1;
 	}
 	tid = (uint32_t)row + 1;
@@ -343,7 +343,7 @@ static uint32_t gpu_tid(chrome *c, const isc_export_gpu *g, uint32_t pid)
 		isc_buffer_format(&text, " (%u)", nth + 1);
 	name = (isc_frame_text){text.data, (uint32_t)text.len};
 	name_event(c, "thread_name", pid, tid, &name);
-	c->sink.failed |= text.failed;
+	c->sink.listener.failed |= text.failed;
 	isc_buffer_fini(&text);
 	return tid;
 }
@@ -365,7 +365,7 @@ static struct recent *recent_work(chrome *c, uint64_t key)
 	struct recent *r;
 
 	if (known == NULL) {
-		c->sink.failed = true;
+		c->sink.listener.failed = true;
 		return NULL;
 	}
 	if (*known != 0)
@@ -379,7 +379,7 @@ static struct recent *recent_work(chrome *c, uint64_t key)
 }
 
 /* From a call to its work.  A graph is many works of one call: then from each of them to the next. */
-static void gpu_arrows(chrome *c, const isc_export_gpu *g, uint32_t pid, uint32_t tid)
+static void gpu_arrows(chrome *c, const isc_listener_gpu *g, uint32_t pid, uint32_t tid)
 {
 	static const char from[] = "{\"ph\":\"s\"", to[] = "{\"ph\":\"f\",\"bp\":\"e\"";
 	uint64_t key = (uint64_t)g->on->process << 40 ^ g->item->correlation;
@@ -410,7 +410,7 @@ static void gpu_arrows(chrome *c, const isc_export_gpu *g, uint32_t pid, uint32_
 	*last = (struct recent){.key = key, .start_ns = g->start_ns, .pid = pid, .tid = tid};
 }
 
-static void gpu(isc_sink *self, const isc_export_gpu *g)
+static void gpu(isc_listener *self, const isc_listener_gpu *g)
 {
 	chrome *c = (chrome *)self;
 	const isc_recorded_item *i = g->item;
@@ -462,11 +462,15 @@ static void end(isc_sink *self, const isc_export_result *result)
 	free(c);
 }
 
-const isc_sink_class isc_sink_chrome = {.begin = begin,
-					.process = process,
-					.thread = thread,
-					.close = close_slice,
-					.mark = mark,
-					.sample = sample,
-					.gpu = gpu,
-					.end = end};
+const isc_sink_class isc_sink_chrome = {
+	.begin = begin,
+	.hears = {.texts = true,
+		  .process = process,
+		  .thread = thread,
+		  .close = close_slice,
+		  .mark = mark,
+		  .sample = sample,
+		  .gpu = gpu,
+		  .after = isc_export_after},
+	.end = end,
+};

@@ -23,22 +23,22 @@ static isc_sink *begin(isc_trace *trace, isc_export_out *out)
 
 	if (c == NULL)
 		return NULL;
-	c->sink = (isc_sink){.trace = trace, .out = out};
+	c->sink = (isc_sink){.listener = {.trace = trace}, .out = out};
 	c->paths.frames = (isc_frames){.trace = trace, .out = out};
 	return &c->sink;
 }
 
-static void open_slice(isc_sink *self, const isc_slice *s)
+static void open_slice(isc_listener *self, const isc_slice *s)
 {
 	isc_paths_open(&((collapsed *)self)->paths, s);
 }
 
-static void close_slice(isc_sink *self, const isc_slice *s)
+static void close_slice(isc_listener *self, const isc_slice *s)
 {
 	isc_paths_close(&((collapsed *)self)->paths, s);
 }
 
-static void sample(isc_sink *self, const isc_export_sample *s)
+static void sample(isc_listener *self, const isc_listener_sample *s)
 {
 	if (s->wait_ns == 0)
 		isc_paths_sample(&((collapsed *)self)->paths, s);
@@ -114,4 +114,8 @@ static void end(isc_sink *self, const isc_export_result *result)
 }
 
 const isc_sink_class isc_sink_collapsed = {
-	.timeless = true, .begin = begin, .open = open_slice, .close = close_slice, .sample = sample, .end = end};
+	.timeless = true,
+	.begin = begin,
+	.hears = {.texts = true, .open = open_slice, .close = close_slice, .sample = sample, .after = isc_export_after},
+	.end = end,
+};

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "export/json_text.h"
-#include "export/sink.h"
+#include "export/format.h"
 
 typedef struct events {
 	isc_sink sink;
@@ -19,8 +19,8 @@ static isc_sink *begin(isc_trace *trace, isc_export_out *out)
 
 	if (e == NULL)
 		return NULL;
-	e->sink = (isc_sink){
-		.trace = trace, .out = out, .start_ns = trace != NULL ? isc_trace_header(trace)->start_ns : 0};
+	e->sink = (isc_sink){.listener = {.trace = trace}, .out = out};
+	e->sink.listener.start_ns = trace != NULL ? isc_trace_header(trace)->start_ns : 0;
 	e->first = true;
 	isc_buffer_text(&out->text, "[");
 	return &e->sink;
@@ -43,7 +43,7 @@ static void add_count(isc_buffer *out, const char *key, uint64_t n)
 
 /* What all of them have; the object stays open.  Moments are those of CLOCK_MONOTONIC. */
 static isc_buffer *head(events *e, const char *type, const isc_frame_text *name, uint64_t start_ns, uint64_t end_ns,
-			const isc_export_thread *on, uint16_t cpu, uint32_t task)
+			const isc_listener_thread *on, uint16_t cpu, uint32_t task)
 {
 	isc_buffer *out = &e->sink.out->text;
 	isc_frame_text task_name = {0};
@@ -51,8 +51,8 @@ static isc_buffer *head(events *e, const char *type, const isc_frame_text *name,
 
 	isc_buffer_text(out, e->first ? "\n{\"event_type\":\"" : ",\n{\"event_type\":\"");
 	e->first = false;
-	start_ns += e->sink.start_ns;
-	end_ns += e->sink.start_ns;
+	start_ns += e->sink.listener.start_ns;
+	end_ns += e->sink.listener.start_ns;
 	isc_buffer_text(out, type);
 	isc_buffer_text(out, "\",\"name\":");
 	isc_json_string(out, name->at, name->len);
@@ -67,7 +67,7 @@ static isc_buffer *head(events *e, const char *type, const isc_frame_text *name,
 	else
 		isc_buffer_text(out, ",\"cpu_id\":null");
 	if (task != 0)
-		task_name.at = isc_trace_task(e->sink.trace, on->process, task, made, &task_name.len);
+		task_name.at = isc_trace_task(e->sink.listener.trace, on->process, task, made, &task_name.len);
 	add_text(out, ",\"task\":", &task_name);
 	return out;
 }
@@ -130,7 +130,7 @@ static void add_frame(isc_buffer *out, const isc_frame *frame, uint32_t line, bo
 }
 
 /* Newest first; how many. */
-static size_t frames_of(const isc_sink *self, uint32_t process, uint32_t id, isc_frame *frames)
+static size_t frames_of(const isc_listener *self, uint32_t process, uint32_t id, isc_frame *frames)
 {
 	size_t n = 0;
 
@@ -139,7 +139,7 @@ static size_t frames_of(const isc_sink *self, uint32_t process, uint32_t id, isc
 	return n;
 }
 
-static void add_stack(isc_buffer *out, const isc_sink *self, uint32_t process, const isc_frame *frames, size_t n)
+static void add_stack(isc_buffer *out, const isc_listener *self, uint32_t process, const isc_frame *frames, size_t n)
 {
 	uint64_t searched = 0;
 
@@ -185,7 +185,7 @@ const char *isc_export_type(const isc_slice *s)
 static void close_syscall(events *e, const isc_slice *s)
 {
 	isc_frame frames[ISC_STACK_FRAMES_MAX];
-	size_t n = frames_of(&e->sink, s->on->process, s->stack, frames);
+	size_t n = frames_of(&e->sink.listener, s->on->process, s->stack, frames);
 	isc_buffer *out = head(e, "cpu_syscall", s->call.len > 0 ? &s->call : &s->name, s->start_ns, s->end_ns, s->on,
 			       s->cpu, s->task);
 	isc_frame_text file = {NULL, 0};
@@ -194,11 +194,11 @@ static void close_syscall(events *e, const isc_slice *s)
 	for (size_t i = 0; i < n && line == 0; i++) {
 		uint64_t searched = 0;
 
-		line = isc_trace_frame_line(e->sink.trace, s->on->process, &frames[i], &searched);
+		line = isc_trace_frame_line(e->sink.listener.trace, s->on->process, &frames[i], &searched);
 		file = frames[i].file;
 	}
 	add_place(out, line != 0 ? &file : &(isc_frame_text){NULL, 0}, line);
-	add_stack(out, &e->sink, s->on->process, frames, n);
+	add_stack(out, &e->sink.listener, s->on->process, frames, n);
 	isc_buffer_text(out, "]");
 	if (s->call.len > 0)
 		add_count(out, ",\"bytes\":", s->bytes);
@@ -211,7 +211,7 @@ static void close_syscall(events *e, const isc_slice *s)
 	add_metadata(out, s);
 }
 
-static void close_slice(isc_sink *self, const isc_slice *s)
+static void close_slice(isc_listener *self, const isc_slice *s)
 {
 	const char *type = isc_export_type(s);
 	isc_buffer *out;
@@ -241,7 +241,7 @@ static void scope_end(events *e, const isc_mark *m, const char *type, uint64_t n
 	isc_buffer_text(out, "}}");
 }
 
-static void mark(isc_sink *self, const isc_mark *m)
+static void mark(isc_listener *self, const isc_mark *m)
 {
 	static const isc_frame_text none = {NULL, 0};
 	events *e = (events *)self;
@@ -277,7 +277,7 @@ static void add_node(isc_buffer *out, uint32_t node)
 		isc_buffer_text(out, ",\"numa_node\":null");
 }
 
-static void memory(isc_sink *self, const isc_export_memory *m)
+static void memory(isc_listener *self, const isc_listener_memory *m)
 {
 	isc_frame frames[ISC_STACK_FRAMES_MAX];
 	isc_frame_text name = {m->call, (uint32_t)strlen(m->call)};
@@ -296,10 +296,10 @@ static void memory(isc_sink *self, const isc_export_memory *m)
 	isc_buffer_text(out, "}}");
 }
 
-static void move(isc_sink *self, const isc_export_move *m)
+static void move(isc_listener *self, const isc_listener_move *m)
 {
 	static const isc_frame_text name = {"numa_migration", 14}, none = {NULL, 0};
-	isc_export_thread nobody = {.pid = m->pid};
+	isc_listener_thread nobody = {.pid = m->pid};
 	isc_buffer *out = head((events *)self, "numa_migration", &name, m->start_ns, m->end_ns, &nobody, UINT16_MAX, 0);
 
 	add_place(out, &none, 0);
@@ -308,7 +308,7 @@ static void move(isc_sink *self, const isc_export_move *m)
 	isc_buffer_text(out, ",\"metadata\":null}");
 }
 
-static void sample(isc_sink *self, const isc_export_sample *s)
+static void sample(isc_listener *self, const isc_listener_sample *s)
 {
 	events *e = (events *)self;
 	isc_frame frames[ISC_STACK_FRAMES_MAX];
@@ -344,11 +344,11 @@ static void add_pageable(isc_buffer *out, uint8_t page)
 	isc_buffer_format(out, ",\"pageable\":%s", words[page <= ISC_PAGE_PAGEABLE ? page : 0]);
 }
 
-static void gpu(isc_sink *self, const isc_export_gpu *g)
+static void gpu(isc_listener *self, const isc_listener_gpu *g)
 {
 	static const isc_frame_text none = {NULL, 0};
 	const isc_recorded_item *i = g->item;
-	isc_export_thread on = *g->on;
+	isc_listener_thread on = *g->on;
 	isc_buffer *out;
 
 	if (g->type == NULL)
@@ -382,11 +382,15 @@ static void end(isc_sink *self, const isc_export_result *result)
 	free(self);
 }
 
-const isc_sink_class isc_sink_events = {.begin = begin,
-					.close = close_slice,
-					.mark = mark,
-					.sample = sample,
-					.gpu = gpu,
-					.memory = memory,
-					.move = move,
-					.end = end};
+const isc_sink_class isc_sink_events = {
+	.begin = begin,
+	.hears = {.texts = true,
+		  .close = close_slice,
+		  .mark = mark,
+		  .sample = sample,
+		  .gpu = gpu,
+		  .memory = memory,
+		  .move = move,
+		  .after = isc_export_after},
+	.end = end,
+};

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "timeline/timeline.h"
+#include "timeline/imported.h"
 #include "trace/reader.h"
 
 enum isc_export_format {
@@ -58,12 +58,9 @@ typedef isc_status (*isc_export_write_fn)(void *self, const void *data, size_t l
 isc_status isc_export_run(isc_trace *trace, const isc_export_options *options, isc_export_write_fn write, void *self,
 			  isc_export_result *result, isc_error *err);
 
-/* Adds files of other tools to a timeline. */
-typedef isc_status (*isc_export_fill_fn)(void *self, isc_timeline *timeline, isc_error *err);
-
 /* The same of what other tools recorded: spans of threads, scopes, marks, counters, and work of GPUs with the calls
  * that asked for it.  Stacks have no moments in a timeline. */
-isc_status isc_export_imported(isc_export_fill_fn fill, void *fill_self, const isc_export_options *options,
+isc_status isc_export_imported(isc_imported_stream_fill_fn fill, void *fill_self, const isc_export_options *options,
 			       isc_export_write_fn write, void *self, isc_export_result *result, isc_error *err);
 
 /* Does a file that begins like this come from here? */

@@ -6,7 +6,7 @@
 #define ISC_EXPORT_FRAMES_H
 
 #include "base/hashmap.h"
-#include "export/sink.h"
+#include "export/format.h"
 
 typedef struct isc_export_frame {
 	isc_frame_text name, file, module;

@@ -36,7 +36,7 @@ static size_t step(isc_paths *p, size_t parent, size_t frame)
 	return (size_t)*known;
 }
 
-static isc_path_row *row_of(isc_paths *p, size_t node, const isc_export_thread *on, const char *state)
+static isc_path_row *row_of(isc_paths *p, size_t node, const isc_listener_thread *on, const char *state)
 {
 	isc_path_row *bigger = isc_grow(p->row, p->row_count, &p->row_room, sizeof(*bigger));
 	uint64_t *first = isc_hashmap_put(&p->by_place, node, NULL);
@@ -88,7 +88,7 @@ void isc_paths_close(isc_paths *p, const isc_slice *s)
 	*at = p->node[*at - 1].parent;
 }
 
-static isc_path_row *row_of_stack(isc_paths *p, const isc_export_thread *on, uint32_t stack, const char *state)
+static isc_path_row *row_of_stack(isc_paths *p, const isc_listener_thread *on, uint32_t stack, const char *state)
 {
 	size_t numbers[ISC_STACK_FRAMES_MAX], node = 0;
 	size_t n = isc_frames_stack(&p->frames, on->process, stack, numbers, ISC_STACK_FRAMES_MAX);
@@ -99,7 +99,7 @@ static isc_path_row *row_of_stack(isc_paths *p, const isc_export_thread *on, uin
 	return p->failed ? NULL : row_of(p, node, on, state);
 }
 
-void isc_paths_memory(isc_paths *p, const isc_export_memory *m)
+void isc_paths_memory(isc_paths *p, const isc_listener_memory *m)
 {
 	isc_path_row *row = m->alloc ? row_of_stack(p, m->on, m->stack, "allocated") : NULL;
 
@@ -110,7 +110,7 @@ void isc_paths_memory(isc_paths *p, const isc_export_memory *m)
 	row->allocated += m->times * (double)m->bytes;
 }
 
-void isc_paths_sample(isc_paths *p, const isc_export_sample *s)
+void isc_paths_sample(isc_paths *p, const isc_listener_sample *s)
 {
 	isc_path_row *row = row_of_stack(p, s->on, s->stack, s->state);
 

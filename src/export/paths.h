@@ -15,7 +15,7 @@ typedef struct isc_path_node {
 
 typedef struct isc_path_row {
 	size_t node; /* + 1; 0: the stack is not known */
-	const isc_export_thread *on;
+	const isc_listener_thread *on;
 	const char *state;
 	uint64_t samples, cpu_ns, wall_ns; /* from samples and waits */
 	uint64_t self_ns;		   /* from calls */
@@ -44,8 +44,8 @@ void isc_paths_fini(isc_paths *p);
 
 void isc_paths_open(isc_paths *p, const isc_slice *s);
 void isc_paths_close(isc_paths *p, const isc_slice *s);
-void isc_paths_sample(isc_paths *p, const isc_export_sample *s);
-void isc_paths_memory(isc_paths *p, const isc_export_memory *m);
+void isc_paths_sample(isc_paths *p, const isc_listener_sample *s);
+void isc_paths_memory(isc_paths *p, const isc_listener_memory *m);
 
 /* Frames of a node, newest first; how many. */
 size_t isc_paths_frames(const isc_paths *p, size_t node, size_t *frames, size_t most);

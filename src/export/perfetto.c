@@ -30,7 +30,7 @@ static isc_sink *begin(isc_trace *trace, isc_export_out *out)
 
 	if (p == NULL)
 		return NULL;
-	p->sink = (isc_sink){.trace = trace, .out = out};
+	p->sink = (isc_sink){.listener = {.trace = trace}, .out = out};
 	p->frames = (isc_frames){.trace = trace};
 	return &p->sink;
 }
@@ -49,7 +49,7 @@ void isc_perfetto_send(isc_perfetto *p, uint64_t ns, unsigned field, const isc_b
 	}
 	isc_wire_message(&p->packet, field, body);
 	isc_wire_message(&p->sink.out->text, TRACE_PACKET, &p->packet);
-	p->sink.failed |= p->packet.failed;
+	p->sink.listener.failed |= p->packet.failed;
 }
 
 void isc_perfetto_clean(isc_perfetto *p, isc_buffer *out, unsigned field, const isc_frame_text *text)
@@ -73,7 +73,7 @@ uint64_t isc_perfetto_name(isc_perfetto *p, uint64_t key, const isc_frame_text *
 	uint64_t *known = isc_hashmap_put(&p->names, key, NULL);
 
 	if (known == NULL) {
-		p->sink.failed = true;
+		p->sink.listener.failed = true;
 		return 0;
 	}
 	if (*known == 0) {
@@ -91,7 +91,7 @@ uint64_t isc_perfetto_category(isc_perfetto *p, unsigned number)
 	uint64_t *known = isc_hashmap_put(&p->names, 7ull << 60 | number, NULL);
 
 	if (known == NULL) {
-		p->sink.failed = true;
+		p->sink.listener.failed = true;
 	} else if (*known == 0) {
 		*known = 1;
 		intern(p, INTERNED_CATEGORY, number + 1, &text);
@@ -101,7 +101,7 @@ uint64_t isc_perfetto_category(isc_perfetto *p, unsigned number)
 
 /* ---- tracks ------------------------------------------------------------------ */
 
-static void process(isc_sink *self, const isc_trace_process *t)
+static void process(isc_listener *self, const isc_trace_process *t)
 {
 	isc_perfetto *p = (isc_perfetto *)self;
 	isc_buffer *out = &p->event;
@@ -125,7 +125,7 @@ static void process(isc_sink *self, const isc_trace_process *t)
 	isc_perfetto_send(p, 0, PACKET_TRACK, out);
 }
 
-void isc_perfetto_thread(isc_perfetto *p, const isc_export_thread *t, uint64_t track)
+void isc_perfetto_thread(isc_perfetto *p, const isc_listener_thread *t, uint64_t track)
 {
 	isc_buffer *out = &p->event;
 
@@ -141,7 +141,7 @@ void isc_perfetto_thread(isc_perfetto *p, const isc_export_thread *t, uint64_t t
 	isc_perfetto_send(p, 0, PACKET_TRACK, out);
 }
 
-static void thread(isc_sink *self, const isc_export_thread *t)
+static void thread(isc_listener *self, const isc_listener_thread *t)
 {
 	isc_perfetto *p = (isc_perfetto *)self;
 	uint64_t *known = isc_hashmap_put(&p->threads, isc_hashmap_key(t->pid, t->tid), NULL);
@@ -163,7 +163,7 @@ static void named_track(isc_perfetto *p, uint64_t uuid, uint32_t pid, const isc_
 	if (counter)
 		isc_wire_bytes(&track, TRACK_COUNTER, NULL, 0);
 	isc_perfetto_send(p, 0, PACKET_TRACK, &track);
-	p->sink.failed |= track.failed;
+	p->sink.listener.failed |= track.failed;
 	isc_buffer_fini(&track);
 }
 
@@ -180,14 +180,14 @@ void isc_perfetto_note(isc_perfetto *p, const char *key, unsigned field, const i
 	isc_wire_message(&p->event, EVENT_NOTE, &p->inner);
 }
 
-static void add_task(isc_perfetto *p, const isc_export_thread *on, uint32_t task)
+static void add_task(isc_perfetto *p, const isc_listener_thread *on, uint32_t task)
 {
 	char made[ISC_TASK_TEXT];
 	isc_frame_text name;
 
 	if (task == 0)
 		return;
-	name.at = isc_trace_task(p->sink.trace, on->process, task, made, &name.len);
+	name.at = isc_trace_task(p->sink.listener.trace, on->process, task, made, &name.len);
 	isc_perfetto_note(p, "task", NOTE_TEXT, &name, 0);
 }
 
@@ -206,7 +206,7 @@ static void add_fixed(isc_perfetto *p, const isc_slice *s, size_t frame)
 	uint32_t len;
 
 	if (known == NULL) {
-		p->sink.failed = true;
+		p->sink.listener.failed = true;
 		return;
 	}
 	if (*known != 0) {
@@ -226,10 +226,10 @@ static void add_fixed(isc_perfetto *p, const isc_slice *s, size_t frame)
 	*known = p->texts.len + 1;
 	isc_buffer_add(&p->texts, &len, sizeof(len));
 	isc_buffer_add(&p->texts, p->event.data + from, len);
-	p->sink.failed |= p->texts.failed;
+	p->sink.listener.failed |= p->texts.failed;
 }
 
-static void open_slice(isc_sink *self, const isc_slice *s)
+static void open_slice(isc_listener *self, const isc_slice *s)
 {
 	isc_perfetto *p = (isc_perfetto *)self;
 	size_t frame = isc_frames_of_slice(&p->frames, s);
@@ -269,7 +269,7 @@ static void add_flags(isc_perfetto *p, uint8_t flags)
 			isc_perfetto_note(p, words[i].word, NOTE_BOOL, NULL, 1);
 }
 
-static void close_slice(isc_sink *self, const isc_slice *s)
+static void close_slice(isc_listener *self, const isc_slice *s)
 {
 	isc_perfetto *p = (isc_perfetto *)self;
 
@@ -305,7 +305,7 @@ static void count(isc_perfetto *p, const isc_mark *m)
 	uint64_t *known = isc_hashmap_put(&p->counters, isc_hashmap_key(m->on->process, m->id), NULL), track;
 
 	if (known == NULL) {
-		p->sink.failed = true;
+		p->sink.listener.failed = true;
 		return;
 	}
 	track = 4ull << 60 ^ (uint64_t)m->on->process << 32 ^ m->id;
@@ -317,7 +317,7 @@ static void count(isc_perfetto *p, const isc_mark *m)
 	isc_perfetto_send(p, m->start_ns, PACKET_TRACK_EVENT, &p->event);
 }
 
-static void mark(isc_sink *self, const isc_mark *m)
+static void mark(isc_listener *self, const isc_mark *m)
 {
 	isc_perfetto *p = (isc_perfetto *)self;
 
@@ -344,7 +344,7 @@ static uint64_t module_of(isc_perfetto *p, const isc_frame_text *path)
 	uint64_t iid;
 
 	if (known == NULL) {
-		p->sink.failed = true;
+		p->sink.listener.failed = true;
 		return 0;
 	}
 	if (*known != 0)
@@ -365,7 +365,7 @@ static void tell_frame(isc_perfetto *p, size_t number)
 	uint64_t *told = isc_hashmap_put(&p->functions, number, NULL), module = 0;
 
 	if (told == NULL)
-		p->sink.failed = true;
+		p->sink.listener.failed = true;
 	if (told == NULL || *told != 0)
 		return;
 	*told = 1;
@@ -387,7 +387,7 @@ static uint64_t stack_of(isc_perfetto *p, uint32_t process, uint32_t id)
 	uint64_t iid;
 
 	if (known == NULL) {
-		p->sink.failed = true;
+		p->sink.listener.failed = true;
 		return 0;
 	}
 	if (*known != 0)
@@ -404,7 +404,7 @@ static uint64_t stack_of(isc_perfetto *p, uint32_t process, uint32_t id)
 	return iid;
 }
 
-static void sample(isc_sink *self, const isc_export_sample *s)
+static void sample(isc_listener *self, const isc_listener_sample *s)
 {
 	isc_perfetto *p = (isc_perfetto *)self;
 	uint64_t stack;
@@ -427,7 +427,7 @@ static void end(isc_sink *self, const isc_export_result *result)
 	isc_perfetto *p = (isc_perfetto *)self;
 
 	(void)result;
-	if (self->failed || p->frames.failed)
+	if (self->listener.failed || p->frames.failed)
 		self->out->text.failed = true;
 	isc_frames_fini(&p->frames);
 	isc_buffer_fini(&p->packet);
@@ -447,12 +447,16 @@ static void end(isc_sink *self, const isc_export_result *result)
 	free(p);
 }
 
-const isc_sink_class isc_sink_perfetto = {.begin = begin,
-					  .process = process,
-					  .thread = thread,
-					  .open = open_slice,
-					  .close = close_slice,
-					  .mark = mark,
-					  .sample = sample,
-					  .gpu = isc_perfetto_gpu,
-					  .end = end};
+const isc_sink_class isc_sink_perfetto = {
+	.begin = begin,
+	.hears = {.texts = true,
+		  .process = process,
+		  .thread = thread,
+		  .open = open_slice,
+		  .close = close_slice,
+		  .mark = mark,
+		  .sample = sample,
+		  .gpu = isc_perfetto_gpu,
+		  .after = isc_export_after},
+	.end = end,
+};

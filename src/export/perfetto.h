@@ -60,7 +60,7 @@ typedef struct isc_perfetto {
 } isc_perfetto;
 
 /* The track of a thread. */
-static inline uint64_t isc_perfetto_track(const isc_export_thread *on)
+static inline uint64_t isc_perfetto_track(const isc_listener_thread *on)
 {
 	return 2ull << 32 | on->thread;
 }
@@ -71,11 +71,11 @@ void isc_perfetto_clean(isc_perfetto *p, isc_buffer *out, unsigned field, const 
 /* iids: of a name of events, key tells it from all others; of a category. */
 uint64_t isc_perfetto_name(isc_perfetto *p, uint64_t key, const isc_frame_text *text);
 uint64_t isc_perfetto_category(isc_perfetto *p, unsigned number);
-void isc_perfetto_thread(isc_perfetto *p, const isc_export_thread *t, uint64_t track);
+void isc_perfetto_thread(isc_perfetto *p, const isc_listener_thread *t, uint64_t track);
 /* p->event begins, and gets a note: a text, or else a number. */
 void isc_perfetto_start(isc_perfetto *p, unsigned type, uint64_t track);
 void isc_perfetto_note(isc_perfetto *p, const char *key, unsigned field, const isc_frame_text *text, uint64_t number);
 
-void isc_perfetto_gpu(isc_sink *self, const isc_export_gpu *g);
+void isc_perfetto_gpu(isc_listener *self, const isc_listener_gpu *g);
 
 #endif

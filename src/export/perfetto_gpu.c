@@ -6,7 +6,7 @@
 #include "export/perfetto.h"
 
 /* A track for every row of a stream. */
-static uint64_t gpu_track(isc_perfetto *p, const isc_export_gpu *g)
+static uint64_t gpu_track(isc_perfetto *p, const isc_listener_gpu *g)
 {
 	const isc_recorded_item *i = g->item;
 	isc_buffer text = {0};
@@ -17,7 +17,7 @@ static uint64_t gpu_track(isc_perfetto *p, const isc_export_gpu *g)
 	size_t row = isc_gpu_rows_place(&p->rows, i->device->number, i->stream, g->start_ns, g->end_ns, &nth, &fresh);
 
 	if (row == SIZE_MAX) {
-		p->sink.failed = true;
+		p->sink.listener.failed = true;
 		return 0;
 	}
 	track = 5ull << 60 | row;
@@ -31,23 +31,23 @@ static uint64_t gpu_track(isc_perfetto *p, const isc_export_gpu *g)
 	isc_wire_number(&body, TRACK_UUID, track);
 	isc_perfetto_clean(p, &body, TRACK_NAME, &(isc_frame_text){text.data, (uint32_t)text.len});
 	isc_perfetto_send(p, 0, PACKET_TRACK, &body);
-	p->sink.failed |= text.failed || body.failed;
+	p->sink.listener.failed |= text.failed || body.failed;
 	isc_buffer_fini(&text);
 	isc_buffer_fini(&body);
 	return track;
 }
 
 /* Calls are told of by whoever hears of them; their track is that of the thread that made them. */
-static uint64_t caller_track(isc_perfetto *p, const isc_export_gpu *g)
+static uint64_t caller_track(isc_perfetto *p, const isc_listener_gpu *g)
 {
-	isc_export_thread on = *g->on;
+	isc_listener_thread on = *g->on;
 	uint64_t *known;
 
 	if (g->item->tid == 0 || g->item->tid == on.tid)
 		return isc_perfetto_track(&on);
 	known = isc_hashmap_put(&p->threads, isc_hashmap_key(on.pid, g->item->tid), NULL);
 	if (known == NULL) {
-		p->sink.failed = true;
+		p->sink.listener.failed = true;
 		return isc_perfetto_track(&on);
 	}
 	if (*known == 0) {
@@ -83,7 +83,7 @@ static void add_work(isc_perfetto *p, const isc_recorded_item *i)
 	}
 }
 
-void isc_perfetto_gpu(isc_sink *self, const isc_export_gpu *g)
+void isc_perfetto_gpu(isc_listener *self, const isc_listener_gpu *g)
 {
 	isc_perfetto *p = (isc_perfetto *)self;
 	const isc_recorded_item *i = g->item;

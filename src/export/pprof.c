@@ -40,18 +40,18 @@ static isc_sink *begin(isc_trace *trace, isc_export_out *out)
 
 	if (p == NULL)
 		return NULL;
-	p->sink = (isc_sink){.trace = trace, .out = out};
+	p->sink = (isc_sink){.listener = {.trace = trace}, .out = out};
 	p->paths.frames = (isc_frames){.trace = trace, .out = out, .by_line = true};
 	p->paths.apart = true;
 	return &p->sink;
 }
 
-static void open_slice(isc_sink *self, const isc_slice *s)
+static void open_slice(isc_listener *self, const isc_slice *s)
 {
 	isc_paths_open(&((pprof *)self)->paths, s);
 }
 
-static void close_slice(isc_sink *self, const isc_slice *s)
+static void close_slice(isc_listener *self, const isc_slice *s)
 {
 	pprof *p = (pprof *)self;
 
@@ -59,7 +59,7 @@ static void close_slice(isc_sink *self, const isc_slice *s)
 	isc_paths_close(&p->paths, s);
 }
 
-static void sample(isc_sink *self, const isc_export_sample *s)
+static void sample(isc_listener *self, const isc_listener_sample *s)
 {
 	pprof *p = (pprof *)self;
 
@@ -67,7 +67,7 @@ static void sample(isc_sink *self, const isc_export_sample *s)
 	isc_paths_sample(&p->paths, s);
 }
 
-static void memory(isc_sink *self, const isc_export_memory *m)
+static void memory(isc_listener *self, const isc_listener_memory *m)
 {
 	isc_paths_memory(&((pprof *)self)->paths, m);
 }
@@ -186,9 +186,10 @@ static void add_mappings(pprof *p)
 	uint16_t type;
 	const char *data;
 
-	if (p->sink.trace == NULL)
+	if (p->sink.listener.trace == NULL)
 		return;
-	for (size_t i = 0; (data = isc_trace_define_at(p->sink.trace, i, &process, &id, &type, &len)) != NULL; i++) {
+	for (size_t i = 0; (data = isc_trace_define_at(p->sink.listener.trace, i, &process, &id, &type, &len)) != NULL;
+	     i++) {
 		isc_def_module module;
 		uint64_t path, *known;
 		char build[128];
@@ -296,8 +297,8 @@ static void write_profile(pprof *p)
 	add_mappings(p);
 	for (size_t i = 0; i < p->paths.frames.count; i++, zip_some(p))
 		add_location(p, i);
-	if (p->sink.trace != NULL)
-		isc_wire_number(&p->profile, TIME_NANOS, isc_trace_header(p->sink.trace)->start_unix_ns);
+	if (p->sink.listener.trace != NULL)
+		isc_wire_number(&p->profile, TIME_NANOS, isc_trace_header(p->sink.listener.trace)->start_unix_ns);
 	isc_wire_number(&p->profile, DURATION_NANOS, p->last_ns);
 	isc_wire_number(&p->profile, COMMENT, words(p, ISC_EXPORT_MARK));
 	/* Of several a reader takes the last, and that would be memory. */
@@ -332,10 +333,14 @@ static void end(isc_sink *self, const isc_export_result *result)
 	free(p);
 }
 
-const isc_sink_class isc_sink_pprof = {.timeless = true,
-				       .begin = begin,
-				       .open = open_slice,
-				       .close = close_slice,
-				       .sample = sample,
-				       .memory = memory,
-				       .end = end};
+const isc_sink_class isc_sink_pprof = {
+	.timeless = true,
+	.begin = begin,
+	.hears = {.texts = true,
+		  .open = open_slice,
+		  .close = close_slice,
+		  .sample = sample,
+		  .memory = memory,
+		  .after = isc_export_after},
+	.end = end,
+};

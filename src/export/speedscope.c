@@ -6,13 +6,13 @@
 
 #include "export/frames.h"
 #include "export/json_text.h"
-#include "export/sink.h"
+#include "export/format.h"
 #include "export/spill.h"
 
 enum { CALLS, CALLS_IN_HANDLER, STACKS, WEIGHTS, TEXTS };
 
 typedef struct row {
-	const isc_export_thread *on;
+	const isc_listener_thread *on;
 	uint64_t first_ns[2], last_ns[2]; /* of each stream */
 	uint64_t events[2];
 	uint64_t samples, weight_ns;
@@ -35,10 +35,10 @@ static isc_sink *begin(isc_trace *trace, isc_export_out *out)
 
 	if (p == NULL)
 		return NULL;
-	p->sink = (isc_sink){.trace = trace, .out = out};
+	p->sink = (isc_sink){.listener = {.trace = trace}, .out = out};
 	p->frames = (isc_frames){.trace = trace, .out = out};
 	p->spill = isc_spill_new();
-	p->sink.failed = p->spill == NULL;
+	p->sink.listener.failed = p->spill == NULL;
 	p->first = true;
 	isc_buffer_text(&out->text, "{\"exporter\":\"" ISC_EXPORT_MARK
 				    "\",\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
@@ -46,7 +46,7 @@ static isc_sink *begin(isc_trace *trace, isc_export_out *out)
 	return &p->sink;
 }
 
-static row *row_of(speedscope *p, const isc_export_thread *on)
+static row *row_of(speedscope *p, const isc_listener_thread *on)
 {
 	uint64_t *rank = isc_hashmap_put(&p->by_thread, on->thread, NULL);
 
@@ -56,7 +56,7 @@ static row *row_of(speedscope *p, const isc_export_thread *on)
 			row *grown = realloc(p->rows, room * sizeof(*grown));
 
 			if (grown == NULL) {
-				p->sink.failed = true;
+				p->sink.listener.failed = true;
 				return NULL;
 			}
 			p->rows = grown;
@@ -65,7 +65,7 @@ static row *row_of(speedscope *p, const isc_export_thread *on)
 		p->rows[p->count++] = (row){.on = on};
 		*rank = p->count;
 	}
-	p->sink.failed |= rank == NULL;
+	p->sink.listener.failed |= rank == NULL;
 	return rank != NULL ? &p->rows[*rank - 1] : NULL;
 }
 
@@ -73,7 +73,7 @@ static isc_buffer *text_of(speedscope *p, const row *r, unsigned which)
 {
 	isc_buffer *text = isc_spill_text(p->spill, (size_t)(r - p->rows) * TEXTS + which);
 
-	p->sink.failed |= text == NULL;
+	p->sink.listener.failed |= text == NULL;
 	return text;
 }
 
@@ -84,7 +84,7 @@ static void event(speedscope *p, row *r, const isc_slice *s, char type, uint64_t
 	size_t frame = isc_frames_of_slice(&p->frames, s);
 
 	if (text == NULL || frame == SIZE_MAX) {
-		p->sink.failed = true;
+		p->sink.listener.failed = true;
 		return;
 	}
 	if (r->events[stream]++ == 0)
@@ -98,7 +98,7 @@ static void event(speedscope *p, row *r, const isc_slice *s, char type, uint64_t
 }
 
 /* In order: what began before something that is told already cannot be told any more. */
-static void open_slice(isc_sink *self, const isc_slice *s)
+static void open_slice(isc_listener *self, const isc_slice *s)
 {
 	speedscope *p = (speedscope *)self;
 	row *r = row_of(p, s->on);
@@ -111,7 +111,7 @@ static void open_slice(isc_sink *self, const isc_slice *s)
 		event(p, r, s, 'O', s->start_ns);
 }
 
-static void close_slice(isc_sink *self, const isc_slice *s)
+static void close_slice(isc_listener *self, const isc_slice *s)
 {
 	speedscope *p = (speedscope *)self;
 	row *r = row_of(p, s->on);
@@ -123,7 +123,7 @@ static void close_slice(isc_sink *self, const isc_slice *s)
 	r->skip = false;
 }
 
-static void sample(isc_sink *self, const isc_export_sample *s)
+static void sample(isc_listener *self, const isc_listener_sample *s)
 {
 	speedscope *p = (speedscope *)self;
 	size_t numbers[ISC_STACK_FRAMES_MAX], n;
@@ -166,14 +166,14 @@ static void head(speedscope *p, const row *r, const char *type, const char *what
 	isc_buffer_format(out, ",\"unit\":\"nanoseconds\",\"startValue\":%llu,\"endValue\":%llu,",
 			  (unsigned long long)from, (unsigned long long)to);
 	p->first = false;
-	p->sink.failed |= name.failed;
+	p->sink.listener.failed |= name.failed;
 	isc_buffer_fini(&name);
 }
 
 static void send(speedscope *p, const row *r, const char *key, unsigned which, const char *close)
 {
 	isc_buffer_text(&p->sink.out->text, key);
-	p->sink.failed |= !isc_spill_send(p->spill, (size_t)(r - p->rows) * TEXTS + which, p->sink.out);
+	p->sink.listener.failed |= !isc_spill_send(p->spill, (size_t)(r - p->rows) * TEXTS + which, p->sink.out);
 	isc_buffer_text(&p->sink.out->text, close);
 }
 
@@ -222,10 +222,10 @@ static void end(isc_sink *self, const isc_export_result *result)
 	speedscope *p = (speedscope *)self;
 
 	(void)result;
-	for (size_t i = 0; i < p->count && !self->failed; i++)
+	for (size_t i = 0; i < p->count && !self->listener.failed; i++)
 		write_profiles(p, &p->rows[i]);
 	write_frames(p);
-	if (self->failed)
+	if (self->listener.failed)
 		self->out->text.failed = true;
 	isc_frames_fini(&p->frames);
 	isc_spill_free(p->spill);
@@ -235,4 +235,8 @@ static void end(isc_sink *self, const isc_export_result *result)
 }
 
 const isc_sink_class isc_sink_speedscope = {
-	.timeless = true, .begin = begin, .open = open_slice, .close = close_slice, .sample = sample, .end = end};
+	.timeless = true,
+	.begin = begin,
+	.hears = {.texts = true, .open = open_slice, .close = close_slice, .sample = sample, .after = isc_export_after},
+	.end = end,
+};

@@ -7,7 +7,7 @@
 #define ISC_EXPORT_SPILL_H
 
 #include "base/status.h"
-#include "export/sink.h"
+#include "export/format.h"
 
 typedef struct isc_spill isc_spill;
 

@@ -1,14 +1,13 @@
-/* read.c - inferscope/trace.h: a sink that hands events to a function. */
+/* read.c - inferscope/trace.h: a listener that hands events to a function. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "export/cut.h"
-#include "export/sink.h"
-#include "export/stream.h"
+#include "export/format.h"
+#include "timeline/own.h"
 #include "inferscope/trace.h"
 
 typedef struct trace_reading {
-	isc_sink sink;
+	isc_listener listener;
 	inferscope_event_fn each;
 	void *self;
 	isc_buffer name, file; /* with a NUL at their end */
@@ -24,7 +23,7 @@ static const char *text_of(isc_buffer *room, const isc_frame_text *text)
 }
 
 static inferscope_event event_of(trace_reading *r, const char *type, const isc_frame_text *name,
-				 const isc_export_thread *on, uint64_t start_ns, uint64_t end_ns)
+				 const isc_listener_thread *on, uint64_t start_ns, uint64_t end_ns)
 {
 	return (inferscope_event){.size = sizeof(inferscope_event),
 				  .type = type,
@@ -33,19 +32,16 @@ static inferscope_event event_of(trace_reading *r, const char *type, const isc_f
 				  .thread_id = on->tid,
 				  .cpu_id = -1,
 				  .device_id = -1,
-				  .start_ns = start_ns + r->sink.start_ns,
-				  .end_ns = end_ns + r->sink.start_ns};
+				  .start_ns = start_ns + r->listener.start_ns,
+				  .end_ns = end_ns + r->listener.start_ns};
 }
 
 static void tell(trace_reading *r, const inferscope_event *event)
 {
 	if (r->name.failed || r->file.failed)
-		r->sink.failed = true;
+		r->listener.failed = true;
 	else if (!r->over && r->each(r->self, event) != 0)
 		r->over = true;
-	/* The walk ends with a status; the caller gets ISC_OK. */
-	if (r->over)
-		r->sink.out->status = ISC_ERR_LIMIT;
 }
 
 static int32_t cpu_of(uint16_t cpu)
@@ -53,7 +49,7 @@ static int32_t cpu_of(uint16_t cpu)
 	return cpu == UINT16_MAX ? -1 : cpu;
 }
 
-static void on_close(isc_sink *self, const isc_slice *s)
+static void on_close(isc_listener *self, const isc_slice *s)
 {
 	trace_reading *r = (trace_reading *)self;
 	inferscope_event event = event_of(r, isc_export_type(s), &s->name, s->on, s->start_ns, s->end_ns);
@@ -65,7 +61,7 @@ static void on_close(isc_sink *self, const isc_slice *s)
 	tell(r, &event);
 }
 
-static void on_mark(isc_sink *self, const isc_mark *m)
+static void on_mark(isc_listener *self, const isc_mark *m)
 {
 	static const char *const types[] = {
 		[ISC_MARK_SCOPE] = "scope", [ISC_MARK_INSTANT] = "instant", [ISC_MARK_COUNTER] = "counter"};
@@ -77,7 +73,7 @@ static void on_mark(isc_sink *self, const isc_mark *m)
 	tell(r, &event);
 }
 
-static void on_sample(isc_sink *self, const isc_export_sample *s)
+static void on_sample(isc_listener *self, const isc_listener_sample *s)
 {
 	static const isc_frame_text unknown = {"?", 1};
 	trace_reading *r = (trace_reading *)self;
@@ -98,7 +94,7 @@ static void on_sample(isc_sink *self, const isc_export_sample *s)
 	tell(r, &event);
 }
 
-static void on_gpu(isc_sink *self, const isc_export_gpu *g)
+static void on_gpu(isc_listener *self, const isc_listener_gpu *g)
 {
 	trace_reading *r = (trace_reading *)self;
 	inferscope_event event;
@@ -111,7 +107,7 @@ static void on_gpu(isc_sink *self, const isc_export_gpu *g)
 	tell(r, &event);
 }
 
-static void on_memory(isc_sink *self, const isc_export_memory *m)
+static void on_memory(isc_listener *self, const isc_listener_memory *m)
 {
 	isc_frame_text name = {m->call, (uint32_t)strlen(m->call)};
 	trace_reading *r = (trace_reading *)self;
@@ -123,22 +119,33 @@ static void on_memory(isc_sink *self, const isc_export_memory *m)
 	tell(r, &event);
 }
 
-static isc_status read_events(isc_trace *trace, const isc_export_options *options, trace_reading *r, isc_error *err)
+/* The reading ends with a status; the caller gets ISC_OK. */
+static isc_status after(isc_listener *self)
 {
-	static const isc_sink_class class = {
-		.close = on_close, .mark = on_mark, .sample = on_sample, .gpu = on_gpu, .memory = on_memory};
-	isc_export_out out = {.err = err};
-	isc_export_result result = {0};
+	return ((trace_reading *)self)->over ? ISC_ERR_LIMIT : ISC_OK;
+}
+
+static isc_status read_events(isc_trace *trace, const isc_cut_options *options, trace_reading *r, isc_error *err)
+{
+	static const isc_listener_class class = {.texts = true,
+						 .close = on_close,
+						 .mark = on_mark,
+						 .sample = on_sample,
+						 .gpu = on_gpu,
+						 .memory = on_memory,
+						 .after = after};
+	isc_listener_counts counts = {0};
 	isc_arena *arena;
 	isc_cut cut;
 	isc_status st = isc_cut_make(&cut, trace, options, err);
 
 	if (st != ISC_OK)
 		return st;
-	r->sink = (isc_sink){.trace = trace, .out = &out, .start_ns = isc_trace_header(trace)->start_ns};
+	r->listener = (isc_listener){.trace = trace, .start_ns = isc_trace_header(trace)->start_ns};
 	arena = isc_arena_new();
-	st = arena != NULL ? isc_stream_run(trace, options, &cut, &class, &r->sink, arena, &result, err)
-			   : isc_fail(err, ISC_ERR_NOMEM, "no memory to read a trace");
+	st = arena != NULL
+		     ? isc_own_run(trace, &(isc_own_options){.cut = &cut}, &class, &r->listener, arena, &counts, err)
+		     : isc_fail(err, ISC_ERR_NOMEM, "no memory to read a trace");
 	if (r->over)
 		st = ISC_OK;
 	isc_arena_free(arena);
@@ -161,9 +168,8 @@ ISC_API isc_status inferscope_trace_read(const char *path, const inferscope_read
 	st = isc_trace_open(path, &trace, err);
 	if (st == ISC_OK)
 		st = read_events(
-			trace,
-			&(isc_export_options){.scope = given.scope, .from_us = given.from_us, .to_us = given.to_us}, &r,
-			err);
+			trace, &(isc_cut_options){.scope = given.scope, .from_us = given.from_us, .to_us = given.to_us},
+			&r, err);
 	if (damaged != NULL)
 		*damaged = st == ISC_OK && isc_trace_is_damaged(trace);
 	isc_trace_close(trace);

@@ -12,8 +12,8 @@ static const struct {
 	const char *name;
 	int format;
 } names[] = {
-	{"markdown", ISC_REPORT_MARKDOWN}, {"md", ISC_REPORT_MARKDOWN}, {"json", ISC_REPORT_JSON},
-	{"html", ISC_REPORT_HTML},	   {"htm", ISC_REPORT_HTML},
+	{"markdown", ISC_REPORT_MARKDOWN}, {"md", ISC_REPORT_MARKDOWN}, {"html", ISC_REPORT_HTML},
+	{"htm", ISC_REPORT_HTML},	   {"json", ISC_REPORT_JSON},
 };
 
 int isc_report_format_named(const char *name)

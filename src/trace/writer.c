@@ -328,8 +328,15 @@ static isc_status write_stream(isc_writer *w, isc_writer_stream *s, isc_error *e
 	if (events == 0)
 		return ISC_OK;
 	s->events = s->slots = 0;
-	/* Definitions go first; without room for them events are still worth keeping. */
+	/* Definitions go first, and who the thread is: a recorder that goes on after this one died knows it again by
+	 * that.  Without room for them events are still worth keeping. */
 	st = write_defs(w, err);
+	if (!s->introduced && (st == ISC_OK || st == ISC_ERR_LIMIT)) {
+		isc_status known = isc_writer_journal(w, err);
+
+		s->introduced = known == ISC_OK;
+		st = known == ISC_OK || known == ISC_ERR_LIMIT ? st : known;
+	}
 	if (st != ISC_OK && st != ISC_ERR_LIMIT) {
 		w->stats.refused_events += events;
 		isc_writer_lose(w, s, s->record[0].ticks, 0);

@@ -25,6 +25,7 @@ typedef struct isc_writer_stream {
 	uint64_t told;	/* what is missing below this number is known as a loss */
 	uint32_t events, slots;
 	uint32_t room; /* slots */
+	bool introduced; /* its process and thread are in the file */
 	isc_record *record;
 } isc_writer_stream;
 

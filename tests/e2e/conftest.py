@@ -201,6 +201,16 @@ def target() -> Callable[[str], str]:
 
 
 @pytest.fixture(scope="session")
+def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the whole reports of each scene of tests/golden: NAME.report.json, NAME.report.md, NAME.summary."""
+    folder = tmp_path_factory.mktemp("scenes")
+    events = sorted((ROOT / "tests" / "golden").glob("*.events"))
+    program = BUILD / "tests" / "unit" / "scene_reports"
+    subprocess.run([str(program), str(folder), *map(str, events)], check=True, timeout=120)
+    return folder
+
+
+@pytest.fixture(scope="session")
 def count() -> Callable[[int, int], int]:
     """count(short, long): how often to do something; the long count is for `make full`."""
     return lambda short, long: long if LONG else short

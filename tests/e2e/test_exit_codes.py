@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tests.e2e.conftest import Command, Run
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path.insert(0, str(ROOT / "tools"))
 
 import interfaces  # noqa: E402
 

@@ -1,7 +1,7 @@
 """The product is what interfaces.yaml says, in both directions.
 
 A name that is public and has no entry fails here, and so does an entry whose name is gone: write the entry in
-interfaces.yaml (status planned becomes built), run scripts/generate_icd.py.
+interfaces.yaml (status planned becomes built), run tools/generate_icd.py.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "python" / "inferscope"
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path.insert(0, str(ROOT / "tools"))
 
 import interfaces  # noqa: E402
 from interfaces import Row  # noqa: E402
@@ -465,6 +465,19 @@ def test_a_choice_takes_its_words_and_no_other(inferscope: Command, row: Row) ->
     for word in row["choices"]:
         assert inferscope("config", "show", f"--{row['option']}", word).returncode == 0
     assert inferscope("config", "show", f"--{row['option']}", "something").returncode == 2
+
+
+def test_an_option_takes_the_words_described_and_no_other(inferscope: Command) -> None:
+    """With traces that are not there: 3 when the word was taken, 2 when it was refused."""
+    described = [(c["name"], o) for c in COMMANDS for o in c["options"] if "choices" in o]
+    assert {name for name, _ in described} == {"analyze", "diff", "export"}
+    for name, option in described:
+        traces = ["a.isc", "b.isc"] if name == "diff" else ["a.isc"]
+        codes = {
+            word: inferscope(name, *traces, f"--{option['name']}", word).returncode
+            for word in [*option["choices"], "something"]
+        }
+        assert codes == {**dict.fromkeys(option["choices"], 3), "something": 2}, name
 
 
 # ---- the report ----

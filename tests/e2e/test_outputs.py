@@ -111,3 +111,33 @@ def test_a_report_cannot_take_the_place_of_its_trace(inferscope: Command, spelt:
     run = inferscope("run", "--force", "--trace", "both.json", "--report", spelt, "--", "touch", started)
     assert (run.returncode, started.exists()) == (125, False)
     assert "the report and the trace are both to be " in run.stderr
+
+
+HTML = "<!doctype html>\n<!-- inferscope-report-"
+HEADS = {"markdown": ("md", "<!-- inferscope-report-"), "html": ("html", HTML), "json": ("json", "{")}
+
+
+@pytest.mark.parametrize("how", ["option", "file", "variable"])
+def test_a_format_holds_whatever_the_ending(inferscope: Command, tmp_path: Path, how: str) -> None:
+    page = tmp_path / "x"
+    options = [] if how == "file" else ["--format", "html"]
+    options += [] if how == "variable" else ["--report", str(page)]
+    if how == "file":
+        (tmp_path / ".inferscope.yaml").write_text("format: html\n")
+    named = {"INFERSCOPE_REPORT": str(page)} if how == "variable" else {}
+    run = inferscope("run", *options, "--", "true", plain=True, env=named)
+    assert run.returncode == 0, run.stderr
+    assert page.read_text().startswith(HTML)
+    assert inferscope("analyze", run.trace, "--format", "html", "--output", page).returncode == 0
+    assert page.read_text().startswith(HTML)
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_a_report_without_a_path_has_the_ending_of_its_format(inferscope: Command, tmp_path: Path, name: str) -> None:
+    ending, head = HEADS[name]
+    for arguments in (["run", "--format", name, "--", "true"], ["analyze", "--format", name, "inferscope.isc"]):
+        run = inferscope(*arguments, plain=True)
+        assert run.returncode == 0, run.stderr
+        (written,) = tmp_path.glob("report.*")
+        assert written.name == f"report.{ending}" and written.read_text().startswith(head)
+        written.unlink()

@@ -11,8 +11,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "bench")]
 
+import interval  # noqa: E402
 import kit  # noqa: E402
-import sample  # noqa: E402
 import table  # noqa: E402
 import turns  # noqa: E402
 
@@ -20,7 +20,7 @@ import bench  # noqa: E402
 
 
 def row(low: float, high: float, limit: float | None) -> table.Row:
-    return table.Row("x", sample.Interval((low + high) / 2, low, high, 9), "ms", limit=limit)
+    return table.Row("x", interval.Interval((low + high) / 2, low, high, 9), "ms", limit=limit)
 
 
 def test_a_budget_is_missed_only_when_the_whole_interval_is_over_it() -> None:
@@ -34,7 +34,7 @@ def test_the_interval_holds_the_true_median_nineteen_times_in_twenty() -> None:
     draw = random.Random(7)
     held = 0
     for _ in range(200):
-        found = sample.median([draw.gauss(5, 1) for _ in range(21)])
+        found = interval.median([draw.gauss(5, 1) for _ in range(21)])
         held += found.low <= 5 <= found.high
     assert held >= 180
 
@@ -46,8 +46,8 @@ def test_pairs_take_turns_and_end_when_the_answer_is_known() -> None:
         order.append(name)
         return (value,)
 
-    (found,) = sample.in_turn(lambda: run("bare", 2), lambda: run("ours", 3), sample.ratio, tight=0.1, seconds=60)
-    assert (found.value, found.n) == (1.5, sample.MINIMUM)
+    (found,) = interval.in_turn(lambda: run("bare", 2), lambda: run("ours", 3), interval.ratio, tight=0.1, seconds=60)
+    assert (found.value, found.n) == (1.5, interval.MINIMUM)
     assert order[2:6] == ["bare", "ours", "ours", "bare"]
 
 
@@ -95,5 +95,5 @@ def test_a_program_that_ends_before_its_turn_is_no_measurement(tmp_path: Path) -
 
 
 def test_processes_that_differ_widen_the_interval() -> None:
-    found = sample.clustered([[1.0] * 40, [1.1] * 40, [1.2] * 40])
+    found = interval.clustered([[1.0] * 40, [1.1] * 40, [1.2] * 40])
     assert (found.low, found.value, found.high) == (1.0, 1.1, 1.2)

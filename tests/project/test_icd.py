@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path.insert(0, str(ROOT / "tools"))
 
 import interfaces  # noqa: E402
 
@@ -25,7 +25,7 @@ Files = Callable[..., list[Path]]
 
 
 def generate(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(ROOT / "scripts" / "generate_icd.py"), *map(str, arguments)]
+    command = [sys.executable, str(ROOT / "tools" / "generate_icd.py"), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
 

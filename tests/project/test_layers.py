@@ -38,6 +38,7 @@ OFFLINE = re.compile(r"python/offline/\w+\.[ch]")
 OFFLINE_ALLOWED = {"report", "analyze", "import", "timeline", "trace", "base"}
 LINES_MAX = 800
 LINES_MUCH = 400  # a warning: is it still one noun?
+COLUMNS_MAX = 120
 FILES_MAX = 60  # of one folder, without those below it
 Files = Callable[..., list[Path]]
 
@@ -112,6 +113,17 @@ def test_no_file_is_too_long(tracked: Files) -> None:
     assert not {file: n for file, n in lines.items() if n > LINES_MAX}, "two nouns in one file"
 
 
+def test_lines_of_the_page_fit_a_screen(tracked: Files) -> None:
+    """C and Python have their formatters; the scripts and the style of the page have this."""
+    wide = [
+        f"{file.relative_to(ROOT)}:{number}"
+        for file in tracked("src/*.js", "src/*.css")
+        for number, line in enumerate(file.read_text().splitlines(), 1)
+        if len(line.expandtabs(8)) > COLUMNS_MAX
+    ]
+    assert not wide, f"more than {COLUMNS_MAX} columns, with tabs of 8: {wide}"
+
+
 def test_no_folder_of_src_is_a_flat_list(tracked: Files) -> None:
     folders = Counter(str(file.relative_to(ROOT).parent) for file in tracked("src/*.c", "src/*.h", "src/*.js"))
     assert not {folder: n for folder, n in folders.items() if n > FILES_MAX}
@@ -135,6 +147,27 @@ def test_no_two_types_share_a_name(tracked: Files) -> None:
         for name in type_names(file.read_text()):
             where.setdefault(name, []).append(str(file.relative_to(ROOT)))
     assert not {name: files for name, files in where.items() if len(files) > 1}
+
+
+PROTOTYPE = re.compile(r"^(?!static|typedef)[A-Za-z][^;{}()=]*?\b(isc_\w+)\(", re.MULTILINE)
+
+
+def test_no_two_functions_share_a_name(tracked: Files) -> None:
+    """An archive would give one of them to both who call it."""
+    where: dict[str, set[str]] = {}
+    for file in tracked("src/*.h"):
+        for name in PROTOTYPE.findall(COMMENT.sub("", file.read_text())):
+            where.setdefault(name, set()).add(str(file.relative_to(ROOT)))
+    assert len(where) > 500
+    assert not {name: files for name, files in where.items() if len(files) > 1}
+
+
+def test_no_two_functions_of_the_page_share_a_name(tracked: Files) -> None:
+    """Its scripts are one program, in which the later would silently take the place of the other."""
+    files = [file for file in tracked("src/report/html/page/*.js") if file.name != "diff.js"]
+    names = Counter(name for file in files for name in re.findall(r"^function (\w+)", file.read_text(), re.MULTILINE))
+    assert len(names) > 100
+    assert not [name for name, count in names.items() if count > 1]
 
 
 def test_a_type_is_found_however_it_is_defined() -> None:

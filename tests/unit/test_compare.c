@@ -1,4 +1,5 @@
 /* compare: sets of runs, what differs between them and what is noise, over traces written as text. */
+#include "check.h"
 #include "analysis_text.h"
 
 #include "analyze/compare/compare.h"
@@ -45,7 +46,7 @@ static isc_comparison compared(size_t n, isc_arena **arena, isc_run_set sets[2])
 	*arena = isc_arena_new();
 	sets[0] = (isc_run_set){runs[0], n};
 	sets[1] = (isc_run_set){runs[1], n};
-	assert_int_equal(isc_compare(&sets[0], &sets[1], *arena, &c, &err), ISC_OK);
+	CHECK_OK(isc_compare(&sets[0], &sets[1], *arena, &c, &err), &err);
 	return c;
 }
 
@@ -60,11 +61,11 @@ static void done(size_t n, isc_arena *arena)
 
 static const isc_scope_change *request_in(const isc_comparison *c)
 {
-	assert_int_equal(c->scope_count, 1);
+	CHECK_EQ(c->scope_count, 1);
 	return &c->scopes[0];
 }
 
-static void a_slower_scope_has_its_function_and_its_state(void **state)
+TEST(a_slower_scope_has_its_function_and_its_state)
 {
 	isc_arena *arena;
 	isc_run_set sets[2];
@@ -72,32 +73,30 @@ static void a_slower_scope_has_its_function_and_its_state(void **state)
 	isc_buffer out = {0};
 	isc_diff d;
 
-	(void)state;
 	runs[0][0] = run_of(texts[0][0], 20, 5, 30, "x");
 	runs[1][0] = run_of(texts[1][0], 30, 15, 30, "x");
 	c = compared(1, &arena, sets);
-	assert_int_equal(isc_change_direction(&request_in(&c)->p50), 1);
-	assert_int_equal(isc_change_direction(&request_in(&c)->count), 0);
-	assert_false(request_in(&c)->p50.measured);
+	CHECK_EQ(isc_change_direction(&request_in(&c)->p50), 1);
+	CHECK_EQ(isc_change_direction(&request_in(&c)->count), 0);
+	CHECK(!(request_in(&c)->p50.measured));
 	assert_near(request_in(&c)->fresh_us[ISC_STATE_SLEEP] - request_in(&c)->base_us[ISC_STATE_SLEEP], 10000);
-	assert_int_equal(c.function_count, 1);
-	assert_true(text_is(&c.functions[0].subject, "load") && c.functions[0].function->line == 9);
+	CHECK_EQ(c.function_count, 1);
+	CHECK(text_is(&c.functions[0].subject, "load") && c.functions[0].function->line == 9);
 	assert_near(c.functions[0].fresh - c.functions[0].base, 300e3);
 	d = (isc_diff){.comparison = c};
-	assert_int_equal(isc_diff_write(&d, ISC_REPORT_MARKDOWN, &out, NULL), ISC_OK);
-	assert_non_null(strstr(out.data, "request is slower: p50"));
-	assert_non_null(strstr(out.data, "| sleep | 5.00 ms | 15.0 ms | +10.0 ms |"));
+	CHECK_OK(isc_diff_write(&d, ISC_REPORT_MARKDOWN, &out, NULL));
+	CHECK(strstr(out.data, "request is slower: p50") != NULL);
+	CHECK(strstr(out.data, "| sleep | 5.00 ms | 15.0 ms | +10.0 ms |") != NULL);
 	isc_buffer_fini(&out);
 	done(1, arena);
 }
 
 /* Runs of one set that differ by 20% make a difference of 10% say nothing; with steady ones it is real. */
-static void noise_is_what_runs_of_a_set_differ_by(void **state)
+TEST(noise_is_what_runs_of_a_set_differ_by)
 {
 	static const int noisy[2][RUNS] = {{20, 26, 18, 24}, {22, 27, 21, 26}},
 			 steady[2][RUNS] = {{20, 20, 20, 20}, {22, 22, 22, 22}};
 
-	(void)state;
 	for (int kind = 0; kind < 2; kind++) {
 		isc_arena *arena;
 		isc_run_set sets[2];
@@ -109,54 +108,40 @@ static void noise_is_what_runs_of_a_set_differ_by(void **state)
 					run_of(texts[set][i], kind == 0 ? noisy[set][i] : steady[set][i], 5, 30, "x");
 		}
 		c = compared(RUNS, &arena, sets);
-		assert_true(request_in(&c)->mean.measured);
-		assert_int_equal(isc_change_direction(&request_in(&c)->mean), kind);
+		CHECK(request_in(&c)->mean.measured);
+		CHECK_EQ(isc_change_direction(&request_in(&c)->mean), kind);
 		done(RUNS, arena);
 	}
 }
 
-static void more_requests_are_no_slower_function(void **state)
+TEST(more_requests_are_no_slower_function)
 {
 	isc_arena *arena;
 	isc_run_set sets[2];
 	isc_comparison c;
 
-	(void)state;
 	runs[0][0] = run_of(texts[0][0], 20, 5, 30, "x");
 	runs[1][0] = run_of(texts[1][0], 20, 5, 60, "x");
 	c = compared(1, &arena, sets);
-	assert_true(text_is(&c.per, "request"));
-	assert_int_equal(c.function_count, 0);
-	assert_int_equal(isc_change_direction(&request_in(&c)->p50), 0);
-	assert_int_equal(isc_change_direction(&request_in(&c)->count), 1);
+	CHECK(text_is(&c.per, "request"));
+	CHECK_EQ(c.function_count, 0);
+	CHECK_EQ(isc_change_direction(&request_in(&c)->p50), 0);
+	CHECK_EQ(isc_change_direction(&request_in(&c)->count), 1);
 	done(1, arena);
 }
 
-static void other_machines_are_told(void **state)
+TEST(other_machines_are_told)
 {
 	isc_run_set sets[2] = {{runs[0], 1}, {runs[1], 1}};
 	isc_error err = {0};
 
-	(void)state;
 	runs[0][0] = run_of(texts[0][0], 20, 5, 3, "x");
 	runs[1][0] = run_of(texts[1][0], 20, 5, 3, "y");
-	assert_int_equal(isc_compare_machines(&sets[0], &sets[1], &err), ISC_ERR_INVALID);
-	assert_non_null(strstr(err.what, "processors x and y"));
-	assert_null(warning_of(runs[0][0], "no_clock"));
+	CHECK_EQ(isc_compare_machines(&sets[0], &sets[1], &err), ISC_ERR_INVALID);
+	CHECK(strstr(err.what, "processors x and y") != NULL);
+	CHECK_EQ(warning_of(runs[0][0], "no_clock"), NULL);
 	isc_analysis_free(runs[1][0]);
 	runs[1][0] = run_of(texts[1][0], 20, 5, 3, "x");
-	assert_int_equal(isc_compare_machines(&sets[0], &sets[1], &err), ISC_OK);
+	CHECK_OK(isc_compare_machines(&sets[0], &sets[1], &err), &err);
 	done(1, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_slower_scope_has_its_function_and_its_state),
-		cmocka_unit_test(noise_is_what_runs_of_a_set_differ_by),
-		cmocka_unit_test(more_requests_are_no_slower_function),
-		cmocka_unit_test(other_machines_are_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* crowding: the recorder costs the program something where no CPU is idle, and nothing where one is. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "check.h"
 #include "session/machine/crowding.h"
 
 #define SECOND_NS 1000000000ull
@@ -23,40 +17,26 @@ static double share_beside(int cpus)
 	return c.share;
 }
 
-static void a_program_that_uses_every_cpu_pays_for_the_recorder(void **state)
+TEST(a_program_that_uses_every_cpu_pays_for_the_recorder)
 {
 	int cpus = isc_crowding_cpus();
 
-	(void)state;
-	assert_true(cpus > 0);
+	CHECK(cpus > 0);
 	/* Up to 1/16 that is still that of the first second. */
-	assert_float_equal(share_beside(cpus), 0.1 / cpus * 15 / 16, 1e-6);
-	assert_float_equal(share_beside(cpus - 1), 0, 1e-6);
+	CHECK_NEAR(share_beside(cpus), 0.1 / cpus * 15 / 16, 1e-6);
+	CHECK_NEAR(share_beside(cpus - 1), 0, 1e-6);
 }
 
-static void a_program_that_did_nothing_pays_nothing(void **state)
+TEST(a_program_that_did_nothing_pays_nothing)
 {
-	(void)state;
-	assert_float_equal(share_beside(0), 0, 1e-6);
+	CHECK_NEAR(share_beside(0), 0, 1e-6);
 }
 
-static void half_a_cpu_is_half_in_the_way(void **state)
+TEST(half_a_cpu_is_half_in_the_way)
 {
 	int cpus = isc_crowding_cpus();
 
-	(void)state;
-	assert_float_equal(isc_crowding_of(cpus - 0.5, 1), 0.5, 1e-6);
-	assert_float_equal(isc_crowding_of(cpus + 1, 1), 1, 1e-6);
-	assert_float_equal(isc_crowding_of(1, 0), 0, 1e-6);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_program_that_uses_every_cpu_pays_for_the_recorder),
-		cmocka_unit_test(a_program_that_did_nothing_pays_nothing),
-		cmocka_unit_test(half_a_cpu_is_half_in_the_way),
-	};
-
-	return cmocka_run_group_tests_name("crowding", tests, NULL, NULL);
+	CHECK_NEAR(isc_crowding_of(cpus - 0.5, 1), 0.5, 1e-6);
+	CHECK_NEAR(isc_crowding_of(cpus + 1, 1), 1, 1e-6);
+	CHECK_NEAR(isc_crowding_of(1, 0), 0, 1e-6);
 }

@@ -1,14 +1,9 @@
 /* gate: limits as people write them, where they are wrong, and what noise leaves of them. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "check.h"
 #include "analyze/compare/condition.h"
 
 static isc_condition gate_of(const char *text)
@@ -21,34 +16,33 @@ static isc_condition gate_of(const char *text)
 	return gate;
 }
 
-static void limits_are_read(void **state)
+TEST(limits_are_read)
 {
 	isc_condition g = gate_of("p99_us(request) > +5%");
 
-	(void)state;
-	assert_string_equal(g.metric.name, "p99_us");
-	assert_string_equal(g.subject, "request");
-	assert_true(g.change && g.relative && g.limit == 5 && g.compare == ISC_CONDITION_ABOVE);
+	CHECK_TEXT(g.metric.name, "p99_us");
+	CHECK_TEXT(g.subject, "request");
+	CHECK(g.change && g.relative && g.limit == 5 && g.compare == ISC_CONDITION_ABOVE);
 	g = gate_of("  self_us( Model.run ) >= +2.5ms ");
-	assert_string_equal(g.subject, "Model.run");
-	assert_true(g.change && !g.relative && g.limit == 2500 && g.compare == ISC_CONDITION_AT_LEAST);
+	CHECK_TEXT(g.subject, "Model.run");
+	CHECK(g.change && !g.relative && g.limit == 2500 && g.compare == ISC_CONDITION_AT_LEAST);
 	g = gate_of("p50_us(\"a ) b\")<200ms");
-	assert_string_equal(g.subject, "a ) b");
-	assert_true(!g.change && g.limit == 200000 && g.compare == ISC_CONDITION_BELOW);
+	CHECK_TEXT(g.subject, "a ) b");
+	CHECK(!g.change && g.limit == 200000 && g.compare == ISC_CONDITION_BELOW);
 	g = gate_of("calls(f(int)) <= 10");
-	assert_string_equal(g.subject, "f(int)");
+	CHECK_TEXT(g.subject, "f(int)");
 	g = gate_of("wall_us > 3s");
-	assert_true(g.limit == 3e6 && g.subject[0] == 0);
+	CHECK(g.limit == 3e6 && g.subject[0] == 0);
 	/* Shares change by points: a percent of percent would be read wrongly. */
 	g = gate_of("gil_wait_pct > +3%");
-	assert_true(g.change && !g.relative && g.limit == 3);
+	CHECK(g.change && !g.relative && g.limit == 3);
 	g = gate_of("busy_pct < 80%");
-	assert_true(!g.change && g.limit == 80);
+	CHECK(!g.change && g.limit == 80);
 	g = gate_of("sleep_us(request) > -1e3");
-	assert_true(g.change && g.limit == -1000);
+	CHECK(g.change && g.limit == -1000);
 }
 
-static void what_is_wrong_has_its_place(void **state)
+TEST(what_is_wrong_has_its_place)
 {
 	static const struct {
 		const char *text, *says;
@@ -73,47 +67,34 @@ static void what_is_wrong_has_its_place(void **state)
 		{"wall_us > 1e999", "cannot be read", 11},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		isc_condition gate;
 		isc_error err = {0};
 		char place[40];
 
-		assert_int_equal(isc_condition_parse(wrong[i].text, &gate, &err), ISC_ERR_INVALID);
+		CHECK_EQ(isc_condition_parse(wrong[i].text, &gate, &err), ISC_ERR_INVALID);
 		snprintf(place, sizeof(place), "at character %d of ", wrong[i].at);
 		if (strstr(err.what, wrong[i].says) == NULL || strstr(err.what, place) == NULL || err.hint[0] == 0)
 			fail_msg("\"%s\" gives \"%s\" (%s)", wrong[i].text, err.what, err.hint);
 	}
 }
 
-static void noise_is_not_called_slower(void **state)
+TEST(noise_is_not_called_slower)
 {
 	isc_condition percent = gate_of("p99_us(request) > +5%"), absolute = gate_of("wall_us > 100us");
 	isc_condition less = gate_of("busy_pct < -5%");
 
-	(void)state;
-	assert_int_equal(isc_condition_judge(&percent, 1000, 1200, 50), ISC_CONDITION_FIRES);
-	assert_int_equal(isc_condition_judge(&percent, 1000, 1080, 50), ISC_CONDITION_UNDECIDED);
-	assert_int_equal(isc_condition_judge(&percent, 1000, 1000, 40), ISC_CONDITION_PASSES);
+	CHECK_EQ(isc_condition_judge(&percent, 1000, 1200, 50), ISC_CONDITION_FIRES);
+	CHECK_EQ(isc_condition_judge(&percent, 1000, 1080, 50), ISC_CONDITION_UNDECIDED);
+	CHECK_EQ(isc_condition_judge(&percent, 1000, 1000, 40), ISC_CONDITION_PASSES);
 	/* Exactly at the limit is not above it. */
-	assert_int_equal(isc_condition_judge(&percent, 1000, 1050, 0), ISC_CONDITION_PASSES);
-	assert_int_equal(isc_condition_judge(&percent, 1000, 1050.1, 0), ISC_CONDITION_FIRES);
-	assert_int_equal(isc_condition_judge(&percent, NAN, 1000, 0), ISC_CONDITION_UNDECIDED);
-	assert_int_equal(isc_condition_judge(&percent, 0, 10, 0), ISC_CONDITION_FIRES);
-	assert_int_equal(isc_condition_judge(&percent, 0, 0, 0), ISC_CONDITION_PASSES);
-	assert_int_equal(isc_condition_judge(&absolute, NAN, 150, 10), ISC_CONDITION_FIRES);
-	assert_int_equal(isc_condition_judge(&absolute, 0, 95, 10), ISC_CONDITION_UNDECIDED);
-	assert_int_equal(isc_condition_judge(&less, 90, 80, 1), ISC_CONDITION_FIRES);
-	assert_int_equal(isc_condition_judge(&less, 90, 89, 1), ISC_CONDITION_PASSES);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(limits_are_read),
-		cmocka_unit_test(what_is_wrong_has_its_place),
-		cmocka_unit_test(noise_is_not_called_slower),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	CHECK_EQ(isc_condition_judge(&percent, 1000, 1050, 0), ISC_CONDITION_PASSES);
+	CHECK_EQ(isc_condition_judge(&percent, 1000, 1050.1, 0), ISC_CONDITION_FIRES);
+	CHECK_EQ(isc_condition_judge(&percent, NAN, 1000, 0), ISC_CONDITION_UNDECIDED);
+	CHECK_EQ(isc_condition_judge(&percent, 0, 10, 0), ISC_CONDITION_FIRES);
+	CHECK_EQ(isc_condition_judge(&percent, 0, 0, 0), ISC_CONDITION_PASSES);
+	CHECK_EQ(isc_condition_judge(&absolute, NAN, 150, 10), ISC_CONDITION_FIRES);
+	CHECK_EQ(isc_condition_judge(&absolute, 0, 95, 10), ISC_CONDITION_UNDECIDED);
+	CHECK_EQ(isc_condition_judge(&less, 90, 80, 1), ISC_CONDITION_FIRES);
+	CHECK_EQ(isc_condition_judge(&less, 90, 89, 1), ISC_CONDITION_PASSES);
 }

@@ -360,6 +360,40 @@ static void what_a_source_says_of_itself_is_a_warning(void **state)
 	isc_analysis_free(a);
 }
 
+static uint64_t readings_of(const char *clock, const char *work)
+{
+	isc_analysis_options options = {.lanes = true};
+	isc_trace *trace = NULL;
+	isc_analysis *a = NULL;
+	isc_error err = {0};
+	char text[16384];
+	uint64_t n;
+
+	snprintf(text, sizeof(text),
+		 TWO_THREADS "%st1 5ms call_enter run m.py 1\n"
+			     "t1 12ms gpu_call launch cudaLaunchKernel 10ms 10.1ms 7\n"
+			     "t1 33ms gpu_call sync cudaDeviceSynchronize 13ms 33ms 8 holds\n"
+			     "t2 40ms gpu_work kernel k 0 %s\n"
+			     "t1 60ms call_exit run m.py 1\n" ENDING,
+		 clock, work);
+	if (trace_text_open(text, &trace, &err) != ISC_OK || isc_analysis_new(trace, &options, &a, &err) != ISC_OK)
+		fail_msg("%s", err.what);
+	assert_non_null(a->timeline);
+	n = isc_trace_stats_get(trace)->readings;
+	isc_analysis_free(a);
+	isc_trace_close(trace);
+	return n;
+}
+
+/* What held its caller, waits, the survey, the walk and the picture; and where clocks are compared the work once more. */
+static void a_report_reads_the_events_of_a_trace_with_gpus_six_times_at_most(void **state)
+{
+	(void)state;
+	assert_int_equal(readings_of(readings(), "520ms 521ms 7 time=device"), 5);
+	assert_int_equal(readings_of("", "520ms 521ms 7 time=device"), 6);
+	assert_int_equal(readings_of("", "20ms 21ms 7"), 6);
+}
+
 static void a_trace_without_gpus_has_none(void **state)
 {
 	isc_analysis *a = analysis_of(TWO_THREADS ENDING);
@@ -423,6 +457,7 @@ int main(void)
 		cmocka_unit_test(samples_of_a_driver_that_spins_are_gpu_wait),
 		cmocka_unit_test(a_scope_that_waits_for_a_gpu_says_so),
 		cmocka_unit_test(what_a_source_says_of_itself_is_a_warning),
+		cmocka_unit_test(a_report_reads_the_events_of_a_trace_with_gpus_six_times_at_most),
 		cmocka_unit_test(a_trace_without_gpus_has_none),
 		cmocka_unit_test(a_dump_tells_every_field),
 	};

@@ -1,13 +1,8 @@
 /* report: rows over time in JSON and back, in Markdown when one is bad, and on the page. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "check.h"
 #include "report/json/json.h"
 #include "report/text/over_time_words.h"
 
@@ -36,54 +31,41 @@ static char *markdown(isc_analysis_period *list, size_t n)
 
 	isc_buffer_text(&out, "");
 	isc_over_time_markdown(&a, &out);
-	assert_false(out.failed);
+	CHECK(!out.failed);
 	return out.data;
 }
 
-static void a_bad_period_is_a_line_and_a_good_one_none(void **state)
+TEST(a_bad_period_is_a_line_and_a_good_one_none)
 {
 	char *text = markdown(rows, 3);
 
-	(void)state;
-	assert_string_equal(text,
-			    "\nIn 2 of 3 periods recording missed something: up to 10.0% of the sampled time has no "
-			    "known stack (process 7, from 0 to 10.0 s), up to 12 events were lost (process 7, from "
-			    "10.0 s to 20.0 s).\n");
+	CHECK_TEXT(text, "\nIn 2 of 3 periods recording missed something: up to 10.0% of the sampled time has no "
+			 "known stack (process 7, from 0 to 10.0 s), up to 12 events were lost (process 7, from "
+			 "10.0 s to 20.0 s).\n");
 	free(text);
 	/* A share of three samples says nothing. */
 	text = markdown(rows + 2, 1);
-	assert_true(text == NULL || text[0] == 0);
+	CHECK(text == NULL || text[0] == 0);
 	free(text);
 }
 
-static void what_is_written_comes_back_and_is_on_the_page(void **state)
+TEST(what_is_written_comes_back_and_is_on_the_page)
 {
 	isc_analysis a = {.over_time = rows, .over_time_count = 3}, *back;
 	yyjson_mut_doc *tree = isc_json_tree(&a);
 	yyjson_doc *doc = yyjson_mut_doc_imut_copy(tree, NULL);
 	isc_buffer out = {0};
 
-	(void)state;
-	assert_int_equal(isc_json_read(yyjson_doc_get_root(doc), &back, NULL), ISC_OK);
-	assert_int_equal(back->over_time_count, 3);
-	assert_memory_equal(back->over_time, rows, sizeof(rows));
+	CHECK_EQ(isc_json_read(yyjson_doc_get_root(doc), &back, NULL), ISC_OK);
+	CHECK_EQ(back->over_time_count, 3);
+	CHECK_BYTES(back->over_time, rows, sizeof(rows));
 	isc_over_time_html(&out, yyjson_doc_get_root(doc));
-	assert_false(out.failed);
-	assert_non_null(strstr(out.data, "Recording over time, 3 periods"));
-	assert_non_null(strstr(out.data, "<td class=\"num\">10.0%</td>"));
-	assert_non_null(strstr(out.data, "<td class=\"num\">several</td>"));
+	CHECK(!out.failed);
+	CHECK(strstr(out.data, "Recording over time, 3 periods") != NULL);
+	CHECK(strstr(out.data, "<td class=\"num\">10.0%</td>") != NULL);
+	CHECK(strstr(out.data, "<td class=\"num\">several</td>") != NULL);
 	isc_buffer_fini(&out);
 	isc_analysis_free(back);
 	yyjson_doc_free(doc);
 	yyjson_mut_doc_free(tree);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_bad_period_is_a_line_and_a_good_one_none),
-		cmocka_unit_test(what_is_written_comes_back_and_is_on_the_page),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

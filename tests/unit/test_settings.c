@@ -171,7 +171,7 @@ static void values_out_of_range_are_refused(void **state)
 	static const char *const right[] = {
 		"rate: 10",	 "rate: 10000", "rate: 1e3",	"trace_size_mb: 0", "trace_size_mb: 1048576",
 		"budget: 0.001", "budget: 100", "delay: 0",	"duration: 86400",  "labels: {}",
-		"labels: [a=]",	 "report: []",	"format: json",
+		"labels: [a=]",	 "report: []",	"format: json", "format: html",
 	};
 
 	(void)state;

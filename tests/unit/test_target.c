@@ -1,14 +1,9 @@
 /* target: what the user asked for becomes a command line. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "check.h"
 #include "session/launch/target.h"
 
 static const char *line(int kind, char *const *argv, const char *python)
@@ -27,34 +22,22 @@ static const char *line(int kind, char *const *argv, const char *python)
 	return text;
 }
 
-static void each_kind_becomes_its_command_line(void **state)
+TEST(each_kind_becomes_its_command_line)
 {
 	char *argv[] = {"thing", "-m", "--x", "", NULL};
 
-	(void)state;
-	assert_string_equal(line(ISC_TARGET_SCRIPT, argv, "/p"), "/p thing -m --x ");
-	assert_string_equal(line(ISC_TARGET_MODULE, argv, "/p"), "/p -m thing -m --x ");
-	assert_string_equal(line(ISC_TARGET_CODE, argv, "/p"), "/p -c thing -m --x ");
-	assert_string_equal(line(ISC_TARGET_COMMAND, argv, "/p"), "thing -m --x ");
-	assert_string_equal(line(ISC_TARGET_COMMAND, argv, NULL), "thing -m --x ");
+	CHECK_TEXT(line(ISC_TARGET_SCRIPT, argv, "/p"), "/p thing -m --x ");
+	CHECK_TEXT(line(ISC_TARGET_MODULE, argv, "/p"), "/p -m thing -m --x ");
+	CHECK_TEXT(line(ISC_TARGET_CODE, argv, "/p"), "/p -c thing -m --x ");
+	CHECK_TEXT(line(ISC_TARGET_COMMAND, argv, "/p"), "thing -m --x ");
+	CHECK_TEXT(line(ISC_TARGET_COMMAND, argv, NULL), "thing -m --x ");
 }
 
-static void nothing_to_run_is_refused(void **state)
+TEST(nothing_to_run_is_refused)
 {
 	char *none[] = {NULL}, *script[] = {"x.py", NULL};
 
-	(void)state;
-	assert_string_equal(line(ISC_TARGET_SCRIPT, none, "/p"), "refused");
-	assert_string_equal(line(ISC_TARGET_COMMAND, NULL, "/p"), "refused");
-	assert_string_equal(line(ISC_TARGET_SCRIPT, script, ""), "refused");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_kind_becomes_its_command_line),
-		cmocka_unit_test(nothing_to_run_is_refused),
-	};
-
-	return cmocka_run_group_tests_name("target", tests, NULL, NULL);
+	CHECK_TEXT(line(ISC_TARGET_SCRIPT, none, "/p"), "refused");
+	CHECK_TEXT(line(ISC_TARGET_COMMAND, NULL, "/p"), "refused");
+	CHECK_TEXT(line(ISC_TARGET_SCRIPT, script, ""), "refused");
 }

@@ -379,6 +379,37 @@ static void a_resumed_trace_goes_on_where_it_stopped(void **state)
 	close(fd);
 }
 
+/* The file as a recorder leaves it that dies between two flushes. */
+static void a_thread_is_known_again_as_soon_as_it_has_events(void **state)
+{
+	isc_trace_process p = {.process = 3, .gen = 77};
+	isc_trace_thread t = {.thread = 8, .process = 3};
+	char path[64], copy[64], bytes[65536];
+	int fd = sample_file(path), left = sample_file(copy);
+	isc_writer *w = begin(dup(fd), 8 << 20), *next = NULL;
+	off_t at = 0;
+	ssize_t n;
+
+	(void)state;
+	assert_int_equal(isc_writer_process(w, &p, NULL), ISC_OK);
+	assert_int_equal(isc_writer_thread(w, &t, NULL), ISC_OK);
+	assert_int_equal(isc_writer_flush(w, NULL), ISC_OK);
+	/* It was heard of before; now it says which one it is, and writes. */
+	t.serial = 5;
+	assert_int_equal(isc_writer_thread(w, &t, NULL), ISC_OK);
+	for (uint64_t i = 0; i < 400; i++)
+		sample_scopes(w, 3, 8, i * 512, 256, 1000000 * i, 1);
+	for (; (n = pread(fd, bytes, sizeof(bytes), at)) > 0; at += n)
+		assert_int_equal(pwrite(left, bytes, (size_t)n, at), n);
+	assert_int_equal(isc_writer_resume(dup(left), &next, NULL), ISC_OK);
+	assert_true(isc_writer_next_number(next, 3, 8, 0) > 0);
+	assert_int_equal(isc_writer_find_thread(next, 3, 5), 8);
+	isc_writer_close(next, NULL, NULL);
+	isc_writer_close(w, NULL, NULL);
+	close(left);
+	close(fd);
+}
+
 struct live {
 	int fd;
 	atomic_bool stop;
@@ -482,7 +513,7 @@ static void an_index_that_lies_is_found_out(void **state)
 	(void)state;
 	/* The events go after the index was made. */
 	assert_int_equal(sample_write(dup(fd), 1 << 20, 200, true), ISC_OK);
-	for (off_t at = 4096; at < 4096 + 65536 * 2; at += 4096)
+	for (off_t at = 4096; at < 4096 + 65536 * 3; at += 4096)
 		assert_int_equal(
 			pwrite(fd, "destroyed destroyed destroyed destroyed destroyed destroyed destroyed ", 70, at),
 			70);
@@ -507,6 +538,7 @@ int main(void)
 		cmocka_unit_test(malformed_runs_are_refused_and_counted),
 		cmocka_unit_test(facts_given_again_replace_the_earlier_ones),
 		cmocka_unit_test(a_resumed_trace_goes_on_where_it_stopped),
+		cmocka_unit_test(a_thread_is_known_again_as_soon_as_it_has_events),
 		cmocka_unit_test(a_trace_is_read_while_it_is_written),
 		cmocka_unit_test(a_finished_trace_that_was_cut_says_so),
 		cmocka_unit_test(an_index_that_lies_is_found_out),

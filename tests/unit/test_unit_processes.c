@@ -1,15 +1,10 @@
 /* unit_processes: what the units of processes leave when these have ended. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "check.h"
 #include "sample_trace.h"
 #include "trace/writing.h"
 #include "unit_text.h"
@@ -24,15 +19,15 @@ static void run_process(isc_writer *w, uint32_t i)
 	isc_trace_run run = {.process = i, .thread = i, .first = 2, .events = 1, .slots = 1};
 	isc_trace_process p = {.process = i, .pid = i, .start_ns = ticks, .flags = ISC_PROCESS_TRACED};
 
-	assert_int_equal(isc_writer_process(w, &p, NULL), ISC_OK);
+	CHECK_OK(isc_writer_process(w, &p, NULL));
 	sample_scopes(w, i, i, 0, 1, ticks, 7);
-	assert_int_equal(isc_writer_events(w, &run, &off, NULL), ISC_OK);
+	CHECK_OK(isc_writer_events(w, &run, &off, NULL));
 	p.flags |= ISC_PROCESS_ENDED;
 	p.end_ns = ticks + 1000;
-	assert_int_equal(isc_writer_process(w, &p, NULL), ISC_OK);
+	CHECK_OK(isc_writer_process(w, &p, NULL));
 }
 
-static void a_process_that_has_ended_leaves_rows_gaps_and_a_count_and_takes_no_memory(void **state)
+TEST(a_process_that_has_ended_leaves_rows_gaps_and_a_count_and_takes_no_memory)
 {
 	struct listing l = {0};
 	const isc_trace_period *row;
@@ -41,30 +36,29 @@ static void a_process_that_has_ended_leaves_rows_gaps_and_a_count_and_takes_no_m
 	int fd = sample_file(path);
 	isc_writer *w = begin(dup(fd), 0);
 
-	(void)state;
 	for (uint32_t i = 2; i < PROCESSES + 2; i++) {
 		run_process(w, i);
 		if (i % AT_ONCE == 0)
-			assert_int_equal(isc_writer_flush(w, NULL), ISC_OK);
-		assert_true(w->units->process_count < 20 * AT_ONCE);
+			CHECK_OK(isc_writer_flush(w, NULL));
+		CHECK(w->units->process_count < 20 * AT_ONCE);
 	}
-	assert_int_equal(isc_writer_flush(w, NULL), ISC_OK);
-	assert_int_equal(isc_writer_over_time(w, 1, 1000000ull * (PROCESSES + 2), NULL), ISC_OK);
-	assert_int_equal(isc_writer_close(w, &(isc_trace_end){.end_ns = 7}, NULL), ISC_OK);
-	assert_int_equal(isc_trace_open(path, &l.trace, NULL), ISC_OK);
+	CHECK_OK(isc_writer_flush(w, NULL));
+	CHECK_OK(isc_writer_over_time(w, 1, 1000000ull * (PROCESSES + 2), NULL));
+	CHECK_OK(isc_writer_close(w, &(isc_trace_end){.end_ns = 7}, NULL));
+	CHECK_OK(isc_trace_open(path, &l.trace, NULL));
 	list_trace(&l);
-	assert_int_equal(l.count, PROCESSES);
-	assert_non_null(isc_trace_gap_at(l.trace, PROCESSES - 1));
-	assert_null(isc_trace_gap_at(l.trace, PROCESSES));
+	CHECK_EQ(l.count, PROCESSES);
+	CHECK(isc_trace_gap_at(l.trace, PROCESSES - 1) != NULL);
+	CHECK_EQ(isc_trace_gap_at(l.trace, PROCESSES), NULL);
 	for (size_t i = 0; (row = isc_trace_period_at(l.trace, i)) != NULL; i++)
 		units += row->units;
-	assert_int_equal(units, PROCESSES);
+	CHECK_EQ(units, PROCESSES);
 	isc_buffer_fini(&l.text);
 	isc_trace_close(l.trace);
 	close(fd);
 }
 
-static void a_process_that_lives_keeps_what_is_open_while_it_is_quiet(void **state)
+TEST(a_process_that_lives_keeps_what_is_open_while_it_is_quiet)
 {
 	struct listing l = {0};
 	char path[64];
@@ -73,28 +67,17 @@ static void a_process_that_lives_keeps_what_is_open_while_it_is_quiet(void **sta
 	isc_record r = {1000001, 5, ISC_KIND_GOVERNED, 1, ISC_GOVERNED_OFF};
 	isc_trace_run run = {.process = 1, .thread = 1, .events = 1, .slots = 1};
 
-	(void)state;
-	assert_int_equal(isc_writer_events(w, &run, &r, NULL), ISC_OK);
+	CHECK_OK(isc_writer_events(w, &run, &r, NULL));
 	for (int i = 0; i < 200; i++)
-		assert_int_equal(isc_writer_flush(w, NULL), ISC_OK);
+		CHECK_OK(isc_writer_flush(w, NULL));
 	run.first = 1;
 	r = (isc_record){9000001, 5, ISC_KIND_GOVERNED, 1, ISC_GOVERNED_TRACED};
-	assert_int_equal(isc_writer_events(w, &run, &r, NULL), ISC_OK);
-	assert_int_equal(isc_writer_close(w, &(isc_trace_end){.end_ns = 7}, NULL), ISC_OK);
-	assert_int_equal(isc_trace_open(path, &l.trace, NULL), ISC_OK);
+	CHECK_OK(isc_writer_events(w, &run, &r, NULL));
+	CHECK_OK(isc_writer_close(w, &(isc_trace_end){.end_ns = 7}, NULL));
+	CHECK_OK(isc_trace_open(path, &l.trace, NULL));
 	list_gaps(&l);
-	assert_string_equal(l.text.data, "gap thinned 1..9\n");
+	CHECK_TEXT(l.text.data, "gap thinned 1..9\n");
 	isc_buffer_fini(&l.text);
 	isc_trace_close(l.trace);
 	close(fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_process_that_has_ended_leaves_rows_gaps_and_a_count_and_takes_no_memory),
-		cmocka_unit_test(a_process_that_lives_keeps_what_is_open_while_it_is_quiet),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

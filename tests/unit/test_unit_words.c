@@ -1,13 +1,8 @@
 /* report: units in JSON and back, and in Markdown. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "check.h"
 #include "report/json/json.h"
 #include "report/text/unit_words.h"
 
@@ -43,7 +38,7 @@ static char *markdown(isc_analysis_unit_family *list, size_t n)
 
 	isc_buffer_text(&out, "");
 	isc_unit_markdown(&a, &out);
-	assert_false(out.failed);
+	CHECK(!out.failed);
 	return out.data;
 }
 
@@ -56,11 +51,10 @@ static void says(isc_analysis_unit_family *f, const char *wanted)
 	free(text);
 }
 
-static void a_sentence_says_what_they_are_and_how_many_are_whole(void **state)
+TEST(a_sentence_says_what_they_are_and_how_many_are_whole)
 {
 	char *text;
 
-	(void)state;
 	says(&families[0],
 	     "\n## Units of work\n\n64 scopes named `request`: 60 whole, 2 partial (1 only thinned out), 2 "
 	     "without calls; p50 14.7 ms, p90 15.0 ms, p99 20.0 ms, max 21.0 ms.\nA whole unit has");
@@ -71,67 +65,56 @@ static void a_sentence_says_what_they_are_and_how_many_are_whole(void **state)
 	says(&families[3], "2,000 work items of a pool, each with `step (app/run.py:12)`: 2,000 partial; p50");
 	/* Several families are a table; nothing is said of none. */
 	text = markdown(families, 4);
-	assert_non_null(strstr(text, "| 64 scopes named `request` "));
-	assert_non_null(strstr(text, "| 2,000 work items"));
+	CHECK(strstr(text, "| 64 scopes named `request` ") != NULL);
+	CHECK(strstr(text, "| 2,000 work items") != NULL);
 	free(text);
 	families[1].pid = 0;
 	text = markdown(families, 2);
-	assert_non_null(strstr(text, "|       ? |"));
+	CHECK(strstr(text, "|       ? |") != NULL);
 	families[1].pid = 7;
 	free(text);
 	text = markdown(families, 0);
-	assert_true(text == NULL || text[0] == 0);
+	CHECK(text == NULL || text[0] == 0);
 	free(text);
 }
 
 static void same_frame(const isc_analysis_frame *x, const isc_analysis_frame *y)
 {
-	assert_int_equal(x->name.len, y->name.len);
-	assert_int_equal(x->file.len, y->file.len);
-	assert_int_equal(x->line, y->line);
-	assert_true(x->name.len == 0 || memcmp(x->name.at, y->name.at, x->name.len) == 0);
+	CHECK_EQ(x->name.len, y->name.len);
+	CHECK_EQ(x->file.len, y->file.len);
+	CHECK_EQ(x->line, y->line);
+	CHECK(x->name.len == 0 || memcmp(x->name.at, y->name.at, x->name.len) == 0);
 }
 
-static void what_is_written_comes_back(void **state)
+TEST(what_is_written_comes_back)
 {
 	isc_analysis a = {.units = {.known = true, .families = families, .family_count = 4, .unlisted = 9}}, *back;
 	yyjson_mut_doc *tree = isc_json_tree(&a);
 	yyjson_doc *doc = yyjson_mut_doc_imut_copy(tree, NULL);
 	yyjson_val *units = yyjson_obj_get(yyjson_doc_get_root(doc), "units");
 
-	(void)state;
-	assert_int_equal(yyjson_get_uint(yyjson_obj_get(units, "whole")), 60);
-	assert_true(yyjson_equals_str(yyjson_obj_get(units, "kind"), "scope"));
-	assert_int_equal(isc_json_read(yyjson_doc_get_root(doc), &back, NULL), ISC_OK);
-	assert_true(back->units.known);
-	assert_int_equal(back->units.unlisted, 9);
-	assert_int_equal(back->units.family_count, 4);
+	CHECK_EQ(yyjson_get_uint(yyjson_obj_get(units, "whole")), 60);
+	CHECK(yyjson_equals_str(yyjson_obj_get(units, "kind"), "scope"));
+	CHECK_EQ(isc_json_read(yyjson_doc_get_root(doc), &back, NULL), ISC_OK);
+	CHECK(back->units.known);
+	CHECK_EQ(back->units.unlisted, 9);
+	CHECK_EQ(back->units.family_count, 4);
 	for (size_t i = 0; i < 4; i++) {
 		const isc_analysis_unit_family *x = &families[i], *y = &back->units.families[i];
 
-		assert_string_equal(x->kind, y->kind);
+		CHECK_TEXT(x->kind, y->kind);
 		same_frame(&x->at, &y->at);
 		same_frame(&x->looper, &y->looper);
-		assert_int_equal(x->pid, y->pid);
-		assert_int_equal(x->count, y->count);
-		assert_int_equal(x->whole, y->whole);
-		assert_int_equal(x->partial, y->partial);
-		assert_int_equal(x->thinned, y->thinned);
-		assert_int_equal(x->none, y->none);
-		assert_true(x->p50_us == y->p50_us && x->p90_us == y->p90_us && x->p99_us == y->p99_us);
-		assert_true(x->max_us == y->max_us && x->total_us == y->total_us);
+		CHECK_EQ(x->pid, y->pid);
+		CHECK_EQ(x->count, y->count);
+		CHECK_EQ(x->whole, y->whole);
+		CHECK_EQ(x->partial, y->partial);
+		CHECK_EQ(x->thinned, y->thinned);
+		CHECK_EQ(x->none, y->none);
+		CHECK(x->p50_us == y->p50_us && x->p90_us == y->p90_us && x->p99_us == y->p99_us);
+		CHECK(x->max_us == y->max_us && x->total_us == y->total_us);
 	}
 	isc_analysis_free(back);
 	yyjson_doc_free(doc);
 	yyjson_mut_doc_free(tree);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_sentence_says_what_they_are_and_how_many_are_whole),
-		cmocka_unit_test(what_is_written_comes_back),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

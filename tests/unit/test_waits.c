@@ -1,19 +1,13 @@
 /*
  * Which state a wait is: the call, and the functions that made it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "check.h"
 #include "analyze/time/waits.h"
 
 #define TEXT(s) ((isc_text){s, sizeof(s) - 1})
 
 /* What runs a job lies below all that the job waits for. */
-static void a_job_waits_for_itself_whoever_runs_it(void **state)
+TEST(a_job_waits_for_itself_whoever_runs_it)
 {
 	static const isc_waits_frame below[] = {
 		{TEXT("_WorkItem.run"), TEXT("/usr/lib/python3.11/concurrent/futures/thread.py")},
@@ -32,29 +26,27 @@ static void a_job_waits_for_itself_whoever_runs_it(void **state)
 	static const isc_waits_frame turn = {TEXT("SimpleQueue.get"),
 					     TEXT("/usr/lib/python3.11/multiprocessing/queues.py")};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(below) / sizeof(below[0]); i++) {
 		const isc_waits_frame its[] = {job, below[i]};
 		const isc_waits_frame answer[] = {reply, job, below[i]};
 		const isc_waits_frame work[] = {empty, job, below[i]};
 
-		assert_int_equal(isc_waits_state(ISC_WAIT_SEM, its, 2, 8, 7), ISC_STATE_LOCK_WAIT);
-		assert_int_equal(isc_waits_state(ISC_WAIT_READ, its, 2, 0, 7), ISC_STATE_IO_WAIT);
-		assert_int_equal(isc_waits_state(ISC_WAIT_POLL, its, 2, 0, 7), ISC_STATE_IO_WAIT);
-		assert_int_equal(isc_waits_state(ISC_WAIT_RECV, answer, 3, 0, 7), ISC_STATE_IO_WAIT);
-		assert_int_equal(isc_waits_state(ISC_WAIT_SEM, work, 3, 0, 7), ISC_STATE_IDLE);
+		CHECK_EQ(isc_waits_state(ISC_WAIT_SEM, its, 2, 8, 7), ISC_STATE_LOCK_WAIT);
+		CHECK_EQ(isc_waits_state(ISC_WAIT_READ, its, 2, 0, 7), ISC_STATE_IO_WAIT);
+		CHECK_EQ(isc_waits_state(ISC_WAIT_POLL, its, 2, 0, 7), ISC_STATE_IO_WAIT);
+		CHECK_EQ(isc_waits_state(ISC_WAIT_RECV, answer, 3, 0, 7), ISC_STATE_IO_WAIT);
+		CHECK_EQ(isc_waits_state(ISC_WAIT_SEM, work, 3, 0, 7), ISC_STATE_IDLE);
 	}
 	/* A job of C alone. */
-	assert_int_equal(isc_waits_state(ISC_WAIT_READ, &below[0], 1, 0, 7), ISC_STATE_IO_WAIT);
+	CHECK_EQ(isc_waits_state(ISC_WAIT_READ, &below[0], 1, 0, 7), ISC_STATE_IO_WAIT);
 	/* A lock of processes, and the one with which the consumers of a queue of theirs take turns. */
-	assert_int_equal(isc_waits_state(ISC_WAIT_SEM, (isc_waits_frame[]){taken, job}, 2, 0, 7), ISC_STATE_LOCK_WAIT);
-	assert_int_equal(isc_waits_state(ISC_WAIT_SEM, (isc_waits_frame[]){taken, turn, below[1]}, 3, 0, 7),
-			 ISC_STATE_IDLE);
+	CHECK_EQ(isc_waits_state(ISC_WAIT_SEM, (isc_waits_frame[]){taken, job}, 2, 0, 7), ISC_STATE_LOCK_WAIT);
+	CHECK_EQ(isc_waits_state(ISC_WAIT_SEM, (isc_waits_frame[]){taken, turn, below[1]}, 3, 0, 7), ISC_STATE_IDLE);
 	/* A request is waited for by the server itself. */
-	assert_int_equal(isc_waits_state(ISC_WAIT_RECV, (isc_waits_frame[]){reply, below[6]}, 2, 0, 7), ISC_STATE_IDLE);
+	CHECK_EQ(isc_waits_state(ISC_WAIT_RECV, (isc_waits_frame[]){reply, below[6]}, 2, 0, 7), ISC_STATE_IDLE);
 }
 
-static void waiting_for_work_is_idle_and_for_a_lock_is_not(void **state)
+TEST(waiting_for_work_is_idle_and_for_a_lock_is_not)
 {
 	static const struct {
 		uint32_t call;
@@ -116,21 +108,10 @@ static void waiting_for_work_is_idle_and_for_a_lock_is_not(void **state)
 		{31, {{{0}, {0}}}, 0, 0, ISC_STATE_OTHER},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		enum isc_state is = isc_waits_state(cases[i].call, cases[i].frames, cases[i].n, cases[i].holder, 7);
 
 		if (is != cases[i].is)
 			fail_msg("case %zu is %s", i, isc_state_name(is));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_job_waits_for_itself_whoever_runs_it),
-		cmocka_unit_test(waiting_for_work_is_idle_and_for_a_lock_is_not),
-	};
-
-	return cmocka_run_group_tests_name("waits", tests, NULL, NULL);
 }

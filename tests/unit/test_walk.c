@@ -1,11 +1,5 @@
 /* walk: one reading of the events for all who want some of them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "check.h"
 #include "analyze/analysis.h"
 #include "timeline/walk.h"
 #include "trace_text.h"
@@ -38,7 +32,7 @@ static bool hear(void *self, const isc_event *ev)
 {
 	struct heard *h = self;
 
-	assert_true(h->count < sizeof(h->kinds));
+	CHECK(h->count < sizeof(h->kinds));
 	h->kinds[h->count++] = ev->kind;
 	h->last_ns = ev->time_ns;
 	return h->count < h->most;
@@ -54,50 +48,47 @@ static isc_trace *trace_of(const char *text)
 	return trace;
 }
 
-static void each_part_gets_its_groups_and_none_twice(void **state)
+TEST(each_part_gets_its_groups_and_none_twice)
 {
 	struct heard marks = {.most = SIZE_MAX}, samples = marks, both = marks, all = marks;
 	isc_trace *trace = trace_of(BUSY);
 	isc_walk walk = {0};
 
-	(void)state;
 	isc_walk_join(&walk, ISC_WALK_MARKS, hear, &marks);
 	isc_walk_join(&walk, ISC_WALK_SAMPLES, hear, &samples);
 	isc_walk_join(&walk, ISC_WALK_MARKS | ISC_WALK_SAMPLES, hear, &both);
 	isc_walk_join(&walk, ISC_WALK_ALL, hear, &all);
-	assert_true(isc_walk_run(&walk, trace));
-	assert_int_equal(marks.count, 2);
-	assert_int_equal(marks.kinds[0], ISC_KIND_SCOPE_ENTER);
-	assert_int_equal(marks.kinds[1], ISC_KIND_SCOPE_EXIT);
-	assert_int_equal(samples.count, 2);
-	assert_int_equal(both.count, 4);
-	assert_int_equal(all.count, 10);
-	assert_int_equal(isc_trace_stats_get(trace)->readings, 1);
+	CHECK(isc_walk_run(&walk, trace));
+	CHECK_EQ(marks.count, 2);
+	CHECK_EQ(marks.kinds[0], ISC_KIND_SCOPE_ENTER);
+	CHECK_EQ(marks.kinds[1], ISC_KIND_SCOPE_EXIT);
+	CHECK_EQ(samples.count, 2);
+	CHECK_EQ(both.count, 4);
+	CHECK_EQ(all.count, 10);
+	CHECK_EQ(isc_trace_stats_get(trace)->readings, 1);
 	isc_trace_close(trace);
 }
 
-static void a_part_without_memory_ends_the_walk(void **state)
+TEST(a_part_without_memory_ends_the_walk)
 {
 	struct heard first = {.most = 3}, second = {.most = SIZE_MAX};
 	isc_trace *trace = trace_of(BUSY);
 	isc_walk walk = {0};
 
-	(void)state;
 	isc_walk_join(&walk, ISC_WALK_ALL, hear, &first);
 	isc_walk_join(&walk, ISC_WALK_ALL, hear, &second);
-	assert_false(isc_walk_run(&walk, trace));
-	assert_int_equal(first.count, 3);
-	assert_int_equal(second.count, 2);
+	CHECK(!isc_walk_run(&walk, trace));
+	CHECK_EQ(first.count, 3);
+	CHECK_EQ(second.count, 2);
 	isc_trace_close(trace);
 }
 
-static void nobody_reads_for_nobody(void **state)
+TEST(nobody_reads_for_nobody)
 {
 	isc_trace *trace = trace_of(BUSY);
 
-	(void)state;
-	assert_true(isc_walk_run(&(isc_walk){0}, trace));
-	assert_int_equal(isc_trace_stats_get(trace)->readings, 0);
+	CHECK(isc_walk_run(&(isc_walk){0}, trace));
+	CHECK_EQ(isc_trace_stats_get(trace)->readings, 0);
 	isc_trace_close(trace);
 }
 
@@ -116,23 +107,10 @@ static uint64_t readings_for(const isc_analysis_options *options)
 	return readings;
 }
 
-static void a_report_reads_the_events_of_a_plain_trace_three_times_at_most(void **state)
+TEST(a_report_reads_the_events_of_a_plain_trace_three_times_at_most)
 {
-	(void)state;
-	assert_int_equal(readings_for(NULL), 2);
-	assert_int_equal(readings_for(&(isc_analysis_options){.lanes = true}), 3);
+	CHECK_EQ(readings_for(NULL), 2);
+	CHECK_EQ(readings_for(&(isc_analysis_options){.lanes = true}), 3);
 	/* A part is counted event by event, once it is known what of it was not seen. */
-	assert_int_equal(readings_for(&(isc_analysis_options){.from_us = 1000}), 4);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_part_gets_its_groups_and_none_twice),
-		cmocka_unit_test(a_part_without_memory_ends_the_walk),
-		cmocka_unit_test(nobody_reads_for_nobody),
-		cmocka_unit_test(a_report_reads_the_events_of_a_plain_trace_three_times_at_most),
-	};
-
-	return cmocka_run_group_tests_name("walk", tests, NULL, NULL);
+	CHECK_EQ(readings_for(&(isc_analysis_options){.from_us = 1000}), 4);
 }

@@ -7,9 +7,10 @@
 #include <string.h>
 
 #include "analyze/picture/lanes_timeline.h"
-#include "analyze/time/replay.h"
+#include "analyze/time/crossing.h"
 #include "import/import.h"
 #include "timeline/gpu/recorded.h"
+#include "timeline/walk.h"
 #include "trace/sample.h"
 
 /* A sample older than this says nothing of where a thread is now. */
@@ -26,10 +27,13 @@ struct gpu_place {
 
 struct gpu_reading {
 	isc_build *b;
-	isc_recorded *recorded;
+	const isc_recorded *recorded; /* NULL: another tool recorded */
 	isc_timeline *t;
 	uint32_t source;
-	isc_replay replay;
+	isc_crossing replay;
+	isc_lanes_watch watch;
+	isc_status st;
+	isc_error err;
 	isc_gpu_places places;
 	isc_hashmap names;    /* process and id -> name + 1 */
 	isc_hashmap place_of; /* thread -> place + 1 */
@@ -137,7 +141,7 @@ static uint32_t scope(struct gpu_reading *r, const isc_event *ev, const isc_reco
 /* The stack that came with it, else the innermost call that is traced, else where the thread was a
  * moment ago, else the scope that it is in. */
 static uint32_t where(struct gpu_reading *r, const isc_event *ev, const isc_recorded_item *item,
-		      const isc_replay_lane *lane)
+		      const isc_crossing_lane *lane)
 {
 	const isc_trace *trace = r->b->trace;
 	const struct gpu_place *p;
@@ -160,7 +164,7 @@ static uint32_t where(struct gpu_reading *r, const isc_event *ev, const isc_reco
 /* ---- records ---- */
 
 static isc_status add_call(struct gpu_reading *r, const isc_event *ev, const isc_recorded_item *item,
-			   const isc_replay_lane *lane, isc_error *err)
+			   const isc_crossing_lane *lane, isc_error *err)
 {
 	const isc_trace_thread *thread = isc_trace_thread_find(r->b->trace, ev->thread);
 	uint32_t pid = pid_of(r, ev->process), tid = item->tid != 0 ? item->tid : thread != NULL ? thread->tid : 0;
@@ -241,26 +245,21 @@ static void add_word(struct gpu_reading *r, const isc_event *ev)
 	}
 }
 
-static isc_status read_all(struct gpu_reading *r, isc_error *err)
+static bool take_event(void *self, const isc_event *ev)
 {
+	struct gpu_reading *r = self;
+	isc_crossing_lane *lane = isc_crossing_lane_of(&r->replay, r->b->arena, ev);
 	isc_recorded_item item;
-	isc_status st = ISC_OK;
-	isc_event ev;
 
-	isc_trace_rewind(r->b->trace);
-	while (st == ISC_OK && isc_trace_next(r->b->trace, &ev)) {
-		isc_replay_lane *lane = isc_replay_lane_of(&r->replay, r->b->arena, &ev);
-
-		if (lane == NULL || !isc_replay_note(lane, r->b->arena, &ev) || !note(r, &ev))
-			return isc_build_no_memory(err);
-		if (ev.kind == ISC_KIND_GPU_CALL && isc_recorded_call(r->recorded, &ev, &item))
-			st = add_call(r, &ev, &item, lane, err);
-		else if (ev.kind == ISC_KIND_GPU_WORK && isc_recorded_work(r->recorded, &ev, &item))
-			st = add_work(r, &ev, &item, err);
-		else if (ev.kind == ISC_KIND_GPU_SOURCE)
-			add_word(r, &ev);
-	}
-	return st;
+	if (lane == NULL || !isc_crossing_note(lane, r->b->arena, ev) || !note(r, ev))
+		return false;
+	if (ev->kind == ISC_KIND_GPU_CALL && isc_recorded_call(r->recorded, ev, &item))
+		r->st = add_call(r, ev, &item, lane, &r->err);
+	else if (ev->kind == ISC_KIND_GPU_WORK && isc_recorded_work(r->recorded, ev, &item))
+		r->st = add_work(r, ev, &item, &r->err);
+	else if (ev->kind == ISC_KIND_GPU_SOURCE)
+		add_word(r, ev);
+	return r->st == ISC_OK;
 }
 
 /* What another tool recorded of the same run; the rest of the report does without what cannot be read of it. */
@@ -340,40 +339,58 @@ static isc_status finish(struct gpu_reading *r, isc_error *err)
 	return st;
 }
 
-isc_status isc_build_gpu(isc_build *b, isc_error *err)
+isc_status isc_gpu_join(isc_build *b, isc_walk *walk, isc_error *err)
 {
 	double margin_us = b->options != NULL && b->options->margin_us > 0 ? b->options->margin_us : 1000;
 	isc_timeline_options how = {.margin_ns = (int64_t)(margin_us * 1e3)};
-	struct gpu_reading r = {.b = b, .replay = {.unseen = &b->unseen}};
-	isc_lanes_watch watch = {0};
-	isc_status st = isc_recorded_new(b->trace, how.margin_ns, &r.recorded, err);
+	struct gpu_reading *r;
+	isc_status st;
 
-	const char *beside = b->options != NULL ? b->options->gpu_file : NULL;
-
-	if (st != ISC_OK || (r.recorded == NULL && beside == NULL))
-		return st;
-	b->gpu = r.words = isc_arena_alloc(b->arena, sizeof(*r.words));
+	if (b->recorded == NULL && (b->options == NULL || b->options->gpu_file == NULL))
+		return ISC_OK;
+	b->gpu_reading = r = isc_arena_alloc(b->arena, sizeof(*r));
+	b->gpu = isc_arena_alloc(b->arena, sizeof(*b->gpu));
+	if (r == NULL || b->gpu == NULL)
+		return isc_build_no_memory(err);
+	*r = (struct gpu_reading){.b = b, .recorded = b->recorded, .words = b->gpu, .replay = {.unseen = &b->unseen}};
 	if (b->options != NULL && b->options->lanes &&
 	    (b->a->lanes = isc_lanes_new(b->arena, ISC_LANES_PIECES)) != NULL) {
-		isc_lanes_watch_init(&watch, b->a->lanes, true);
-		how.watch = &watch.watch;
+		isc_lanes_watch_init(&r->watch, b->a->lanes, true);
+		how.watch = &r->watch.watch;
 	}
-	st = r.words != NULL ? isc_timeline_new(&how, &b->a->timeline_own, err) : isc_build_no_memory(err);
-	r.t = watch.timeline = b->a->timeline_own;
-	if (st == ISC_OK) {
-		r.source = isc_timeline_source(r.t, "");
-		st = r.recorded != NULL ? read_all(&r, err) : ISC_OK;
+	st = isc_timeline_new(&how, &b->a->timeline_own, err);
+	r->t = r->watch.timeline = b->a->timeline_own;
+	if (st != ISC_OK)
+		return st;
+	r->source = isc_timeline_source(r->t, "");
+	if (r->recorded != NULL)
+		isc_walk_join(walk, ISC_WALK_ALL, take_event, r);
+	return ISC_OK;
+}
+
+isc_status isc_build_gpu(isc_build *b, isc_error *err)
+{
+	struct gpu_reading *r = b->gpu_reading;
+	isc_status st = ISC_OK;
+
+	if (r == NULL)
+		return ISC_OK;
+	if (b->options != NULL && b->options->gpu_file != NULL)
+		st = read_beside(r, b->options->gpu_file, err);
+	return st == ISC_OK ? finish(r, err) : st;
+}
+
+void isc_gpu_drop(isc_build *b)
+{
+	struct gpu_reading *r = b->gpu_reading;
+
+	if (r != NULL) {
+		isc_lanes_watch_fini(&r->watch);
+		isc_crossing_fini(&r->replay);
+		isc_hashmap_fini(&r->places.stacks);
+		isc_hashmap_fini(&r->places.codes);
+		isc_hashmap_fini(&r->names);
+		isc_hashmap_fini(&r->place_of);
 	}
-	if (st == ISC_OK && beside != NULL)
-		st = read_beside(&r, beside, err);
-	if (st == ISC_OK)
-		st = finish(&r, err);
-	isc_lanes_watch_fini(&watch);
-	isc_replay_fini(&r.replay);
-	isc_hashmap_fini(&r.places.stacks);
-	isc_hashmap_fini(&r.places.codes);
-	isc_hashmap_fini(&r.names);
-	isc_hashmap_fini(&r.place_of);
-	isc_recorded_free(r.recorded);
-	return st;
+	isc_recorded_free(b->recorded);
 }

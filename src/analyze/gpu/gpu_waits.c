@@ -4,12 +4,16 @@
 
 #include "analyze/time/waits.h"
 #include "timeline/gpu/recorded.h"
+#include "timeline/walk.h"
 
 /* Waits of a thread that may lie in the call that it is in. */
 #define RECENT 64u
 
 /* Such copies that are kept: 32 MB at most. */
 #define HELD_MOST (1u << 20)
+
+/* Waits that are kept one by one: 24 MiB. */
+#define WAITS_MOST (1u << 20)
 
 struct recent_wait {
 	uint64_t end_ns, ns;
@@ -76,7 +80,7 @@ static bool own_times(const isc_build *b, const isc_event *ev, const isc_gpu_cal
 {
 	unsigned time = ISC_GPU_ARG_TIME(ev->arg);
 
-	*out = (isc_gpu_wait){.from_ns = c->start, .to_ns = c->end, .stack = c->stack};
+	*out = (isc_gpu_wait){.from_ns = c->start, .to_ns = c->end, .thread = ev->thread, .stack = c->stack};
 	if (time == ISC_GPU_TIME_TICKS) {
 		out->from_ns = isc_trace_ticks_to_ns(b->trace, c->start);
 		out->to_ns = isc_trace_ticks_to_ns(b->trace, c->end);
@@ -111,27 +115,43 @@ static bool waits(const isc_build *b, const isc_event *ev, const isc_gpu_called 
 		isc_hashmap_find(&b->gpu_held, call_key(ev->process, c->correlation)) != NULL);
 }
 
-bool isc_gpu_wait_of(const isc_build *b, const isc_event *ev, isc_gpu_wait *out)
+static bool keep(isc_build *b, const isc_gpu_wait *wait)
 {
-	isc_gpu_called call;
+	isc_gpu_wait_list *list = b->gpu_waits;
+	isc_gpu_wait *at;
 
-	return isc_trace_gpu_called(ev, &call) && own_times(b, ev, &call, out) && waits(b, ev, &call);
+	if (list->count >= WAITS_MOST)
+		return true;
+	at = isc_arena_push(b->arena, &list->at, &list->count, &list->room, sizeof(*at));
+	if (at != NULL)
+		*at = *wait;
+	return at != NULL;
 }
 
 static bool note_call(struct wait_search *s, const isc_event *ev, const isc_gpu_called *c)
 {
-	size_t place = place_of(s, ev->thread);
 	isc_gpu_waiting *w;
 	isc_gpu_wait wait;
 	struct waiting_thread *t;
+	size_t place;
+	bool waited;
 
-	if (place == SIZE_MAX || !own_times(s->b, ev, c, &wait))
-		return place != SIZE_MAX;
+	if (!own_times(s->b, ev, c, &wait))
+		return true;
+	waited = waits(s->b, ev, c);
+	if (waited && !keep(s->b, &wait))
+		return false;
+	/* Of a scope nobody knows which calls are inside it. */
+	if (s->b->only.at != NULL)
+		return true;
+	place = place_of(s, ev->thread);
+	if (place == SIZE_MAX)
+		return false;
 	w = &s->out->thread[place];
 	t = &s->thread[place];
 	if (isc_build_inside_us(s->b, wait.from_ns, wait.to_ns) > 0)
 		w->calls += c->correlation != 0;
-	if (waits(s->b, ev, c)) {
+	if (waited) {
 		w->us += isc_build_inside_us(s->b, wait.from_ns, wait.to_ns);
 		for (unsigned i = 0; i < t->count; i++) {
 			const struct recent_wait *r = &t->wait[i];
@@ -146,35 +166,52 @@ static bool note_call(struct wait_search *s, const isc_event *ev, const isc_gpu_
 	return true;
 }
 
+static bool take_held(void *self, const isc_event *ev)
+{
+	return ev->kind != ISC_KIND_GPU_WORK || note_held(self, ev);
+}
+
+/* Work is told of by another thread, and behind its call: what held its caller has to be known before. */
+static bool find_held(isc_build *b)
+{
+	double margin_us = b->options != NULL && b->options->margin_us > 0 ? b->options->margin_us : 1000;
+	isc_walk walk = {0};
+
+	if (isc_recorded_begin(b->trace, &b->recorded, NULL) != ISC_OK)
+		return false;
+	isc_recorded_join(b->recorded, &walk);
+	isc_walk_join(&walk, ISC_WALK_GPU, take_held, b);
+	return isc_walk_run(&walk, b->trace) &&
+	       isc_recorded_end(b->recorded, (int64_t)(margin_us * 1e3), NULL) == ISC_OK;
+}
+
+static bool take_event(void *self, const isc_event *ev)
+{
+	struct wait_search *s = self;
+	isc_gpu_called call;
+
+	if (ev->kind == ISC_KIND_WAIT_EXIT)
+		return s->b->only.at != NULL || note_wait(s, ev);
+	if (!isc_trace_gpu_called(ev, &call))
+		return true;
+	s->b->gpu_calls = true;
+	return note_call(s, ev, &call);
+}
+
 bool isc_gpu_waits_find(isc_build *b, isc_gpu_waits *out)
 {
 	struct wait_search s = {.b = b, .out = out, .ns_per_tick = b->tick_us * 1e3};
-	isc_gpu_called call;
-	bool good = true;
-	isc_event ev;
+	isc_walk walk = {0};
+	bool good;
 
 	b->gpu_calls = false;
 	if (!isc_recorded_any(b->trace))
 		return true;
-	/* Work is told of by another thread, and behind its call. */
-	isc_trace_rewind(b->trace);
-	while (good && isc_trace_next(b->trace, &ev))
-		good = ev.kind != ISC_KIND_GPU_WORK || note_held(b, &ev);
-	isc_trace_rewind(b->trace);
-	while (good && isc_trace_next(b->trace, &ev)) {
-		bool called = isc_trace_gpu_called(&ev, &call);
-
-		b->gpu_calls |= called;
-		/* Of a scope nobody knows which calls are inside it. */
-		if (b->only.at != NULL && called)
-			break;
-		if (b->only.at != NULL)
-			continue;
-		if (ev.kind == ISC_KIND_WAIT_EXIT)
-			good = note_wait(&s, &ev);
-		else if (called)
-			good = note_call(&s, &ev, &call);
-	}
+	b->gpu_waits = isc_arena_alloc(b->arena, sizeof(*b->gpu_waits));
+	if (b->gpu_waits == NULL || !find_held(b))
+		return false;
+	isc_walk_join(&walk, ISC_WALK_WAITS | ISC_WALK_GPU, take_event, &s);
+	good = isc_walk_run(&walk, b->trace);
 	isc_hashmap_fini(&s.place_of);
 	return good;
 }

@@ -23,15 +23,20 @@ typedef struct isc_gpu_waits {
 } isc_gpu_waits;
 
 /* Of the window; empty when the trace says nothing of GPUs.  Says in b->gpu_calls whether calls are told of
- * at all.  False: no memory. */
+ * at all, and makes b->recorded.  False: no memory. */
 bool isc_gpu_waits_find(isc_build *b, isc_gpu_waits *out);
 
+/* A call that returned when a device was done. */
 typedef struct isc_gpu_wait {
 	uint64_t from_ns, to_ns;
-	uint32_t stack; /* 0: not known */
+	uint32_t thread; /* that made it */
+	uint32_t stack;	 /* 0: not known */
 } isc_gpu_wait;
 
-/* Is the event a call of its own thread that returned when a device was done? */
-bool isc_gpu_wait_of(const isc_build *b, const isc_event *ev, isc_gpu_wait *out);
+/* Of all threads, in the order of the file.  Those after the first million are counted and not in it. */
+typedef struct isc_gpu_wait_list {
+	isc_gpu_wait *at;
+	size_t count, room;
+} isc_gpu_wait_list;
 
 #endif

@@ -1,10 +1,11 @@
 /*
- * lanes_trace.c - the lanes of a trace of ours: scopes, calls, waits and what the
- * scheduler did with each thread.
+ * lanes_trace.c - the lanes of a trace of ours: a listener that draws scopes, calls and
+ * waits, and what the scheduler did with each thread.
  *
  * Events of one thread come in order.  A call becomes a piece when it ends, so a
- * row has its pieces in order too; what is still open at the end lasts to the last
- * thing known of its thread.
+ * row has its pieces in order too.  While calls were not recorded nobody knows who was
+ * open: a call that is seen to end later is drawn around such a pause, any other
+ * up to it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,35 +13,23 @@
 #include "analyze/build.h"
 #include "analyze/picture/lanes.h"
 #include "analyze/time/waits.h"
+#include "timeline/own.h"
 #include "trace/frame.h"
 
 #define SCOPES_DEEPEST 24u
 #define NO_ROW UINT16_MAX
 
-struct lane_call {
-	uint64_t start_ns;
-	uint32_t id;
-};
-
-struct lane_span {
-	uint64_t instance, start_ns;
-	uint32_t id;
-};
-
-/* What is open on a thread. */
 struct lane_thread {
-	uint32_t thread;
-	size_t lane; /* place + 1; 0: there are too many */
-	struct lane_call *calls;
-	size_t depth, call_room;
-	size_t stale; /* so many of these, outermost first, were open when a pause began: they may have ended in it */
-	size_t pause; /* where it is in the pauses of its process */
-	uint64_t paused_ns;			/* since when it is in one; 0: it is not */
-	struct lane_span spans[SCOPES_DEEPEST]; /* by row; instance 0: free */
-	uint64_t last_ns;
+	uint32_t thread, process;
+	size_t lane;			 /* place + 1; 0: there are too many */
+	bool calls;			 /* it made any */
+	size_t pause;			 /* of its process: the first that is not drawn yet */
+	uint64_t last_ns;		 /* of the session: nothing later was heard of it */
+	uint64_t scopes[SCOPES_DEEPEST]; /* the open one of each row: its instance; 0: none */
 };
 
 struct lanes_reading {
+	isc_listener listener;
 	isc_build *b;
 	isc_lanes *l;
 	struct lane_thread *threads;
@@ -70,7 +59,7 @@ static isc_text thread_name(const isc_analysis *a, uint32_t pid, const isc_trace
 	return (isc_text){info->name, strnlen(info->name, sizeof(info->name))};
 }
 
-static struct lane_thread *thread_of(struct lanes_reading *r, uint32_t index)
+static struct lane_thread *find_thread(struct lanes_reading *r, uint32_t index)
 {
 	uint64_t *place = isc_hashmap_put(&r->thread_of, index, NULL);
 	const isc_trace_thread *info;
@@ -93,6 +82,7 @@ static struct lane_thread *thread_of(struct lanes_reading *r, uint32_t index)
 		as.pid = process != NULL ? process->pid : 0;
 		as.number = info->tid;
 		as.name = thread_name(r->b->a, as.pid, info);
+		t->process = info->process;
 	}
 	lane = isc_lanes_lane(r->l, ISC_LANES_TID | as.number, &as);
 	if (lane != NULL) {
@@ -101,6 +91,17 @@ static struct lane_thread *thread_of(struct lanes_reading *r, uint32_t index)
 		if (lane->name.len == 0)
 			isc_lanes_call(r->l, lane, as.name);
 	}
+	return t;
+}
+
+static struct lane_thread *thread_of(struct lanes_reading *r, const isc_listener_thread *on, uint64_t now_ns)
+{
+	struct lane_thread *t = find_thread(r, on->thread);
+
+	if (t == NULL)
+		r->listener.failed = true;
+	else if (now_ns > t->last_ns)
+		t->last_ns = now_ns;
 	return t;
 }
 
@@ -131,173 +132,199 @@ static uint32_t name_of(struct lanes_reading *r, uint32_t process, uint32_t id)
 	return (uint32_t)(*known - 1);
 }
 
-/* ---- calls ---- */
+/* ---- pieces ---- */
 
+/* Times of the session, as far as they lie in what is looked at. */
 static void add(struct lanes_reading *r, struct lane_thread *t, enum isc_row_kind kind, size_t depth, uint64_t from,
 		uint64_t to, uint32_t name)
 {
-	isc_lane_piece p = {.start_ns = session_ns(r->b, from > r->b->from_ns ? from : r->b->from_ns),
-			    .end_ns = session_ns(r->b, to < r->b->to_ns ? to : r->b->to_ns),
+	uint64_t first = session_ns(r->b, r->b->from_ns), last = session_ns(r->b, r->b->to_ns);
+	isc_lane_piece p = {.start_ns = from > first ? from : first,
+			    .end_ns = to < last ? to : last,
 			    .launch_ns = UINT64_MAX,
 			    .name = name};
 
-	if (to >= r->b->from_ns && from <= r->b->to_ns)
+	if (to >= first && from <= last)
 		isc_lanes_add(r->l, lane_of(r, t), kind, depth < NO_ROW ? (uint16_t)depth : NO_ROW, &p);
 }
 
-static bool enter(struct lanes_reading *r, struct lane_thread *t, const isc_event *ev)
+/* The pause of a number in the process of a thread; false: there are no more. */
+static bool pause_at(const struct lanes_reading *r, const struct lane_thread *t, size_t i, isc_pause *out)
 {
-	struct lane_call *c = isc_arena_push(r->b->arena, &t->calls, &t->depth, &t->call_room, sizeof(*c));
+	const isc_unseen_process *unseen = isc_unseen_of(&r->b->unseen, t->process);
 
-	if (c == NULL)
+	if (unseen == NULL || i >= unseen->count)
 		return false;
-	*c = (struct lane_call){.start_ns = ev->time_ns, .id = ev->id};
+	out->from_ns = session_ns(r->b, unseen->pause[i].from_ns);
+	out->to_ns = unseen->pause[i].to_ns != UINT64_MAX ? session_ns(r->b, unseen->pause[i].to_ns) : UINT64_MAX;
 	return true;
 }
 
-/* Calls are recorded again: those that were open may still be. */
-static void end_pause(struct lanes_reading *r, struct lane_thread *t, uint64_t now_ns)
+/* The next pauses in the outermost row, as far as they have begun by then. */
+static void draw_pauses(struct lanes_reading *r, struct lane_thread *t, uint64_t until_ns)
 {
 	static const char words[] = "(calls not recorded)";
 	isc_piece_name name = {.name = {words, sizeof(words) - 1}};
-
-	if (t->paused_ns != 0 && t->call_room > 0)
-		add(r, t, ISC_ROW_CALL, 0, t->paused_ns, now_ns, isc_lanes_name(r->l, &name));
-	for (size_t i = 0; t->paused_ns != 0 && i < t->depth; i++)
-		t->calls[i].start_ns = now_ns;
-	t->paused_ns = 0;
-}
-
-/* Calls were not recorded for a while: what was open is not seen to end. */
-static void note_pause(struct lanes_reading *r, struct lane_thread *t, const isc_event *ev)
-{
-	const isc_unseen_process *unseen = isc_unseen_of(&r->b->unseen, ev->process);
 	isc_pause p;
 
-	if (t->last_ns == 0 || !isc_unseen_pause(unseen, &t->pause, t->last_ns, ev->time_ns, &p)) {
-		end_pause(r, t, t->last_ns);
-		return;
+	for (; t->calls && pause_at(r, t, t->pause, &p) && p.from_ns < until_ns; t->pause++)
+		add(r, t, ISC_ROW_CALL, 0, p.from_ns, p.to_ns < until_ns ? p.to_ns : until_ns,
+		    isc_lanes_name(r->l, &name));
+}
+
+/* The first pause of a thread that ends after a moment. */
+static size_t pause_after(const struct lanes_reading *r, const struct lane_thread *t, uint64_t ns)
+{
+	const isc_unseen_process *unseen = isc_unseen_of(&r->b->unseen, t->process);
+	size_t low = 0, high = unseen != NULL ? unseen->count : 0;
+	isc_pause p;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (pause_at(r, t, middle, &p) && p.to_ns <= ns)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	for (size_t i = t->depth; t->paused_ns == 0 && i-- > t->stale;)
-		add(r, t, ISC_ROW_CALL, i, t->calls[i].start_ns, p.from_ns, name_of(r, ev->process, t->calls[i].id));
-	t->stale = t->depth;
-	t->paused_ns = t->paused_ns != 0 ? t->paused_ns : p.from_ns;
-	if (p.to_ns < ev->time_ns)
-		end_pause(r, t, p.to_ns);
+	return low;
 }
 
-static void leave(struct lanes_reading *r, struct lane_thread *t, const isc_event *ev)
+static void draw_call(struct lanes_reading *r, struct lane_thread *t, const isc_slice *s)
 {
-	size_t i = t->depth;
+	uint32_t name = name_of(r, s->on->process, s->id);
+	uint64_t from = s->start_ns;
+	bool outermost = s->depth == 0;
+	isc_pause p;
 
-	/* Those above it have ended too, unseen; one that is not open says nothing. */
-	while (i > 0 && t->calls[i - 1].id != ev->id)
-		i--;
-	if (i == 0)
-		return;
-	for (; t->depth >= i; t->depth--) {
-		const struct lane_call *c = &t->calls[t->depth - 1];
-
-		if (t->depth == i || t->depth > t->stale)
-			add(r, t, ISC_ROW_CALL, t->depth - 1, c->start_ns, ev->time_ns, name_of(r, ev->process, c->id));
+	t->calls = true;
+	if (outermost)
+		draw_pauses(r, t, from);
+	for (size_t i = pause_after(r, t, from); pause_at(r, t, i, &p) && p.from_ns < s->end_ns; i++) {
+		if (p.from_ns > from)
+			add(r, t, ISC_ROW_CALL, s->depth, from, p.from_ns, name);
+		if (s->flags & ISC_SLICE_UNFINISHED)
+			return;
+		if (outermost)
+			draw_pauses(r, t, p.to_ns < s->end_ns ? p.to_ns : s->end_ns);
+		from = p.to_ns;
 	}
-	/* Who ends now was open all the time, and so was who had called it. */
-	if (t->depth < t->stale)
-		t->stale = 0;
+	if (from <= s->end_ns)
+		add(r, t, ISC_ROW_CALL, s->depth, from, s->end_ns, name);
 }
 
-/* ---- scopes: a row is taken while one is open on it ---- */
-
-static void enter_span(struct lane_thread *t, const isc_event *ev, uint64_t instance, uint64_t around)
+/* Of one place, whoever held it, it is nearly always the same. */
+static void draw_wait(struct lanes_reading *r, struct lane_thread *t, const isc_slice *s)
 {
-	size_t row = 0;
+	uint64_t *known = isc_hashmap_put(
+		&r->state_of, isc_hashmap_key(s->on->process, s->stack) ^ (uint64_t)s->id << 52 ^ (s->holder != 0),
+		NULL);
 
-	for (size_t i = 0; i < SCOPES_DEEPEST && around != 0; i++) {
-		if (t->spans[i].instance == around)
-			row = i + 1;
-	}
-	while (row < SCOPES_DEEPEST && t->spans[row].instance != 0)
-		row++;
-	if (row < SCOPES_DEEPEST)
-		t->spans[row] = (struct lane_span){instance, ev->time_ns, ev->id};
-}
-
-static void leave_span(struct lanes_reading *r, struct lane_thread *t, const isc_event *ev, uint64_t instance)
-{
-	for (size_t i = SCOPES_DEEPEST; i-- > 0;) {
-		struct lane_span *s = &t->spans[i];
-
-		if (s->instance == 0 || (instance != 0 ? s->instance != instance : s->id != ev->id))
-			continue;
-		add(r, t, ISC_ROW_SCOPE, i, s->start_ns, ev->time_ns, name_of(r, ev->process, ev->id));
-		s->instance = 0;
-		return;
-	}
-}
-
-static void step_span(struct lanes_reading *r, struct lane_thread *t, const isc_event *ev)
-{
-	isc_span span = {0};
-
-	if (ev->extra_len >= sizeof(span))
-		memcpy(&span, ev->extra, sizeof(span));
-	if (ev->kind == ISC_KIND_SPAN_ENTER)
-		enter_span(t, ev, span.instance, span.more);
-	else if (ev->kind == ISC_KIND_SPAN_EXIT)
-		leave_span(r, t, ev, span.instance);
-	else if (ev->kind == ISC_KIND_SCOPE_ENTER)
-		enter_span(t, ev, UINT64_MAX, UINT64_MAX);
-	else
-		leave_span(r, t, ev, 0);
-}
-
-/* ---- waits, collections, counters ---- */
-
-static void add_past(struct lanes_reading *r, struct lane_thread *t, const isc_event *ev, uint64_t ticks,
-		     uint32_t state)
-{
-	double ns = (double)ticks * r->b->tick_us * 1e3;
-
-	if (ns > 0 && ns < (double)ev->time_ns)
-		add(r, t, ISC_ROW_WAIT, 0, ev->time_ns - (uint64_t)ns, ev->time_ns, state);
-}
-
-static void step_wait(struct lanes_reading *r, struct lane_thread *t, const isc_event *ev)
-{
-	isc_total_wait row = {.process = ev->process, .thread = ev->thread, .call = ev->arg, .stack = ev->id};
-	uint64_t *known;
-	isc_wait wait;
-
-	if (ev->extra_len < sizeof(wait))
-		return;
-	memcpy(&wait, ev->extra, sizeof(wait));
-	row.holder = wait.holder;
-	/* Of one place, whoever held it, it is nearly always the same. */
-	known = isc_hashmap_put(&r->state_of,
-				isc_hashmap_key(ev->process, ev->id) ^ (uint64_t)ev->arg << 52 ^ (wait.holder != 0),
-				NULL);
 	if (known == NULL) {
-		r->l->failed = true;
+		r->listener.failed = true;
 		return;
 	}
 	if (*known == 0)
-		*known = (uint64_t)isc_waits_of(r->b->trace, &row) + 1;
-	add_past(r, t, ev, wait.ticks, (uint32_t)(*known - 1));
+		*known = (uint64_t)isc_waits_of(r->b->trace, &(isc_total_wait){.process = s->on->process,
+									       .thread = s->on->thread,
+									       .call = (uint16_t)s->id,
+									       .stack = s->stack,
+									       .holder = s->holder}) +
+			 1;
+	if (s->end_ns > s->start_ns)
+		add(r, t, ISC_ROW_WAIT, 0, s->start_ns, s->end_ns, (uint32_t)(*known - 1));
 }
 
-static void step_counter(struct lanes_reading *r, const isc_event *ev)
+/* ---- what is heard ---- */
+
+static void on_close(isc_listener *self, const isc_slice *s)
+{
+	struct lanes_reading *r = (struct lanes_reading *)self;
+	struct lane_thread *t;
+
+	/* What interrupted a write of ours is told apart from the rest, and is not much. */
+	if (s->stream != 0 || (t = thread_of(r, s->on, s->end_ns)) == NULL)
+		return;
+	if (s->kind == ISC_SLICE_CALL || s->kind == ISC_SLICE_C_CALL)
+		draw_call(r, t, s);
+	else if (s->kind == ISC_SLICE_WAIT)
+		draw_wait(r, t, s);
+	else if (s->kind == ISC_SLICE_GC && s->end_ns > s->start_ns)
+		add(r, t, ISC_ROW_WAIT, 0, s->start_ns, s->end_ns, ISC_STATE_GC);
+	r->listener.failed |= r->l->failed;
+}
+
+/* A row is taken while a scope is open on it. */
+static void on_scope(isc_listener *self, const isc_mark *m)
+{
+	struct lane_thread *t = thread_of((struct lanes_reading *)self, m->on, m->start_ns);
+	size_t row = 0;
+
+	for (size_t i = 0; t != NULL && i < SCOPES_DEEPEST && m->inside != 0; i++) {
+		if (t->scopes[i] == m->inside)
+			row = i + 1;
+	}
+	while (t != NULL && row < SCOPES_DEEPEST && t->scopes[row] != 0)
+		row++;
+	if (t != NULL && row < SCOPES_DEEPEST)
+		t->scopes[row] = m->instance;
+}
+
+static void draw_scope(struct lanes_reading *r, struct lane_thread *t, const isc_mark *m)
+{
+	for (size_t row = 0; row < SCOPES_DEEPEST; row++) {
+		if (t->scopes[row] != m->instance)
+			continue;
+		add(r, t, ISC_ROW_SCOPE, row, m->start_ns, m->end_ns, name_of(r, m->on->process, m->id));
+		t->scopes[row] = 0;
+	}
+}
+
+static void draw_counter(struct lanes_reading *r, const isc_mark *m)
 {
 	isc_lane as = {.kind = ISC_LANE_COUNTER};
 	uint32_t len = 0;
-	double value;
 
-	if (ev->extra_len < sizeof(value) || ev->time_ns < r->b->from_ns || ev->time_ns > r->b->to_ns)
+	if (m->start_ns < session_ns(r->b, r->b->from_ns) || m->start_ns > session_ns(r->b, r->b->to_ns))
 		return;
-	memcpy(&value, ev->extra, sizeof(value));
-	as.name.at = isc_build_label(r->b, ev->process, ev->id, &len);
+	as.name.at = isc_build_label(r->b, m->on->process, m->id, &len);
 	as.name.len = len;
-	isc_lanes_value(r->l, isc_lanes_lane(r->l, 1ull << 63 | name_of(r, ev->process, ev->id), &as),
-			session_ns(r->b, ev->time_ns), value);
+	isc_lanes_value(r->l, isc_lanes_lane(r->l, 1ull << 63 | name_of(r, m->on->process, m->id), &as), m->start_ns,
+			m->value);
+}
+
+static void on_mark(isc_listener *self, const isc_mark *m)
+{
+	struct lanes_reading *r = (struct lanes_reading *)self;
+	struct lane_thread *t = thread_of(r, m->on, m->end_ns);
+
+	if (t != NULL && m->kind == ISC_MARK_SCOPE)
+		draw_scope(r, t, m);
+	else if (t != NULL && m->kind == ISC_MARK_COUNTER)
+		draw_counter(r, m);
+	r->listener.failed |= r->l->failed;
+}
+
+static void on_sample(isc_listener *self, const isc_listener_sample *s)
+{
+	thread_of((struct lanes_reading *)self, s->on, s->time_ns);
+}
+
+static bool listen(struct lanes_reading *r)
+{
+	static const isc_listener_class class = {
+		.close = on_close, .scope = on_scope, .mark = on_mark, .sample = on_sample};
+	isc_stretch all = {0, UINT64_MAX};
+	isc_cut whole = {.stretch = &all, .count = 1, .whole = true};
+	isc_listener_counts counts = {0};
+
+	r->listener = (isc_listener){.trace = r->b->trace, .start_ns = r->b->start_ns};
+	if (isc_own_run(r->b->trace, &(isc_own_options){.cut = &whole}, &class, &r->listener, r->b->arena, &counts,
+			NULL) != ISC_OK)
+		return false;
+	for (size_t i = 0; i < r->count; i++)
+		draw_pauses(r, &r->threads[i], r->threads[i].last_ns);
+	return true;
 }
 
 /* Memory as the recorder saw it from outside; what was never anything has no lane. */
@@ -326,72 +353,6 @@ static void add_usage(struct lanes_reading *r)
 				lane = isc_lanes_lane(r->l, 3ull << 62 | c, &as);
 			if (lane != NULL)
 				isc_lanes_value(r->l, lane, (uint64_t)ns, value);
-		}
-	}
-}
-
-static bool feed(struct lanes_reading *r, const isc_event *ev)
-{
-	struct lane_thread *t;
-	isc_gc gc;
-
-	/* What interrupted a write of ours is told apart from the rest, and is not much. */
-	if (ev->stream != 0)
-		return true;
-	t = thread_of(r, ev->thread);
-	if (t == NULL)
-		return false;
-	note_pause(r, t, ev);
-	t->last_ns = ev->time_ns;
-	switch (ev->kind) {
-	case ISC_KIND_CALL_ENTER:
-	case ISC_KIND_CALL_RESUME:
-	case ISC_KIND_C_ENTER:
-		return enter(r, t, ev);
-	case ISC_KIND_CALL_EXIT:
-	case ISC_KIND_C_EXIT:
-		leave(r, t, ev);
-		break;
-	case ISC_KIND_SPAN_ENTER:
-	case ISC_KIND_SPAN_EXIT:
-	case ISC_KIND_SCOPE_ENTER:
-	case ISC_KIND_SCOPE_EXIT:
-		step_span(r, t, ev);
-		break;
-	case ISC_KIND_WAIT_EXIT:
-		step_wait(r, t, ev);
-		break;
-	case ISC_KIND_GC:
-		if (ev->arg == ISC_GC_WATCHED || ev->extra_len < sizeof(gc))
-			break;
-		memcpy(&gc, ev->extra, sizeof(gc));
-		add_past(r, t, ev, gc.ticks, ISC_STATE_GC);
-		break;
-	case ISC_KIND_COUNTER:
-		step_counter(r, ev);
-		break;
-	default:
-		break;
-	}
-	return !r->l->failed;
-}
-
-/* What nobody saw the end of lasts as long as anything is known of its thread. */
-static void close_all(struct lanes_reading *r)
-{
-	for (size_t i = 0; i < r->count; i++) {
-		struct lane_thread *t = &r->threads[i];
-		const isc_trace_thread *info = isc_trace_thread_find(r->b->trace, t->thread);
-		uint32_t process = info != NULL ? info->process : 0;
-
-		end_pause(r, t, t->last_ns);
-		for (; t->depth > t->stale; t->depth--)
-			add(r, t, ISC_ROW_CALL, t->depth - 1, t->calls[t->depth - 1].start_ns, t->last_ns,
-			    name_of(r, process, t->calls[t->depth - 1].id));
-		for (size_t row = 0; row < SCOPES_DEEPEST; row++) {
-			if (t->spans[row].instance != 0)
-				add(r, t, ISC_ROW_SCOPE, row, t->spans[row].start_ns, t->last_ns,
-				    name_of(r, process, t->spans[row].id));
 		}
 	}
 }
@@ -431,13 +392,14 @@ static struct track *track_of(struct lanes_reading *r, isc_hashmap *by_tid, isc_
 
 static void step_switch(struct lanes_reading *r, struct track *t, const isc_trace_switch *sw)
 {
-	struct lane_thread *thread = t->thread != 0 ? thread_of(r, t->thread) : NULL;
+	struct lane_thread *thread = t->thread != 0 ? find_thread(r, t->thread) : NULL;
+	uint64_t since = session_ns(r->b, t->since_ns), now = session_ns(r->b, sw->time_ns);
 	bool in = sw->kind == ISC_SWITCH_IN;
 
 	if (thread != NULL && t->kind == ISC_SWITCH_IN && !in)
-		add(r, thread, ISC_ROW_RUN, 0, t->since_ns, sw->time_ns, ISC_LANES_ON_CPU);
+		add(r, thread, ISC_ROW_RUN, 0, since, now, ISC_LANES_ON_CPU);
 	else if (thread != NULL && t->kind == ISC_SWITCH_OUT_PREEMPT && in)
-		add(r, thread, ISC_ROW_RUN, 0, t->since_ns, sw->time_ns, ISC_STATE_RUN_QUEUE);
+		add(r, thread, ISC_ROW_RUN, 0, since, now, ISC_STATE_RUN_QUEUE);
 	t->kind = sw->kind;
 	t->since_ns = sw->time_ns;
 }
@@ -485,8 +447,7 @@ static void keep_slowest(isc_build *b)
 isc_status isc_build_lanes(isc_build *b, isc_error *err)
 {
 	struct lanes_reading r = {.b = b};
-	bool good = true;
-	isc_event ev;
+	bool good;
 
 	if (b->a->lanes == NULL)
 		b->a->lanes = isc_lanes_new(b->arena, ISC_LANES_PIECES);
@@ -495,13 +456,7 @@ isc_status isc_build_lanes(isc_build *b, isc_error *err)
 	r.l = b->a->lanes;
 	keep_slowest(b);
 
-	isc_trace_rewind(b->trace);
-	while (good && isc_trace_next(b->trace, &ev))
-		good = feed(&r, &ev);
-	if (good)
-		good = read_switches(&r);
-	if (good)
-		close_all(&r);
+	good = listen(&r) && read_switches(&r);
 	if (good)
 		add_usage(&r);
 	isc_hashmap_fini(&r.thread_of);

@@ -103,13 +103,13 @@ bool isc_spans_end(isc_spans *s)
 }
 
 /* One that was left, here or by then elsewhere, is open no more. */
-static void forget(isc_replay_lane *lane, uint64_t instance, uint64_t now_ns)
+static void forget(isc_crossing_lane *lane, uint64_t instance, uint64_t now_ns)
 {
 	size_t kept = 0;
 
 	lane->until_ns = UINT64_MAX;
 	for (size_t i = 0; i < lane->span_count; i++) {
-		isc_replay_span open = lane->spans[i];
+		isc_crossing_span open = lane->spans[i];
 
 		if (open.instance == instance || open.end_ns < now_ns)
 			continue;
@@ -119,17 +119,18 @@ static void forget(isc_replay_lane *lane, uint64_t instance, uint64_t now_ns)
 	lane->span_count = kept;
 }
 
-static bool enter(isc_spans *s, isc_arena *arena, isc_replay_lane *lane, const isc_event *ev, uint64_t instance)
+static bool enter(isc_spans *s, isc_arena *arena, isc_crossing_lane *lane, const isc_event *ev, uint64_t instance)
 {
 	const uint64_t *end = isc_hashmap_find(&s->moved, key_of(ev->process, instance));
-	isc_replay_span *open = isc_arena_push(arena, &lane->spans, &lane->span_count, &lane->span_room, sizeof(*open));
+	isc_crossing_span *open =
+		isc_arena_push(arena, &lane->spans, &lane->span_count, &lane->span_room, sizeof(*open));
 
 	if (open != NULL)
-		*open = (isc_replay_span){instance, end != NULL ? *end : UINT64_MAX, lane->task};
+		*open = (isc_crossing_span){instance, end != NULL ? *end : UINT64_MAX, lane->task};
 	return open != NULL;
 }
 
-bool isc_spans_step(isc_spans *s, isc_arena *arena, isc_replay_lane *lane, const isc_event *ev, bool *take)
+bool isc_spans_step(isc_spans *s, isc_arena *arena, isc_crossing_lane *lane, const isc_event *ev, bool *take)
 {
 	isc_span span = {0, 0};
 	bool mine = false;

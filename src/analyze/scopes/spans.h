@@ -6,7 +6,7 @@
 #ifndef ISC_ANALYZE_SCOPES_SPANS_H
 #define ISC_ANALYZE_SCOPES_SPANS_H
 
-#include "analyze/time/replay.h"
+#include "analyze/time/crossing.h"
 #include "timeline/walk.h"
 
 typedef struct isc_spans {
@@ -30,6 +30,6 @@ bool isc_spans_named(isc_spans *s, isc_build *b, const isc_event *ev, bool *yes)
 
 /* An event of the lane comes: sets lane->within, and *take when the event itself
  * belongs to a span inside.  false: no memory. */
-bool isc_spans_step(isc_spans *s, isc_arena *arena, isc_replay_lane *lane, const isc_event *ev, bool *take);
+bool isc_spans_step(isc_spans *s, isc_arena *arena, isc_crossing_lane *lane, const isc_event *ev, bool *take);
 
 #endif

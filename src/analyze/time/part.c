@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "analyze/build.h"
-#include "analyze/time/replay.h"
+#include "analyze/time/crossing.h"
 #include "analyze/scopes/spans.h"
 
 static uint64_t later(uint64_t x, uint64_t y)
@@ -145,19 +145,19 @@ isc_status isc_build_window(isc_build *b, isc_error *err)
 
 struct part_walk {
 	isc_spans spans;
-	isc_replay replay;
+	isc_crossing replay;
 	isc_totals *totals;
 	uint64_t first_ns, last_ns;
 };
 
-static bool is_inside(const isc_replay_lane *lane)
+static bool is_inside(const isc_crossing_lane *lane)
 {
 	return lane->scopes > 0 || lane->within;
 }
 
 /* Is this event inside the scope, on its own thread?  After lost events that is
  * not known, and then it is not. */
-static bool step(isc_build *b, struct part_walk *in, isc_replay_lane *lane, const isc_event *ev, bool *take)
+static bool step(isc_build *b, struct part_walk *in, isc_crossing_lane *lane, const isc_event *ev, bool *take)
 {
 	bool span = ev->kind == ISC_KIND_SPAN_ENTER || ev->kind == ISC_KIND_SPAN_EXIT, it = false, part = false;
 	bool scope = span || ev->kind == ISC_KIND_SCOPE_ENTER || ev->kind == ISC_KIND_SCOPE_EXIT;
@@ -221,7 +221,7 @@ static isc_status feed_one(isc_build *b, struct part_walk *in, const isc_event *
 {
 	/* The window's totals count in nanoseconds. */
 	isc_record first = {ev->time_ns, ev->id, ev->kind, 1, ev->arg};
-	isc_replay_lane *lane = isc_replay_lane_of(&in->replay, b->arena, ev);
+	isc_crossing_lane *lane = isc_crossing_lane_of(&in->replay, b->arena, ev);
 	bool take = true, was_in = lane != NULL && (b->only.at == NULL || is_inside(lane));
 	const void *extra = ev->extra;
 	isc_status st = ISC_OK;
@@ -240,7 +240,7 @@ static isc_status feed_one(isc_build *b, struct part_walk *in, const isc_event *
 		st = isc_totals_lose(in->totals, ev->process, ev->thread, ev->stream, err);
 	/* They were on their way when the window began, or lasted all through it. */
 	if (st == ISC_OK && !lane->inside && (take || (was_in && ev->time_ns > b->to_ns && lane->time_ns < b->from_ns)))
-		st = isc_replay_enter(lane, in->totals, was_in ? b->from_ns : ev->time_ns, err);
+		st = isc_crossing_enter(lane, in->totals, was_in ? b->from_ns : ev->time_ns, err);
 	if (st == ISC_OK && take) {
 		in->first_ns = first.ticks < in->first_ns ? first.ticks : in->first_ns;
 		in->last_ns = later(in->last_ns, first.ticks);
@@ -257,10 +257,10 @@ static isc_status feed_one(isc_build *b, struct part_walk *in, const isc_event *
 				       ev->extra_len, err);
 	}
 	if (lane->inside && (!take || (b->only.at != NULL && !is_inside(lane))))
-		isc_replay_leave(lane, in->totals, ev->time_ns < b->to_ns ? ev->time_ns : b->to_ns);
+		isc_crossing_leave(lane, in->totals, ev->time_ns < b->to_ns ? ev->time_ns : b->to_ns);
 	if (b->options != NULL && b->options->alone && ev->time_ns < b->from_ns)
 		return st;
-	if (!isc_replay_note(lane, b->arena, ev))
+	if (!isc_crossing_note(lane, b->arena, ev))
 		return isc_build_no_memory(err);
 	return st;
 }
@@ -278,11 +278,11 @@ static isc_status feed(isc_build *b, struct part_walk *in, isc_error *err)
 	}
 	/* Threads that were last heard of before the window, in the middle of a call. */
 	for (size_t i = 0; st == ISC_OK && b->only.at == NULL && i < in->replay.count; i++) {
-		isc_replay_lane *lane = &in->replay.lane[i];
+		isc_crossing_lane *lane = &in->replay.lane[i];
 
 		if (!lane->inside && lane->time_ns < b->from_ns &&
 		    isc_build_thread_end_ns(b, lane->thread) > b->from_ns)
-			st = isc_replay_enter(lane, in->totals, b->from_ns, err);
+			st = isc_crossing_enter(lane, in->totals, b->from_ns, err);
 	}
 	return st;
 }
@@ -316,7 +316,7 @@ isc_status isc_build_totals(isc_build *b, isc_error *err)
 	if (st == ISC_OK)
 		st = feed(b, &in, err);
 	isc_spans_fini(&in.spans);
-	isc_replay_fini(&in.replay);
+	isc_crossing_fini(&in.replay);
 	if (st == ISC_OK && b->only.at != NULL && !b->only_found) {
 		st = isc_fail(err, ISC_ERR_INVALID, "the trace has no scope named \"%.100s\"", b->only.at);
 		isc_hint(err, "analyze without --scope lists the scopes there are");

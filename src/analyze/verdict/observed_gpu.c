@@ -5,9 +5,6 @@
 #include "analyze/gpu/gpu_waits.h"
 #include "analyze/verdict/observed.h"
 
-/* Kept one by one: 16 MiB.  Those behind them count too, but what the driver did in them is not left out. */
-#define WAITS_MAX (1u << 20)
-
 /* They come by their ends, and may lie in each other. */
 static bool put(isc_observed *d, uint64_t from, uint64_t to)
 {
@@ -19,10 +16,6 @@ static bool put(isc_observed *d, uint64_t from, uint64_t to)
 		to = f->at[f->count - 1].to_ns > to ? f->at[f->count - 1].to_ns : to;
 		f->count--;
 	}
-	if (f->count >= WAITS_MAX) {
-		d->account.told[ISC_STATE_GPU_WAIT] += (double)isc_focus_overlap(&d->focus, from, to) / 1e3;
-		return true;
-	}
 	at = isc_arena_push(d->b->arena, &f->at, &f->count, &f->room, sizeof(*at));
 	if (at != NULL)
 		*at = (isc_interval){from, to};
@@ -31,26 +24,24 @@ static bool put(isc_observed *d, uint64_t from, uint64_t to)
 
 bool isc_observed_gpu_read(isc_observed *d)
 {
+	const isc_gpu_wait_list *list = d->b->gpu_waits;
 	const isc_stack_fact *fact;
-	isc_gpu_wait wait;
-	isc_event ev;
 
 	if (!d->b->gpu_calls)
 		return true;
 	d->account.gpu = true;
-	isc_trace_rewind(d->b->trace);
-	while (isc_trace_next(d->b->trace, &ev)) {
-		double ns;
+	for (size_t i = 0; i < list->count; i++) {
+		const isc_gpu_wait *wait = &list->at[i];
+		double ns = wait->thread == d->focus.thread
+				    ? (double)isc_focus_overlap(&d->focus, wait->from_ns, wait->to_ns)
+				    : 0;
 
-		if (ev.thread != d->focus.thread || !isc_gpu_wait_of(d->b, &ev, &wait))
-			continue;
-		ns = (double)isc_focus_overlap(&d->focus, wait.from_ns, wait.to_ns);
 		if (ns <= 0)
 			continue;
-		if (!put(d, wait.from_ns, wait.to_ns))
+		if (!put(d, wait->from_ns, wait->to_ns))
 			return false;
-		fact = wait.stack != 0 ? isc_stack_facts_of(&d->stacks, d->b, ev.process, wait.stack) : NULL;
-		if (wait.stack != 0 && (fact == NULL || !isc_observed_put(d, ISC_STATE_GPU_WAIT, fact->user, ns)))
+		fact = wait->stack != 0 ? isc_stack_facts_of(&d->stacks, d->b, d->focus.process, wait->stack) : NULL;
+		if (wait->stack != 0 && (fact == NULL || !isc_observed_put(d, ISC_STATE_GPU_WAIT, fact->user, ns)))
 			return false;
 	}
 	for (size_t i = 0; i < d->gpu_waits.count; i++) {

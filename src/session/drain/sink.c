@@ -32,8 +32,11 @@ static uint32_t on_thread(void *self, uint32_t process, uint32_t tid, uint64_t s
 {
 	isc_event_sink *s = self;
 	uint64_t birth_ns = isc_clock_to_ns(s->pair, s->pairs, s->clock_source, birth_ticks);
+	uint32_t thread = isc_follow_thread(s->follow, process, tid, serial, birth_ns);
 
-	return isc_follow_thread(s->follow, process, tid, serial, birth_ns);
+	/* The writer knows who it is before it gets its events. */
+	isc_follow_flush(s->follow);
+	return thread;
 }
 
 /* Names of kernels are made once and read often: people get them as they were written. */

@@ -2,7 +2,7 @@
  * settings.h - what the user asked for, from four places: command line,
  * environment, .inferscope.yaml, default, in this order.
  *
- * One table in settings_table.c names every setting once: its key in the file, its
+ * One table in table.c names every setting once: its key in the file, its
  * option, its variable, its type, its limits and its default; `config show`,
  * the options of `run` and the documentation come from that table.
  */
@@ -43,7 +43,7 @@ typedef struct isc_origin {
 	bool negated;  /* by --no-... */
 } isc_origin;
 
-/* Rows of the table in settings_table.c. */
+/* Rows of the table in table.c. */
 #define ISC_SETTINGS_COUNT 31
 
 typedef struct isc_settings {
@@ -97,7 +97,7 @@ enum isc_setting_type {
 	ISC_SETTING_LABELS  /* isc_setting_list of KEY=VALUE */
 };
 
-/* Where a setting cannot come from, for safety; see settings_table.c. */
+/* Where a setting cannot come from, for safety; see table.c. */
 enum isc_setting_flag { ISC_SETTING_NOT_IN_FILE = 1 };
 
 typedef struct isc_setting {

@@ -11,7 +11,7 @@
 
 #define AT(field) offsetof(isc_settings, field)
 
-static const char *const formats[] = {"markdown", "json", NULL};
+static const char *const formats[] = {"markdown", "html", "json", NULL};
 static const char *const levels[] = {"debug", "info", "warn", "error", NULL};
 static const char *const progress[] = {"auto", "never", NULL};
 static const char *const native[] = {"on", "leaf", "off", NULL};

@@ -17,6 +17,7 @@ struct host_call {
 
 struct host_wait {
 	uint64_t lane; /* process, context and stream, mixed */
+	uint64_t call; /* its key */
 	int64_t start_ns, end_ns;
 };
 
@@ -92,21 +93,43 @@ static bool note_call(isc_host_times *t, const isc_event *ev)
 	return true;
 }
 
+/* Its call may be written by a thread that is read later. */
 static bool note_wait(isc_host_times *t, const isc_event *ev)
 {
-	const struct host_call *c;
 	isc_gpu_work w;
 
 	if (ISC_GPU_ARG_WHAT(ev->arg) != ISC_JOB_SYNC || !isc_trace_gpu_work(ev, &w) || t->wait_count >= WAITS_MOST)
 		return true;
-	c = find_call(t, ev->process, w.correlation);
-	if (c == NULL || c->end_ns < c->start_ns)
-		return true;
 	if (!grow(&t->waits, &t->wait_room, t->wait_count, sizeof(*t->waits)))
 		return false;
-	t->waits[t->wait_count++] =
-		(struct host_wait){lane_of(ev->process, w.context, w.stream), c->start_ns, c->end_ns};
+	t->waits[t->wait_count++] = (struct host_wait){.lane = lane_of(ev->process, w.context, w.stream),
+						       .call = call_key(ev->process, w.correlation)};
 	return true;
+}
+
+bool isc_host_times_note(isc_host_times *t, const isc_event *ev)
+{
+	if (ev->kind == ISC_KIND_GPU_CALL)
+		return note_call(t, ev);
+	return ev->kind != ISC_KIND_GPU_WORK || note_wait(t, ev);
+}
+
+/* Waits get the times of their calls; those without one go. */
+static void place_waits(isc_host_times *t)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < t->wait_count; i++) {
+		const uint64_t *place = isc_hashmap_find(&t->call_of, t->waits[i].call);
+		const struct host_call *c = place != NULL && *place != 0 ? &t->calls[*place - 1] : NULL;
+
+		if (c == NULL || c->end_ns < c->start_ns)
+			continue;
+		t->waits[kept] = t->waits[i];
+		t->waits[kept].start_ns = c->start_ns;
+		t->waits[kept++].end_ns = c->end_ns;
+	}
+	t->wait_count = kept;
 }
 
 static int by_lane(const void *a, const void *b)
@@ -157,35 +180,28 @@ static void compare(isc_host_times *t, const isc_event *ev, isc_host_times_devic
 	isc_causality_add(causality, c->start_ns, until, signed_ns(w.start), signed_ns(w.end));
 }
 
-isc_status isc_host_times_new(isc_trace *trace, isc_host_times_device *device, void *self, isc_host_times **out,
-			      isc_error *err)
+isc_status isc_host_times_new(isc_trace *trace, isc_host_times **out, isc_error *err)
 {
 	isc_host_times *t = calloc(1, sizeof(*t));
-	bool good = t != NULL;
+
+	*out = t;
+	if (t == NULL)
+		return isc_fail(err, ISC_ERR_NOMEM, "no memory to compare the clocks of GPUs");
+	t->trace = trace;
+	return ISC_OK;
+}
+
+void isc_host_times_compare(isc_host_times *t, isc_host_times_device *device, void *self)
+{
 	isc_event ev;
 
-	*out = NULL;
-	if (good)
-		t->trace = trace;
-	/* Threads are read one after the other: calls first, then what was waited for, then work. */
-	isc_trace_rewind(trace);
-	while (good && isc_trace_next(trace, &ev))
-		good = ev.kind != ISC_KIND_GPU_CALL || note_call(t, &ev);
-	isc_trace_rewind(trace);
-	while (good && isc_trace_next(trace, &ev))
-		good = ev.kind != ISC_KIND_GPU_WORK || note_wait(t, &ev);
-	if (!good) {
-		isc_host_times_free(t);
-		return isc_fail(err, ISC_ERR_NOMEM, "no memory to compare the clocks of GPUs");
-	}
+	place_waits(t);
 	if (t->wait_count > 0)
 		qsort(t->waits, t->wait_count, sizeof(*t->waits), by_lane);
-	isc_trace_rewind(trace);
-	while (isc_trace_next(trace, &ev))
+	isc_trace_rewind(t->trace);
+	while (isc_trace_next(t->trace, &ev))
 		if (ev.kind == ISC_KIND_GPU_WORK)
 			compare(t, &ev, device, self);
-	*out = t;
-	return ISC_OK;
 }
 
 void isc_host_times_free(isc_host_times *t)

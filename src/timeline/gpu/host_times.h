@@ -17,9 +17,13 @@ typedef struct isc_host_times isc_host_times;
 /* What is known of a device of a process; NULL: it is not one of these. */
 typedef isc_causality *isc_host_times_device(void *self, uint32_t process, uint32_t id);
 
-/* Goes through the events: rewinds the trace. */
-isc_status isc_host_times_new(isc_trace *trace, isc_host_times_device *device, void *self, isc_host_times **out,
-			      isc_error *err);
+isc_status isc_host_times_new(isc_trace *trace, isc_host_times **out, isc_error *err);
+
+/* The next event of the trace; false: no memory. */
+bool isc_host_times_note(isc_host_times *t, const isc_event *ev);
+
+/* Behind the last event: compares work with its calls.  Goes through the events: rewinds the trace. */
+void isc_host_times_compare(isc_host_times *t, isc_host_times_device *device, void *self);
 void isc_host_times_free(isc_host_times *t); /* NULL is fine */
 
 /* When the work with this correlation was asked for; false: not known. */

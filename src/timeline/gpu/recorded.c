@@ -195,38 +195,17 @@ static int by_host(const void *a, const void *b)
 	return (x->before_ns > y->before_ns) - (x->before_ns < y->before_ns);
 }
 
-static isc_status gather(isc_recorded *r, isc_error *err)
-{
-	isc_gpu_reading reading;
-	isc_gpu_scope scope;
-	isc_gpu_work work;
-	isc_event ev;
-	bool good = true;
-
-	isc_trace_rewind(r->trace);
-	while (good && isc_trace_next(r->trace, &ev)) {
-		if (ev.kind == ISC_KIND_SPAN_EXIT)
-			good = note_left(r, &ev);
-		else if (isc_trace_gpu_scope(&ev, &scope))
-			good = note_scope(r, &ev, &scope);
-		else if (isc_trace_gpu_reading(&ev, &reading))
-			good = note_reading(r, &ev, &reading);
-		else if (isc_trace_gpu_work(&ev, &work))
-			good = note_work(r, &ev, &work);
-	}
-	return good ? ISC_OK : no_memory(err);
-}
-
 /* ---- clocks that cannot be read ---- */
 
-static bool note_call(isc_recorded *r, const isc_event *ev, const isc_recorded_item *item)
+static bool note_call(isc_recorded *r, const isc_event *ev)
 {
+	isc_recorded_item item;
 	uint64_t *place;
 	struct recorded_call *c;
 
-	if (item->correlation == 0 || r->call_count >= CALLS_MOST)
+	if (r->call_count >= CALLS_MOST || !isc_recorded_call(r, ev, &item) || item.correlation == 0)
 		return true;
-	place = isc_hashmap_put(&r->call_of, call_key(ev->process, item->correlation), NULL);
+	place = isc_hashmap_put(&r->call_of, call_key(ev->process, item.correlation), NULL);
 	if (place == NULL)
 		return false;
 	if (*place != 0)
@@ -235,7 +214,7 @@ static bool note_call(isc_recorded *r, const isc_event *ev, const isc_recorded_i
 	if (c == NULL)
 		return false;
 	*place = r->call_count;
-	*c = (struct recorded_call){bound_ns(item->start_ns), item->holds ? bound_ns(item->end_ns) : INT64_MAX};
+	*c = (struct recorded_call){bound_ns(item.start_ns), item.holds ? bound_ns(item.end_ns) : INT64_MAX};
 	return true;
 }
 
@@ -258,16 +237,10 @@ static bool compare(isc_recorded *r, const isc_event *ev, const isc_gpu_work *wo
 
 static isc_status compare_all(isc_recorded *r, isc_error *err)
 {
-	isc_recorded_item item;
 	isc_gpu_work work;
 	isc_event ev;
 	bool good = true;
 
-	isc_trace_rewind(r->trace);
-	while (good && isc_trace_next(r->trace, &ev)) {
-		if (isc_recorded_call(r, &ev, &item))
-			good = note_call(r, &ev, &item);
-	}
 	isc_trace_rewind(r->trace);
 	while (good && isc_trace_next(r->trace, &ev)) {
 		if (isc_trace_gpu_work(&ev, &work))
@@ -286,17 +259,16 @@ static isc_causality *told_of(void *self, uint32_t process, uint32_t id)
 }
 
 /* What is bounded by less than the margin, or cannot be right as it is. */
-static isc_status fit_told(isc_recorded *r, int64_t margin_ns, isc_error *err)
+static void fit_told(isc_recorded *r, int64_t margin_ns)
 {
 	bool any = false;
-	isc_status st;
 
 	for (size_t i = 0; i < r->count; i++)
 		any |= r->devices[i].told != NULL;
 	if (!any)
-		return ISC_OK;
-	st = isc_host_times_new(r->trace, told_of, r, &r->told, err);
-	for (size_t i = 0; i < r->count && st == ISC_OK; i++) {
+		return;
+	isc_host_times_compare(r->told, told_of, r);
+	for (size_t i = 0; i < r->count; i++) {
 		isc_recorded_device *d = &r->devices[i];
 		const isc_causality_stats *stats = d->told != NULL ? isc_causality_fit(d->told) : NULL;
 
@@ -308,7 +280,6 @@ static isc_status fit_told(isc_recorded *r, int64_t margin_ns, isc_error *err)
 		isc_causality_free(d->told);
 		d->told = NULL;
 	}
-	return st;
 }
 
 /* ---- making ---- */
@@ -373,7 +344,28 @@ static isc_status fit(isc_recorded *r, int64_t margin_ns, isc_error *err)
 	return st;
 }
 
-isc_status isc_recorded_new(isc_trace *trace, int64_t margin_ns, isc_recorded **out, isc_error *err)
+static bool take_event(void *self, const isc_event *ev)
+{
+	isc_gpu_reading reading;
+	isc_gpu_scope scope;
+	isc_recorded *r = self;
+	isc_gpu_work work;
+
+	switch (ev->kind) {
+	case ISC_KIND_SPAN_EXIT:
+		return note_left(r, ev);
+	case ISC_KIND_GPU_CALL:
+		return note_call(r, ev) && isc_host_times_note(r->told, ev);
+	case ISC_KIND_GPU_WORK:
+		return !isc_trace_gpu_work(ev, &work) || (note_work(r, ev, &work) && isc_host_times_note(r->told, ev));
+	default:
+		if (isc_trace_gpu_scope(ev, &scope))
+			return note_scope(r, ev, &scope);
+		return !isc_trace_gpu_reading(ev, &reading) || note_reading(r, ev, &reading);
+	}
+}
+
+isc_status isc_recorded_begin(isc_trace *trace, isc_recorded **out, isc_error *err)
 {
 	isc_recorded *r;
 	isc_status st;
@@ -387,16 +379,43 @@ isc_status isc_recorded_new(isc_trace *trace, int64_t margin_ns, isc_recorded **
 	r->trace = trace;
 	r->arena = isc_arena_new();
 	r->readings = calloc(DEVICES_MOST, sizeof(*r->readings));
-	st = r->arena != NULL && r->readings != NULL ? gather(r, err) : no_memory(err);
-	number_devices(r);
-	if (st == ISC_OK)
-		st = fit(r, margin_ns, err);
-	if (st == ISC_OK)
-		st = fit_told(r, margin_ns, err);
+	st = r->arena != NULL && r->readings != NULL ? isc_host_times_new(trace, &r->told, err) : no_memory(err);
 	if (st == ISC_OK)
 		*out = r;
 	else
 		isc_recorded_free(r);
+	return st;
+}
+
+void isc_recorded_join(isc_recorded *r, isc_walk *walk)
+{
+	isc_walk_join(walk, ISC_WALK_MARKS | ISC_WALK_GPU, take_event, r);
+}
+
+isc_status isc_recorded_end(isc_recorded *r, int64_t margin_ns, isc_error *err)
+{
+	isc_status st;
+
+	number_devices(r);
+	st = fit(r, margin_ns, err);
+	if (st == ISC_OK)
+		fit_told(r, margin_ns);
+	return st;
+}
+
+isc_status isc_recorded_new(isc_trace *trace, int64_t margin_ns, isc_recorded **out, isc_error *err)
+{
+	isc_walk walk = {0};
+	isc_status st = isc_recorded_begin(trace, out, err);
+
+	if (st != ISC_OK || *out == NULL)
+		return st;
+	isc_recorded_join(*out, &walk);
+	st = isc_walk_run(&walk, trace) ? isc_recorded_end(*out, margin_ns, err) : no_memory(err);
+	if (st != ISC_OK) {
+		isc_recorded_free(*out);
+		*out = NULL;
+	}
 	return st;
 }
 

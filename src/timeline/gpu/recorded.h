@@ -13,6 +13,7 @@
 #include "trace/frame.h"
 #include "trace/gpu.h"
 #include "trace/reader.h"
+#include "timeline/walk.h"
 
 /* One device of one process. */
 typedef struct isc_recorded_device {
@@ -52,6 +53,12 @@ typedef struct isc_recorded isc_recorded;
 /* *out is NULL when the trace says nothing of GPUs.  Goes through the events: rewinds the trace.  margin_ns: the error
  * of a clock that nothing is known of. */
 isc_status isc_recorded_new(isc_trace *trace, int64_t margin_ns, isc_recorded **out, isc_error *err);
+
+/* The same in steps, for who reads the events anyway: what is known is complete after isc_recorded_end(), which goes
+ * through the events once more where clocks have to be compared. */
+isc_status isc_recorded_begin(isc_trace *trace, isc_recorded **out, isc_error *err);
+void isc_recorded_join(isc_recorded *r, isc_walk *walk);
+isc_status isc_recorded_end(isc_recorded *r, int64_t margin_ns, isc_error *err);
 void isc_recorded_free(isc_recorded *r); /* NULL is fine */
 
 /* Devices by rank from 0; NULL past the end. */

@@ -436,7 +436,7 @@ def test_every_figure_of_gpus_on_the_page_is_that_of_markdown(inferscope: Comman
 def test_a_figure_between_two_is_rounded_as_printf_rounds_it(run: Path, browser: Open) -> None:
     """To the even one, where JavaScript takes the larger: 21.375 us in 19 calls were 1.12 us each, and 1.13 us here."""
     values = [1.125, 1.375, 12.25, 12.75, 0.0025, 0.0035, 100.5, 101.5, 2.675]
-    source = (Path(__file__).parents[3] / "src" / "report" / "page" / "format.js").read_text()
+    source = (Path(__file__).parents[3] / "src" / "report" / "html" / "page" / "format.js").read_text()
     seen = browser(run, [["script", f"() => {{ {source}; return {json.dumps(values)}.map(dur); }}"]])
     assert seen["answers"][0] == [printed(value) for value in values]
 

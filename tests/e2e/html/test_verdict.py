@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 else:
     from test_page import quiet, with_package
 
-GOLDEN = Path(__file__).parents[2] / "golden"
 WRITE = """
 import json, sys
 from inferscope import ReportGenerator
@@ -29,10 +28,10 @@ for path in sys.argv[2:]:
 
 
 @pytest.fixture(scope="module")
-def pages(stage: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, dict[str, Any]]]:
-    """The page and the JSON report of each golden verdict."""
+def pages(stage: Path, scenes: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, dict[str, Any]]]:
+    """The page and the JSON report of each scene with a verdict."""
     folder = tmp_path_factory.mktemp("pages")
-    reports = sorted(GOLDEN.glob("verdict_*.report.json"))
+    reports = sorted(scenes.glob("verdict_*.report.json"))
     command = [sys.executable, "-c", WRITE, str(folder), *map(str, reports)]
     subprocess.run(command, env=with_package(stage), check=True, timeout=120)
     found = {}

@@ -32,7 +32,7 @@ def measured(inferscope: Command, path: Path) -> tuple[int, float, float]:
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     out = [(os.POSIX_SPAWN_OPEN, fd, str(inferscope.folder / f"out{fd}"), flags, 0o600) for fd in (1, 2)]
     # Not a child of ours: it would begin with the memory that we have.
-    line = [str(BUILD / "bench" / "peak"), str(peak), *line]
+    line = [str(BUILD / "bench" / "memory_peak"), str(peak), *line]
     pid = os.posix_spawn(line[0], line, inferscope.environment, file_actions=out)
     _, status, usage = os.wait4(pid, 0)
     return os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime, int(peak.read_text()) / MIB

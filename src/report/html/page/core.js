@@ -16,14 +16,19 @@ function hex(c, digits) {
 }
 
 /* A text as it can be shown: what would steer the writing direction or be invisible is spelled out. */
-var HIDDEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff0-\ufffb]/g;
+var HIDDEN =
+	/[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff0-\ufffb]/g;
 function shown(text) {
 	text = String(text);
 	if (text.length > TEXT_MOST)
 		text = text.slice(0, TEXT_MOST) + "...";
 	return text.replace(HIDDEN, function (c) {
 		var n = c.charCodeAt(0);
-		return c === "\n" ? "\\n" : c === "\t" ? "\\t" : c === "\r" ? "\\r" : n < 256 ? "\\x" + hex(n, 2) : "\\u" + hex(n, 4);
+		return c === "\n"    ? "\\n"
+			: c === "\t" ? "\\t"
+			: c === "\r" ? "\\r"
+			: n < 256    ? "\\x" + hex(n, 2)
+				     : "\\u" + hex(n, 4);
 	});
 }
 
@@ -36,7 +41,10 @@ function fillNode(node, attributes, children) {
 			for (var name in value)
 				node.addEventListener(name, value[name]);
 		else
-			node.setAttribute(key, value === true ? "" : key === "title" || key === "aria-label" ? shown(value) : value);
+			node.setAttribute(key,
+				value === true					  ? ""
+					: key === "title" || key === "aria-label" ? shown(value)
+										  : value);
 	}
 	for (var i = 0; i < children.length; i++)
 		add(node, children[i]);
@@ -68,7 +76,8 @@ function button(words, attributes, act) {
 function choice(label, keys, chosen, act) {
 	var group = el("div", { class: "choice", role: "group", "aria-label": label });
 	Object.keys(keys).forEach(function (key) {
-		group.append(button(keys[key], { "aria-pressed": String(key === chosen), "data-key": key }, function () {
+		var attributes = { "aria-pressed": String(key === chosen), "data-key": key };
+		group.append(button(keys[key], attributes, function () {
 			Array.prototype.forEach.call(group.children, function (b) {
 				b.setAttribute("aria-pressed", String(b.getAttribute("data-key") === key));
 			});
@@ -82,7 +91,11 @@ function search(label, placeholder, act) {
 	var input = el("input", { type: "search", placeholder: placeholder, autocomplete: "off", spellcheck: "false" });
 	var found = el("output");
 	input.addEventListener("input", function () { act(input.value); });
-	return { input: input, found: found, node: el("label", { class: "srch" }, el("span", { class: "vh" }, label), input, found) };
+	return {
+		input: input,
+		found: found,
+		node: el("label", { class: "srch" }, el("span", { class: "vh" }, label), input, found)
+	};
 }
 
 /* A section's head: what it is about, what it found, and its tools. */
@@ -160,7 +173,8 @@ function tip(event, title, lines) {
 		node.style.visibility = "hidden";
 		return;
 	}
-	node.replaceChildren(el("b", null, title), (lines || []).filter(Boolean).map(function (l) { return el("span", null, l); })[0] || "");
+	node.replaceChildren(el("b", null, title),
+		(lines || []).filter(Boolean).map(function (l) { return el("span", null, l); })[0] || "");
 	(lines || []).filter(Boolean).slice(1).forEach(function (l) { node.append(el("span", null, l)); });
 	node.style.visibility = "visible";
 	var x = event.clientX + 14, y = event.clientY + 16, box = node.getBoundingClientRect();
@@ -202,7 +216,9 @@ function unpackBytes(id) {
 
 function begin(parts) {
 	if (!("DecompressionStream" in window))
-		return byId("main").append(el("p", { class: "panel" }, "This browser is too old to draw the charts: they need one of 2023 or newer. What is above is all there."));
+		return byId("main").append(el("p", { class: "panel" },
+			"This browser is too old to draw the charts: they need one of 2023 or newer. " +
+				"What is above is all there."));
 	Promise.all([unpackJson("report"), unpackJson("detail"), unpackBytes("pieces")]).then(function (all) {
 		report = all[0];
 		detail = all[1] || {};
@@ -211,6 +227,8 @@ function begin(parts) {
 		document.documentElement.setAttribute("data-ready", "yes");
 	}).catch(function (error) {
 		console.error(error);
-		byId("main").append(el("p", { class: "panel" }, "The data of this page is damaged, so its charts cannot be drawn. Write the report again from the trace."));
+		byId("main").append(el("p", { class: "panel" },
+			"The data of this page is damaged, so its charts cannot be drawn. " +
+				"Write the report again from the trace."));
 	});
 }

@@ -7,7 +7,22 @@ function frameKey(f) {
 }
 
 function newNode(frame, parent, depth) {
-	return { frame: frame, parent: parent, depth: depth, us: 0, selfUs: 0, medianUs: 0, slowUs: 0, ownMedianUs: 0, ownSlowUs: 0, square: 0, samples: 0, kids: new Map(), list: null, x: 0 };
+	return {
+		frame: frame,
+		parent: parent,
+		depth: depth,
+		us: 0,
+		selfUs: 0,
+		medianUs: 0,
+		slowUs: 0,
+		ownMedianUs: 0,
+		ownSlowUs: 0,
+		square: 0,
+		samples: 0,
+		kids: new Map(),
+		list: null,
+		x: 0
+	};
 }
 
 function addTo(node, s) {
@@ -18,19 +33,25 @@ function addTo(node, s) {
 	node.square += s.square || 0;
 }
 
-/* Frames that run Python code rather than being some: of the interpreter, how its threads begin, and the machinery of imports.
- * They are left out unless they are asked for, and their time is that of who called them. */
+/* Frames that run Python code rather than being some: of the interpreter, how its threads begin, and the machinery of
+ * imports.  They are left out unless they are asked for, and their time is that of who called them. */
 var interpreterShown = false, INTERPRETER = { name: "(interpreter)" };
-var OF_INTERPRETER = /(^|\/)(lib)?python\d[\d.]*[a-z]?(\.so[\d.]*)?$/, BEGINS = /^(_start|__libc_start_\w+|start_thread|thread_start|clone3?|_?Py[A-Z_]\w*)$/;
+var OF_INTERPRETER = /(^|\/)(lib)?python\d[\d.]*[a-z]?(\.so[\d.]*)?$/,
+    BEGINS = /^(_start|__libc_start_\w+|start_thread|thread_start|clone3?|_?Py[A-Z_]\w*)$/;
 function isInterpreter(f) {
 	if (f.machinery === undefined)
-		f.machinery = f.kind === "native" ? OF_INTERPRETER.test(f.module || "") || BEGINS.test(f.name) : /^<frozen (importlib|runpy|zipimport)/.test(f.file || "");
+		f.machinery = f.kind === "native" ? OF_INTERPRETER.test(f.module || "") || BEGINS.test(f.name)
+						  : /^<frozen (importlib|runpy|zipimport)/.test(f.file || "");
 	return f.machinery;
 }
 
 function hasInterpreter() {
-	var trees = detail.tree ? [detail.tree] : [].concat(detail.base ? detail.base.trees : [], detail["new"] ? detail["new"].trees : []);
-	return trees.some(function (t) { return t.frames.some(isInterpreter); }) || (!trees.length && (report.stacks || []).some(function (s) { return (s.frames || []).some(isInterpreter); }));
+	var trees = detail.tree
+		? [detail.tree]
+		: [].concat(detail.base ? detail.base.trees : [], detail["new"] ? detail["new"].trees : []);
+	return trees.some(function (t) { return t.frames.some(isInterpreter); }) ||
+		(!trees.length &&
+			(report.stacks || []).some(function (s) { return (s.frames || []).some(isInterpreter); }));
 }
 
 function addStack(root, all, s) {
@@ -86,7 +107,13 @@ function stacksOf(t, several) {
 			frame = above.length === 0 && t.parent[i] === 0 ? null : SMALL;
 		paths.push(frame ? above.concat([frame]) : above);
 		if (t.us[i] > 0)
-			stacks.push({ frames: paths[i], us: t.us[i], samples: t.samples[i], us_median: t.us_median[i], us_slow: t.us_slow[i] });
+			stacks.push({
+				frames: paths[i],
+				us: t.us[i],
+				samples: t.samples[i],
+				us_median: t.us_median[i],
+				us_slow: t.us_slow[i]
+			});
 	}
 	return stacks;
 }

@@ -1,6 +1,7 @@
 /* format.js - numbers for people, in the same words as the other reports. */
 
-/* toFixed() rounds what lies just between two numbers up, and printf() to the even one: so do we, as the other reports do. */
+/* toFixed() rounds what lies just between two numbers up, and printf() to the even one: so do we, as the other reports
+ * do. */
 function fixed(value, digits) {
 	var scaled = value * Math.pow(10, digits);
 	var between = value * 8 % 1 === 0 && scaled % 1 === 0.5 && Math.floor(scaled) % 2 === 0;
@@ -33,7 +34,8 @@ function dur(us) {
 	if (us < 120e6)
 		return figures(us / 1e6, "s");
 	var whole = Math.round(us < 7200e6 ? us / 1e6 : us / 60e6);
-	return us < 7200e6 ? Math.floor(whole / 60) + " min " + two(whole % 60) + " s" : Math.floor(whole / 60) + " h " + two(whole % 60) + " min";
+	return us < 7200e6 ? Math.floor(whole / 60) + " min " + two(whole % 60) + " s"
+			   : Math.floor(whole / 60) + " h " + two(whole % 60) + " min";
 }
 
 /* A change: +3.2 ms, -40 us. */
@@ -44,7 +46,9 @@ function signed(us) {
 function pct(value) {
 	if (!known(value))
 		return "?";
-	return value > 0 && value < 0.005 ? "<0.01%" : value > 0 && value < 0.095 ? fixed(value, 2) + "%" : fixed(value, 1) + "%";
+	return value > 0 && value < 0.005    ? "<0.01%"
+		: value > 0 && value < 0.095 ? fixed(value, 2) + "%"
+					     : fixed(value, 1) + "%";
 }
 
 function count(n) {
@@ -69,7 +73,8 @@ function bytes(n) {
 function number(value) {
 	if (typeof value !== "number")
 		return "?";
-	return Number.isInteger(value) ? count(Math.abs(value)).replace(/^/, value < 0 ? "-" : "") : String(+value.toPrecision(4));
+	return Number.isInteger(value) ? count(Math.abs(value)).replace(/^/, value < 0 ? "-" : "")
+				       : String(+value.toPrecision(4));
 }
 
 function sentence(text) {
@@ -85,7 +90,9 @@ function shortFile(file) {
 }
 
 function place(o) {
-	return o && o.file ? shortFile(o.file) + (o.line ? ":" + o.line : "") : o && o.module ? shortFile(o.module) : "";
+	return o && o.file	? shortFile(o.file) + (o.line ? ":" + o.line : "")
+		: o && o.module ? shortFile(o.module)
+				: "";
 }
 
 /* Names of functions inside of a text, without what only Python wants to know: as the other reports have them. */

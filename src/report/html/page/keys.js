@@ -14,10 +14,19 @@ var KEYS = [
 
 function makeHelp() {
 	var dialog = byId("help");
-	dialog.append(el("h2", { id: "help-title" }, "Keyboard"), el("dl", { class: "keys" }, KEYS.filter(function (k) { return !k[2] || byId(k[2]); }).map(function (k) {
-		return [el("dt", null, k[0].split("  ").map(function (one) { return [el("kbd", null, one), " "]; })), el("dd", null, k[1])];
-	})), el("p", { class: "cap" }, (byId("timeline") ? "Drag over the timeline to sum up a span. The wheel zooms while the timeline has the focus or Ctrl is held. " : "") + "In the flame graph arrows walk, Enter zooms and Escape goes back."),
-	button("Close", { class: "ib" }, function () { dialog.close(); }));
+	dialog.append(el("h2", { id: "help-title" }, "Keyboard"),
+		el("dl", { class: "keys" }, KEYS.filter(function (k) { return !k[2] || byId(k[2]); }).map(function (k) {
+			return [
+				el("dt", null,
+					k[0].split("  ").map(function (one) { return [el("kbd", null, one), " "]; })),
+				el("dd", null, k[1])
+			];
+		})),
+		el("p", { class: "cap" },
+			(byId("timeline") ? "Drag over the timeline to sum up a span. " +
+				"The wheel zooms while the timeline has the focus or Ctrl is held. " : "") +
+				"In the flame graph arrows walk, Enter zooms and Escape goes back."),
+		button("Close", { class: "ib" }, function () { dialog.close(); }));
 	byId("help-open").hidden = false;
 	byId("help-open").addEventListener("click", function () { dialog.showModal(); });
 	return dialog;
@@ -95,7 +104,9 @@ function makeKeys() {
 			return;
 		e.preventDefault();
 	});
-	byId("nav").append.apply(byId("nav"), sections.concat([{ id: "not-seen", name: "Not seen" }]).map(function (s) { return el("a", { href: "#" + s.id }, s.name); }));
+	byId("nav").append.apply(byId("nav"),
+		sections.concat([{ id: "not-seen", name: "Not seen" }])
+			.map(function (s) { return el("a", { href: "#" + s.id }, s.name); }));
 	document.querySelectorAll(".cmd code").forEach(function (code) {
 		code.after(copyButton("Copy", function () { return code.textContent; }, "copy"));
 	});
@@ -109,7 +120,9 @@ function makeKeys() {
 			list.forEach(function (one) {
 				var link = byId("nav").querySelector('a[href="#' + one.target.id + '"]');
 				if (link && one.isIntersecting) {
-					byId("nav").querySelectorAll("[aria-current]").forEach(function (o) { o.removeAttribute("aria-current"); });
+					byId("nav")
+						.querySelectorAll("[aria-current]")
+						.forEach(function (o) { o.removeAttribute("aria-current"); });
 					link.setAttribute("aria-current", "true");
 				}
 			});

@@ -19,7 +19,17 @@ function numbersOf(bytes) {
 }
 
 function readRow(next, n, kind, from, unit) {
-	var row = { kind: kind, n: n, start: new Float64Array(n), end: new Float64Array(n), name: new Uint32Array(n), count: new Uint32Array(n), sum: new Float64Array(n + 1), launch: null, launchLane: null };
+	var row = {
+		kind: kind,
+		n: n,
+		start: new Float64Array(n),
+		end: new Float64Array(n),
+		name: new Uint32Array(n),
+		count: new Uint32Array(n),
+		sum: new Float64Array(n + 1),
+		launch: null,
+		launchLane: null
+	};
 	var i, at = Math.floor(from / unit);
 	var gaps = new Float64Array(n);
 	for (i = 0; i < n; i++)
@@ -57,7 +67,9 @@ function laneTitle(lane) {
 }
 
 function laneNote(lane) {
-	return lane.kind === "thread" ? "thread " + lane.number + (lane.focus ? ", focus" : "") : lane.kind === "stream" ? "stream " + lane.number : "";
+	return lane.kind === "thread"	 ? "thread " + lane.number + (lane.focus ? ", focus" : "")
+		: lane.kind === "stream" ? "stream " + lane.number
+					 : "";
 }
 
 /* The busiest streams of GPUs, which are thin, then the threads that matter, then all else; counters last. */
@@ -72,7 +84,8 @@ function readLanes() {
 		return null;
 	if (o.order)
 		return o;
-	var next = numbersOf(bytes), unit = o.unit_ns / 1e3, focus = report.breakdown ? report.breakdown.thread_id : null;
+	var next = numbersOf(bytes), unit = o.unit_ns / 1e3,
+	    focus = report.breakdown ? report.breakdown.thread_id : null;
 	o.lanes.forEach(function (lane, index) {
 		lane.index = index;
 		lane.weight = 0;
@@ -85,9 +98,16 @@ function readLanes() {
 		lane.focus = lane.kind === "thread" && lane.number === focus;
 	});
 	if (!o.lanes.some(function (l) { return l.focus; }))
-		o.lanes.filter(function (l) { return l.kind === "thread"; }).sort(function (a, b) { return b.weight - a.weight; }).slice(0, 1).forEach(function (l) { l.focus = true; });
-	o.lanes.filter(function (l) { return l.kind === "stream"; }).sort(function (a, b) { return b.weight - a.weight; }).forEach(function (l, i) { l.rank = i < STREAMS_FIRST ? 0 : 3; });
-	o.lanes.forEach(function (l) { l.rank = l.kind === "stream" ? l.rank : l.focus ? 1 : l.kind === "thread" ? 2 : 4; });
+		o.lanes.filter(function (l) { return l.kind === "thread"; })
+			.sort(function (a, b) { return b.weight - a.weight; })
+			.slice(0, 1)
+			.forEach(function (l) { l.focus = true; });
+	o.lanes.filter(function (l) { return l.kind === "stream"; })
+		.sort(function (a, b) { return b.weight - a.weight; })
+		.forEach(function (l, i) { l.rank = i < STREAMS_FIRST ? 0 : 3; });
+	o.lanes.forEach(function (l) {
+		l.rank = l.kind === "stream" ? l.rank : l.focus ? 1 : l.kind === "thread" ? 2 : 4;
+	});
 	o.order = o.lanes.slice().sort(laneOrder);
 	o.labels = [];
 	return o;
@@ -133,7 +153,8 @@ function covered(row, a, b) {
 	[i, j - 1].forEach(function (k, edge) {
 		if (edge === 1 && k === i)
 			return;
-		var outside = Math.max(0, a - row.start[k]) + Math.max(0, row.end[k] - b), length = row.end[k] - row.start[k];
+		var outside = Math.max(0, a - row.start[k]) + Math.max(0, row.end[k] - b),
+		    length = row.end[k] - row.start[k];
 		if (outside > 0 && length > 0)
 			us -= (row.sum[k + 1] - row.sum[k]) * outside / length;
 	});

@@ -4,7 +4,8 @@ var WORK_MOST = 20000;
 
 /* What the scheduler did with it, and over that what it waited for. */
 function stateRows(lane) {
-	return lane.rows.filter(function (r) { return r.kind === "run"; }).concat(lane.rows.filter(function (r) { return r.kind === "wait"; }));
+	return lane.rows.filter(function (r) { return r.kind === "run"; })
+		.concat(lane.rows.filter(function (r) { return r.kind === "wait"; }));
 }
 
 function threadLane(o, tid) {
@@ -18,7 +19,11 @@ function recordedOnes(o, name) {
 		lane.rows.forEach(function (row) {
 			for (var i = 0; row.kind === "scope" && i < row.n; i++)
 				if (row.count[i] === 1 && o.names[row.name[i]] === name)
-					found.push({ start_us: row.start[i], dur_us: row.end[i] - row.start[i], lane: lane });
+					found.push({
+						start_us: row.start[i],
+						dur_us: row.end[i] - row.start[i],
+						lane: lane
+					});
 		});
 	});
 	return found.sort(function (a, b) { return b.dur_us - a.dur_us; });
@@ -28,7 +33,13 @@ function recordedOnes(o, name) {
 function slowestOf(s) {
 	var o = readLanes();
 	if (s.slowest && s.slowest.length > 0)
-		return s.slowest.map(function (one) { return { start_us: one.start_us, dur_us: one.dur_us, lane: o ? threadLane(o, one.thread_id) : null }; });
+		return s.slowest.map(function (one) {
+			return {
+				start_us: one.start_us,
+				dur_us: one.dur_us,
+				lane: o ? threadLane(o, one.thread_id) : null
+			};
+		});
 	return o && s.count > 1 ? recordedOnes(o, s.name).slice(0, 10) : [];
 }
 
@@ -42,7 +53,13 @@ function stripParts(rows, t0, t1, columns, fillOf, wordsOf, kindOf) {
 			if (last && last.fill === fill && a - last.b < step * 1.5)
 				last.b = b;
 			else if (fill && (b - a >= step * 0.8 || !last || a - last.b > 0))
-				parts.push((last = { a: a, b: Math.min(t1, Math.max(b, a + step * 0.8)), fill: fill, words: wordsOf(row, i), kind: (kindOf || wordsOf)(row, i) }));
+				parts.push((last = {
+					a: a,
+					b: Math.min(t1, Math.max(b, a + step * 0.8)),
+					fill: fill,
+					words: wordsOf(row, i),
+					kind: (kindOf || wordsOf)(row, i)
+				}));
 			if (parts.length > 3000)
 				return;
 		}
@@ -61,22 +78,34 @@ function threadParts(o, lane, t0, t1, columns) {
 			var key = o.states[row.name[i]];
 			return stateWords(key);
 		});
-	var calls = lane.rows.filter(function (r) { return r.kind === "call"; }).sort(function (a, b) { return a.depth - b.depth; })[0];
-	return calls ? stripParts([calls], t0, t1, columns, function () { return "var(--s-python)"; }, function (row, i) { return pieceLabel(o, row.name[i]); }, function () { return "in calls"; }) : [];
+	var calls = lane.rows.filter(function (r) { return r.kind === "call"; })
+			    .sort(function (a, b) { return a.depth - b.depth; })[0];
+	return calls
+		? stripParts([calls], t0, t1, columns, function () { return "var(--s-python)"; },
+			  function (row, i) { return pieceLabel(o, row.name[i]); }, function () { return "in calls"; })
+		: [];
 }
 
 function workParts(o, lane, t0, t1, columns) {
-	return stripParts(lane.rows, t0, t1, columns, function (row, i) { return "var(--" + classColour(o.classes[row.name[i]]) + ")"; }, function (row, i) { return pieceLabel(o, row.name[i]); },
+	return stripParts(lane.rows, t0, t1, columns,
+		function (row, i) { return "var(--" + classColour(o.classes[row.name[i]]) + ")"; },
+		function (row, i) { return pieceLabel(o, row.name[i]); },
 		function (row, i) { return o.classes[row.name[i]] || "other"; });
 }
 
 /* What the colours of parts stand for; at most so many. */
 function partsLegend(parts, most) {
 	var seen = new Map();
-	parts.forEach(function (p) { seen.set(p.kind, { fill: p.fill, us: ((seen.get(p.kind) || {}).us || 0) + p.b - p.a }); });
-	return el("ul", { class: "legend" }, Array.from(seen.keys()).sort(function (a, b) { return seen.get(b).us - seen.get(a).us; }).slice(0, most).map(function (kind) {
-		return el("li", null, el("span", { class: "key" }, swatch(seen.get(kind).fill), kind));
-	}));
+	parts.forEach(function (p) {
+		seen.set(p.kind, { fill: p.fill, us: ((seen.get(p.kind) || {}).us || 0) + p.b - p.a });
+	});
+	return el("ul", { class: "legend" },
+		Array.from(seen.keys())
+			.sort(function (a, b) { return seen.get(b).us - seen.get(a).us; })
+			.slice(0, most)
+			.map(function (kind) {
+				return el("li", null, el("span", { class: "key" }, swatch(seen.get(kind).fill), kind));
+			}));
 }
 
 /* How long a GPU worked, whichever of its streams did; -1: too many pieces to say so at once. */
@@ -84,8 +113,14 @@ function workIn(o, device, t0, t1) {
 	var pieces = [], us = 0, end = t0;
 	o.lanes.forEach(function (lane) {
 		lane.rows.forEach(function (row) {
-			for (var i = lane.kind === "stream" && lane.device === device ? firstAfter(row, t0) : row.n; i < row.n && row.start[i] < t1 && pieces.length <= WORK_MOST; i++)
-				pieces.push([Math.max(t0, row.start[i]), Math.min(t1, row.end[i]), Math.min(1, (row.sum[i + 1] - row.sum[i]) / Math.max(1e-9, row.end[i] - row.start[i]))]);
+			for (var i = lane.kind === "stream" && lane.device === device ? firstAfter(row, t0) : row.n;
+				i < row.n && row.start[i] < t1 && pieces.length <= WORK_MOST; i++)
+				pieces.push([
+					Math.max(t0, row.start[i]), Math.min(t1, row.end[i]),
+					Math.min(1,
+						(row.sum[i + 1] - row.sum[i]) /
+							Math.max(1e-9, row.end[i] - row.start[i]))
+				]);
 		});
 	});
 	if (pieces.length > WORK_MOST)
@@ -106,19 +141,26 @@ function waitsIn(o, lane, t0, t1) {
 			if (!STATES[key] || !STATES[key][2])
 				continue;
 			all[key] = all[key] || { key: key, us: 0, n: 0 };
-			all[key].us += (b - a) * Math.min(1, (row.sum[i + 1] - row.sum[i]) / Math.max(1e-9, row.end[i] - row.start[i]));
+			all[key].us += (b - a) *
+				Math.min(1, (row.sum[i + 1] - row.sum[i]) / Math.max(1e-9, row.end[i] - row.start[i]));
 			if (row.kind === "run")
 				over.forEach(function (w) { all[key].us -= covered(w, a, b); });
 			all[key].n += row.count[i];
 		}
 	});
-	return Object.keys(all).map(function (k) { return all[k]; }).filter(function (w) { return w.us > 0; }).sort(function (a, b) { return b.us - a.us; });
+	return Object.keys(all)
+		.map(function (k) { return all[k]; })
+		.filter(function (w) { return w.us > 0; })
+		.sort(function (a, b) { return b.us - a.us; });
 }
 
 /* "23 waits for the GIL take 102 ms, one garbage collection 43.3 ms": those that matter; "" where none does. */
 function waitWords(o, lane, t0, t1) {
 	var list = waitsIn(o, lane, t0, t1).filter(function (w) { return w.us > (t1 - t0) * 0.03; }).slice(0, 2);
-	return list.map(function (w, i) {
-		return (w.n === 1 ? "one " + STATES[w.key][2] : count(w.n) + " " + STATES[w.key][3]) + (i === 0 ? (w.n === 1 ? " takes " : " take ") : " ") + dur(w.us);
-	}).join(", ");
+	return list
+		.map(function (w, i) {
+			return (w.n === 1 ? "one " + STATES[w.key][2] : count(w.n) + " " + STATES[w.key][3]) +
+				(i === 0 ? (w.n === 1 ? " takes " : " take ") : " ") + dur(w.us);
+		})
+		.join(", ");
 }
