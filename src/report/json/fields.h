@@ -1,12 +1,12 @@
 /*
- * fields.h - the JSON report as tables: which key stands for which member of isc_analysis, and in which form.
+ * fields.h - the JSON report as tables: each row binds a key to a member of isc_analysis.
  *
- * A row both writes its field and reads it back, so that a report which was kept, or made elsewhere, reads as one of
- * the trace itself.  Rows stand in the order of the report.  What is no plain member has functions in its row, the
- * two directions next to each other; a row with only a value() is computed and not read.
+ * A row both writes its field and reads it back, so a report that was kept, or made elsewhere, reads like one made
+ * from the trace.  Rows come in the order of the report.  A field that is not simply a member has functions in its
+ * row; a row with only a value() is computed and not read back.
  *
- * What is read is not trusted: whatever is missing or of another type is as good as not known, and no number is
- * larger than what a double holds to the last digit.
+ * Reports are not trusted: a value that is missing or has the wrong type counts as unknown, and nothing in a report
+ * decides where a value is stored or how much memory is taken beyond the size of its lists.
  */
 #ifndef ISC_REPORT_JSON_FIELDS_H
 #define ISC_REPORT_JSON_FIELDS_H
@@ -17,35 +17,36 @@
 #include "report/json/json_read.h"
 #include "report/json/json_tree.h"
 
+/* How a member is written, and what null is read as. */
 enum isc_field_kind {
-	ISC_FIELD_CUSTOM,      /* by the functions of the row alone */
-	ISC_FIELD_US,	       /* double: times and shares to the nanosecond; negative is null, and null is -1 */
+	ISC_FIELD_CUSTOM,      /* only the functions of the row know */
+	ISC_FIELD_US,	       /* double, to three digits: negative <-> null, read as -1 */
 	ISC_FIELD_US_0,	       /* the same, but null is read as 0 */
 	ISC_FIELD_US_POSITIVE, /* the same, and 0 is written as null too */
-	ISC_FIELD_REAL,	       /* double: may be negative, to three digits; null is NAN */
-	ISC_FIELD_VALUE,       /* double: may be negative, every bit of it; null is NAN */
-	ISC_FIELD_WHOLE,       /* double: a count that may be unknown; negative is null, and null is -1 */
-	ISC_FIELD_ROUNDED,     /* double: an estimate of a count; null is read as 0 */
-	ISC_FIELD_SIGNED,      /* the same, but it may be negative */
-	ISC_FIELD_NS,	       /* int64_t: nanoseconds, written as microseconds; null is 0 */
+	ISC_FIELD_REAL,	       /* double of either sign, to three digits: null is read as NAN */
+	ISC_FIELD_VALUE,       /* the same, with every digit */
+	ISC_FIELD_WHOLE,       /* double that counts: negative <-> null, read as -1 */
+	ISC_FIELD_ROUNDED,     /* double, an estimated count: null is read as 0 */
+	ISC_FIELD_SIGNED,      /* the same, of either sign */
+	ISC_FIELD_NS,	       /* int64_t in nanoseconds, written in microseconds: null is read as 0 */
 	ISC_FIELD_COUNT,       /* uint64_t or size_t */
 	ISC_FIELD_COUNT32,     /* uint32_t */
-	ISC_FIELD_ID,	       /* uint32_t: 0 is null */
-	ISC_FIELD_CODE,	       /* int: negative is null, and null is -1 */
-	ISC_FIELD_SIGNAL,      /* int: 0 is null */
-	ISC_FIELD_DEVICE,      /* int64_t: negative is null, and null is -1 */
+	ISC_FIELD_ID,	       /* uint32_t: 0 <-> null */
+	ISC_FIELD_CODE,	       /* int: negative <-> null, read as -1 */
+	ISC_FIELD_SIGNAL,      /* int: 0 <-> null */
+	ISC_FIELD_DEVICE,      /* int64_t: negative <-> null, read as -1 */
 	ISC_FIELD_FLAG,	       /* bool */
-	ISC_FIELD_TEXT,	       /* isc_text or isc_string: empty is null */
-	ISC_FIELD_NAME,	       /* the same, and empty is "" */
-	ISC_FIELD_WORDS,       /* const char *: NULL is null, or otherwise */
-	ISC_FIELD_ENUM,	       /* uint8_t, int or an enum: by names */
-	ISC_FIELD_OBJECT,      /* a struct: of */
-	ISC_FIELD_LIST,	       /* an array of count_at: of, or each */
-	ISC_FIELD_MAP,	       /* an array with a place for every one of names: each */
-	ISC_FIELD_END	       /* behind the last row */
+	ISC_FIELD_TEXT,	       /* isc_text or isc_string: empty <-> null */
+	ISC_FIELD_NAME,	       /* the same, but empty is written as "" */
+	ISC_FIELD_WORDS,       /* const char *: NULL <-> null, or `otherwise` both ways */
+	ISC_FIELD_ENUM,	       /* uint8_t, int or an enum: one of `names` */
+	ISC_FIELD_OBJECT,      /* struct: the rows `of` */
+	ISC_FIELD_LIST,	       /* pointer to items: each has the rows `of`, or is a value like `each` */
+	ISC_FIELD_MAP,	       /* array: one value like `each` under each of `names` */
+	ISC_FIELD_END	       /* ends a table */
 };
 
-/* What an array of a MAP or the values of an ENUM are called. */
+/* Names of the values of an ENUM, or of the places in a MAP. */
 enum isc_field_names {
 	ISC_NAMES_STATES = 1,
 	ISC_NAMES_SOURCES,
@@ -59,42 +60,42 @@ enum isc_field_names {
 	ISC_NAMES_CHANGES
 };
 
-/* A member that has to be more than nothing, or a pointer that is there. */
+/* Holds when a member is above 0, true, or a pointer other than NULL. */
 typedef struct isc_field_condition {
-	unsigned at; /* 1 + its place; 0: there is no condition */
+	unsigned at; /* 1 + offset of the member; 0: there is no condition */
 	enum isc_field_kind kind;
 } isc_field_condition;
 
-/* What a row's own function reads: the value under the key, or without a key the object around. */
+/* What the read() of a row is given. */
 typedef struct isc_reading {
 	isc_analysis *a;
-	yyjson_val *value;
-	void *into; /* the member; the struct itself when the row names none */
+	yyjson_val *value; /* under the key; of a row without one, the object around it */
+	void *into;	   /* the member; of a row without one, the struct */
 } isc_reading;
 
 typedef struct isc_field {
-	const char *key; /* NULL: no object of its own, and its fields are those of the object around */
+	const char *key; /* NULL: the row adds its keys to the object around it */
 	enum isc_field_kind kind;
-	unsigned at, size;	    /* of the member in its struct; of a list: of an item */
-	unsigned count_at;	    /* of a list: the member that counts it */
-	unsigned only_at;	    /* of a list: 1 + a bool of items; those without it are not written */
-	unsigned known_at;	    /* 1 + a bool of the struct: false is null, and so is null of all its rows false */
-	unsigned most;		    /* of a list: more are not written; of a COUNT32: the most that is read; 0: any */
-	bool left_out;		    /* not written at all instead of as null */
-	const char *otherwise;	    /* of WORDS: instead of NULL */
-	const struct isc_field *of; /* the fields of an object, or of those of a list */
-	const struct isc_field *each; /* or: what each is, without a key */
+	unsigned at;	   /* offset of the member in its struct */
+	unsigned size;	   /* of the member; of a LIST, of one item */
+	unsigned count_at; /* LIST: offset of the number of items */
+	unsigned only_at;  /* LIST: 1 + offset of a bool of each item; only items where it is set are written */
+	unsigned known_at; /* 1 + offset of a bool: when false, null is written; set when a value is read */
+	unsigned most;	   /* LIST: items written at most; COUNT32: the largest value read; 0: no limit */
+	bool left_out;	   /* the key is left out instead of being null */
+	const char *otherwise;
+	const struct isc_field *of, *each;
 	enum isc_field_names names;
-	/* Written as null unless these hold: of the struct, both, and of the whole analysis. */
+	/* Null is written unless these hold: two of the struct, one of the whole analysis, and a function. */
 	isc_field_condition if_this, and_this, if_all;
 	bool (*when)(const isc_analysis *a);
-	/* Instead of the kind; from: the member, or the struct. */
-	val *(*value)(struct json *j, const void *from);	      /* what stands behind the key */
-	void (*write)(struct json *j, val *object, const void *from); /* adds keys of its own */
+	/* These replace what the kind does; `from` is the member, or the struct when the row has none. */
+	val *(*value)(struct json *j, const void *from);
+	void (*write)(struct json *j, val *object, const void *from); /* of rows without a key */
 	void (*read)(isc_reading in);
 } isc_field;
 
-/* A member as a kind; one that is of another type does not compile. */
+/* A member written as a kind; a member of a type that does not fit fails to compile. */
 #define ISC_AT(as, type, member) \
 	.kind = ISC_FIELD_##as, .at = ISC_FIELD_IS_##as(((type *)0)->member, offsetof(type, member)), \
 	.size = sizeof(((type *)0)->member)
@@ -137,18 +138,18 @@ typedef struct isc_field {
 #define ISC_FIELD_IS_OBJECT(x, at) (at)
 #define ISC_FIELD_IS_MAP(x, at) (at)
 
-/* All rows of a struct, into and from an object of JSON. */
+/* All rows of a table, between a struct and an object. */
 void isc_fields_write(struct json *j, val *object, const isc_field *rows, const void *from);
 void isc_fields_read(isc_analysis *a, yyjson_val *object, const isc_field *rows, void *into);
 
-/* One field by its kind, whatever functions its row has. */
+/* A struct as a new object. */
+val *isc_fields_object(struct json *j, const isc_field *rows, const void *from);
+
+/* One field by its kind alone, for the functions of rows. */
 val *isc_field_value(struct json *j, const isc_field *field, const void *from);
 void isc_field_read(isc_analysis *a, yyjson_val *value, const isc_field *field, void *into);
 
-/* A struct as an object of its own. */
-val *isc_fields_object(struct json *j, const isc_field *rows, const void *from);
-
-/* NULL: it has none. */
+/* A name that is not one of these is read as the value for "unknown" or "other". */
 const char *isc_field_name(enum isc_field_names names, unsigned value);
 unsigned isc_field_names_count(enum isc_field_names names);
 unsigned isc_field_named(enum isc_field_names names, yyjson_val *name);

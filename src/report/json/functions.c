@@ -1,5 +1,5 @@
 /*
- * functions.c - functions and lines: where the time of the program went.
+ * functions.c - functions and source lines, with the time spent in them.
  */
 #include "report/json/tables.h"
 
@@ -19,7 +19,7 @@ static void read_source(isc_reading in)
 
 #define FUNCTION(as, member) ISC_AT(as, isc_analysis_function, member)
 #define IF_FUNCTION(member) ISC_IF(isc_analysis_function, member)
-/* Where a process was sampled, no sample of a function is something known of it too. */
+/* In a run with samples, a function without one is known to have none. */
 #define IF_SAMPLED ISC_IF_ALL(samples.count)
 const isc_field isc_function_rows[] = {
 	{"name", FUNCTION(NAME, name)},

@@ -1,13 +1,10 @@
 /*
- * gpus.c - what GPUs did: devices, kernels and copies.
+ * gpus.c - GPUs: how busy each one was, and why it was idle.
  */
-#include <assert.h>
-
 #include "report/json/tables.h"
 
 #define US 1e3		  /* nanoseconds */
-#define SOURCES_MAX 4096u /* files of one trace: the number of one is anybody's */
-#define SHARE 100000u	  /* a percent with three digits, as a part of so many */
+#define SOURCES_MAX 4096u /* files of one trace; a larger number in a report is ignored */
 
 static val *share_of(struct json *j, int64_t part, int64_t whole)
 {
@@ -20,11 +17,12 @@ static int64_t span_of(const isc_facts_gpu *g)
 	return g->last_ns - g->first_ns;
 }
 
-/* ---- the file that it is of, when there are several ---- */
+/* ---- the file that describes it, when there are several ---- */
 
-static void put_source(struct json *j, val *object, uint32_t source)
+void isc_gpu_source_write(struct json *j, val *object, const void *from)
 {
 	const isc_timeline_facts *f = j->a->timeline;
+	uint32_t source = *(const uint32_t *)from;
 	const isc_facts_source *s = &f->sources[source];
 
 	put_text(j, object, "source", &(isc_text){s->label.at, s->label.len});
@@ -33,8 +31,7 @@ static void put_source(struct json *j, val *object, uint32_t source)
 	put(j, object, "rank", s->rank != ISC_GPU_UNKNOWN ? yyjson_mut_uint(j->doc, s->rank) : yyjson_mut_null(j->doc));
 }
 
-/* Its place in the list of sources: 0 when there is one. */
-static uint32_t source_in(yyjson_val *o)
+uint32_t isc_gpu_source_in(yyjson_val *o)
 {
 	uint32_t n = id_in(o, "source_number");
 
@@ -49,9 +46,9 @@ static void read_sources(yyjson_val *gpus, isc_arena *arena, isc_timeline_facts 
 	yyjson_arr_foreach(gpus, i, n, o)
 	{
 		if (known_in(o, "source_number"))
-			most = most > source_in(o) + 1 ? most : source_in(o) + 1;
+			most = most > isc_gpu_source_in(o) + 1 ? most : isc_gpu_source_in(o) + 1;
 	}
-	/* The number of a file is there when there are several, and none of the others needs a GPU. */
+	/* Numbers are only written when there are several files; the others may have no GPU. */
 	if (most == 1 && yyjson_arr_size(gpus) > 0 && known_in(yyjson_arr_get_first(gpus), "source_number"))
 		most = 2;
 	f->sources = isc_arena_array(arena, most, sizeof(*f->sources));
@@ -61,18 +58,13 @@ static void read_sources(yyjson_val *gpus, isc_arena *arena, isc_timeline_facts 
 	yyjson_arr_foreach(gpus, i, n, o)
 	{
 		if (f->source_count > 0 && known_in(o, "rank"))
-			f->sources[source_in(o)].rank = id_in(o, "rank");
+			f->sources[isc_gpu_source_in(o)].rank = id_in(o, "rank");
 	}
 }
 
-static void write_gpu_source(struct json *j, val *object, const void *from)
+static void read_source(isc_reading in)
 {
-	put_source(j, object, ((const isc_facts_gpu *)from)->source);
-}
-
-static void read_gpu_source(isc_reading in)
-{
-	((isc_facts_gpu *)in.into)->source = source_in(in.value);
+	*(uint32_t *)in.into = isc_gpu_source_in(in.value);
 }
 
 /* ---- its span, and shares of it ---- */
@@ -105,7 +97,7 @@ static val *idle_us(struct json *j, const void *from)
 	return us_of(j, (double)(span_of(g) - g->busy_ns) / US);
 }
 
-/* Both unions together are that of all kernels but for what they share. */
+/* The sum of both unions exceeds the union of all kernels by what they share. */
 static val *comm_overlap(struct json *j, const void *from)
 {
 	const isc_facts_gpu *g = from;
@@ -231,7 +223,7 @@ static const isc_field stream_rows[] = {
 static const isc_field gpu_rows[] = {
 	{"device_id", GPU(COUNT32, number)},
 	{"name", GPU(TEXT, name)},
-	{NULL, .write = write_gpu_source, .read = read_gpu_source},
+	{NULL, GPU(CUSTOM, source), .write = isc_gpu_source_write, .read = read_source},
 	{"first_us", GPU(NS, first_ns)},
 	{NULL, .write = write_span, .read = read_span},
 	{"busy_us", GPU(NS, busy_ns)},
@@ -264,10 +256,9 @@ static const isc_field list_rows[] = {
 	{.kind = ISC_FIELD_END},
 };
 
-static const isc_timeline_facts none;
-
 void isc_gpus_write(struct json *j, val *report, const void *analysis)
 {
+	static const isc_timeline_facts none;
 	const isc_analysis *a = analysis;
 
 	isc_fields_write(j, report, list_rows, a->timeline != NULL ? a->timeline : &none);
@@ -282,135 +273,4 @@ void isc_gpus_read(isc_reading in)
 	read_sources(yyjson_obj_get(in.value, "gpus"), in.a->arena, f);
 	isc_fields_read(in.a, in.value, list_rows, f);
 	in.a->timeline = f;
-}
-
-/* ---- kernels and copies: the device of each ---- */
-
-static void write_device(struct json *j, val *object, const void *from)
-{
-	const isc_facts_gpu *g = &j->a->timeline->gpus[*(const size_t *)from];
-
-	put_count(j, object, "device_id", g->number);
-	put_source(j, object, g->source);
-}
-
-/* The number of GPUs when it is of none of them. */
-static void read_device(isc_reading in)
-{
-	const isc_timeline_facts *f = in.a->timeline;
-	uint32_t number = id_in(in.value, "device_id"), source = source_in(in.value);
-	size_t i = 0;
-
-	while (i < f->gpu_count && (f->gpus[i].number != number || f->gpus[i].source != source))
-		i++;
-	*(size_t *)in.into = i;
-}
-
-static val *kernel_mean(struct json *j, const void *from)
-{
-	const isc_facts_kernel *k = from;
-
-	return us_of(j, (double)k->total_ns / US / (double)k->count);
-}
-
-/* One that never ran says nothing, as one on no GPU. */
-static void read_ran(isc_reading in)
-{
-	isc_facts_kernel *k = in.into;
-
-	if (k->count == 0 || k->count >= INT64_MAX)
-		k->gpu = in.a->timeline->gpu_count;
-}
-
-#define KERNEL(as, member) ISC_AT(as, isc_facts_kernel, member)
-static const isc_field kernel_rows[] = {
-	{"name", KERNEL(NAME, name)},
-	{"class", KERNEL(ENUM, class), .names = ISC_NAMES_CLASSES},
-	{NULL, KERNEL(CUSTOM, gpu), .write = write_device, .read = read_device},
-	{"count", KERNEL(COUNT, count)},
-	{"total_us", KERNEL(NS, total_ns)},
-	{"mean_us", .value = kernel_mean},
-	{"min_us", KERNEL(NS, min_ns)},
-	{"max_us", KERNEL(NS, max_ns)},
-	{"launched_from", KERNEL(TEXT, launched_from)},
-	{"scope", KERNEL(TEXT, scope)},
-	{NULL, .read = read_ran},
-	{.kind = ISC_FIELD_END},
-};
-
-static val *copy_rate(struct json *j, const void *from)
-{
-	const isc_facts_copy *c = from;
-
-	return c->total_ns > 0 ? real_of(j, (double)c->bytes / (double)c->total_ns) : yyjson_mut_null(j->doc);
-}
-
-static val *pageable_pct(struct json *j, const void *from)
-{
-	const isc_facts_copy *c = from;
-	uint64_t known = c->pageable + c->pinned;
-
-	return us_of(j, known > 0 ? (double)c->pageable / (double)known * 100 : -1);
-}
-
-static void read_pageable(isc_reading in)
-{
-	double pageable = real_from(in.value);
-	isc_facts_copy *c = in.into;
-
-	if (pageable >= 0 && pageable <= 100) {
-		c->pageable = (uint64_t)round(pageable / 100 * SHARE);
-		c->pinned = SHARE - c->pageable;
-	}
-}
-
-#define COPY(as, member) ISC_AT(as, isc_facts_copy, member)
-static const isc_field copy_rows[] = {
-	{"kind", COPY(ENUM, kind), .names = ISC_NAMES_KINDS},
-	{NULL, COPY(CUSTOM, gpu), .write = write_device, .read = read_device},
-	{"count", COPY(COUNT, count)},
-	{"total_us", COPY(NS, total_ns)},
-	{"bytes", COPY(COUNT, bytes)},
-	{"gb_per_s", .value = copy_rate},
-	{"pageable_pct", .value = pageable_pct, .read = read_pageable},
-	{.kind = ISC_FIELD_END},
-};
-
-static const isc_field work_rows[] = {
-	{"kernels", ISC_LIST(isc_timeline_facts, kernels, kernel_count, kernel_rows)},
-	{"copies", ISC_LIST(isc_timeline_facts, copies, copy_count, copy_rows)},
-	{.kind = ISC_FIELD_END},
-};
-
-void isc_gpu_work_write(struct json *j, val *report, const void *analysis)
-{
-	const isc_analysis *a = analysis;
-
-	isc_fields_write(j, report, work_rows, a->timeline != NULL ? a->timeline : &none);
-}
-
-/* Either begins with its GPU; what is on none of the report's is left out. */
-static void drop_strays(void *work, size_t *count, size_t size, size_t gpus)
-{
-	char *items = work;
-	size_t kept = 0;
-
-	for (size_t i = 0; i < *count; i++) {
-		memmove(items + kept * size, items + i * size, size);
-		kept += *(const size_t *)(void *)(items + kept * size) < gpus;
-	}
-	*count = kept;
-}
-static_assert(offsetof(isc_facts_kernel, gpu) == 0 && offsetof(isc_facts_copy, gpu) == 0, "work begins with its GPU");
-
-void isc_gpu_work_read(isc_reading in)
-{
-	/* Those of an analysis that is being read are its own. */
-	isc_timeline_facts *f = (isc_timeline_facts *)(uintptr_t)in.a->timeline;
-
-	if (f == NULL)
-		return;
-	isc_fields_read(in.a, in.value, work_rows, f);
-	drop_strays(f->kernels, &f->kernel_count, sizeof(*f->kernels), f->gpu_count);
-	drop_strays(f->copies, &f->copy_count, sizeof(*f->copies), f->gpu_count);
 }

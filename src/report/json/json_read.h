@@ -1,6 +1,6 @@
 /*
- * json_read.h - values of a JSON report, read back.  Whoever wrote it: what is missing or of another type is as good
- * as not known.
+ * json_read.h - values of a JSON report, read back.  Anybody may have written it: a value that is missing or has the
+ * wrong type counts as unknown.
  */
 #ifndef ISC_REPORT_JSON_JSON_READ_H
 #define ISC_REPORT_JSON_JSON_READ_H
@@ -23,7 +23,7 @@ static inline double real_in(yyjson_val *object, const char *key)
 	return real_from(yyjson_obj_get(object, key));
 }
 
-/* What may be negative. */
+/* Of either sign; NAN: unknown. */
 static inline double value_from(yyjson_val *n)
 {
 	return yyjson_is_num(n) ? yyjson_get_num(n) : NAN;
@@ -81,14 +81,14 @@ static inline isc_text text_from(isc_arena *arena, yyjson_val *text)
 	return at != NULL ? (isc_text){at, len} : (isc_text){"", 0};
 }
 
-/* NULL when there are none. */
+/* NULL: there are none. */
 static inline char *words_from(isc_arena *arena, yyjson_val *text)
 {
 	return yyjson_is_str(text) ? isc_arena_copy(arena, yyjson_get_str(text), yyjson_get_len(text)) : NULL;
 }
 
-/* Room for each of a list, and how many there are.  What is no list, and one that there is no memory for, which the
- * arena remembers, has none: *list is then NULL, and nothing to go through. */
+/* Room for the items of a list, and their number.  When it is not a list, or there is no memory (the arena remembers
+ * that), *list becomes NULL and *count 0, so that a loop over it does nothing. */
 static inline void *room_for(isc_arena *arena, yyjson_val **list, size_t size, size_t *count)
 {
 	size_t n = yyjson_is_arr(*list) ? yyjson_arr_size(*list) : 0;

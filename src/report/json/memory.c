@@ -1,15 +1,15 @@
 /*
- * memory.c - who took memory, who held it, and where it grows.
+ * memory.c - allocation sites, the peak, growth, and scopes by the memory they take.
  */
 #include <stdlib.h>
 
 #include "report/json/tables.h"
 #include "report/text/memory_words.h"
 
-/* Of all sites the report has so many; the others are in the sums. */
+/* The report lists so many sites; the rest is only in the totals. */
 #define SITES_MAX 200u
 #define PEAK_MAX 20u
-#define SITES_MOST 100000u /* that a report may say there are */
+#define SITES_MOST 100000u /* a larger number in a report is ignored */
 #define TWO_SIDED_95 1.96
 
 static const isc_field each_rounded = {.kind = ISC_FIELD_ROUNDED};
@@ -70,7 +70,7 @@ static const isc_field site_rows[] = {
 	{.kind = ISC_FIELD_END},
 };
 
-/* The report has the first ones, and how many there are and what they took in sum. */
+/* The report lists the first ones; their number and total are of all. */
 static val *site_bytes(struct json *j, const void *from)
 {
 	const isc_analysis_memory *m = from;
@@ -183,7 +183,7 @@ static bool is_known(const isc_analysis *a)
 	return a->memory.recorded && a->memory.calls + a->memory.maps > 0;
 }
 
-/* Only Python's own allocators know of no mappings. */
+/* Python's own allocators do not report mappings. */
 static bool is_mapped(const isc_analysis *a)
 {
 	return is_known(a) && (a->memory.hooks_told || !a->memory.python_told);

@@ -1,12 +1,12 @@
 /*
- * names.c - what the report calls states, sources and whatever else has a number.
+ * names.c - names of states, sources and other enumerations in the report.
  */
 #include "report/json/fields.h"
 
 #include "analyze/verdict/claim.h"
 #include "report/text/fix_words.h"
 
-/* How many there are, and what a name that is none of theirs is read as. */
+/* How many there are, and the value that an unknown name is read as. */
 static const struct {
 	unsigned count, otherwise;
 } all[] = {

@@ -1,5 +1,5 @@
 /*
- * program.c - what ran: the program, its processes, and the files of other tools in its place.
+ * program.c - the program that ran: its command, processes and labels, and the files of an imported trace.
  */
 #include "import/import.h"
 #include "report/json/tables.h"
@@ -22,7 +22,7 @@ static const isc_field process_rows[] = {
 	{.kind = ISC_FIELD_END},
 };
 
-/* ---- labels: names and values of the program ---- */
+/* ---- labels ---- */
 
 static val *labels_of(struct json *j, const void *from)
 {
@@ -30,7 +30,7 @@ static val *labels_of(struct json *j, const void *from)
 	val *labels = yyjson_mut_obj(j->doc);
 
 	for (size_t i = 0; i < a->labels; i++) {
-		/* A key that comes twice counts as its last. */
+		/* When a key comes twice, the last one counts. */
 		val *key = text_of(j, &a->label_keys[i]), *value = text_of(j, &a->label_values[i]);
 
 		if (key == NULL || value == NULL || !yyjson_mut_obj_put(labels, key, value))
@@ -57,7 +57,7 @@ static void read_labels(isc_reading in)
 	}
 }
 
-/* ---- what an imported trace is called by ---- */
+/* ---- an imported trace ---- */
 
 static val *input_of(struct json *j, const void *from)
 {

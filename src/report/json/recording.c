@@ -1,9 +1,9 @@
 /*
- * recording.c - what recording cost, saw and missed, and its clock; marks, counters and warnings.
+ * recording.c - marks, counters, the cost and the losses of recording, its clock, and warnings.
  */
 #include "report/json/tables.h"
 
-/* ---- what the program told ---- */
+/* ---- marks and counters ---- */
 
 #define MARK(as, member) ISC_AT(as, isc_analysis_mark, member)
 const isc_field isc_mark_rows[] = {
@@ -33,7 +33,6 @@ static void read_budget_off(isc_reading in)
 	in.a->budget_known = in.a->budget_pct >= 0 || yyjson_get_bool(in.value);
 }
 
-/* Functions that were not watched all the time. */
 static val *governed_of(struct json *j, const void *from)
 {
 	static const isc_field governed = {NULL, ISC_LIST(isc_analysis, functions, function_count, isc_governed_rows),
@@ -81,7 +80,7 @@ const isc_field isc_overhead_rows[] = {
 
 /* ---- the clock ---- */
 
-/* An error is of clocks that were brought together somehow. */
+/* An error bound means something only if the clocks were aligned. */
 static void read_clock_error(isc_reading in)
 {
 	in.a->clock_error_us = in.a->clock_sync != NULL ? real_from(in.value) : -1;
@@ -98,7 +97,7 @@ const isc_field isc_clock_rows[] = {
 
 /* ---- warnings ---- */
 
-/* Ids stand in texts as they are. */
+/* Writers do not escape ids. */
 static void read_warning_id(isc_reading in)
 {
 	const char *id = words_from(in.a->arena, in.value);

@@ -1,9 +1,9 @@
 /*
- * samples.c - what samples say: stacks, who called whom, and the sums.
+ * samples.c - stacks, call paths and totals of the samples.
  */
 #include "report/json/tables.h"
 
-/* Rows of who called whom are indented; deeper ones would be nothing but blanks. */
+/* Reports indent paths by their depth; deeper ones would be all blanks. */
 #define DEPTH_MAX 500u
 
 #define OTHER "(other)"
@@ -35,7 +35,7 @@ static const isc_field frame_rows[] = {
 	{.kind = ISC_FIELD_END},
 };
 
-/* All the other stacks together have no frames, and in the report one that says so. */
+/* The stack that stands for all others has no frames; the report gives it one that says so. */
 static const isc_field stack_frames = {"frames", ISC_LIST(isc_analysis_stack, frames, frame_count, frame_rows)};
 
 static val *frames_of(struct json *j, const void *from)
@@ -83,7 +83,7 @@ const isc_field isc_path_rows[] = {
 
 /* ---- sums ---- */
 
-/* Never lowered: what was asked for. */
+/* A rate that was never lowered is the one that was asked for. */
 static val *least_rate(struct json *j, const void *from)
 {
 	double least_hz = *(const double *)from;

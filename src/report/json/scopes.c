@@ -6,7 +6,7 @@
 
 #define WHAT_IF_MAX 20u
 
-/* ---- what they were doing: shares of the time of one of them ---- */
+/* ---- states: shares of the mean duration ---- */
 
 static val *group_states(struct json *j, const void *from)
 {
@@ -33,7 +33,7 @@ static void read_group_states(isc_reading in)
 	memcpy(g->source, b.source, sizeof(g->source));
 }
 
-/* Of all of them there are shares alone, whatever they are shares of. */
+/* Of all scopes together only shares are written, so any mean will do. */
 static void read_all_states(isc_reading in)
 {
 	isc_analysis_scope_group *g = in.into;
@@ -77,14 +77,14 @@ static void write_cause_place(struct json *j, val *object, const void *from)
 	isc_fields_write(j, object, isc_place_rows, isc_scope_words_at(from));
 }
 
-/* The report has the place of a holder as it is read: it is then a name. */
+/* The report has the holder only as text, which becomes a name. */
 static void read_cause_place(isc_reading in)
 {
 	yyjson_val *where = yyjson_obj_get(in.value, "where"), *held = yyjson_obj_get(in.value, "held_by");
 	isc_analysis_cause *c = in.into;
 	bool held_there = c->state == ISC_STATE_GIL_WAIT && !c->event_loop && yyjson_equals(where, held);
 
-	/* Who waits for the GIL is often not known, and who had it stands for the place. */
+	/* When the place of a GIL wait is unknown, the holder's place is written instead. */
 	isc_fields_read(in.a, in.value, isc_place_rows, held_there ? &c->holder : &c->where);
 	if (!held_there)
 		c->holder.name = text_from(in.a->arena, held);

@@ -1,5 +1,5 @@
 /*
- * shared.c - the rows that several objects of the report have in common.
+ * shared.c - rows that several objects of the report have in common.
  */
 #include "report/json/tables.h"
 #include "report/text/scope_words.h"

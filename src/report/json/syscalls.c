@@ -1,5 +1,5 @@
 /*
- * syscalls.c - system calls: their errors, and the places that made them.
+ * syscalls.c - system calls, their errors, and the lines that made them.
  */
 #include "report/json/tables.h"
 #include "report/text/syscall_words.h"

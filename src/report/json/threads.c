@@ -1,5 +1,5 @@
 /*
- * threads.c - threads, and what they waited for.
+ * threads.c - threads and the waits between them.
  */
 #include "report/json/tables.h"
 

@@ -1,9 +1,9 @@
 /*
- * units.c - the program's units of work: those of the family that counts, and the families.
+ * units.c - units of work: the family that the program is judged by, then every family.
  */
 #include "report/json/tables.h"
 
-/* Words about units know kinds by their first letter. */
+/* unit_words.c tells kinds apart by their first letter. */
 static void read_kind(isc_reading in)
 {
 	static const char *const kinds[] = {"loop", "scope", "task", "item"};
@@ -41,7 +41,7 @@ static const isc_field family_rows[] = {
 	{.kind = ISC_FIELD_END},
 };
 
-/* The family that counts is the first of the list, and is read from there. */
+/* The keys of the first family, which is read back from the list. */
 static void write_first(struct json *j, val *object, const void *from)
 {
 	isc_fields_write(j, object, family_rows, ((const isc_analysis_units *)from)->families);

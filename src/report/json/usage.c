@@ -1,5 +1,5 @@
 /*
- * usage.c - memory in use over time, what the control group says of it, and the nodes of the machine.
+ * usage.c - memory in use over time, the limits of the control group, and memory nodes.
  */
 #include "report/json/tables.h"
 #include "report/text/usage_words.h"
@@ -16,18 +16,6 @@ static val *most_swap(struct json *j, const void *from)
 	return isc_field_value(j, &isc_each_whole, &most);
 }
 
-/* What is said is the most of it. */
-static void read_most_swap(isc_reading in)
-{
-	isc_analysis_usage *u = in.into;
-
-	u->swap_bytes = isc_arena_array(in.a->arena, 1, sizeof(*u->swap_bytes));
-	if (u->swap_bytes != NULL && yyjson_is_num(in.value)) {
-		u->swap_bytes[0] = real_from(in.value);
-		u->points = 1;
-	}
-}
-
 static val *fault_source(struct json *j, const void *from)
 {
 	return words_of(j, ((const isc_analysis_usage *)from)->fault_sampled ? "samples" : "recorder");
@@ -36,31 +24,6 @@ static val *fault_source(struct json *j, const void *from)
 static void read_fault_source(isc_reading in)
 {
 	((isc_analysis_usage *)in.into)->fault_sampled = yyjson_equals_str(in.value, "samples");
-}
-
-/* Columns of one length, which a reader would have to hold the columns of another's report to: they are not read. */
-static val *over_time(struct json *j, const void *from)
-{
-	const isc_analysis_usage *u = from;
-	const struct {
-		const char *key;
-		const double *values;
-	} columns[] = {
-		{"at_us", u->at_us},
-		{"rss_bytes", u->rss_bytes},
-		{"minor_faults", u->minor_faults},
-		{"major_faults", u->major_faults},
-		{"swap_bytes", u->swap_bytes},
-	};
-	val *o = yyjson_mut_obj(j->doc);
-
-	for (size_t c = 0; c < sizeof(columns) / sizeof(columns[0]); c++) {
-		val *list = list_in(j, o, columns[c].key);
-
-		for (size_t i = 0; i < u->points; i++)
-			add(j, list, isc_field_value(j, &isc_each_whole, &columns[c].values[i]));
-	}
-	return o;
 }
 
 #define USAGE(as, member) ISC_AT(as, isc_analysis_usage, member)
@@ -74,18 +37,42 @@ static const isc_field group_rows[] = {
 	{.kind = ISC_FIELD_END},
 };
 
+#define COLUMN(member) ISC_LIST(isc_analysis_usage, member, points, NULL), .each = &isc_each_whole
+static const isc_field columns[] = {
+	{"at_us", COLUMN(at_us)},
+	{"rss_bytes", COLUMN(rss_bytes)},
+	{"minor_faults", COLUMN(minor_faults)},
+	{"major_faults", COLUMN(major_faults)},
+	{"swap_bytes", COLUMN(swap_bytes)},
+	{.kind = ISC_FIELD_END},
+};
+
+/* Columns have one length: that of the shortest. */
+static void read_columns(isc_reading in)
+{
+	isc_analysis_usage *u = in.into;
+	size_t points = SIZE_MAX;
+
+	for (const isc_field *f = columns; f->kind != ISC_FIELD_END; f++) {
+		isc_field_read(in.a, yyjson_obj_get(in.value, f->key), f, u);
+		points = u->points < points ? u->points : points;
+	}
+	u->points = points;
+}
+
 static const isc_field known_rows[] = {
-	{"over_time", .value = over_time, ISC_KNOWN(isc_analysis_usage, known)},
+	{"over_time", .kind = ISC_FIELD_OBJECT, .of = columns, ISC_KNOWN(isc_analysis_usage, known),
+	 .read = read_columns},
 	{"group", .kind = ISC_FIELD_OBJECT, ISC_KNOWN(isc_analysis_usage, group_known), .of = group_rows},
 	{.kind = ISC_FIELD_END},
 };
 
 const isc_field isc_usage_rows[] = {
 	{"peak_rss_bytes", USAGE(WHOLE, peak_rss_bytes), ISC_IF(isc_analysis_usage, known)},
-	{"swap_bytes", .value = most_swap, .read = read_most_swap, ISC_IF(isc_analysis_usage, known)},
+	{"swap_bytes", .value = most_swap, ISC_IF(isc_analysis_usage, known)},
 	{"fault_us", USAGE(US_POSITIVE, fault_us)},
 	{"fault_us_source", .value = fault_source, .read = read_fault_source, ISC_IF(isc_analysis_usage, fault_us)},
-	/* Left out where nobody looked. */
+	/* Left out when memory was not watched over time. */
 	{NULL, .kind = ISC_FIELD_OBJECT, .of = known_rows, ISC_IF(isc_analysis_usage, known)},
 	{.kind = ISC_FIELD_END},
 };

@@ -1,5 +1,5 @@
 /*
- * window.c - what the figures are about, what of it was judged, and where its time went.
+ * window.c - the time that the figures cover, the part of it that was judged, and its breakdown.
  */
 #include "report/json/tables.h"
 
