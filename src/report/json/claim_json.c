@@ -63,19 +63,30 @@ static void put_details(struct json *j, val *claim, const isc_claim *c)
 	}
 }
 
-void isc_claim_json(struct json *j, struct yyjson_mut_val *o, const isc_claim *c)
+/* The id of the remedy that has these words; NULL: they are of a file of rules. */
+static const char *fix_id(const isc_claim *c, isc_text words)
 {
 	const isc_fix_words *fix = isc_fix_words_of(c->fix);
+
+	if (fix == NULL || strlen(fix->fix) != words.len ||
+	    (words.len > 0 && memcmp(fix->fix, words.at, words.len) != 0))
+		return NULL;
+	return fix->id;
+}
+
+void isc_claim_json(struct json *j, struct yyjson_mut_val *o, const isc_claim *c)
+{
+	bool known = c->finding != NULL;
 	isc_text words = isc_phrase_fix(c);
 
 	put_words(j, o, "finding", c->finding);
-	put_words(j, o, "kind", c->finding != NULL ? isc_claim_kind_name(c->kind) : NULL);
+	put_words(j, o, "kind", known ? isc_claim_kind_name(c->kind) : NULL);
 	put_subject(j, o, c);
 	put_place(j, o, "place", &c->place);
 	put_place(j, o, "holder", &c->holder);
-	put_us(j, o, "saving_us", c->finding != NULL ? c->saving_us : -1);
-	put_us(j, o, "of_us", c->finding != NULL ? c->of_us : -1);
-	put_words(j, o, "fix", fix != NULL ? fix->id : NULL);
+	put_us(j, o, "saving_us", known ? c->saving_us : -1);
+	put_us(j, o, "of_us", known ? c->of_us : -1);
+	put_words(j, o, "fix", fix_id(c, words));
 	put_text(j, o, "fix_words", &words);
 	put_details(j, o, c);
 }
