@@ -251,6 +251,21 @@ static void a_claim_says_the_same_when_it_is_read_back(void **state)
 	isc_buffer_fini(&is);
 }
 
+static void a_fix_has_its_id_unless_a_file_of_rules_has_other_words(void **state)
+{
+	isc_claim c = lock_of((isc_text)TEXT("flush")), again;
+	isc_arena *arena = isc_arena_new();
+
+	(void)state;
+	read_back(&c, arena, &again);
+	assert_int_equal(again.fix, ISC_FIX_SHORTEN_LOCK);
+	c.own_fix = (isc_text)TEXT("a queue");
+	read_back(&c, arena, &again);
+	assert_int_equal(again.fix, ISC_FIX_NONE);
+	assert_int_equal(isc_phrase_fix(&again).len, strlen("a queue"));
+	isc_arena_free(arena);
+}
+
 static void a_claim_has_no_more_details_than_there_is_room_for(void **state)
 {
 	isc_claim c = {0};
@@ -275,6 +290,7 @@ int main(void)
 		cmocka_unit_test(payloads_stay_text_in_every_medium),
 		cmocka_unit_test(a_long_name_is_cut_between_its_characters),
 		cmocka_unit_test(a_claim_says_the_same_when_it_is_read_back),
+		cmocka_unit_test(a_fix_has_its_id_unless_a_file_of_rules_has_other_words),
 		cmocka_unit_test(a_claim_has_no_more_details_than_there_is_room_for),
 	};
 

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include <math.h>
 
+#include "analyze/rules/rules_file.h"
 #include "analyze/verdict/verdict.h"
 #include "verdict_scene.h"
 
@@ -521,6 +522,29 @@ static void chatty_calls_are_counted_in_the_headline(void **state)
 	drop(s);
 }
 
+static void what_a_file_of_rules_says_outlives_its_rules(void **state)
+{
+	static const char text[] =
+		"rules: {mine: {metric: gil_wait_pct, threshold: 1, title: Use a queue, fix: a queue}}";
+	struct scene *s = scene();
+	const isc_claim *c;
+	isc_error err;
+
+	(void)state;
+	assert_int_equal(isc_rules_parse(&s->rules, text, strlen(text), "rules.yaml", &err), ISC_OK);
+	set(s, ISC_STATE_GIL_WAIT, 60);
+	c = &reach(s)->claim;
+	assert_ptr_not_equal(c->cause, isc_rules_find(&s->rules, "mine")->id);
+	isc_rules_fini(&s->rules);
+	assert_string_equal(c->cause, "mine");
+	assert_int_equal(c->fix, ISC_FIX_NONE);
+	assert_int_equal(c->kind, ISC_CLAIM_FAULT);
+	assert_true(headline_says(&s->a.verdict, "can be saved by a queue."));
+	assert_memory_equal(isc_phrase_title(c).at, "Use a queue", strlen("Use a queue"));
+	assert_int_equal(isc_phrase_check(c).len, 0);
+	drop(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -544,6 +568,7 @@ int main(void)
 		cmocka_unit_test(a_verdict_is_withheld_when_too_little_was_seen),
 		cmocka_unit_test(a_verdict_is_withheld_when_most_of_the_time_is_not_known),
 		cmocka_unit_test(nothing_that_stands_out_is_balanced),
+		cmocka_unit_test(what_a_file_of_rules_says_outlives_its_rules),
 	};
 
 	return cmocka_run_group_tests_name("verdict", tests, NULL, NULL);

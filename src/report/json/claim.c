@@ -4,6 +4,7 @@
 #include "analyze/rules/rule.h"
 #include "analyze/verdict/claim.h"
 #include "report/json/tables.h"
+#include "report/text/fix_words.h"
 #include "report/text/phrase.h"
 
 static val *number_of(struct json *j, bool known, int64_t number)
@@ -121,6 +122,23 @@ static val *fix_words(struct json *j, const void *from)
 	return words.len > 0 ? text_of(j, &words) : yyjson_mut_null(j->doc);
 }
 
+/* The id of the remedy that has these words; NULL: they are of a file of rules. */
+static val *fix_id(struct json *j, const void *from)
+{
+	const isc_claim *c = from;
+	const isc_fix_words *fix = isc_fix_words_of(c->fix);
+	isc_text words = isc_phrase_fix(c);
+	bool own = fix == NULL || strlen(fix->fix) != words.len ||
+		   (words.len > 0 && memcmp(fix->fix, words.at, words.len) != 0);
+
+	return words_of(j, own ? NULL : fix->id);
+}
+
+static void read_fix_id(isc_reading in)
+{
+	((isc_claim *)in.into)->fix = (enum isc_fix)isc_field_named(ISC_NAMES_FIXES, in.value);
+}
+
 static void read_fix_words(isc_reading in)
 {
 	((isc_claim *)in.into)->own_fix = text_from(in.a->arena, in.value);
@@ -135,7 +153,7 @@ const isc_field isc_claim_rows[] = {
 	{"holder", CLAIM(OBJECT, holder), .of = place_rows, .value = place_value},
 	{"saving_us", CLAIM(US, saving_us), ISC_IF(isc_claim, finding)},
 	{"of_us", CLAIM(US, of_us), ISC_IF(isc_claim, finding)},
-	{"fix", CLAIM(ENUM, fix), .names = ISC_NAMES_FIXES},
+	{"fix", .value = fix_id, .read = read_fix_id},
 	{"fix_words", .value = fix_words, .read = read_fix_words},
 	{"details", .value = details_value, .read = read_details},
 	{.kind = ISC_FIELD_END},
