@@ -139,14 +139,14 @@ static void begin_thread(isc_sampled *t, uint32_t tid)
 	}
 	isc_profile_thread(t, tid, false);
 	isc_sample_count_begin(t, tid);
-	/* Half a step is behind it: the first signal then comes anywhere in the first step, delayed by a tick as all others
-	 * are, and short threads get their share. */
+	/* Half a step is behind it: the first signal then comes anywhere in the first step, and short threads get their
+	 * share. */
 	t->base_ns = (int64_t)now - period / 2;
 	t->period_ns = period;
 	atomic_store_explicit(&t->lately_ns, 0, memory_order_relaxed);
 	t->perf_wait_ns = 0;
 	t->clock_ticks = 0;
-	isc_sample_arm(t, isc_sample_next_ns(t, t->random, &end_ns), now);
+	isc_sample_arm(t, isc_sample_first_ns(t, t->random, &end_ns), now);
 	if (t->perf < 0)
 		t->end_ns = end_ns;
 }

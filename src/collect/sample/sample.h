@@ -210,6 +210,8 @@ uint64_t isc_sample_perf_id(int fd);
 void isc_sample_arm(isc_sampled *t, uint64_t after_ns, uint64_t now_ns);
 /* When the next signal is due, behind the end of the last step; end_ns: as in isc_sampled. */
 uint64_t isc_sample_next_ns(const isc_sampled *t, uint64_t random, uint64_t *end_ns);
+/* The same of the first, where half a step is behind base_ns. */
+uint64_t isc_sample_first_ns(const isc_sampled *t, uint64_t random, uint64_t *end_ns);
 
 /* No more signals for this thread, or again; by the thread itself. */
 void isc_sample_pause(isc_sampled *t, bool pause);

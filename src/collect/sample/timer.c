@@ -21,6 +21,7 @@
 
 #define TIMER_PERIOD_NS 4000000u /* shorter steps than that are perf's */
 #define AFTER_LEAST_NS 20000u
+#define SET_BY_NS 50000u    /* of CPU time, in which a timer is made and set */
 #define PERF_DESCRIPTOR 200 /* out of the way of those that programs count on */
 #define PERF_ASKED 16	    /* signals of perf at once */
 #define PERF_FEW 4	    /* with so few to come, more are asked for */
@@ -266,6 +267,24 @@ uint64_t isc_sample_next_ns(const isc_sampled *t, uint64_t random, uint64_t *end
 	/* A thread that ran without a pause has met a tick by then.  One that ends before it was not met by chance, and
 	 * others that were stand for it. */
 	*end_ns = (uint64_t)(t->base_ns + (int64_t)(after + 2 * late));
+	return after;
+}
+
+/*
+ * The first step of a thread ends at any moment of one, and a timer meets the thread up to a tick after it is due.  So one
+ * that should come within the first tick is due at once: a thread that lives for less than a tick is met as
+ * often as it should be, at any moment of its life.
+ */
+uint64_t isc_sample_first_ns(const isc_sampled *t, uint64_t random, uint64_t *end_ns)
+{
+	uint64_t period = t->period_ns, tick = 0, at = (uint32_t)random % period, after = period / 2;
+
+	if (t->perf < 0)
+		tick = atomic_load_explicit(&tick_ns, memory_order_relaxed);
+	tick = tick < period ? tick : period;
+	/* A timer that is due when it is set sends its signal at once, where the thread has not begun its work. */
+	after += at > tick + SET_BY_NS ? at - tick : SET_BY_NS;
+	*end_ns = (uint64_t)(t->base_ns + (int64_t)(after + tick));
 	return after;
 }
 

@@ -258,29 +258,31 @@ def test_a_thread_that_ends_counts_for_as_long_as_it_lived(
     assert sum(s.cpu_ns for s in samples(run)) == pytest.approx(int(run.stdout), rel=0.1)
 
 
+@pytest.mark.parametrize("life_ms", [1, 3])
 def test_the_function_of_threads_that_end_before_a_step_has_its_time(
-    inferscope: Any, python: str, tmp_path: Path
+    inferscope: Any, python: str, tmp_path: Path, life_ms: int
 ) -> None:
-    """3 ms each, where a sample stands for 5: as many are met as make up what they took."""
+    """1 or 3 ms each, where a sample stands for 5: as many are met as make up what they took."""
     program = tmp_path / "brief.py"
     program.write_text(
         """
-import threading, time
+import sys, threading, time
 took = 0.0
 def brief():
     global took
     begin = time.thread_time()
-    while time.thread_time() - begin < 0.003:
+    while time.thread_time() - begin < int(sys.argv[1]) / 1e3:
         for i in range(200): pass
     took += time.thread_time() - begin
-for _ in range(700):
+for _ in range(2100 // int(sys.argv[1])):
     thread = threading.Thread(target=brief)
     thread.start()
     thread.join()
 print(took)
 """
     )
-    run = inferscope("run", "--python", python, "--no-python", "--budget", "off", program, timeout=100)
+    options = ("--no-python", "--budget", "off")
+    run = inferscope("run", "--python", python, *options, program, str(life_ms), timeout=100)
     assert run.returncode == 0, run.stderr
     found = sum(f.self_us for f in run.report.functions if f.name == "brief") / 1e6
     # On a busy machine ticks come at random, and a fifth of the threads is met by none.
