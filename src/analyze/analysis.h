@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/state_table.h"
 #include "base/status.h"
 #include "timeline/timeline.h"
 #include "trace/reader.h"
@@ -28,26 +29,8 @@ typedef struct isc_text {
 } isc_text;
 
 /* What a thread does, one at a time, in the order of reports. */
-enum isc_state {
-	ISC_STATE_PYTHON,
-	ISC_STATE_NATIVE,
-	ISC_STATE_ON_CPU, /* python and native together, where native frames were not asked for */
-	ISC_STATE_SPIN,
-	ISC_STATE_UNATTRIBUTED, /* on a CPU, and no stack says where */
-	ISC_STATE_GIL_WAIT,
-	ISC_STATE_LOCK_WAIT,
-	ISC_STATE_IO_WAIT,
-	ISC_STATE_SLEEP,
-	ISC_STATE_IDLE,
-	ISC_STATE_SYSCALL,
-	ISC_STATE_GC,
-	ISC_STATE_PAGE_FAULT,
-	ISC_STATE_GPU_WAIT,
-	ISC_STATE_RUN_QUEUE,
-	ISC_STATE_THROTTLED,
-	ISC_STATE_OTHER,
-	ISC_STATES
-};
+#define ISC_STATE_ID_(id, ...) ISC_STATE_##id,
+enum isc_state { ISC_STATE_TABLE(ISC_STATE_ID_) ISC_STATES };
 
 /* How it was seen. */
 enum isc_source {
