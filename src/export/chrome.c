@@ -425,7 +425,8 @@ static void gpu(isc_listener *self, const isc_listener_gpu *g)
 	isc_json_us(out, g->end_ns - g->start_ns);
 	text_value(out, ",\"name\":", &g->name);
 	isc_buffer_format(out, ",\"cat\":\"%s\",\"args\":{\"correlation\":%llu,\"process\":%u",
-			  g->type != NULL ? g->type : "gpu_order", (unsigned long long)i->correlation, g->on->process);
+			  g->type != ISC_EVENT_NONE ? isc_event_type_name(g->type) : "gpu_order",
+			  (unsigned long long)i->correlation, g->on->process);
 	if (!g->call) {
 		isc_buffer_format(out, ",\"device\":%u,\"stream\":%llu,\"clock_error_ns\":%lld", number,
 				  (unsigned long long)i->stream, (long long)i->error_ns);

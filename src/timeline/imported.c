@@ -176,7 +176,7 @@ static void add_call(isc_imported_stream *i, const isc_timeline_seen *s, isc_fra
 			      .id = s->name,
 			      .alone = true,
 			      .call = true,
-			      .type = item.role == ISC_ROLE_SYNC ? "gpu_sync" : "gpu_api",
+			      .type = item.role == ISC_ROLE_SYNC ? ISC_EVENT_GPU_SYNC : ISC_EVENT_GPU_API,
 			      .name = name};
 
 	i->counts->slices++;

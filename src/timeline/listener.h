@@ -15,6 +15,7 @@
 
 #include "timeline/gpu/recorded.h"
 #include "trace/frame.h"
+#include "trace/kinds.h"
 #include "trace/reader.h"
 
 enum isc_slice_kind {
@@ -101,8 +102,8 @@ typedef struct isc_listener_gpu {
 	uint64_t asked_ns;
 	bool alone; /* the other end of its arrow is not exported, or brings the arrow */
 	bool call;
-	bool cut;	  /* it began before what is exported, or ended after it */
-	const char *type; /* event_type of dictionaries; NULL: none */
+	bool cut;		  /* it began before what is exported, or ended after it */
+	enum isc_event_type type; /* in dictionaries; ISC_EVENT_NONE: it is in none */
 	isc_frame_text name;
 } isc_listener_gpu;
 

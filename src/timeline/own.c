@@ -134,7 +134,9 @@ static void of_gpu(isc_replay *s, isc_replay_lane *l, const isc_event *ev)
 	g.start_ns = isc_replay_since_start(s, start);
 	g.end_ns = isc_replay_since_start(s, end);
 	g.cut = start != item.start_ns || end != item.end_ns;
-	g.type = !g.call ? isc_gpu_event_type(item.job) : item.role == ISC_ROLE_SYNC ? "gpu_sync" : "gpu_api";
+	g.type = !g.call		      ? isc_gpu_event_type(item.job)
+		 : item.role == ISC_ROLE_SYNC ? ISC_EVENT_GPU_SYNC
+					      : ISC_EVENT_GPU_API;
 	g.name.at = isc_trace_name(s->trace, ev->process, ev->id, &g.name.len);
 	s->counts->slices++;
 	s->class->gpu(s->self, &g);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "trace/frame.h"
+#include "trace/kinds.h"
 #include "trace/reader.h"
 
 /* What is behind an event of that kind; false: it is of another, or cut short. */
@@ -26,7 +27,7 @@ const char *isc_gpu_role_name(unsigned role);
 const char *isc_gpu_news_name(unsigned news);
 const char *isc_gpu_time_name(unsigned time);
 
-/* event_type of dictionaries: "gpu_kernel", "h2d_copy", ...; NULL: none has this one. */
-const char *isc_gpu_event_type(unsigned job);
+/* What dictionaries call work of this kind; ISC_EVENT_NONE: none has it. */
+enum isc_event_type isc_gpu_event_type(unsigned job);
 
 #endif
