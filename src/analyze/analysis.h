@@ -15,18 +15,13 @@
 
 #include "base/state_table.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "timeline/timeline.h"
 #include "trace/reader.h"
 
 struct isc_import;
 struct isc_lanes;
 struct isc_rules;
-
-/* Raw bytes that may hold anything, NULs included. */
-typedef struct isc_text {
-	const char *at;
-	size_t len;
-} isc_text;
 
 /* What a thread does, one at a time, in the order of reports. */
 #define ISC_STATE_ID_(id, ...) ISC_STATE_##id,

@@ -26,7 +26,7 @@ static isc_sink *begin(isc_trace *trace, isc_export_out *out)
 	return &e->sink;
 }
 
-static void add_text(isc_buffer *out, const char *key, const isc_frame_text *text)
+static void add_text(isc_buffer *out, const char *key, const isc_text *text)
 {
 	isc_buffer_text(out, key);
 	if (text->len > 0)
@@ -42,11 +42,11 @@ static void add_count(isc_buffer *out, const char *key, uint64_t n)
 }
 
 /* What all of them have; the object stays open.  Moments are those of CLOCK_MONOTONIC. */
-static isc_buffer *head(events *e, enum isc_event_type type, const isc_frame_text *name, uint64_t start_ns,
-			uint64_t end_ns, const isc_listener_thread *on, uint16_t cpu, uint32_t task)
+static isc_buffer *head(events *e, enum isc_event_type type, const isc_text *name, uint64_t start_ns, uint64_t end_ns,
+			const isc_listener_thread *on, uint16_t cpu, uint32_t task)
 {
 	isc_buffer *out = &e->sink.out->text;
-	isc_frame_text task_name = {0};
+	isc_text task_name = {0};
 	char made[ISC_TASK_TEXT];
 
 	isc_buffer_text(out, e->first ? "\n{\"event_type\":\"" : ",\n{\"event_type\":\"");
@@ -67,12 +67,12 @@ static isc_buffer *head(events *e, enum isc_event_type type, const isc_frame_tex
 	else
 		isc_buffer_text(out, ",\"cpu_id\":null");
 	if (task != 0)
-		task_name.at = isc_trace_task(e->sink.listener.trace, on->process, task, made, &task_name.len);
+		task_name = isc_trace_task(e->sink.listener.trace, on->process, task, made);
 	add_text(out, ",\"task\":", &task_name);
 	return out;
 }
 
-static void add_place(isc_buffer *out, const isc_frame_text *file, uint32_t line)
+static void add_place(isc_buffer *out, const isc_text *file, uint32_t line)
 {
 	add_text(out, ",\"file\":", file);
 	if (line != 0)
@@ -188,7 +188,7 @@ static void close_syscall(events *e, const isc_slice *s)
 	size_t n = frames_of(&e->sink.listener, s->on->process, s->stack, frames);
 	isc_buffer *out = head(e, ISC_EVENT_CPU_SYSCALL, s->call.len > 0 ? &s->call : &s->name, s->start_ns, s->end_ns,
 			       s->on, s->cpu, s->task);
-	isc_frame_text file = {NULL, 0};
+	isc_text file = {NULL, 0};
 	uint32_t line = 0;
 
 	for (size_t i = 0; i < n && line == 0; i++) {
@@ -197,7 +197,7 @@ static void close_syscall(events *e, const isc_slice *s)
 		line = isc_trace_frame_line(e->sink.listener.trace, s->on->process, &frames[i], &searched);
 		file = frames[i].file;
 	}
-	add_place(out, line != 0 ? &file : &(isc_frame_text){NULL, 0}, line);
+	add_place(out, line != 0 ? &file : &(isc_text){NULL, 0}, line);
 	add_stack(out, &e->sink.listener, s->on->process, frames, n);
 	isc_buffer_text(out, "]");
 	if (s->call.len > 0)
@@ -227,7 +227,7 @@ static void close_slice(isc_listener *self, const isc_slice *s)
 
 static void scope_end(events *e, const isc_mark *m, enum isc_event_type type, uint64_t ns)
 {
-	static const isc_frame_text none = {NULL, 0};
+	static const isc_text none = {NULL, 0};
 	isc_buffer *out = head(e, type, &m->name, ns, ns, m->on, m->cpu, m->task);
 
 	add_place(out, &none, 0);
@@ -243,7 +243,7 @@ static void scope_end(events *e, const isc_mark *m, enum isc_event_type type, ui
 
 static void mark(isc_listener *self, const isc_mark *m)
 {
-	static const isc_frame_text none = {NULL, 0};
+	static const isc_text none = {NULL, 0};
 	events *e = (events *)self;
 	isc_buffer *out;
 
@@ -280,7 +280,7 @@ static void add_node(isc_buffer *out, uint32_t node)
 static void memory(isc_listener *self, const isc_listener_memory *m)
 {
 	isc_frame frames[ISC_STACK_FRAMES_MAX];
-	isc_frame_text name = {m->call, (uint32_t)strlen(m->call)};
+	isc_text name = {m->call, (uint32_t)strlen(m->call)};
 	size_t n = frames_of(self, m->on->process, m->stack, frames);
 	isc_buffer *out = head((events *)self, m->alloc ? ISC_EVENT_MEMORY_ALLOC : ISC_EVENT_MEMORY_FREE, &name,
 			       m->time_ns, m->time_ns, m->on, m->cpu, m->task);
@@ -298,7 +298,7 @@ static void memory(isc_listener *self, const isc_listener_memory *m)
 
 static void move(isc_listener *self, const isc_listener_move *m)
 {
-	static const isc_frame_text name = {"numa_migration", 14}, none = {NULL, 0};
+	static const isc_text name = {"numa_migration", 14}, none = {NULL, 0};
 	isc_listener_thread nobody = {.pid = m->pid};
 	isc_buffer *out =
 		head((events *)self, ISC_EVENT_NUMA_MIGRATION, &name, m->start_ns, m->end_ns, &nobody, UINT16_MAX, 0);
@@ -313,7 +313,7 @@ static void sample(isc_listener *self, const isc_listener_sample *s)
 {
 	events *e = (events *)self;
 	isc_frame frames[ISC_STACK_FRAMES_MAX];
-	isc_frame_text name = {"?", 1};
+	isc_text name = {"?", 1};
 	isc_buffer *out;
 	size_t n;
 
@@ -347,7 +347,7 @@ static void add_pageable(isc_buffer *out, uint8_t page)
 
 static void gpu(isc_listener *self, const isc_listener_gpu *g)
 {
-	static const isc_frame_text none = {NULL, 0};
+	static const isc_text none = {NULL, 0};
 	const isc_recorded_item *i = g->item;
 	isc_listener_thread on = *g->on;
 	isc_buffer *out;

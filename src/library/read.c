@@ -14,7 +14,7 @@ typedef struct trace_reading {
 	bool over;	       /* the caller has seen enough */
 } trace_reading;
 
-static const char *text_of(isc_buffer *room, const isc_frame_text *text)
+static const char *text_of(isc_buffer *room, const isc_text *text)
 {
 	isc_buffer_clear(room);
 	isc_buffer_add(room, text->at, text->len);
@@ -22,7 +22,7 @@ static const char *text_of(isc_buffer *room, const isc_frame_text *text)
 	return room->failed ? "" : room->data;
 }
 
-static inferscope_event event_of(trace_reading *r, const char *type, const isc_frame_text *name,
+static inferscope_event event_of(trace_reading *r, const char *type, const isc_text *name,
 				 const isc_listener_thread *on, uint64_t start_ns, uint64_t end_ns)
 {
 	return (inferscope_event){.size = sizeof(inferscope_event),
@@ -76,7 +76,7 @@ static void on_mark(isc_listener *self, const isc_mark *m)
 
 static void on_sample(isc_listener *self, const isc_listener_sample *s)
 {
-	static const isc_frame_text unknown = {"?", 1};
+	static const isc_text unknown = {"?", 1};
 	trace_reading *r = (trace_reading *)self;
 	isc_frame frame;
 	bool known = isc_trace_frame(self->trace, s->on->process, s->stack, &frame);
@@ -111,7 +111,7 @@ static void on_gpu(isc_listener *self, const isc_listener_gpu *g)
 
 static void on_memory(isc_listener *self, const isc_listener_memory *m)
 {
-	isc_frame_text name = {m->call, (uint32_t)strlen(m->call)};
+	isc_text name = {m->call, (uint32_t)strlen(m->call)};
 	trace_reading *r = (trace_reading *)self;
 	inferscope_event event =
 		event_of(r, isc_event_type_name(m->alloc ? ISC_EVENT_MEMORY_ALLOC : ISC_EVENT_MEMORY_FREE), &name,

@@ -15,7 +15,7 @@ uint32_t isc_timeline_name(isc_timeline *t, const char *at, size_t len)
 	return name;
 }
 
-isc_string isc_timeline_text(const isc_timeline *t, uint32_t name)
+isc_text isc_timeline_text(const isc_timeline *t, uint32_t name)
 {
 	return isc_strings_get(&t->strings, name);
 }
@@ -207,7 +207,7 @@ static uint8_t *remembered(isc_timeline *t, uint32_t name, uint8_t **table, size
 enum isc_gpu_call isc_timeline_call_kind(isc_timeline *t, uint32_t name)
 {
 	uint8_t *kind = remembered(t, name, &t->call_kinds, &t->call_kinds_room);
-	isc_string text = isc_timeline_text(t, name);
+	isc_text text = isc_timeline_text(t, name);
 
 	if (kind == NULL)
 		return ISC_CALL_OTHER;
@@ -219,7 +219,7 @@ enum isc_gpu_call isc_timeline_call_kind(isc_timeline *t, uint32_t name)
 enum isc_gpu_class isc_timeline_class(isc_timeline *t, uint32_t name)
 {
 	uint8_t *class = remembered(t, name, &t->classes, &t->classes_room);
-	isc_string text = isc_timeline_text(t, name);
+	isc_text text = isc_timeline_text(t, name);
 
 	if (class == NULL)
 		return ISC_CLASS_OTHER;

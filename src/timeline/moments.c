@@ -85,7 +85,7 @@ static void tell(const isc_timeline *t, const isc_moment_item *item, int64_t at_
 
 	if (watch == NULL || watch->moment == NULL)
 		return;
-	s.thread_name = thread->name != 0 ? isc_timeline_text(t, thread->name) : (isc_string){0};
+	s.thread_name = thread->name != 0 ? isc_timeline_text(t, thread->name) : (isc_text){0};
 	watch->moment(watch->self, &s);
 }
 

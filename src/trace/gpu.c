@@ -35,7 +35,7 @@ bool isc_trace_gpu_scope(const isc_event *ev, isc_gpu_scope *out)
 	return take(ev, ISC_KIND_GPU_SCOPE, out, sizeof(*out));
 }
 
-bool isc_trace_gpu_device(const isc_trace *tr, uint32_t process, uint32_t id, isc_def_gpu *out, isc_frame_text *name)
+bool isc_trace_gpu_device(const isc_trace *tr, uint32_t process, uint32_t id, isc_def_gpu *out, isc_text *name)
 {
 	uint32_t len = 0;
 	const char *data = isc_trace_define(tr, process, id, ISC_DEF_GPU, &len);
@@ -45,7 +45,7 @@ bool isc_trace_gpu_device(const isc_trace *tr, uint32_t process, uint32_t id, is
 	memcpy(out, data, sizeof(*out));
 	len -= (uint32_t)sizeof(*out);
 	out->name_len = out->name_len < len ? out->name_len : len;
-	*name = (isc_frame_text){data + sizeof(*out), out->name_len};
+	*name = (isc_text){data + sizeof(*out), out->name_len};
 	return true;
 }
 

@@ -19,7 +19,7 @@ bool isc_trace_gpu_source(const isc_event *ev, isc_gpu_source *out);
 bool isc_trace_gpu_scope(const isc_event *ev, isc_gpu_scope *out);
 
 /* A device, and its name; false: there is no such definition. */
-bool isc_trace_gpu_device(const isc_trace *tr, uint32_t process, uint32_t id, isc_def_gpu *out, isc_frame_text *name);
+bool isc_trace_gpu_device(const isc_trace *tr, uint32_t process, uint32_t id, isc_def_gpu *out, isc_text *name);
 
 /* "kernel", "h2d", ...; "launch", ...; "absent", ...; NULL: not known. */
 const char *isc_gpu_job_name(unsigned job);

@@ -31,10 +31,9 @@ static PyObject *describe_code(const isc_event_maker *m, uint32_t process, uint3
 
 static PyObject *describe_name(const isc_event_maker *m, uint32_t process, uint32_t id)
 {
-	uint32_t len = 0;
-	const char *name = isc_trace_name(m->trace, process, id, &len);
+	isc_text name = isc_trace_name(m->trace, process, id);
 
-	return Py_BuildValue("(NOO)", text_of(name, len), Py_None, Py_None);
+	return Py_BuildValue("(NOO)", text_of(name.at, name.len), Py_None, Py_None);
 }
 
 /* (name, file, line), borrowed; the same objects for the same id, so that many events share them. */
@@ -263,12 +262,11 @@ static PyObject *task_of(isc_event_maker *m, const isc_piece *span)
 {
 	PyObject *task;
 	char made[ISC_TASK_TEXT];
-	uint32_t len = 0;
 
 	if (span->task & ISC_TASK_NUMBERED) {
-		const char *text = isc_trace_task(m->trace, span->process, span->task, made, &len);
+		isc_text text = isc_trace_task(m->trace, span->process, span->task, made);
 
-		return PyUnicode_FromStringAndSize(text, (Py_ssize_t)len);
+		return PyUnicode_FromStringAndSize(text.at, (Py_ssize_t)text.len);
 	}
 	task = span->task != 0 ? description(m, span->process, span->task, NAME) : NULL;
 	if (task == NULL)

@@ -15,13 +15,13 @@
 #define ROWS_MAX 25u
 #define GPUS_IN_SUMMARY 2u
 
-static void add_name(isc_buffer *out, isc_string s)
+static void add_name(isc_buffer *out, isc_text s)
 {
 	isc_text_markdown(out, s.at, s.len, NAME_MAX_LEN);
 }
 
 /* As the verdict names them: the JSON report has the whole of it. */
-static void add_kernel(isc_buffer *out, isc_string s)
+static void add_kernel(isc_buffer *out, isc_text s)
 {
 	isc_buffer name = {0};
 
