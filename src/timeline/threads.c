@@ -210,7 +210,7 @@ static int64_t beside_work(const struct thread_walk *w, uint32_t source, const s
 
 static void count_thread(struct thread_walk *w, uint32_t source, const struct frame *f)
 {
-	isc_thread_entry *th = isc_thread_at(w->t, w->thread);
+	isc_facts_thread *th = isc_thread_at(w->t, w->thread);
 	enum isc_gpu_call call = f->kind == ISC_HOST_CALL ? isc_timeline_call_kind(w->t, f->name) : ISC_CALL_OTHER;
 
 	if (w->depth == 0)
@@ -288,8 +288,8 @@ static void pop(struct thread_walk *w, uint32_t source)
 static void tell(struct thread_walk *w, const isc_host_item *item, int64_t end_ns, unsigned depth)
 {
 	const isc_timeline_watch *watch = w->t->options.watch;
-	const isc_thread_entry *thread = isc_thread_at(w->t, item->thread);
-	const isc_process_entry *process = isc_process_at(w->t, thread->process);
+	const isc_facts_thread *thread = isc_thread_at(w->t, item->thread);
+	const isc_facts_process *process = isc_process_at(w->t, thread->process);
 	isc_timeline_seen s = {.start_ns = item->start_ns,
 			       .end_ns = end_ns,
 			       .call_ns = ISC_NEVER,
@@ -298,11 +298,11 @@ static void tell(struct thread_walk *w, const isc_host_item *item, int64_t end_n
 			       .depth = depth,
 			       .pid = process->pid,
 			       .tid = thread->tid,
+			       .thread_name = thread->name,
 			       .kind = (uint8_t)item->kind};
 
 	if (watch == NULL || !isc_timeline_clip(w->t, process->source, &s.start_ns, &s.end_ns))
 		return;
-	s.thread_name = thread->name != 0 ? isc_timeline_text(w->t, thread->name) : (isc_text){0};
 	watch->span(watch->self, &s);
 }
 

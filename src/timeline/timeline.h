@@ -237,7 +237,7 @@ typedef struct isc_facts_process {
 } isc_facts_process;
 
 typedef struct isc_facts_thread {
-	size_t process;
+	uint32_t process; /* place in processes */
 	uint64_t tid;
 	isc_text name;
 	int64_t first_ns, last_ns;
