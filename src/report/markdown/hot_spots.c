@@ -103,13 +103,12 @@ static void write_lines(const isc_analysis *a, isc_buffer *out)
 
 		add_code(&t, &l->at, isc_words_place);
 		add_code(&t, &l->at, isc_words_function);
-		isc_grid_cell(&t, isc_units_time(&u, l->self_us));
-		isc_grid_cell(&t, isc_units_percent(&u, a->samples.us > 0 ? l->self_us / a->samples.us * 100 : -1));
-		isc_grid_cell(&t, isc_units_time(&u, l->native_us));
-		isc_grid_cell(&t, isc_units_count(&u, l->samples));
+		isc_grid_time(&t, l->self_us);
+		isc_grid_share(&t, l->self_us, a->samples.us);
+		isc_grid_time(&t, l->native_us);
+		isc_grid_count(&t, l->samples);
 	}
-	isc_grid_write(&t, out);
-	isc_grid_fini(&t);
+	isc_grid_close(&t, out);
 	if (a->samples.lines > n)
 		isc_buffer_format(out, "\n... and %s more%s\n", isc_units_count(&u, a->samples.lines - n),
 				  a->samples.lines > a->line_count ? ", some of them in the JSON report."

@@ -50,13 +50,6 @@ static void add_place(isc_buffer *out, const isc_analysis_frame *at, escape *esc
 	isc_buffer_fini(&raw);
 }
 
-static void add_time(isc_grid *t, double us)
-{
-	isc_units u;
-
-	isc_grid_cell(t, isc_units_time(&u, us));
-}
-
 /* The states that a scope was most of its time in. */
 static void add_states(isc_grid *t, const isc_analysis_scope_group *g)
 {
@@ -86,7 +79,6 @@ static void write_table(const isc_analysis *a, isc_buffer *out)
 {
 	static const char *const titles[] = {"scope", ">count", ">total", ">mean",  ">p50",
 					     ">p90",  ">p99",	">max",	  "mostly", NULL};
-	isc_units u;
 	isc_grid t;
 	size_t n = a->scope_count < ROWS_MAX ? a->scope_count : ROWS_MAX;
 
@@ -96,22 +88,18 @@ static void write_table(const isc_analysis *a, isc_buffer *out)
 	for (size_t i = 0; i < n; i++) {
 		const isc_analysis_scope *s = &a->scopes[i];
 
-		isc_text_markdown(&t.text, s->name.at, s->name.len, NAME_MAX_LEN);
-		isc_grid_end(&t);
-		isc_grid_cell(&t, isc_units_count(&u, s->count));
-		add_time(&t, s->total_us);
-		add_time(&t, s->mean_us);
-		add_time(&t, s->p50_us);
-		add_time(&t, s->p90_us);
-		add_time(&t, s->p99_us);
-		add_time(&t, s->max_us);
+		isc_grid_name(&t, s->name, NAME_MAX_LEN);
+		isc_grid_count(&t, s->count);
+		isc_grid_time(&t, s->total_us);
+		isc_grid_time(&t, s->mean_us);
+		isc_grid_time(&t, s->p50_us);
+		isc_grid_time(&t, s->p90_us);
+		isc_grid_time(&t, s->p99_us);
+		isc_grid_time(&t, s->max_us);
 		add_states(&t, &s->all);
 	}
-	isc_grid_write(&t, out);
-	isc_grid_fini(&t);
-	if (a->scope_count > n)
-		isc_buffer_format(out, "\n... and %s more, in the JSON report.\n",
-				  isc_units_count(&u, a->scope_count - n));
+	isc_grid_close(&t, out);
+	isc_grid_more(out, n, a->scope_count);
 }
 
 static void write_causes(const isc_analysis_scope *s, isc_buffer *out)
@@ -126,7 +114,7 @@ static void write_causes(const isc_analysis_scope *s, isc_buffer *out)
 	isc_grid_init(&t, titles);
 	for (size_t i = 0; i < s->cause_count; i++) {
 		isc_grid_cell(&t, isc_cause_name(&s->causes[i]));
-		add_time(&t, s->causes[i].extra_us);
+		isc_grid_time(&t, s->causes[i].extra_us);
 		add_place(&t.text, isc_scope_words_at(&s->causes[i]), isc_text_markdown);
 		isc_grid_end(&t);
 		add_place(&t.text, &s->causes[i].holder, isc_text_markdown);
@@ -136,30 +124,26 @@ static void write_causes(const isc_analysis_scope *s, isc_buffer *out)
 		isc_grid_end(&t);
 	}
 	isc_buffer_text(out, "\n");
-	isc_grid_write(&t, out);
-	isc_grid_fini(&t);
+	isc_grid_close(&t, out);
 }
 
 static void write_nested(const isc_analysis_scope *s, isc_buffer *out)
 {
 	static const char *const titles[] = {"scope inside", ">count", ">in a median one", ">in a slow one", NULL};
 	size_t n = s->nested_count < ROWS_MAX ? s->nested_count : ROWS_MAX;
-	isc_units u;
 	isc_grid t;
 
 	if (n == 0)
 		return;
 	isc_grid_init(&t, titles);
 	for (size_t i = 0; i < n; i++) {
-		isc_text_markdown(&t.text, s->nested[i].name.at, s->nested[i].name.len, NAME_MAX_LEN);
-		isc_grid_end(&t);
-		isc_grid_cell(&t, isc_units_count(&u, s->nested[i].count));
-		add_time(&t, s->nested[i].us_median);
-		add_time(&t, s->nested[i].us_slow);
+		isc_grid_name(&t, s->nested[i].name, NAME_MAX_LEN);
+		isc_grid_count(&t, s->nested[i].count);
+		isc_grid_time(&t, s->nested[i].us_median);
+		isc_grid_time(&t, s->nested[i].us_slow);
 	}
 	isc_buffer_text(out, "\n");
-	isc_grid_write(&t, out);
-	isc_grid_fini(&t);
+	isc_grid_close(&t, out);
 }
 
 static bool has_tail(const isc_analysis_scope *s)
