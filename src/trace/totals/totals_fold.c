@@ -156,17 +156,10 @@ static bool stack_merge(void *to, void *row)
 	isc_total_stack *into = to, *s = row;
 
 	into->flags |= s->flags;
-	into->samples += s->samples;
-	into->steps += s->steps;
-	into->cpu_ns += s->cpu_ns;
-	into->counted += s->counted;
-	into->instructions += s->instructions;
-	into->cycles += s->cycles;
-	into->grown += s->grown;
-	into->faults += s->faults;
-	into->fault_ns += s->fault_ns;
-	into->faulting += s->faulting;
 	into->before += s->before;
+	isc_totals_fields_add(isc_stack_fields, into, s);
+	isc_totals_fields_add(isc_stack_counts_fields, into, s);
+	isc_totals_fields_add(isc_stack_faults_fields, into, s);
 	return true;
 }
 
@@ -200,10 +193,7 @@ static bool wait_merge(void *to, void *row)
 {
 	isc_total_wait *into = to, *w = row;
 
-	into->count += w->count;
-	into->ticks += w->ticks;
-	into->brief_ticks += w->brief_ticks;
-	into->unseen += w->unseen;
+	isc_totals_fields_add(isc_wait_fields, into, w);
 	into->before += w->before;
 	if (w->max_ticks > into->max_ticks) {
 		into->max_ticks = w->max_ticks;
@@ -242,11 +232,7 @@ static bool syscall_merge(void *to, void *row)
 {
 	isc_total_syscall *into = to, *s = row;
 
-	into->count += s->count;
-	into->ticks += s->ticks;
-	into->bytes += s->bytes;
-	into->errors += s->errors;
-	into->slow += s->slow;
+	isc_totals_fields_add(isc_syscall_fields, into, s);
 	into->before += s->before;
 	if (s->max_ticks > into->max_ticks) {
 		into->max_ticks = s->max_ticks;
@@ -294,10 +280,8 @@ static bool scope_merge(void *to, void *row)
 		s->min_ticks = s->count == 0 || e->scope.min_ticks < s->min_ticks ? e->scope.min_ticks : s->min_ticks;
 		s->max_ticks = e->scope.max_ticks > s->max_ticks ? e->scope.max_ticks : s->max_ticks;
 	}
-	s->count += e->scope.count;
+	isc_totals_fields_add(isc_scope_fields, s, &e->scope);
 	s->open += e->scope.open;
-	s->unmatched += e->scope.unmatched;
-	s->total_ticks += e->scope.total_ticks;
 	into->early += e->early;
 	into->before += e->before;
 	return true;
@@ -331,7 +315,7 @@ static bool mark_merge(void *to, void *row)
 {
 	isc_total_mark *into = to, *m = row;
 
-	into->count += m->count;
+	isc_totals_fields_add(isc_mark_fields, into, m);
 	into->before += m->before;
 	return true;
 }
@@ -366,9 +350,8 @@ static bool counter_merge(void *to, void *row)
 
 	into->min = c->min < into->min ? c->min : into->min;
 	into->max = c->max > into->max ? c->max : into->max;
-	into->sum += c->sum;
 	into->last = c->last;
-	into->count += c->count;
+	isc_totals_fields_add(isc_counter_fields, into, c);
 	into->before += c->before;
 	return true;
 }

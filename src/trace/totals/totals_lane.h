@@ -284,9 +284,8 @@ bool isc_totals_syscalls_feed(isc_totals *t, isc_totals_lane *lane, const isc_re
 			      uint32_t extra_len);
 /* The same row of other totals; NULL: they have none. */
 isc_total_syscall *isc_totals_syscall_find(const isc_totals *t, const isc_total_syscall *like);
-void isc_totals_syscall_write(const isc_total_syscall *s, isc_buffer *out);
+isc_total_syscall *isc_totals_add_syscall(isc_totals *t, const isc_total_syscall *like);
 uint64_t isc_totals_syscall_key(const isc_total_syscall *s);
-isc_status isc_totals_syscall_read(isc_totals *t, const uint8_t **at, const uint8_t *end);
 
 /* totals_room.c.  Is there room for something of this weight that is no row? */
 bool isc_totals_has_room(const isc_totals *t, unsigned weight);
@@ -330,7 +329,6 @@ void isc_totals_started(isc_totals *t, const isc_totals_lane *lane, const isc_re
 			uint32_t len);
 /* The calls of a process and its start-up, as they are stored. */
 isc_status isc_totals_process_read(isc_totals *t, const uint8_t **at, const uint8_t *end);
-void isc_totals_startup_write(const isc_total_calls *c, isc_buffer *out);
 isc_status isc_totals_startup_read(isc_totals *t, const uint8_t **at, const uint8_t *end);
 /* A call begins, so the pause is over, even if nobody has said so yet. */
 void isc_totals_resume(isc_totals *t, const isc_totals_lane *lane, uint64_t ticks);
