@@ -97,7 +97,7 @@ static void check_totals(isc_trace *tr, const struct expected *e)
 		assert_int_equal(s->min_ticks, e->min[s->name]);
 		assert_int_equal(s->max_ticks, e->max[s->name]);
 		assert_int_equal(s->open + s->unmatched, 0);
-		assert_int_equal(s->histogram->count, s->count);
+		assert_int_equal(s->histogram.count, s->count);
 	}
 	assert_int_equal(names, NAMES);
 	for (unsigned t = 0; t < THREADS; t++)

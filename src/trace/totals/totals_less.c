@@ -110,12 +110,12 @@ static void less_threads(isc_totals *t, const isc_totals *earlier)
 static void less_scopes(isc_totals *t, const isc_totals *earlier)
 {
 	for (size_t i = 0; i < earlier->scope_count; i++) {
-		const isc_total_scope *e = &earlier->scopes[i].scope;
+		const isc_total_scope *e = &earlier->scopes[i];
 		const uint64_t *at = row_of(&t->by_name[ISC_BY_SCOPE], e->process, e->name, ISC_TOTAL_REST);
 
 		if (at == NULL)
 			continue;
-		isc_totals_fields_less(isc_scope_fields, &t->scopes[*at].scope, e);
+		isc_totals_fields_less(isc_scope_fields, &t->scopes[*at], e);
 		isc_histogram_less(&t->scopes[*at].histogram, &earlier->scopes[i].histogram);
 	}
 	for (size_t i = 0; i < earlier->mark_count; i++) {

@@ -72,9 +72,9 @@ static void write_fields(struct parts *p, const uint64_t *fields, size_t n)
 #define FIELDS(p, ...) \
 	write_fields(p, (const uint64_t[]){__VA_ARGS__}, sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
 
-static void write_scope(struct parts *p, const struct isc_totals_scope_entry *e)
+static void write_scope(struct parts *p, const isc_total_scope *e)
 {
-	isc_total_scope s = e->scope;
+	isc_total_scope s = *e;
 
 	s.open -= e->early;
 	begin_entry(p, SCOPE);
@@ -274,7 +274,7 @@ static isc_status read_syscall(isc_totals *t, const uint8_t **at, const uint8_t 
 
 static isc_status read_scope(isc_totals *t, const uint8_t **at, const uint8_t *end)
 {
-	struct isc_totals_scope_entry *e;
+	isc_total_scope *e;
 	isc_total_scope s = {0};
 
 	if (!isc_totals_fields_load(isc_scope_fields, &s, at, end))
@@ -283,9 +283,9 @@ static isc_status read_scope(isc_totals *t, const uint8_t **at, const uint8_t *e
 	if (e == NULL)
 		return ISC_ERR_NOMEM;
 	/* Below zero: as many were left before they were seen to be entered. */
-	e->early = s.open > INT64_MAX ? 0 - s.open : 0;
+	s.early = s.open > INT64_MAX ? 0 - s.open : 0;
 	s.open = s.open > INT64_MAX ? 0 : s.open;
-	e->scope = s;
+	*e = s;
 	if (!isc_histogram_read(&e->histogram, at, end))
 		return ISC_ERR_CORRUPT;
 	isc_totals_weigh(t, ISC_PART_NAMES, (int64_t)e->histogram.buckets * ISC_WEIGHT_BUCKET);
