@@ -18,7 +18,7 @@
 
 void isc_memory_words_where(isc_buffer *out, const isc_analysis_frame *at)
 {
-	isc_analysis_function f = {.name = at->name, .file = at->file, .module = at->module, .line = at->line};
+	isc_analysis_function f = isc_words_of_frame(at);
 	size_t from;
 
 	if (at->name.len == 0) {

@@ -15,14 +15,9 @@
 
 typedef void escape(isc_buffer *out, const char *text, size_t len, size_t max);
 
-static isc_analysis_function as_function(const isc_analysis_frame *at)
-{
-	return (isc_analysis_function){.name = at->name, .file = at->file, .module = at->module, .line = at->line};
-}
-
 void isc_scope_words_place(isc_buffer *out, const isc_analysis_frame *at)
 {
-	isc_analysis_function f = as_function(at);
+	isc_analysis_function f = isc_words_of_frame(at);
 
 	if (at->name.len == 0)
 		return;
