@@ -13,7 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/state_table.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "timeline/timeline.h"
 #include "trace/reader.h"
 
@@ -21,33 +23,9 @@ struct isc_import;
 struct isc_lanes;
 struct isc_rules;
 
-/* Raw bytes that may hold anything, NULs included. */
-typedef struct isc_text {
-	const char *at;
-	size_t len;
-} isc_text;
-
 /* What a thread does, one at a time, in the order of reports. */
-enum isc_state {
-	ISC_STATE_PYTHON,
-	ISC_STATE_NATIVE,
-	ISC_STATE_ON_CPU, /* python and native together, where native frames were not asked for */
-	ISC_STATE_SPIN,
-	ISC_STATE_UNATTRIBUTED, /* on a CPU, and no stack says where */
-	ISC_STATE_GIL_WAIT,
-	ISC_STATE_LOCK_WAIT,
-	ISC_STATE_IO_WAIT,
-	ISC_STATE_SLEEP,
-	ISC_STATE_IDLE,
-	ISC_STATE_SYSCALL,
-	ISC_STATE_GC,
-	ISC_STATE_PAGE_FAULT,
-	ISC_STATE_GPU_WAIT,
-	ISC_STATE_RUN_QUEUE,
-	ISC_STATE_THROTTLED,
-	ISC_STATE_OTHER,
-	ISC_STATES
-};
+#define ISC_STATE_ID_(id, ...) ISC_STATE_##id,
+enum isc_state { ISC_STATE_TABLE(ISC_STATE_ID_) ISC_STATES };
 
 /* How it was seen. */
 enum isc_source {

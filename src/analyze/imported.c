@@ -16,11 +16,6 @@
 
 #define US 1e3 /* nanoseconds */
 
-static isc_text text_of(isc_string s)
-{
-	return (isc_text){s.at, s.len};
-}
-
 static uint32_t id_of(uint64_t id)
 {
 	return id <= UINT32_MAX ? (uint32_t)id : 0; /* larger ones stand for names */
@@ -43,7 +38,7 @@ static bool take_processes(isc_analysis *a, isc_arena *arena)
 		out->argv = isc_arena_array(arena, 1, sizeof(isc_text));
 		if (out->argv == NULL)
 			return false;
-		out->argv[0] = text_of(p->name);
+		out->argv[0] = p->name;
 		out->argc = p->name.len > 0;
 		out->start_us = (double)p->first_ns / US;
 		out->wall_us = (double)(p->last_ns - p->first_ns) / US;
@@ -71,7 +66,7 @@ static bool take_threads(isc_analysis *a, isc_arena *arena)
 		out = &a->threads[a->thread_count++];
 		*out = (isc_analysis_thread){.tid = id_of(t->tid),
 					     .pid = id_of(f->processes[t->process].pid),
-					     .name = text_of(t->name),
+					     .name = t->name,
 					     .main = t->tid == f->processes[t->process].pid,
 					     .start_us = (double)t->first_ns / US,
 					     .wall_us = (double)(t->last_ns - t->first_ns) / US,
@@ -98,7 +93,7 @@ static bool take_scopes(isc_analysis *a, isc_arena *arena)
 		isc_analysis_scope *out = &a->scopes[a->scope_count++];
 		bool timed = s->count > 0, spread = timed && s->ns.count == s->count;
 
-		*out = (isc_analysis_scope){.name = text_of(s->name), .count = s->count, .open = s->cut};
+		*out = (isc_analysis_scope){.name = s->name, .count = s->count, .open = s->cut};
 		out->total_us = timed ? (double)s->total_ns / US : -1;
 		out->mean_us = timed ? out->total_us / (double)s->count : -1;
 		out->max_us = timed ? (double)s->max_ns / US : -1;
@@ -122,7 +117,7 @@ static bool take_functions(isc_analysis *a, isc_arena *arena)
 		const isc_facts_function *in = &f->functions[i];
 		isc_analysis_function *out = &a->functions[a->function_count++];
 
-		out->name = text_of(in->name);
+		out->name = in->name;
 		if (in->kind == ISC_HOST_PYTHON)
 			isc_imported_place(in->name, out);
 		out->pid = id_of(f->processes[in->process].pid);
@@ -143,11 +138,11 @@ static bool take_marks(isc_analysis *a, isc_arena *arena)
 	if (a->marks == NULL || a->counters == NULL)
 		return false;
 	for (size_t i = 0; i < f->mark_count; i++)
-		a->marks[i] = (isc_analysis_mark){text_of(f->marks[i].name), f->marks[i].count};
+		a->marks[i] = (isc_analysis_mark){f->marks[i].name, f->marks[i].count};
 	for (size_t i = 0; i < f->counter_count; i++) {
 		const isc_facts_mark *m = &f->counters[i];
 
-		a->counters[i] = (isc_analysis_counter){.name = text_of(m->name),
+		a->counters[i] = (isc_analysis_counter){.name = m->name,
 							.count = m->count,
 							.min = m->min,
 							.max = m->max,

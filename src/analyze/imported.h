@@ -28,7 +28,7 @@ isc_status isc_imported_new(char *const *paths, size_t count, const isc_imported
 			    bool *read, isc_error *err);
 
 /* Name, file and line of a function from "path/file.py(12): name". */
-void isc_imported_place(isc_string s, isc_analysis_function *out);
+void isc_imported_place(isc_text s, isc_analysis_function *out);
 
 /* Functions, stacks and the tree of them, from samples; after the functions that were called.  False: no memory. */
 bool isc_imported_stacks(isc_analysis *a, struct isc_arena *arena);

@@ -31,15 +31,9 @@ static int by_count(const void *x, const void *y)
 static isc_text text_of(const isc_build *b, uint32_t process, uint32_t id, bool *code)
 {
 	isc_frame frame = {0};
-	isc_text text;
-	uint32_t len;
 
 	*code = isc_trace_code(b->trace, process, id, &frame);
-	if (*code)
-		return (isc_text){frame.name.at, frame.name.len};
-	text.at = isc_trace_name(b->trace, process, id, &len);
-	text.len = len;
-	return text;
+	return *code ? frame.name : isc_trace_name(b->trace, process, id);
 }
 
 /* Each process tells again and again, with more each time. */
@@ -113,21 +107,18 @@ isc_status isc_build_labels(isc_build *b, isc_error *err)
 
 const char *isc_build_label(const isc_build *b, uint32_t process, uint32_t id, uint32_t *len)
 {
-	const char *text = isc_trace_name(b->trace, process, id, len);
+	isc_text text = isc_trace_name(b->trace, process, id);
 	char pattern[ISC_PATTERN_MAX];
-	const isc_label *found;
-	size_t n;
+	const isc_label *found = NULL;
+	size_t n = b->label_count > 0 ? isc_pattern_of(text.at, text.len, pattern) : 0;
 
-	if (b->label_count == 0)
-		return text;
-	n = isc_pattern_of(text, *len, pattern);
-	found = n > 0 ? bsearch(&(isc_label){.text = {pattern, n}}, b->labels, b->label_count, sizeof(*b->labels),
-				by_text)
-		      : NULL;
-	if (found == NULL || found->code)
-		return text;
-	*len = (uint32_t)found->text.len;
-	return found->text.at;
+	if (n > 0)
+		found = bsearch(&(isc_label){.text = {pattern, n}}, b->labels, b->label_count, sizeof(*b->labels),
+				by_text);
+	if (found != NULL && !found->code)
+		text = found->text;
+	*len = (uint32_t)text.len;
+	return text.at;
 }
 
 void isc_build_warn_labels(isc_build *b)

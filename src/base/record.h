@@ -23,47 +23,88 @@ _Static_assert(sizeof(isc_record) == 16, "record");
 	((uint64_t)(uint32_t)(id) | (uint64_t)(kind) << 32 | 1ull << 40 | (uint64_t)(uint16_t)(arg) << 48)
 
 /* Kinds 1 to 15 are marks; 16 to 31 calls; 32 to 47 samples; 48 to 63 waits;
- * 64 to 71 memory; 72 to 79 system calls; 80 to 95 GPU.  Readers skip kinds they do not know. */
-enum isc_kind {
-	ISC_KIND_INSTANT = 1,	   /* id: name; behind it: metadata, JSON text with its length, or nothing */
-	ISC_KIND_SCOPE_ENTER = 2,  /* id: name */
-	ISC_KIND_SCOPE_EXIT = 3,   /* id: name */
-	ISC_KIND_COUNTER = 4,	   /* id: name; behind it: double value, 8 bytes of zero */
-	ISC_KIND_THREAD_NAME = 5,  /* id: name of the writing thread from now on */
-	ISC_KIND_CPU = 6,	   /* arg: the CPU that the thread's next events ran on */
-	ISC_KIND_SPAN_ENTER = 7,   /* id: name; behind it: isc_span.  A scope that any thread may leave */
-	ISC_KIND_SPAN_EXIT = 8,	   /* id: name; behind it: isc_span; arg: enum isc_span_exit */
-	ISC_KIND_CALL_ENTER = 16,  /* id: code; a call begins */
-	ISC_KIND_CALL_RESUME = 17, /* id: code; a generator or coroutine goes on; arg: enum isc_call_resume */
-	ISC_KIND_CALL_EXIT = 18,   /* id: code; arg: enum isc_call_exit */
-	ISC_KIND_C_ENTER = 19,	   /* id: name of a C function */
-	ISC_KIND_C_EXIT = 20,	   /* id: the same; arg: ISC_CALL_RETURNED or ISC_CALL_RAISED */
-	ISC_KIND_TASK = 21, /* id: task that the thread's next events belong to, as ISC_TASK_NUMBERED says; 0: none */
-	ISC_KIND_GOVERNED = 22, /* id: code, or 0 for all; arg: enum isc_governed */
-	ISC_KIND_MISSED = 23,	/* the stack is nearly used up; arg 1: calls are missed from now on; 0: no more */
-	ISC_KIND_BURST = 24,	/* calls were counted; arg: isc_burst_flag; behind it: isc_burst, isc_burst_calls */
-	ISC_KIND_STARTUP = 25,	/* the process has started; arg: enum isc_startup_end; behind it: isc_startup */
-	ISC_KIND_SAMPLE =
-		32, /* id: stack; arg: steps it stands for; behind it: isc_sample, and maybe isc_sample_counts */
-	ISC_KIND_SAMPLE_RATE = 33,  /* id: ns of a step of the thread from now on; arg: enum isc_sample_rate */
-	ISC_KIND_WAIT_ENTER = 48,   /* id: stack; arg: enum isc_wait_call; a wait begins that may be long */
-	ISC_KIND_WAIT_EXIT = 49,    /* id: stack; arg: enum isc_wait_call; behind it: isc_wait.  Needs no enter */
-	ISC_KIND_WAIT_BRIEF = 50,   /* arg: enum isc_wait_call; behind it: isc_wait_brief.  Waits told as a sum */
-	ISC_KIND_GC = 51,	    /* arg: generation; behind it: isc_gc.  A collection has ended */
-	ISC_KIND_MEMORY_ALLOC = 64, /* id: stack; arg: enum isc_memory_call; behind it: isc_memory.  Memory was taken */
-	ISC_KIND_MEMORY_FREE = 65,  /* id: stack that took it; arg and behind it: likewise.  It was given back */
-	ISC_KIND_MEMORY_TOTAL = 66, /* arg: enum isc_memory_when; behind it: isc_memory_total, of the process */
-	ISC_KIND_MEMORY_SOURCE = 67, /* id: ISC_DEF_MEMORY; arg: enum isc_memory_source */
-	ISC_KIND_SYSCALLS = 72,	     /* arg: enum isc_syscall; behind it: isc_syscall_sum.  Calls told as a sum */
-	ISC_KIND_SYSCALL = 73,	     /* id: stack; arg: enum isc_syscall; behind it: isc_syscall_slow.  One has ended */
-	ISC_KIND_SYSCALL_ERRORS = 74, /* id: errno; arg: enum isc_syscall; behind it: isc_syscall_errors */
-	ISC_KIND_SYSCALL_SAMPLE = 75, /* id: stack; arg: enum isc_syscall; behind it: isc_syscall_sample */
-	ISC_KIND_GPU_CALL = 80,	      /* id: name; arg: ISC_GPU_ARG; behind it: isc_gpu_called.  A call has ended */
-	ISC_KIND_GPU_WORK = 81,	      /* id: name; arg: ISC_GPU_ARG; behind it: isc_gpu_work.  Work has ended */
-	ISC_KIND_GPU_CLOCK = 82,      /* id: device; behind it: isc_gpu_reading.  Its clock was read */
-	ISC_KIND_GPU_SOURCE = 83,     /* id: ISC_DEF_GPU_SOURCE; arg: enum isc_gpu_news; behind it: isc_gpu_source */
-	ISC_KIND_GPU_SCOPE = 84	      /* id: name of a scope; behind it: isc_gpu_scope.  A call was made in it */
-};
+ * 64 to 71 memory; 72 to 79 system calls; 80 to 95 GPU.  Readers skip kinds they do not know.  With each: its number in
+ * traces, and its name in a dump. */
+/* clang-format off */
+#define ISC_KINDS(KIND) \
+	/* id: name; behind it: metadata, JSON text with its length, or nothing */ \
+	KIND(INSTANT, 1, "instant") \
+	/* id: name */ \
+	KIND(SCOPE_ENTER, 2, "scope_enter") \
+	/* id: name */ \
+	KIND(SCOPE_EXIT, 3, "scope_exit") \
+	/* id: name; behind it: double value, 8 bytes of zero */ \
+	KIND(COUNTER, 4, "counter") \
+	/* id: name of the writing thread from now on */ \
+	KIND(THREAD_NAME, 5, "thread_name") \
+	/* arg: the CPU that the thread's next events ran on */ \
+	KIND(CPU, 6, "cpu") \
+	/* id: name; behind it: isc_span.  A scope that any thread may leave */ \
+	KIND(SPAN_ENTER, 7, "scope_enter") \
+	/* id: name; behind it: isc_span; arg: enum isc_span_exit */ \
+	KIND(SPAN_EXIT, 8, "scope_exit") \
+	/* id: code; a call begins */ \
+	KIND(CALL_ENTER, 16, "call_enter") \
+	/* id: code; a generator or coroutine goes on; arg: enum isc_call_resume */ \
+	KIND(CALL_RESUME, 17, "call_resume") \
+	/* id: code; arg: enum isc_call_exit */ \
+	KIND(CALL_EXIT, 18, "call_exit") \
+	/* id: name of a C function */ \
+	KIND(C_ENTER, 19, "c_enter") \
+	/* id: the same; arg: ISC_CALL_RETURNED or ISC_CALL_RAISED */ \
+	KIND(C_EXIT, 20, "c_exit") \
+	/* id: task that the thread's next events belong to, as ISC_TASK_NUMBERED says; 0: none */ \
+	KIND(TASK, 21, "task") \
+	/* id: code, or 0 for all; arg: enum isc_governed */ \
+	KIND(GOVERNED, 22, "governed") \
+	/* the stack is nearly used up; arg 1: calls are missed from now on; 0: no more */ \
+	KIND(MISSED, 23, "missed") \
+	/* calls were counted; arg: isc_burst_flag; behind it: isc_burst, isc_burst_calls */ \
+	KIND(BURST, 24, "burst") \
+	/* the process has started; arg: enum isc_startup_end; behind it: isc_startup */ \
+	KIND(STARTUP, 25, "startup") \
+	/* id: stack; arg: steps it stands for; behind it: isc_sample, and maybe isc_sample_counts */ \
+	KIND(SAMPLE, 32, "sample") \
+	/* id: ns of a step of the thread from now on; arg: enum isc_sample_rate */ \
+	KIND(SAMPLE_RATE, 33, "sample_rate") \
+	/* id: stack; arg: enum isc_wait_call; a wait begins that may be long */ \
+	KIND(WAIT_ENTER, 48, "wait_enter") \
+	/* id: stack; arg: enum isc_wait_call; behind it: isc_wait.  Needs no enter */ \
+	KIND(WAIT_EXIT, 49, "wait_exit") \
+	/* arg: enum isc_wait_call; behind it: isc_wait_brief.  Waits told as a sum */ \
+	KIND(WAIT_BRIEF, 50, "wait_brief") \
+	/* arg: generation; behind it: isc_gc.  A collection has ended */ \
+	KIND(GC, 51, "gc") \
+	/* id: stack; arg: enum isc_memory_call; behind it: isc_memory.  Memory was taken */ \
+	KIND(MEMORY_ALLOC, 64, "memory_alloc") \
+	/* id: stack that took it; arg and behind it: likewise.  It was given back */ \
+	KIND(MEMORY_FREE, 65, "memory_free") \
+	/* arg: enum isc_memory_when; behind it: isc_memory_total, of the process */ \
+	KIND(MEMORY_TOTAL, 66, "memory_total") \
+	/* id: ISC_DEF_MEMORY; arg: enum isc_memory_source */ \
+	KIND(MEMORY_SOURCE, 67, "memory_source") \
+	/* arg: enum isc_syscall; behind it: isc_syscall_sum.  Calls told as a sum */ \
+	KIND(SYSCALLS, 72, "syscalls") \
+	/* id: stack; arg: enum isc_syscall; behind it: isc_syscall_slow.  One has ended */ \
+	KIND(SYSCALL, 73, "syscall") \
+	/* id: errno; arg: enum isc_syscall; behind it: isc_syscall_errors */ \
+	KIND(SYSCALL_ERRORS, 74, "syscall_errors") \
+	/* id: stack; arg: enum isc_syscall; behind it: isc_syscall_sample */ \
+	KIND(SYSCALL_SAMPLE, 75, "syscall_sample") \
+	/* id: name; arg: ISC_GPU_ARG; behind it: isc_gpu_called.  A call has ended */ \
+	KIND(GPU_CALL, 80, "gpu_call") \
+	/* id: name; arg: ISC_GPU_ARG; behind it: isc_gpu_work.  Work has ended */ \
+	KIND(GPU_WORK, 81, "gpu_work") \
+	/* id: device; behind it: isc_gpu_reading.  Its clock was read */ \
+	KIND(GPU_CLOCK, 82, "gpu_clock") \
+	/* id: ISC_DEF_GPU_SOURCE; arg: enum isc_gpu_news; behind it: isc_gpu_source */ \
+	KIND(GPU_SOURCE, 83, "gpu_source") \
+	/* id: name of a scope; behind it: isc_gpu_scope.  A call was made in it */ \
+	KIND(GPU_SCOPE, 84, "gpu_scope")
+/* clang-format on */
+
+#define ISC_KIND_ID_(id, number, name) ISC_KIND_##id = number,
+enum isc_kind { ISC_KINDS(ISC_KIND_ID_) };
 
 /*
  * A scope that belongs to a context (a task, a request) and not to a thread.  The
@@ -191,31 +232,36 @@ enum isc_sample_rate {
 	ISC_SAMPLE_RATE_REFUSED = 3   /* some threads cannot be sampled: they get no timer */
 };
 
-/* What a thread was in when it waited.  What that means is for the analysis to say. */
+/* What a thread was in when it waited: number in traces, and name.  What that means is for the analysis to say. */
+/* clang-format off */
+#define ISC_WAITS(CALL) \
+	CALL(GIL, 1, "gil") \
+	CALL(MUTEX, 2, "mutex") \
+	CALL(RWLOCK, 3, "rwlock") \
+	CALL(SEM, 4, "sem") \
+	CALL(COND, 5, "cond") \
+	CALL(BARRIER, 6, "barrier") \
+	CALL(JOIN, 7, "join") \
+	CALL(READ, 8, "read") \
+	CALL(WRITE, 9, "write") \
+	CALL(RECV, 10, "recv") \
+	CALL(SEND, 11, "send") \
+	CALL(CONNECT, 12, "connect") \
+	CALL(ACCEPT, 13, "accept") \
+	CALL(SYNC, 14, "sync") /* fsync */ \
+	CALL(POLL, 15, "poll") \
+	CALL(SELECT, 16, "select") \
+	CALL(EPOLL, 17, "epoll") \
+	CALL(SLEEP, 18, "sleep") \
+	CALL(SIGNAL, 19, "signal") /* pause, sigwait */ \
+	CALL(CHILD, 20, "child") \
+	CALL(YIELD, 21, "yield") /* the time between yields that follow each other */
+/* clang-format on */
+
+#define ISC_WAIT_ID_(id, number, name) ISC_WAIT_##id = number,
 enum isc_wait_call {
-	ISC_WAIT_GIL = 1,
-	ISC_WAIT_MUTEX = 2,
-	ISC_WAIT_RWLOCK = 3,
-	ISC_WAIT_SEM = 4,
-	ISC_WAIT_COND = 5,
-	ISC_WAIT_BARRIER = 6,
-	ISC_WAIT_JOIN = 7,
-	ISC_WAIT_READ = 8,
-	ISC_WAIT_WRITE = 9,
-	ISC_WAIT_RECV = 10,
-	ISC_WAIT_SEND = 11,
-	ISC_WAIT_CONNECT = 12,
-	ISC_WAIT_ACCEPT = 13,
-	ISC_WAIT_SYNC = 14, /* fsync */
-	ISC_WAIT_POLL = 15,
-	ISC_WAIT_SELECT = 16,
-	ISC_WAIT_EPOLL = 17,
-	ISC_WAIT_SLEEP = 18,
-	ISC_WAIT_SIGNAL = 19, /* pause, sigwait */
-	ISC_WAIT_CHILD = 20,
-	ISC_WAIT_YIELD = 21, /* the time between yields that follow each other */
-	ISC_WAIT_CALLS = 22,
-	ISC_WAIT_GC = 22 /* in totals only */
+	ISC_WAITS(ISC_WAIT_ID_) ISC_WAIT_CALLS,
+	ISC_WAIT_GC = ISC_WAIT_CALLS /* in totals only */
 };
 
 /* Behind the end of a wait. */

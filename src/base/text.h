@@ -14,6 +14,12 @@
 
 #include "base/buffer.h"
 
+/* Raw bytes that may hold anything, NULs included; borrowed from whoever gave it.  Empty: not known, or nothing. */
+typedef struct isc_text {
+	const char *at;
+	size_t len;
+} isc_text;
+
 /* Reads one UTF-8 character; its length in bytes, or 0 when the bytes there are
  * not one (overlong, surrogate, beyond U+10FFFF and cut ones are not). */
 size_t isc_text_decode(const char *at, size_t len, uint32_t *codepoint);

@@ -47,7 +47,7 @@ static isc_buffer *next(chrome *c)
 	return out;
 }
 
-static void text_value(isc_buffer *out, const char *key, const isc_frame_text *text)
+static void text_value(isc_buffer *out, const char *key, const isc_text *text)
 {
 	isc_buffer_text(out, key);
 	isc_json_string(out, text->at, text->len);
@@ -70,7 +70,7 @@ static isc_sink *begin(isc_trace *trace, isc_export_out *out)
 	return &c->sink;
 }
 
-static void name_event(chrome *c, const char *what, uint32_t pid, uint32_t tid, const isc_frame_text *name)
+static void name_event(chrome *c, const char *what, uint32_t pid, uint32_t tid, const isc_text *name)
 {
 	isc_buffer *out = next(c);
 
@@ -83,14 +83,14 @@ static void name_event(chrome *c, const char *what, uint32_t pid, uint32_t tid, 
 static void process(isc_listener *self, const isc_trace_process *p)
 {
 	chrome *c = (chrome *)self;
-	isc_frame_text name;
+	isc_text name;
 
 	isc_buffer_clear(&c->piece);
 	for (uint32_t i = 0; i < p->argv_len; i++)
 		isc_buffer_add(&c->piece, p->argv[i] != 0 ? &p->argv[i] : " ", 1);
 	while (c->piece.len > 0 && c->piece.data[c->piece.len - 1] == ' ')
 		c->piece.len--;
-	name = (isc_frame_text){c->piece.data, (uint32_t)c->piece.len};
+	name = (isc_text){c->piece.data, (uint32_t)c->piece.len};
 	if (name.len > 0 && p->pid != 0)
 		name_event(c, "process_name", p->pid, p->pid, &name);
 }
@@ -145,11 +145,11 @@ static void add_fixed(chrome *c, isc_buffer *out, const isc_slice *s)
 static void add_task(const chrome *c, isc_buffer *out, const isc_listener_thread *on, uint32_t task)
 {
 	char made[ISC_TASK_TEXT];
-	isc_frame_text name;
+	isc_text name;
 
 	if (task == 0)
 		return;
-	name.at = isc_trace_task(c->sink.listener.trace, on->process, task, made, &name.len);
+	name = isc_trace_task(c->sink.listener.trace, on->process, task, made);
 	text_value(out, ",\"task\":", &name);
 }
 
@@ -318,7 +318,7 @@ static uint32_t gpu_tid(chrome *c, const isc_listener_gpu *g, uint32_t pid)
 {
 	const isc_recorded_device *device = g->item->device;
 	isc_buffer text = {0};
-	isc_frame_text name;
+	isc_text name;
 	uint32_t nth, tid;
 	bool fresh;
 	size_t row = isc_gpu_rows_place(&c->rows, pid - GPU_PID, g->item->stream, g->start_ns, g->end_ns, &nth, &fresh);
@@ -335,13 +335,13 @@ static uint32_t gpu_tid(chrome *c, const isc_listener_gpu *g, uint32_t pid)
 		isc_buffer_text(&text, ": ");
 		isc_buffer_add(&text, device->name.at, device->name.len);
 	}
-	name = (isc_frame_text){text.data, (uint32_t)text.len};
+	name = (isc_text){text.data, (uint32_t)text.len};
 	name_event(c, "process_name", pid, tid, &name);
 	isc_buffer_clear(&text);
 	isc_buffer_format(&text, "stream %llu", (unsigned long long)g->item->stream);
 	if (nth > 0)
 		isc_buffer_format(&text, " (%u)", nth + 1);
-	name = (isc_frame_text){text.data, (uint32_t)text.len};
+	name = (isc_text){text.data, (uint32_t)text.len};
 	name_event(c, "thread_name", pid, tid, &name);
 	c->sink.listener.failed |= text.failed;
 	isc_buffer_fini(&text);
@@ -425,7 +425,8 @@ static void gpu(isc_listener *self, const isc_listener_gpu *g)
 	isc_json_us(out, g->end_ns - g->start_ns);
 	text_value(out, ",\"name\":", &g->name);
 	isc_buffer_format(out, ",\"cat\":\"%s\",\"args\":{\"correlation\":%llu,\"process\":%u",
-			  g->type != NULL ? g->type : "gpu_order", (unsigned long long)i->correlation, g->on->process);
+			  g->type != ISC_EVENT_NONE ? isc_event_type_name(g->type) : "gpu_order",
+			  (unsigned long long)i->correlation, g->on->process);
 	if (!g->call) {
 		isc_buffer_format(out, ",\"device\":%u,\"stream\":%llu,\"clock_error_ns\":%lld", number,
 				  (unsigned long long)i->stream, (long long)i->error_ns);

@@ -45,7 +45,7 @@ static void sample(isc_listener *self, const isc_listener_sample *s)
 }
 
 /* A semicolon would be two frames, a line feed two lines. */
-static void add_name(isc_buffer *out, const isc_frame_text *text)
+static void add_name(isc_buffer *out, const isc_text *text)
 {
 	size_t from = out->len;
 
@@ -55,18 +55,18 @@ static void add_name(isc_buffer *out, const isc_frame_text *text)
 			out->data[i] = ':';
 }
 
-static isc_frame_text last_part(const isc_frame_text *path)
+static isc_text last_part(const isc_text *path)
 {
 	const char *slash = path->len > 0 ? memrchr(path->at, '/', path->len) : NULL;
 
 	if (slash == NULL)
 		return *path;
-	return (isc_frame_text){slash + 1, path->len - (uint32_t)(slash + 1 - path->at)};
+	return (isc_text){slash + 1, path->len - (uint32_t)(slash + 1 - path->at)};
 }
 
 static void add_frame(isc_buffer *out, const isc_export_frame *f)
 {
-	isc_frame_text place = last_part(f->native || f->file.len == 0 ? &f->module : &f->file);
+	isc_text place = last_part(f->native || f->file.len == 0 ? &f->module : &f->file);
 
 	add_name(out, &f->name);
 	if (place.len == 0)

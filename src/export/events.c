@@ -26,7 +26,7 @@ static isc_sink *begin(isc_trace *trace, isc_export_out *out)
 	return &e->sink;
 }
 
-static void add_text(isc_buffer *out, const char *key, const isc_frame_text *text)
+static void add_text(isc_buffer *out, const char *key, const isc_text *text)
 {
 	isc_buffer_text(out, key);
 	if (text->len > 0)
@@ -42,18 +42,18 @@ static void add_count(isc_buffer *out, const char *key, uint64_t n)
 }
 
 /* What all of them have; the object stays open.  Moments are those of CLOCK_MONOTONIC. */
-static isc_buffer *head(events *e, const char *type, const isc_frame_text *name, uint64_t start_ns, uint64_t end_ns,
+static isc_buffer *head(events *e, enum isc_event_type type, const isc_text *name, uint64_t start_ns, uint64_t end_ns,
 			const isc_listener_thread *on, uint16_t cpu, uint32_t task)
 {
 	isc_buffer *out = &e->sink.out->text;
-	isc_frame_text task_name = {0};
+	isc_text task_name = {0};
 	char made[ISC_TASK_TEXT];
 
 	isc_buffer_text(out, e->first ? "\n{\"event_type\":\"" : ",\n{\"event_type\":\"");
 	e->first = false;
 	start_ns += e->sink.listener.start_ns;
 	end_ns += e->sink.listener.start_ns;
-	isc_buffer_text(out, type);
+	isc_buffer_text(out, isc_event_type_name(type));
 	isc_buffer_text(out, "\",\"name\":");
 	isc_json_string(out, name->at, name->len);
 	add_count(out, ",\"start_us\":", start_ns / 1000);
@@ -67,12 +67,12 @@ static isc_buffer *head(events *e, const char *type, const isc_frame_text *name,
 	else
 		isc_buffer_text(out, ",\"cpu_id\":null");
 	if (task != 0)
-		task_name.at = isc_trace_task(e->sink.listener.trace, on->process, task, made, &task_name.len);
+		task_name = isc_trace_task(e->sink.listener.trace, on->process, task, made);
 	add_text(out, ",\"task\":", &task_name);
 	return out;
 }
 
-static void add_place(isc_buffer *out, const isc_frame_text *file, uint32_t line)
+static void add_place(isc_buffer *out, const isc_text *file, uint32_t line)
 {
 	add_text(out, ",\"file\":", file);
 	if (line != 0)
@@ -150,34 +150,34 @@ static void add_stack(isc_buffer *out, const isc_listener *self, uint32_t proces
 }
 
 /* gil and the locks have names of their own; what else a thread waits for is a system call. */
-static const char *type_of_wait(uint32_t call)
+static enum isc_event_type type_of_wait(uint32_t call)
 {
 	switch (call) {
 	case ISC_WAIT_GIL:
-		return "gil_wait";
+		return ISC_EVENT_GIL_WAIT;
 	case ISC_WAIT_MUTEX:
 	case ISC_WAIT_RWLOCK:
 	case ISC_WAIT_SEM:
 	case ISC_WAIT_COND:
 	case ISC_WAIT_BARRIER:
 	case ISC_WAIT_JOIN:
-		return "lock_wait";
+		return ISC_EVENT_LOCK_WAIT;
 	default:
-		return "cpu_syscall";
+		return ISC_EVENT_CPU_SYSCALL;
 	}
 }
 
-const char *isc_export_type(const isc_slice *s)
+enum isc_event_type isc_export_type(const isc_slice *s)
 {
 	switch (s->kind) {
 	case ISC_SLICE_GC:
-		return "gc_pause";
+		return ISC_EVENT_GC_PAUSE;
 	case ISC_SLICE_WAIT:
 		return type_of_wait(s->id);
 	case ISC_SLICE_SYSCALL:
-		return "cpu_syscall";
+		return ISC_EVENT_CPU_SYSCALL;
 	default:
-		return "cpu_call";
+		return ISC_EVENT_CPU_CALL;
 	}
 }
 
@@ -186,9 +186,9 @@ static void close_syscall(events *e, const isc_slice *s)
 {
 	isc_frame frames[ISC_STACK_FRAMES_MAX];
 	size_t n = frames_of(&e->sink.listener, s->on->process, s->stack, frames);
-	isc_buffer *out = head(e, "cpu_syscall", s->call.len > 0 ? &s->call : &s->name, s->start_ns, s->end_ns, s->on,
-			       s->cpu, s->task);
-	isc_frame_text file = {NULL, 0};
+	isc_buffer *out = head(e, ISC_EVENT_CPU_SYSCALL, s->call.len > 0 ? &s->call : &s->name, s->start_ns, s->end_ns,
+			       s->on, s->cpu, s->task);
+	isc_text file = {NULL, 0};
 	uint32_t line = 0;
 
 	for (size_t i = 0; i < n && line == 0; i++) {
@@ -197,7 +197,7 @@ static void close_syscall(events *e, const isc_slice *s)
 		line = isc_trace_frame_line(e->sink.listener.trace, s->on->process, &frames[i], &searched);
 		file = frames[i].file;
 	}
-	add_place(out, line != 0 ? &file : &(isc_frame_text){NULL, 0}, line);
+	add_place(out, line != 0 ? &file : &(isc_text){NULL, 0}, line);
 	add_stack(out, &e->sink.listener, s->on->process, frames, n);
 	isc_buffer_text(out, "]");
 	if (s->call.len > 0)
@@ -213,10 +213,10 @@ static void close_syscall(events *e, const isc_slice *s)
 
 static void close_slice(isc_listener *self, const isc_slice *s)
 {
-	const char *type = isc_export_type(s);
+	enum isc_event_type type = isc_export_type(s);
 	isc_buffer *out;
 
-	if (strcmp(type, "cpu_syscall") == 0) {
+	if (type == ISC_EVENT_CPU_SYSCALL) {
 		close_syscall((events *)self, s);
 		return;
 	}
@@ -225,16 +225,16 @@ static void close_slice(isc_listener *self, const isc_slice *s)
 	add_metadata(out, s);
 }
 
-static void scope_end(events *e, const isc_mark *m, const char *type, uint64_t ns, bool enter)
+static void scope_end(events *e, const isc_mark *m, enum isc_event_type type, uint64_t ns)
 {
-	static const isc_frame_text none = {NULL, 0};
+	static const isc_text none = {NULL, 0};
 	isc_buffer *out = head(e, type, &m->name, ns, ns, m->on, m->cpu, m->task);
 
 	add_place(out, &none, 0);
 	isc_buffer_format(out, ",\"metadata\":{\"instance\":%llu", (unsigned long long)m->instance);
-	if (enter && m->inside != 0)
+	if (type == ISC_EVENT_SCOPE_ENTER && m->inside != 0)
 		isc_buffer_format(out, ",\"inside\":%llu", (unsigned long long)m->inside);
-	else if (enter)
+	else if (type == ISC_EVENT_SCOPE_ENTER)
 		isc_buffer_text(out, ",\"inside\":null");
 	if (m->flags & ISC_SLICE_CUT)
 		isc_buffer_text(out, ",\"cut\":true");
@@ -243,18 +243,18 @@ static void scope_end(events *e, const isc_mark *m, const char *type, uint64_t n
 
 static void mark(isc_listener *self, const isc_mark *m)
 {
-	static const isc_frame_text none = {NULL, 0};
+	static const isc_text none = {NULL, 0};
 	events *e = (events *)self;
 	isc_buffer *out;
 
 	if (m->kind == ISC_MARK_SCOPE) {
-		scope_end(e, m, "scope_enter", m->start_ns, true);
+		scope_end(e, m, ISC_EVENT_SCOPE_ENTER, m->start_ns);
 		if (!(m->flags & ISC_SLICE_UNFINISHED))
-			scope_end(e, m, "scope_exit", m->end_ns, false);
+			scope_end(e, m, ISC_EVENT_SCOPE_EXIT, m->end_ns);
 		return;
 	}
-	out = head(e, m->kind == ISC_MARK_COUNTER ? "counter" : "instant", &m->name, m->start_ns, m->end_ns, m->on,
-		   m->cpu, m->task);
+	out = head(e, m->kind == ISC_MARK_COUNTER ? ISC_EVENT_COUNTER : ISC_EVENT_INSTANT, &m->name, m->start_ns,
+		   m->end_ns, m->on, m->cpu, m->task);
 	add_place(out, &none, 0);
 	isc_buffer_text(out, ",\"metadata\":");
 	if (m->kind == ISC_MARK_COUNTER) {
@@ -280,10 +280,10 @@ static void add_node(isc_buffer *out, uint32_t node)
 static void memory(isc_listener *self, const isc_listener_memory *m)
 {
 	isc_frame frames[ISC_STACK_FRAMES_MAX];
-	isc_frame_text name = {m->call, (uint32_t)strlen(m->call)};
+	isc_text name = {m->call, (uint32_t)strlen(m->call)};
 	size_t n = frames_of(self, m->on->process, m->stack, frames);
-	isc_buffer *out = head((events *)self, m->alloc ? "memory_alloc" : "memory_free", &name, m->time_ns, m->time_ns,
-			       m->on, m->cpu, m->task);
+	isc_buffer *out = head((events *)self, m->alloc ? ISC_EVENT_MEMORY_ALLOC : ISC_EVENT_MEMORY_FREE, &name,
+			       m->time_ns, m->time_ns, m->on, m->cpu, m->task);
 
 	add_count(out, ",\"address\":", m->address);
 	add_count(out, ",\"bytes\":", m->bytes);
@@ -298,9 +298,10 @@ static void memory(isc_listener *self, const isc_listener_memory *m)
 
 static void move(isc_listener *self, const isc_listener_move *m)
 {
-	static const isc_frame_text name = {"numa_migration", 14}, none = {NULL, 0};
+	static const isc_text name = {"numa_migration", 14}, none = {NULL, 0};
 	isc_listener_thread nobody = {.pid = m->pid};
-	isc_buffer *out = head((events *)self, "numa_migration", &name, m->start_ns, m->end_ns, &nobody, UINT16_MAX, 0);
+	isc_buffer *out =
+		head((events *)self, ISC_EVENT_NUMA_MIGRATION, &name, m->start_ns, m->end_ns, &nobody, UINT16_MAX, 0);
 
 	add_place(out, &none, 0);
 	isc_buffer_format(out, ",\"from_node\":%u,\"to_node\":%u", m->from, m->to);
@@ -312,7 +313,7 @@ static void sample(isc_listener *self, const isc_listener_sample *s)
 {
 	events *e = (events *)self;
 	isc_frame frames[ISC_STACK_FRAMES_MAX];
-	isc_frame_text name = {"?", 1};
+	isc_text name = {"?", 1};
 	isc_buffer *out;
 	size_t n;
 
@@ -321,7 +322,7 @@ static void sample(isc_listener *self, const isc_listener_sample *s)
 	n = frames_of(self, s->on->process, s->stack, frames);
 	if (n > 0)
 		name = frames[0].name;
-	out = head(e, "cpu_sample", &name, s->time_ns, s->time_ns, s->on, s->cpu, s->task);
+	out = head(e, ISC_EVENT_CPU_SAMPLE, &name, s->time_ns, s->time_ns, s->on, s->cpu, s->task);
 	add_stack(out, self, s->on->process, frames, n);
 	isc_buffer_text(out, "]");
 	add_node(out, s->node);
@@ -346,12 +347,12 @@ static void add_pageable(isc_buffer *out, uint8_t page)
 
 static void gpu(isc_listener *self, const isc_listener_gpu *g)
 {
-	static const isc_frame_text none = {NULL, 0};
+	static const isc_text none = {NULL, 0};
 	const isc_recorded_item *i = g->item;
 	isc_listener_thread on = *g->on;
 	isc_buffer *out;
 
-	if (g->type == NULL)
+	if (g->type == ISC_EVENT_NONE)
 		return;
 	on.tid = g->call && i->tid != 0 ? i->tid : on.tid;
 	out = head((events *)self, g->type, &g->name, g->start_ns, g->end_ns, &on, UINT16_MAX, 0);

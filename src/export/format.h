@@ -42,8 +42,8 @@ typedef struct isc_sink_class {
 extern const isc_sink_class isc_sink_chrome, isc_sink_perfetto, isc_sink_speedscope, isc_sink_collapsed, isc_sink_pprof,
 	isc_sink_events;
 
-/* event_type of a slice in dictionaries: "cpu_call", "gil_wait", ... */
-const char *isc_export_type(const isc_slice *s);
+/* What dictionaries call a slice. */
+enum isc_event_type isc_export_type(const isc_slice *s);
 
 /* That of enum isc_export_format. */
 const isc_sink_class *isc_export_sink(int format);

@@ -14,7 +14,7 @@ void isc_frames_fini(isc_frames *f)
 	isc_hashmap_fini(&f->by_content);
 }
 
-static bool same_text(const isc_frame_text *x, const isc_frame_text *y)
+static bool same_text(const isc_text *x, const isc_text *y)
 {
 	return x->len == y->len && (x->len == 0 || memcmp(x->at, y->at, x->len) == 0);
 }

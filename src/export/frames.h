@@ -9,7 +9,7 @@
 #include "export/format.h"
 
 typedef struct isc_export_frame {
-	isc_frame_text name, file, module;
+	isc_text name, file, module;
 	uint32_t line; /* as it ran, or of the function; 0: not known */
 	uint32_t first_line;
 	bool native;

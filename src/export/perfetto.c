@@ -52,14 +52,14 @@ void isc_perfetto_send(isc_perfetto *p, uint64_t ns, unsigned field, const isc_b
 	p->sink.listener.failed |= p->packet.failed;
 }
 
-void isc_perfetto_clean(isc_perfetto *p, isc_buffer *out, unsigned field, const isc_frame_text *text)
+void isc_perfetto_clean(isc_perfetto *p, isc_buffer *out, unsigned field, const isc_text *text)
 {
 	isc_buffer_clear(&p->clean);
 	isc_text_utf8(&p->clean, text->at, text->len);
 	isc_wire_message(out, field, &p->clean);
 }
 
-static void intern(isc_perfetto *p, unsigned field, uint64_t iid, const isc_frame_text *text)
+static void intern(isc_perfetto *p, unsigned field, uint64_t iid, const isc_text *text)
 {
 	isc_buffer_clear(&p->inner);
 	isc_wire_number(&p->inner, 1, iid);
@@ -68,7 +68,7 @@ static void intern(isc_perfetto *p, unsigned field, uint64_t iid, const isc_fram
 }
 
 /* A name of events; key tells it from all others. */
-uint64_t isc_perfetto_name(isc_perfetto *p, uint64_t key, const isc_frame_text *text)
+uint64_t isc_perfetto_name(isc_perfetto *p, uint64_t key, const isc_text *text)
 {
 	uint64_t *known = isc_hashmap_put(&p->names, key, NULL);
 
@@ -87,7 +87,7 @@ uint64_t isc_perfetto_name(isc_perfetto *p, uint64_t key, const isc_frame_text *
 uint64_t isc_perfetto_category(isc_perfetto *p, unsigned number)
 {
 	static const char *const names[] = {"python", "c", "wait", "gc", "syscall", "scope", "mark", "gpu"};
-	isc_frame_text text = {names[number], (uint32_t)strlen(names[number])};
+	isc_text text = {names[number], (uint32_t)strlen(names[number])};
 	uint64_t *known = isc_hashmap_put(&p->names, 7ull << 60 | number, NULL);
 
 	if (known == NULL) {
@@ -112,7 +112,7 @@ static void process(isc_listener *self, const isc_trace_process *t)
 	isc_buffer_clear(&p->inner);
 	isc_wire_number(&p->inner, 1, t->pid);
 	while (at < t->argv_len) {
-		isc_frame_text word = {t->argv + at, (uint32_t)strnlen(t->argv + at, t->argv_len - at)};
+		isc_text word = {t->argv + at, (uint32_t)strnlen(t->argv + at, t->argv_len - at)};
 
 		isc_perfetto_clean(p, &p->inner, 2, &word);
 		if (at == 0)
@@ -153,7 +153,7 @@ static void thread(isc_listener *self, const isc_listener_thread *t)
 	isc_perfetto_thread(p, t, isc_perfetto_track(t));
 }
 
-static void named_track(isc_perfetto *p, uint64_t uuid, uint32_t pid, const isc_frame_text *name, bool counter)
+static void named_track(isc_perfetto *p, uint64_t uuid, uint32_t pid, const isc_text *name, bool counter)
 {
 	isc_buffer track = {0};
 
@@ -169,7 +169,7 @@ static void named_track(isc_perfetto *p, uint64_t uuid, uint32_t pid, const isc_
 
 /* ---- events ------------------------------------------------------------------ */
 
-void isc_perfetto_note(isc_perfetto *p, const char *key, unsigned field, const isc_frame_text *text, uint64_t number)
+void isc_perfetto_note(isc_perfetto *p, const char *key, unsigned field, const isc_text *text, uint64_t number)
 {
 	isc_buffer_clear(&p->inner);
 	isc_wire_text(&p->inner, NOTE_NAME, key);
@@ -183,11 +183,11 @@ void isc_perfetto_note(isc_perfetto *p, const char *key, unsigned field, const i
 static void add_task(isc_perfetto *p, const isc_listener_thread *on, uint32_t task)
 {
 	char made[ISC_TASK_TEXT];
-	isc_frame_text name;
+	isc_text name;
 
 	if (task == 0)
 		return;
-	name.at = isc_trace_task(p->sink.listener.trace, on->process, task, made, &name.len);
+	name = isc_trace_task(p->sink.listener.trace, on->process, task, made);
 	isc_perfetto_note(p, "task", NOTE_TEXT, &name, 0);
 }
 
@@ -338,7 +338,7 @@ static void mark(isc_listener *self, const isc_mark *m)
 
 /* ---- samples ------------------------------------------------------------------ */
 
-static uint64_t module_of(isc_perfetto *p, const isc_frame_text *path)
+static uint64_t module_of(isc_perfetto *p, const isc_text *path)
 {
 	uint64_t *known = isc_hashmap_put(&p->modules, (uint64_t)(uintptr_t)path->at, NULL);
 	uint64_t iid;

@@ -67,14 +67,14 @@ static inline uint64_t isc_perfetto_track(const isc_listener_thread *on)
 
 /* The packet that has gathered goes out, with the strings that it needs. */
 void isc_perfetto_send(isc_perfetto *p, uint64_t ns, unsigned field, const isc_buffer *body);
-void isc_perfetto_clean(isc_perfetto *p, isc_buffer *out, unsigned field, const isc_frame_text *text);
+void isc_perfetto_clean(isc_perfetto *p, isc_buffer *out, unsigned field, const isc_text *text);
 /* iids: of a name of events, key tells it from all others; of a category. */
-uint64_t isc_perfetto_name(isc_perfetto *p, uint64_t key, const isc_frame_text *text);
+uint64_t isc_perfetto_name(isc_perfetto *p, uint64_t key, const isc_text *text);
 uint64_t isc_perfetto_category(isc_perfetto *p, unsigned number);
 void isc_perfetto_thread(isc_perfetto *p, const isc_listener_thread *t, uint64_t track);
 /* p->event begins, and gets a note: a text, or else a number. */
 void isc_perfetto_start(isc_perfetto *p, unsigned type, uint64_t track);
-void isc_perfetto_note(isc_perfetto *p, const char *key, unsigned field, const isc_frame_text *text, uint64_t number);
+void isc_perfetto_note(isc_perfetto *p, const char *key, unsigned field, const isc_text *text, uint64_t number);
 
 void isc_perfetto_gpu(isc_listener *self, const isc_listener_gpu *g);
 

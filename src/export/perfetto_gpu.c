@@ -29,7 +29,7 @@ static uint64_t gpu_track(isc_perfetto *p, const isc_listener_gpu *g)
 	isc_buffer_text(&text, ": ");
 	isc_buffer_add(&text, i->device->name.at, i->device->name.len);
 	isc_wire_number(&body, TRACK_UUID, track);
-	isc_perfetto_clean(p, &body, TRACK_NAME, &(isc_frame_text){text.data, (uint32_t)text.len});
+	isc_perfetto_clean(p, &body, TRACK_NAME, &(isc_text){text.data, (uint32_t)text.len});
 	isc_perfetto_send(p, 0, PACKET_TRACK, &body);
 	p->sink.listener.failed |= text.failed || body.failed;
 	isc_buffer_fini(&text);
@@ -65,7 +65,7 @@ static void add_sides(isc_perfetto *p, const char *key, const uint32_t sides[3])
 	char text[48];
 	int len = snprintf(text, sizeof(text), "[%u,%u,%u]", sides[0], sides[1], sides[2]);
 
-	isc_perfetto_note(p, key, NOTE_JSON, &(isc_frame_text){text, (uint32_t)len}, 0);
+	isc_perfetto_note(p, key, NOTE_JSON, &(isc_text){text, (uint32_t)len}, 0);
 }
 
 static void add_work(isc_perfetto *p, const isc_recorded_item *i)

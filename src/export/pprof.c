@@ -115,7 +115,7 @@ static uint64_t words(pprof *p, const char *text)
 	return string_number(p, text, strlen(text));
 }
 
-static uint64_t text_number(pprof *p, const isc_frame_text *text)
+static uint64_t text_number(pprof *p, const isc_text *text)
 {
 	return string_number(p, text->at, text->len);
 }
@@ -135,7 +135,7 @@ static void add_type(pprof *p, const char *type, const char *unit)
 	finish_message(p, SAMPLE_TYPE);
 }
 
-static void add_label(pprof *p, const char *key, const isc_frame_text *text, uint64_t number)
+static void add_label(pprof *p, const char *key, const isc_text *text, uint64_t number)
 {
 	isc_buffer_clear(&p->inner);
 	isc_wire_number(&p->inner, 1, words(p, key));
@@ -150,7 +150,7 @@ static void add_row(pprof *p, const isc_path_row *row)
 {
 	size_t frames[DEPTH_MAX], n = isc_paths_frames(&p->paths, row->node, frames, DEPTH_MAX);
 	uint64_t values[5] = {row->samples, row->cpu_ns, row->wall_ns};
-	isc_frame_text state = {row->state, (uint32_t)strlen(row->state)};
+	isc_text state = {row->state, (uint32_t)strlen(row->state)};
 	size_t count = p->paths.sampled ? 3 : 2;
 
 	if (!p->paths.sampled) {

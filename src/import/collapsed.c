@@ -57,7 +57,7 @@ bool isc_collapsed_is(const char *head, size_t len, bool whole)
 }
 
 /* Texts that were written into the buffer of pieces, which has its last place now. */
-static bool settle(const isc_reader *r, isc_string *names, size_t n)
+static bool settle(const isc_reader *r, isc_text *names, size_t n)
 {
 	const char *at = r->piece.data;
 
@@ -72,7 +72,7 @@ static bool settle(const isc_reader *r, isc_string *names, size_t n)
 
 static isc_status take_line(isc_reader *r, const char *line, size_t len, isc_error *err)
 {
-	isc_string names[FRAMES_MOST];
+	isc_text names[FRAMES_MOST];
 	const char *blank, *end;
 	uint64_t count = 0;
 	size_t n = 0;

@@ -6,34 +6,44 @@
 #include <string.h>
 
 #include "import/reader.h"
+#include "trace/kinds.h"
 
 #define FRAMES_MOST 512u
 
-enum what { WORK, CALL, SPAN, ENTER, EXIT, MARK, COUNTER, SAMPLE, SKIPPED };
+enum what { SKIPPED, WORK, CALL, SPAN, ENTER, EXIT, MARK, COUNTER, SAMPLE };
 
 static const struct {
-	const char *type;
 	uint8_t what, kind;
-} types[] = {
-	{"gpu_kernel", WORK, ISC_GPU_KERNEL},
-	{"h2d_copy", WORK, ISC_GPU_H2D},
-	{"d2h_copy", WORK, ISC_GPU_D2H},
-	{"d2d_copy", WORK, ISC_GPU_D2D},
-	{"p2p_copy", WORK, ISC_GPU_P2P},
-	{"memset", WORK, ISC_GPU_MEMSET},
-	{"gpu_sync", CALL, ISC_GPU_API},
-	{"gpu_api", CALL, ISC_GPU_API},
-	{"cpu_call", SPAN, ISC_HOST_PYTHON},
-	{"cpu_syscall", SPAN, ISC_HOST_OP},
-	{"gc_pause", SPAN, ISC_HOST_OP},
-	{"gil_wait", SPAN, ISC_HOST_OP},
-	{"lock_wait", SPAN, ISC_HOST_OP},
-	{"scope_enter", ENTER, ISC_HOST_SCOPE},
-	{"scope_exit", EXIT, ISC_HOST_SCOPE},
-	{"instant", MARK, 0},
-	{"counter", COUNTER, 0},
-	{"cpu_sample", SAMPLE, 0},
+} types[ISC_EVENT_TYPE_COUNT] = {
+	[ISC_EVENT_GPU_KERNEL] = {WORK, ISC_GPU_KERNEL},
+	[ISC_EVENT_H2D_COPY] = {WORK, ISC_GPU_H2D},
+	[ISC_EVENT_D2H_COPY] = {WORK, ISC_GPU_D2H},
+	[ISC_EVENT_D2D_COPY] = {WORK, ISC_GPU_D2D},
+	[ISC_EVENT_P2P_COPY] = {WORK, ISC_GPU_P2P},
+	[ISC_EVENT_MEMSET] = {WORK, ISC_GPU_MEMSET},
+	[ISC_EVENT_GPU_SYNC] = {CALL, ISC_GPU_API},
+	[ISC_EVENT_GPU_API] = {CALL, ISC_GPU_API},
+	[ISC_EVENT_CPU_CALL] = {SPAN, ISC_HOST_PYTHON},
+	[ISC_EVENT_CPU_SYSCALL] = {SPAN, ISC_HOST_OP},
+	[ISC_EVENT_GC_PAUSE] = {SPAN, ISC_HOST_OP},
+	[ISC_EVENT_GIL_WAIT] = {SPAN, ISC_HOST_OP},
+	[ISC_EVENT_LOCK_WAIT] = {SPAN, ISC_HOST_OP},
+	[ISC_EVENT_SCOPE_ENTER] = {ENTER, ISC_HOST_SCOPE},
+	[ISC_EVENT_SCOPE_EXIT] = {EXIT, ISC_HOST_SCOPE},
+	[ISC_EVENT_INSTANT] = {MARK, 0},
+	[ISC_EVENT_COUNTER] = {COUNTER, 0},
+	[ISC_EVENT_CPU_SAMPLE] = {SAMPLE, 0},
 };
+
+/* ISC_EVENT_NONE: nobody of ours writes such a type. */
+static enum isc_event_type type_of(yyjson_val *name)
+{
+	for (int type = ISC_EVENT_NONE + 1; type < ISC_EVENT_TYPE_COUNT; type++) {
+		if (yyjson_equals_str(name, isc_event_type_name((enum isc_event_type)type)))
+			return (enum isc_event_type)type;
+	}
+	return ISC_EVENT_NONE;
+}
 
 static yyjson_val *get(yyjson_val *event, const char *key)
 {
@@ -185,20 +195,14 @@ static isc_status add_edge(isc_reader *r, yyjson_val *event, enum what what, int
 
 isc_status isc_event_dictionary(isc_reader *r, yyjson_val *event, isc_error *err)
 {
-	yyjson_val *type = get(event, "event_type");
-	enum what what = SKIPPED;
+	enum isc_event_type type = type_of(get(event, "event_type"));
+	enum what what = (enum what)types[type].what;
 	isc_host_moment moment;
 	isc_host_span span = {0};
 	int64_t start = 0, end = 0;
-	uint8_t kind = 0;
+	uint8_t kind = types[type].kind;
 
 	r->file->dictionaries = true;
-	for (size_t i = 0; what == SKIPPED && i < sizeof(types) / sizeof(types[0]); i++) {
-		if (yyjson_equals_str(type, types[i].type)) {
-			what = (enum what)types[i].what;
-			kind = types[i].kind;
-		}
-	}
 	if (what == SKIPPED) {
 		r->file->unused++;
 		return ISC_OK;

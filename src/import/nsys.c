@@ -332,7 +332,7 @@ static isc_status take_call(table *t)
 				 .device = ISC_GPU_UNKNOWN,
 				 .correlation = (uint64_t)number_at(t, 4, 0),
 				 .kind = ISC_GPU_API};
-	isc_string name;
+	isc_text name;
 
 	record.thread = thread_at(t, 3);
 	record.domain = domain_of(t, number_at(t, 3, 0));

@@ -94,9 +94,9 @@ uint32_t isc_reader_placed(isc_reader *r, const char *file, size_t file_len, uin
 /* Two texts as one, with something between them. */
 uint32_t isc_reader_joined(isc_reader *r, yyjson_val *first, const char *between, yyjson_val *second);
 /* The same as text: the name itself, or, at NULL, so many bytes at the end of r->piece. */
-isc_string isc_reader_function_text(isc_reader *r, const char *name, size_t len);
+isc_text isc_reader_function_text(isc_reader *r, const char *name, size_t len);
 /* Samples of one stack, the outermost function first. */
-isc_status isc_reader_sample(isc_reader *r, const isc_string *names, size_t count, uint64_t samples, int64_t ns,
+isc_status isc_reader_sample(isc_reader *r, const isc_text *names, size_t count, uint64_t samples, int64_t ns,
 			     isc_error *err);
 isc_status isc_reader_stack(isc_reader *r, const uint32_t *names, size_t count, uint64_t samples, int64_t ns,
 			    isc_error *err);

@@ -71,24 +71,24 @@ uint32_t isc_reader_function(isc_reader *r, const char *name, size_t len)
 	return isc_reader_placed(r, open + 1, (size_t)(colon - open - 1), line, name, (size_t)(open - 1 - name));
 }
 
-isc_string isc_reader_function_text(isc_reader *r, const char *name, size_t len)
+isc_text isc_reader_function_text(isc_reader *r, const char *name, size_t len)
 {
 	const char *open, *colon;
 	uint64_t line;
 	size_t from = r->piece.len;
 
 	if (len == 0)
-		return (isc_string){"?", 1};
+		return (isc_text){"?", 1};
 	if (!is_placed(name, len, &open, &colon, &line))
-		return (isc_string){name, len};
+		return (isc_text){name, len};
 	add_placed(r, open + 1, (size_t)(colon - open - 1), line, name, (size_t)(open - 1 - name));
-	return (isc_string){NULL, r->piece.len - from};
+	return (isc_text){NULL, r->piece.len - from};
 }
 
 isc_status isc_reader_stack(isc_reader *r, const uint32_t *names, size_t count, uint64_t samples, int64_t ns,
 			    isc_error *err)
 {
-	isc_string texts[ISC_STACK_DEPTH_MOST + 1];
+	isc_text texts[ISC_STACK_DEPTH_MOST + 1];
 
 	count = count < ISC_STACK_DEPTH_MOST + 1 ? count : ISC_STACK_DEPTH_MOST + 1;
 	for (size_t i = 0; i < count; i++)
@@ -96,7 +96,7 @@ isc_status isc_reader_stack(isc_reader *r, const uint32_t *names, size_t count, 
 	return isc_reader_sample(r, texts, count, samples, ns, err);
 }
 
-isc_status isc_reader_sample(isc_reader *r, const isc_string *names, size_t count, uint64_t samples, int64_t ns,
+isc_status isc_reader_sample(isc_reader *r, const isc_text *names, size_t count, uint64_t samples, int64_t ns,
 			     isc_error *err)
 {
 	r->sampled_ns = ns > 0 && r->sampled_ns <= INT64_MAX - ns ? r->sampled_ns + ns : r->sampled_ns;

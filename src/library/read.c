@@ -14,7 +14,7 @@ typedef struct trace_reading {
 	bool over;	       /* the caller has seen enough */
 } trace_reading;
 
-static const char *text_of(isc_buffer *room, const isc_frame_text *text)
+static const char *text_of(isc_buffer *room, const isc_text *text)
 {
 	isc_buffer_clear(room);
 	isc_buffer_add(room, text->at, text->len);
@@ -22,7 +22,7 @@ static const char *text_of(isc_buffer *room, const isc_frame_text *text)
 	return room->failed ? "" : room->data;
 }
 
-static inferscope_event event_of(trace_reading *r, const char *type, const isc_frame_text *name,
+static inferscope_event event_of(trace_reading *r, const char *type, const isc_text *name,
 				 const isc_listener_thread *on, uint64_t start_ns, uint64_t end_ns)
 {
 	return (inferscope_event){.size = sizeof(inferscope_event),
@@ -52,7 +52,8 @@ static int32_t cpu_of(uint16_t cpu)
 static void on_close(isc_listener *self, const isc_slice *s)
 {
 	trace_reading *r = (trace_reading *)self;
-	inferscope_event event = event_of(r, isc_export_type(s), &s->name, s->on, s->start_ns, s->end_ns);
+	inferscope_event event =
+		event_of(r, isc_event_type_name(isc_export_type(s)), &s->name, s->on, s->start_ns, s->end_ns);
 
 	event.cpu_id = cpu_of(s->cpu);
 	event.line = s->line;
@@ -75,7 +76,7 @@ static void on_mark(isc_listener *self, const isc_mark *m)
 
 static void on_sample(isc_listener *self, const isc_listener_sample *s)
 {
-	static const isc_frame_text unknown = {"?", 1};
+	static const isc_text unknown = {"?", 1};
 	trace_reading *r = (trace_reading *)self;
 	isc_frame frame;
 	bool known = isc_trace_frame(self->trace, s->on->process, s->stack, &frame);
@@ -84,7 +85,8 @@ static void on_sample(isc_listener *self, const isc_listener_sample *s)
 
 	if (s->wait_ns > 0)
 		return;
-	event = event_of(r, "cpu_sample", known ? &frame.name : &unknown, s->on, s->time_ns, s->time_ns);
+	event = event_of(r, isc_event_type_name(ISC_EVENT_CPU_SAMPLE), known ? &frame.name : &unknown, s->on,
+			 s->time_ns, s->time_ns);
 	event.cpu_id = cpu_of(s->cpu);
 	event.value = (double)s->cpu_ns;
 	if (known && frame.file.len > 0) {
@@ -99,9 +101,9 @@ static void on_gpu(isc_listener *self, const isc_listener_gpu *g)
 	trace_reading *r = (trace_reading *)self;
 	inferscope_event event;
 
-	if (g->type == NULL)
+	if (g->type == ISC_EVENT_NONE)
 		return;
-	event = event_of(r, g->type, &g->name, g->on, g->start_ns, g->end_ns);
+	event = event_of(r, isc_event_type_name(g->type), &g->name, g->on, g->start_ns, g->end_ns);
 	event.device_id = g->item->device != NULL ? (int64_t)g->item->device->number : -1;
 	event.bytes = g->call ? 0 : g->item->bytes;
 	tell(r, &event);
@@ -109,10 +111,11 @@ static void on_gpu(isc_listener *self, const isc_listener_gpu *g)
 
 static void on_memory(isc_listener *self, const isc_listener_memory *m)
 {
-	isc_frame_text name = {m->call, (uint32_t)strlen(m->call)};
+	isc_text name = {m->call, (uint32_t)strlen(m->call)};
 	trace_reading *r = (trace_reading *)self;
 	inferscope_event event =
-		event_of(r, m->alloc ? "memory_alloc" : "memory_free", &name, m->on, m->time_ns, m->time_ns);
+		event_of(r, isc_event_type_name(m->alloc ? ISC_EVENT_MEMORY_ALLOC : ISC_EVENT_MEMORY_FREE), &name,
+			 m->on, m->time_ns, m->time_ns);
 
 	event.cpu_id = cpu_of(m->cpu);
 	event.bytes = m->bytes;

@@ -285,6 +285,49 @@ int32_t isc_cl_end(isc_cl_call *c, int32_t status, cl_event *event);
 void isc_cl_waited(const isc_rt_gpu_spot *spot, const char *function, enum isc_gpu_role role, uint32_t device,
 		   int32_t status);
 
+/*
+ * Hooks that differ in their parameters alone.  parameters: those between the queue and the list of events, in
+ * parentheses, and arguments: their names; what, job and the facts may use them.
+ *
+ *	ISC_CL_COMMAND	any command; what: what the call is named in a trace; the facts fill in c
+ *	ISC_CL_COPY	one that may wait until it is done, as its parameter `blocking` says; if it does not, (Async)
+ *			is added to its name, which the timeline goes by
+ *	ISC_CL_WAIT	no command: it waits, or asks for nothing; all parameters are given
+ */
+#define ISC_CL_ALL(...) __VA_ARGS__
+#define ISC_CL_SAME_AS(name) __typeof__(&(name))
+
+#define ISC_CL_COMMAND(name, function, what, job, role, parameters, arguments, ...) \
+	static int32_t name(cl_queue queue, ISC_CL_ALL parameters, uint32_t n, const cl_event *list, cl_event *event) \
+	{ \
+		ISC_CL_SAME_AS(name) real = ISC_CL_REAL(function, ISC_CL_SAME_AS(name)); \
+		isc_cl_call c; \
+\
+		if (!isc_cl_begin(&c, queue, what, job, role)) \
+			return real(queue, ISC_CL_ALL arguments, n, list, event); \
+		__VA_ARGS__; \
+		return isc_cl_end(&c, real(queue, ISC_CL_ALL arguments, n, list, isc_cl_event(&c, event)), event); \
+	}
+
+#define ISC_CL_NAMED(function) (blocking ? #function : #function " (Async)")
+#define ISC_CL_COPY(name, function, job, parameters, arguments, bytes_) \
+	ISC_CL_COMMAND(name, function, ISC_CL_NAMED(function), job, ISC_ROLE_COPY, parameters, arguments, \
+		       c.holds = blocking != 0, c.bytes = bytes_)
+
+#define ISC_CL_WAIT(name, function, role, device, parameters, arguments) \
+	static int32_t name parameters \
+	{ \
+		ISC_CL_SAME_AS(name) real = ISC_CL_REAL(function, ISC_CL_SAME_AS(name)); \
+		isc_rt_gpu_spot spot; \
+		int32_t status; \
+\
+		if (!isc_rt_gpu_enter(&spot)) \
+			return real arguments; \
+		status = real arguments; \
+		isc_cl_waited(&spot, #function, role, device, status); \
+		return status; \
+	}
+
 /* ---- the other files ---- */
 
 void isc_cl_kernel_hooks(void);

@@ -51,16 +51,15 @@ size_t isc_cut_find(const isc_cut *cut, uint64_t ns)
 static bool is_named(finding *f, const isc_event *ev)
 {
 	uint64_t *known = isc_hashmap_put(&f->named, isc_hashmap_key(ev->process, ev->id), NULL);
-	const char *name;
-	uint32_t len;
+	isc_text name;
 
 	if (known == NULL) {
 		f->failed = true;
 		return false;
 	}
 	if (*known == 0) {
-		name = isc_trace_name(f->trace, ev->process, ev->id, &len);
-		*known = len == strlen(f->name) && memcmp(name, f->name, len) == 0 ? 1 : 2;
+		name = isc_trace_name(f->trace, ev->process, ev->id);
+		*known = name.len == strlen(f->name) && memcmp(name.at, f->name, name.len) == 0 ? 1 : 2;
 	}
 	return *known == 1;
 }

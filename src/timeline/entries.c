@@ -15,7 +15,7 @@ uint32_t isc_timeline_name(isc_timeline *t, const char *at, size_t len)
 	return name;
 }
 
-isc_string isc_timeline_text(const isc_timeline *t, uint32_t name)
+isc_text isc_timeline_text(const isc_timeline *t, uint32_t name)
 {
 	return isc_strings_get(&t->strings, name);
 }
@@ -70,7 +70,7 @@ static uint64_t mix(uint64_t high, uint64_t low)
 static uint32_t process_of(isc_timeline *t, uint32_t source, uint64_t pid)
 {
 	uint64_t key = mix(pid, source), *place;
-	isc_process_entry *p;
+	isc_facts_process *p;
 
 	for (;; key = mix(key, 1)) {
 		bool fresh = false;
@@ -87,7 +87,7 @@ static uint32_t process_of(isc_timeline *t, uint32_t source, uint64_t pid)
 	p = t->processes.count < ISC_THREADS_MOST ? push(t, &t->processes, sizeof(*p)) : NULL;
 	if (p == NULL)
 		return refuse(t, t->processes.count >= ISC_THREADS_MOST);
-	*p = (isc_process_entry){.source = source, .pid = pid};
+	*p = (isc_facts_process){.source = source, .pid = pid, .name = {"", 0}};
 	*place = t->processes.count;
 	return (uint32_t)t->processes.count - 1;
 }
@@ -96,7 +96,7 @@ uint32_t isc_timeline_thread(isc_timeline *t, uint32_t source, uint64_t pid, uin
 {
 	uint32_t process = process_of(t, source, pid);
 	uint64_t key = mix(tid, (uint64_t)process + 1), *place;
-	isc_thread_entry *th;
+	isc_facts_thread *th;
 
 	if (process == ISC_GPU_UNKNOWN)
 		return process;
@@ -115,7 +115,7 @@ uint32_t isc_timeline_thread(isc_timeline *t, uint32_t source, uint64_t pid, uin
 	th = t->threads.count < ISC_THREADS_MOST ? push(t, &t->threads, sizeof(*th)) : NULL;
 	if (th == NULL)
 		return refuse(t, t->threads.count >= ISC_THREADS_MOST);
-	*th = (isc_thread_entry){.process = process, .tid = tid};
+	*th = (isc_facts_thread){.process = process, .tid = tid, .name = {"", 0}};
 	*place = t->threads.count;
 	return (uint32_t)t->threads.count - 1;
 }
@@ -177,13 +177,13 @@ void isc_timeline_process_named(isc_timeline *t, uint32_t source, uint64_t pid, 
 	uint32_t process = process_of(t, source, pid);
 
 	if (process != ISC_GPU_UNKNOWN)
-		isc_process_at(t, process)->name = name;
+		isc_process_at(t, process)->name = isc_timeline_text(t, name);
 }
 
 void isc_timeline_thread_named(isc_timeline *t, uint32_t thread, uint32_t name)
 {
 	if (thread < t->threads.count)
-		isc_thread_at(t, thread)->name = name;
+		isc_thread_at(t, thread)->name = isc_timeline_text(t, name);
 }
 
 /* What was found from a name before, + 1; NULL: no memory. */
@@ -207,7 +207,7 @@ static uint8_t *remembered(isc_timeline *t, uint32_t name, uint8_t **table, size
 enum isc_gpu_call isc_timeline_call_kind(isc_timeline *t, uint32_t name)
 {
 	uint8_t *kind = remembered(t, name, &t->call_kinds, &t->call_kinds_room);
-	isc_string text = isc_timeline_text(t, name);
+	isc_text text = isc_timeline_text(t, name);
 
 	if (kind == NULL)
 		return ISC_CALL_OTHER;
@@ -219,7 +219,7 @@ enum isc_gpu_call isc_timeline_call_kind(isc_timeline *t, uint32_t name)
 enum isc_gpu_class isc_timeline_class(isc_timeline *t, uint32_t name)
 {
 	uint8_t *class = remembered(t, name, &t->classes, &t->classes_room);
-	isc_string text = isc_timeline_text(t, name);
+	isc_text text = isc_timeline_text(t, name);
 
 	if (class == NULL)
 		return ISC_CLASS_OTHER;

@@ -111,12 +111,7 @@ static void close_before(isc_imported_stream *i, uint64_t ns)
 		close_last(i);
 }
 
-static isc_frame_text text_of(isc_string s)
-{
-	return (isc_frame_text){s.at, (uint32_t)s.len};
-}
-
-static void add_slice(isc_imported_stream *i, const isc_timeline_seen *s, isc_frame_text name)
+static void add_slice(isc_imported_stream *i, const isc_timeline_seen *s, isc_text name)
 {
 	isc_python_place place;
 	isc_slice *slice = isc_arena_push(i->arena, &i->open, &i->depth, &i->room, sizeof(*slice));
@@ -136,15 +131,15 @@ static void add_slice(isc_imported_stream *i, const isc_timeline_seen *s, isc_fr
 		slice->end_ns = slice[-1].end_ns;
 	if (s->kind == ISC_HOST_PYTHON) {
 		isc_python_place_of(isc_timeline_text(i->timeline, s->name), &place);
-		slice->name = text_of(place.name);
-		slice->file = text_of(place.file);
+		slice->name = place.name;
+		slice->file = place.file;
 		slice->line = place.line;
 	}
 	if (i->class->open != NULL)
 		i->class->open(i->self, slice);
 }
 
-static void add_scope(isc_imported_stream *i, const isc_timeline_seen *s, isc_frame_text name)
+static void add_scope(isc_imported_stream *i, const isc_timeline_seen *s, isc_text name)
 {
 	isc_mark m = {.on = i->on,
 		      .start_ns = from_zero(s->start_ns),
@@ -160,7 +155,7 @@ static void add_scope(isc_imported_stream *i, const isc_timeline_seen *s, isc_fr
 		i->class->mark(i->self, &m);
 }
 
-static void add_call(isc_imported_stream *i, const isc_timeline_seen *s, isc_frame_text name)
+static void add_call(isc_imported_stream *i, const isc_timeline_seen *s, isc_text name)
 {
 	static const uint8_t roles[] = {[ISC_CALL_OTHER] = ISC_ROLE_OTHER,
 					[ISC_CALL_SYNC] = ISC_ROLE_SYNC,
@@ -176,7 +171,7 @@ static void add_call(isc_imported_stream *i, const isc_timeline_seen *s, isc_fra
 			      .id = s->name,
 			      .alone = true,
 			      .call = true,
-			      .type = item.role == ISC_ROLE_SYNC ? "gpu_sync" : "gpu_api",
+			      .type = item.role == ISC_ROLE_SYNC ? ISC_EVENT_GPU_SYNC : ISC_EVENT_GPU_API,
 			      .name = name};
 
 	i->counts->slices++;
@@ -186,8 +181,7 @@ static void add_call(isc_imported_stream *i, const isc_timeline_seen *s, isc_fra
 static void take_span(void *self, const isc_timeline_seen *s)
 {
 	isc_imported_stream *i = self;
-	isc_string text = isc_timeline_text(i->timeline, s->name);
-	isc_frame_text name = {text.at, (uint32_t)text.len};
+	isc_text name = isc_timeline_text(i->timeline, s->name);
 	const isc_listener_thread *on = thread_of(i, s);
 
 	if (on == NULL || i->failed)
@@ -209,7 +203,6 @@ static void take_span(void *self, const isc_timeline_seen *s)
 static void take_moment(void *self, const isc_timeline_seen *s)
 {
 	isc_imported_stream *i = self;
-	isc_string text = isc_timeline_text(i->timeline, s->name);
 	const isc_listener_thread *on = thread_of(i, s);
 	isc_mark m = {.on = on,
 		      .start_ns = from_zero(s->start_ns),
@@ -218,7 +211,7 @@ static void take_moment(void *self, const isc_timeline_seen *s)
 		      .id = s->name,
 		      .cpu = UINT16_MAX,
 		      .kind = s->kind == ISC_HOST_COUNTER ? ISC_MARK_COUNTER : ISC_MARK_INSTANT,
-		      .name = {text.at, (uint32_t)text.len}};
+		      .name = isc_timeline_text(i->timeline, s->name)};
 
 	if (on == NULL || i->failed)
 		return;
@@ -252,7 +245,7 @@ static void take_work(void *self, const isc_timeline_seen *s)
 {
 	static const isc_listener_thread nobody = {.thread = NOBODY, .tid = NOBODY, .pid = NOBODY};
 	isc_imported_stream *i = self;
-	isc_string text = isc_timeline_text(i->timeline, s->name);
+	isc_text text = isc_timeline_text(i->timeline, s->name);
 	uint64_t *caller = isc_hashmap_find(&i->threads, s->thread);
 	isc_recorded_item item = {
 		.bytes = s->bytes, .stream = s->stream, .device = device_of(i, s), .job = s->kind, .page = s->memory};
@@ -263,7 +256,7 @@ static void take_work(void *self, const isc_timeline_seen *s)
 			      .id = s->name,
 			      .alone = true,
 			      .type = isc_gpu_event_type(s->kind),
-			      .name = {text.at, (uint32_t)text.len}};
+			      .name = text};
 
 	if (i->failed || i->class->gpu == NULL)
 		return;
@@ -293,8 +286,8 @@ bool isc_imported_stream_frame(void *self, uint32_t id, isc_frame *out)
 	python = isc_python_place_of(isc_timeline_stack_text(i->timeline, i->facts->stacks[id].id), &place);
 	*out = (isc_frame){.parent = i->facts->stacks[id].parent,
 			   .kind = python ? ISC_FRAME_PYTHON : ISC_FRAME_NATIVE,
-			   .name = text_of(place.name),
-			   .file = text_of(place.file),
+			   .name = place.name,
+			   .file = place.file,
 			   .first_line = place.line};
 	return true;
 }

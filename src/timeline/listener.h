@@ -15,6 +15,7 @@
 
 #include "timeline/gpu/recorded.h"
 #include "trace/frame.h"
+#include "trace/kinds.h"
 #include "trace/reader.h"
 
 enum isc_slice_kind {
@@ -38,7 +39,7 @@ enum isc_slice_flag {
 typedef struct isc_listener_thread {
 	uint32_t thread, process; /* indices of the trace */
 	uint32_t tid, pid;	  /* never 0 */
-	isc_frame_text name;
+	isc_text name;
 	bool main;
 } isc_listener_thread;
 
@@ -54,12 +55,12 @@ typedef struct isc_slice {
 	uint8_t flags;		   /* enum isc_slice_flag */
 	uint8_t stream;		   /* 1: inside a signal handler */
 	uint16_t depth;		   /* slices around it */
-	isc_frame_text name, file;
-	uint32_t line;	     /* 0: not known */
-	uint32_t stack;	     /* of a wait or a system call; 0: not known */
-	isc_frame_text call; /* the system call that it is; empty: none, or not known */
-	uint64_t bytes;	     /* that it moved */
-	uint32_t error;	     /* errno; 0: none */
+	isc_text name, file;
+	uint32_t line;	/* 0: not known */
+	uint32_t stack; /* of a wait or a system call; 0: not known */
+	isc_text call;	/* the system call that it is; empty: none, or not known */
+	uint64_t bytes; /* that it moved */
+	uint32_t error; /* errno; 0: none */
 } isc_slice;
 
 enum isc_mark_kind { ISC_MARK_SCOPE, ISC_MARK_INSTANT, ISC_MARK_COUNTER };
@@ -72,9 +73,9 @@ typedef struct isc_mark {
 	double value;		       /* of a counter */
 	uint32_t id, task;
 	uint16_t cpu;
-	uint8_t kind;		   /* enum isc_mark_kind */
-	uint8_t flags;		   /* ISC_SLICE_UNFINISHED, ISC_SLICE_CUT */
-	isc_frame_text name, json; /* json: metadata of an instant, empty: none */
+	uint8_t kind;	     /* enum isc_mark_kind */
+	uint8_t flags;	     /* ISC_SLICE_UNFINISHED, ISC_SLICE_CUT */
+	isc_text name, json; /* json: metadata of an instant, empty: none */
 } isc_mark;
 
 typedef struct isc_listener_sample {
@@ -101,9 +102,9 @@ typedef struct isc_listener_gpu {
 	uint64_t asked_ns;
 	bool alone; /* the other end of its arrow is not exported, or brings the arrow */
 	bool call;
-	bool cut;	  /* it began before what is exported, or ended after it */
-	const char *type; /* event_type of dictionaries; NULL: none */
-	isc_frame_text name;
+	bool cut;		  /* it began before what is exported, or ended after it */
+	enum isc_event_type type; /* in dictionaries; ISC_EVENT_NONE: it is in none */
+	isc_text name;
 } isc_listener_gpu;
 
 /* Memory of a process that went from node to node, found between two looks. */

@@ -72,7 +72,7 @@ static void count(isc_timeline *t, const isc_moment_item *item, int64_t at_ns)
 static void tell(const isc_timeline *t, const isc_moment_item *item, int64_t at_ns)
 {
 	const isc_timeline_watch *watch = t->options.watch;
-	const isc_thread_entry *thread = isc_thread_at(t, item->thread);
+	const isc_facts_thread *thread = isc_thread_at(t, item->thread);
 	isc_timeline_seen s = {.start_ns = at_ns,
 			       .end_ns = at_ns,
 			       .call_ns = ISC_NEVER,
@@ -80,12 +80,12 @@ static void tell(const isc_timeline *t, const isc_moment_item *item, int64_t at_
 			       .name = item->name,
 			       .pid = isc_process_at(t, thread->process)->pid,
 			       .tid = thread->tid,
+			       .thread_name = thread->name,
 			       .value = item->value,
 			       .kind = item->counter ? ISC_HOST_COUNTER : ISC_HOST_MARK};
 
 	if (watch == NULL || watch->moment == NULL)
 		return;
-	s.thread_name = thread->name != 0 ? isc_timeline_text(t, thread->name) : (isc_string){0};
 	watch->moment(watch->self, &s);
 }
 

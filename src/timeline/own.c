@@ -134,8 +134,10 @@ static void of_gpu(isc_replay *s, isc_replay_lane *l, const isc_event *ev)
 	g.start_ns = isc_replay_since_start(s, start);
 	g.end_ns = isc_replay_since_start(s, end);
 	g.cut = start != item.start_ns || end != item.end_ns;
-	g.type = !g.call ? isc_gpu_event_type(item.job) : item.role == ISC_ROLE_SYNC ? "gpu_sync" : "gpu_api";
-	g.name.at = isc_trace_name(s->trace, ev->process, ev->id, &g.name.len);
+	g.type = !g.call		      ? isc_gpu_event_type(item.job)
+		 : item.role == ISC_ROLE_SYNC ? ISC_EVENT_GPU_SYNC
+					      : ISC_EVENT_GPU_API;
+	g.name = isc_trace_name(s->trace, ev->process, ev->id);
 	s->counts->slices++;
 	s->class->gpu(s->self, &g);
 }
@@ -145,7 +147,7 @@ static void of_gpu(isc_replay *s, isc_replay_lane *l, const isc_event *ev)
 static void tell_mark(isc_replay *s, isc_mark *m)
 {
 	if (s->class->texts)
-		m->name.at = isc_trace_name(s->trace, m->on->process, m->id, &m->name.len);
+		m->name = isc_trace_name(s->trace, m->on->process, m->id);
 	s->counts->marks++;
 	s->counts->unfinished += m->kind == ISC_MARK_SCOPE && (m->flags & ISC_SLICE_UNFINISHED) != 0;
 	if (s->class->mark != NULL)
@@ -179,7 +181,7 @@ static void tell_entered(void *self, const isc_mark *scope)
 
 	m.start_ns = m.end_ns = isc_replay_since_start(s, m.start_ns);
 	if (s->class->texts)
-		m.name.at = isc_trace_name(s->trace, m.on->process, m.id, &m.name.len);
+		m.name = isc_trace_name(s->trace, m.on->process, m.id);
 	s->class->scope(s->self, &m);
 }
 
@@ -199,7 +201,7 @@ static void marked(isc_replay *s, isc_replay_lane *l, const isc_event *ev)
 		if (ev->extra_len >= sizeof(len)) {
 			memcpy(&len, ev->extra, sizeof(len));
 			if (len <= ev->extra_len - sizeof(len))
-				m.json = (isc_frame_text){(const char *)ev->extra + sizeof(len), len};
+				m.json = (isc_text){(const char *)ev->extra + sizeof(len), len};
 		}
 	}
 	tell_mark(s, &m);

@@ -4,7 +4,7 @@
 
 #define DIGITS_MOST 9 /* of a line */
 
-bool isc_python_place_of(isc_string text, isc_python_place *out)
+bool isc_python_place_of(isc_text text, isc_python_place *out)
 {
 	const char *close = text.len > 0 ? memmem(text.at, text.len, "): ", 3) : NULL;
 	const char *open = close != NULL ? memrchr(text.at, '(', (size_t)(close - text.at)) : NULL;

@@ -10,11 +10,11 @@
 #include "timeline/strings.h"
 
 typedef struct isc_python_place {
-	isc_string name, file; /* parts of the text: no NUL behind them but behind the name */
+	isc_text name, file; /* parts of the text: no NUL behind them but behind the name */
 	uint32_t line;
 } isc_python_place;
 
 /* False: it is no such name, and the name is all of it. */
-bool isc_python_place_of(isc_string text, isc_python_place *out);
+bool isc_python_place_of(isc_text text, isc_python_place *out);
 
 #endif

@@ -79,11 +79,11 @@ static void describe(const isc_replay *s, isc_slice *slice)
 			slice->file = code.file;
 			slice->line = code.first_line;
 		} else {
-			slice->name = (isc_frame_text){"?", 1};
+			slice->name = (isc_text){"?", 1};
 		}
 		return;
 	}
-	slice->name.at = isc_trace_name(s->trace, slice->on->process, slice->id, &slice->name.len);
+	slice->name = isc_trace_name(s->trace, slice->on->process, slice->id);
 }
 
 void isc_replay_enter(isc_replay *s, isc_replay_lane *l, const isc_event *ev, bool inside)

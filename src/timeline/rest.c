@@ -9,9 +9,9 @@
 /* More than programs have; a report of that many rows takes some 100 MiB. */
 #define LISTED_MOST (1u << 15)
 
-static isc_string named(const char *text, size_t len)
+static isc_text named(const char *text, size_t len)
 {
-	return (isc_string){text, len};
+	return (isc_text){text, len};
 }
 
 #define NAMED(text) named(text, sizeof(text) - 1)

@@ -57,7 +57,7 @@ static bool begin(isc_stacks *s)
 	return true;
 }
 
-static bool make_room(isc_stacks *s, const isc_string *names, size_t count)
+static bool make_room(isc_stacks *s, const isc_text *names, size_t count)
 {
 	size_t bytes = 0;
 
@@ -68,7 +68,7 @@ static bool make_room(isc_stacks *s, const isc_string *names, size_t count)
 	       isc_stacks_fold(s);
 }
 
-isc_status isc_timeline_stack(isc_timeline *t, const isc_string *names, size_t count, uint64_t samples, int64_t ns,
+isc_status isc_timeline_stack(isc_timeline *t, const isc_text *names, size_t count, uint64_t samples, int64_t ns,
 			      isc_error *err)
 {
 	isc_stacks *s = &t->stacks;
@@ -92,7 +92,7 @@ isc_status isc_timeline_stack(isc_timeline *t, const isc_string *names, size_t c
 	return ISC_OK;
 }
 
-isc_string isc_timeline_stack_text(const isc_timeline *t, uint32_t id)
+isc_text isc_timeline_stack_text(const isc_timeline *t, uint32_t id)
 {
 	return isc_strings_get(&t->stacks.names, id);
 }

@@ -75,7 +75,7 @@ static void choose(struct fold *f)
 
 static uint32_t new_name(struct fold *f, uint32_t old)
 {
-	isc_string text = isc_strings_get(&f->from->names, old);
+	isc_text text = isc_strings_get(&f->from->names, old);
 
 	return isc_strings_put(&f->to.names, text.at, text.len);
 }
@@ -165,7 +165,7 @@ void isc_stacks_rest(const isc_timeline *t, isc_timeline_facts *facts)
 
 	facts->stacks_folded = s->folded;
 	for (size_t i = 1; s->folded > 0 && i < s->count; i++) {
-		isc_string name = isc_strings_get(&s->names, s->node[i].id);
+		isc_text name = isc_strings_get(&s->names, s->node[i].id);
 
 		if (name.len == sizeof(OTHER_STACKS) - 1 && memcmp(name.at, OTHER_STACKS, name.len) == 0)
 			facts->samples_folded += s->node[i].samples;

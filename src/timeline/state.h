@@ -80,20 +80,6 @@ typedef struct isc_source_entry {
 	bool seen;
 } isc_source_entry;
 
-typedef struct isc_process_entry {
-	uint32_t source, name;
-	uint64_t pid;
-} isc_process_entry;
-
-typedef struct isc_thread_entry {
-	uint32_t process, name;
-	uint64_t tid;
-	int64_t first_ns, last_ns;
-	uint64_t events;
-	uint64_t asked;		    /* pieces of work */
-	int64_t busy_ns, waited_ns; /* as in isc_facts_thread */
-} isc_thread_entry;
-
 typedef struct isc_device_entry {
 	uint32_t source, number, name;
 	uint32_t place;		   /* in the facts */
@@ -130,6 +116,7 @@ struct isc_timeline {
 	isc_timeline_options options;
 	isc_arena *arena;
 	isc_strings strings;
+	/* Processes and threads are rows of the facts, with times of their source until the end. */
 	isc_array sources, processes, threads, devices;
 	isc_hashmap process_of, thread_of, device_of, domain_of; /* key -> place + 1 */
 	isc_hashmap mark_of, counter_of;
@@ -165,14 +152,14 @@ static inline isc_source_entry *isc_source_at(const isc_timeline *t, size_t i)
 	return (isc_source_entry *)t->sources.at + i;
 }
 
-static inline isc_process_entry *isc_process_at(const isc_timeline *t, size_t i)
+static inline isc_facts_process *isc_process_at(const isc_timeline *t, size_t i)
 {
-	return (isc_process_entry *)t->processes.at + i;
+	return (isc_facts_process *)t->processes.at + i;
 }
 
-static inline isc_thread_entry *isc_thread_at(const isc_timeline *t, size_t i)
+static inline isc_facts_thread *isc_thread_at(const isc_timeline *t, size_t i)
 {
-	return (isc_thread_entry *)t->threads.at + i;
+	return (isc_facts_thread *)t->threads.at + i;
 }
 
 static inline isc_device_entry *isc_device_at(const isc_timeline *t, size_t i)

@@ -40,7 +40,7 @@ static bool grow_slots(isc_strings *s)
 static bool grow_texts(isc_strings *s)
 {
 	uint32_t room = s->room > 0 ? s->room * 2 : 512;
-	isc_string *text = realloc(s->text, room * sizeof(*text));
+	isc_text *text = realloc(s->text, room * sizeof(*text));
 	uint64_t *hash;
 
 	if (text == NULL)
@@ -64,7 +64,7 @@ static bool make_room(isc_strings *s)
 	if (s->count == s->room && !grow_texts(s))
 		return false;
 	if (s->count == 0) {
-		s->text[0] = (isc_string){"", 0};
+		s->text[0] = (isc_text){"", 0};
 		s->hash[0] = 0;
 		s->count = 1;
 	}
@@ -76,7 +76,7 @@ static uint32_t put_other(isc_strings *s)
 	s->folded++;
 	if (s->other == 0) {
 		/* One text past the limit, so it ends here. */
-		s->text[s->count] = (isc_string){OTHER_NAMES, sizeof(OTHER_NAMES) - 1};
+		s->text[s->count] = (isc_text){OTHER_NAMES, sizeof(OTHER_NAMES) - 1};
 		s->hash[s->count] = 0;
 		s->other = s->count++;
 	}
@@ -103,13 +103,13 @@ uint32_t isc_strings_put(isc_strings *s, const char *at, size_t len)
 	if (copy == NULL)
 		return 0;
 	s->bytes += n;
-	s->text[s->count] = (isc_string){copy, n};
+	s->text[s->count] = (isc_text){copy, n};
 	s->hash[s->count] = hash;
 	s->slot[place] = s->count;
 	return s->count++;
 }
 
-isc_string isc_strings_get(const isc_strings *s, uint32_t number)
+isc_text isc_strings_get(const isc_strings *s, uint32_t number)
 {
-	return number < s->count ? s->text[number] : (isc_string){"", 0};
+	return number < s->count ? s->text[number] : (isc_text){"", 0};
 }

@@ -10,20 +10,16 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/text.h"
 
 /* A longer text is cut. */
 #define ISC_STRING_BYTES_MOST (16u << 10)
 #define ISC_STRINGS_MOST (1u << 20)
 #define ISC_STRINGS_BYTES_MOST (128u << 20)
 
-typedef struct isc_string {
-	const char *at; /* NUL behind it */
-	size_t len;
-} isc_string;
-
 typedef struct isc_strings {
 	isc_arena *arena;
-	isc_string *text; /* by number */
+	isc_text *text; /* by number */
 	uint64_t *hash;
 	uint32_t *slot; /* numbers, by hash; 0: free */
 	size_t slots;	/* a power of two, or 0 */
@@ -40,7 +36,7 @@ void isc_strings_fini(isc_strings *s);
 /* The number of a text; 0 when there is no memory. */
 uint32_t isc_strings_put(isc_strings *s, const char *at, size_t len);
 
-/* Borrowed until fini; empty for 0 and numbers that were not given out. */
-isc_string isc_strings_get(const isc_strings *s, uint32_t number);
+/* Borrowed until fini, with a NUL behind it; empty for 0 and numbers that were not given out. */
+isc_text isc_strings_get(const isc_strings *s, uint32_t number);
 
 #endif

@@ -99,8 +99,8 @@ static bool choose(isc_timeline *t, isc_tally *y, const isc_hashmap *sums, size_
 	while (isc_hashmap_next(sums, &at, &key, &sum)) {
 		size_t kernel = (size_t)(key >> 32);
 		isc_facts_kernel *k = (isc_facts_kernel *)y->kernels.at + kernel;
-		isc_string *chosen = (isc_string *)(void *)((char *)k + into);
-		isc_string where = isc_timeline_text(t, (uint32_t)key);
+		isc_text *chosen = (isc_text *)(void *)((char *)k + into);
+		isc_text where = isc_timeline_text(t, (uint32_t)key);
 
 		/* Of equals the first by name: the same trace gives the same report. */
 		if (sum < best[kernel] || (sum == best[kernel] && strcmp(where.at, chosen->at) > 0))

@@ -60,13 +60,13 @@ struct thread_walk {
 
 enum { RANK_NONE, RANK_LIBRARY, RANK_PROGRAM };
 
-static bool has(isc_string s, const char *word)
+static bool has(isc_text s, const char *word)
 {
 	return s.at != NULL && memmem(s.at, s.len, word, strlen(word)) != NULL;
 }
 
 /* How much a frame tells of where the program is: its own code before that of libraries. */
-static int rank_frame(isc_string s)
+static int rank_frame(isc_text s)
 {
 	if (s.len == 0 || s.at[0] == '<' || !has(s, ".py("))
 		return RANK_NONE;
@@ -95,7 +95,7 @@ static int rank_of(struct thread_walk *w, uint32_t name)
 }
 
 /* "path/file.py(12): name" becomes "name (path/file.py:12)". */
-static size_t write_frame(char *out, size_t room, isc_string s)
+static size_t write_frame(char *out, size_t room, isc_text s)
 {
 	isc_python_place p;
 	int n;
@@ -121,7 +121,7 @@ static uint32_t place_of(struct thread_walk *w, uint32_t op, uint32_t frame)
 	if (known != NULL)
 		return (uint32_t)*known;
 	if (op != 0) {
-		isc_string s = isc_timeline_text(w->t, op);
+		isc_text s = isc_timeline_text(w->t, op);
 
 		len = s.len < 400 ? s.len : 400;
 		memcpy(text, s.at, len);
@@ -210,7 +210,7 @@ static int64_t beside_work(const struct thread_walk *w, uint32_t source, const s
 
 static void count_thread(struct thread_walk *w, uint32_t source, const struct frame *f)
 {
-	isc_thread_entry *th = isc_thread_at(w->t, w->thread);
+	isc_facts_thread *th = isc_thread_at(w->t, w->thread);
 	enum isc_gpu_call call = f->kind == ISC_HOST_CALL ? isc_timeline_call_kind(w->t, f->name) : ISC_CALL_OTHER;
 
 	if (w->depth == 0)
@@ -251,7 +251,7 @@ static void begin_anew(struct thread_walk *w, int64_t since)
 
 static bool is_step(struct thread_walk *w, uint32_t name)
 {
-	isc_string text = isc_timeline_text(w->t, name);
+	isc_text text = isc_timeline_text(w->t, name);
 
 	return text.len >= 12 && memcmp(text.at, "ProfilerStep", 12) == 0;
 }
@@ -288,8 +288,8 @@ static void pop(struct thread_walk *w, uint32_t source)
 static void tell(struct thread_walk *w, const isc_host_item *item, int64_t end_ns, unsigned depth)
 {
 	const isc_timeline_watch *watch = w->t->options.watch;
-	const isc_thread_entry *thread = isc_thread_at(w->t, item->thread);
-	const isc_process_entry *process = isc_process_at(w->t, thread->process);
+	const isc_facts_thread *thread = isc_thread_at(w->t, item->thread);
+	const isc_facts_process *process = isc_process_at(w->t, thread->process);
 	isc_timeline_seen s = {.start_ns = item->start_ns,
 			       .end_ns = end_ns,
 			       .call_ns = ISC_NEVER,
@@ -298,11 +298,11 @@ static void tell(struct thread_walk *w, const isc_host_item *item, int64_t end_n
 			       .depth = depth,
 			       .pid = process->pid,
 			       .tid = thread->tid,
+			       .thread_name = thread->name,
 			       .kind = (uint8_t)item->kind};
 
 	if (watch == NULL || !isc_timeline_clip(w->t, process->source, &s.start_ns, &s.end_ns))
 		return;
-	s.thread_name = thread->name != 0 ? isc_timeline_text(w->t, thread->name) : (isc_string){0};
 	watch->span(watch->self, &s);
 }
 
@@ -383,7 +383,7 @@ static isc_status put_last(struct thread_walk *w, isc_error *err)
 
 static bool waits_for_the_device(struct thread_walk *w, const isc_host_item *item)
 {
-	isc_string name = isc_timeline_text(w->t, item->name);
+	isc_text name = isc_timeline_text(w->t, item->name);
 
 	return isc_timeline_call_kind(w->t, item->name) == ISC_CALL_SYNC &&
 	       (has(name, "DeviceSynchronize") || has(name, "CtxSynchronize"));
@@ -485,7 +485,7 @@ static isc_status find_scope(isc_timeline *t, const char *scope, isc_error *err)
 	isc_status st = isc_spool_rewind(t->host, err);
 
 	while (st == ISC_OK && (item = isc_spool_next(t->host)) != NULL) {
-		isc_string name = isc_timeline_text(t, item->name);
+		isc_text name = isc_timeline_text(t, item->name);
 		int64_t start = item->start_ns, end = item->end_ns;
 
 		if (item->kind != ISC_HOST_SCOPE || name.len != len || memcmp(name.at, scope, len) != 0)

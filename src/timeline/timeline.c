@@ -178,7 +178,7 @@ isc_status isc_timeline_check_thread(const isc_timeline *t, uint32_t thread, isc
 
 static isc_status add_host(isc_timeline *t, const isc_host_item *item, isc_error *err)
 {
-	isc_thread_entry *th = isc_thread_at(t, item->thread);
+	isc_facts_thread *th = isc_thread_at(t, item->thread);
 	isc_source_entry *s = isc_source_at(t, isc_process_at(t, th->process)->source);
 
 	widen(&th->first_ns, &th->last_ns, th->events > 0, item->start_ns, item->end_ns);
@@ -322,14 +322,12 @@ bool isc_timeline_clip(const isc_timeline *t, uint32_t source, int64_t *start_ns
 	return true;
 }
 
-static bool take_lists(isc_timeline *t)
+static bool take_sources(isc_timeline *t)
 {
 	isc_timeline_facts *f = &t->facts;
 
 	f->sources = isc_arena_array(t->arena, t->sources.count, sizeof(*f->sources));
-	f->processes = isc_arena_array(t->arena, t->processes.count, sizeof(*f->processes));
-	f->threads = isc_arena_array(t->arena, t->threads.count, sizeof(*f->threads));
-	if (f->sources == NULL || f->processes == NULL || f->threads == NULL)
+	if (f->sources == NULL)
 		return false;
 	for (size_t i = 0; i < t->sources.count; i++) {
 		const isc_source_entry *s = isc_source_at(t, i);
@@ -342,36 +340,30 @@ static bool take_lists(isc_timeline *t)
 						   .records = s->records,
 						   .spans = s->spans};
 	}
-	for (size_t i = 0; i < t->processes.count; i++) {
-		const isc_process_entry *p = isc_process_at(t, i);
+	f->source_count = t->sources.count;
+	return true;
+}
 
-		f->processes[i] =
-			(isc_facts_process){.source = p->source, .pid = p->pid, .name = isc_timeline_text(t, p->name)};
-	}
-	for (size_t i = 0; i < t->threads.count; i++) {
-		const isc_thread_entry *th = isc_thread_at(t, i);
+static void take_threads(isc_timeline *t)
+{
+	isc_timeline_facts *f = &t->facts;
+
+	f->processes = t->processes.at;
+	f->process_count = t->processes.count;
+	f->threads = t->threads.at;
+	f->thread_count = t->threads.count;
+	for (size_t i = 0; i < f->thread_count; i++) {
+		isc_facts_thread *th = &f->threads[i];
 		isc_facts_process *p = &f->processes[th->process];
 		int64_t origin = isc_source_at(t, p->source)->origin_ns;
 
-		f->threads[i] = (isc_facts_thread){.process = th->process,
-						   .tid = th->tid,
-						   .name = isc_timeline_text(t, th->name),
-						   .first_ns = isc_timeline_since(th->first_ns, origin),
-						   .last_ns = isc_timeline_since(th->last_ns, origin),
-						   .events = th->events,
-						   .asked = th->asked,
-						   .busy_ns = th->busy_ns,
-						   .waited_ns = th->waited_ns};
+		th->first_ns = isc_timeline_since(th->first_ns, origin);
+		th->last_ns = isc_timeline_since(th->last_ns, origin);
 		if (th->events == 0)
 			continue;
-		widen(&p->first_ns, &p->last_ns, p->events > 0, isc_timeline_since(th->first_ns, origin),
-		      isc_timeline_since(th->last_ns, origin));
+		widen(&p->first_ns, &p->last_ns, p->events > 0, th->first_ns, th->last_ns);
 		p->events += th->events;
 	}
-	f->source_count = t->sources.count;
-	f->process_count = t->processes.count;
-	f->thread_count = t->threads.count;
-	return true;
 }
 
 static isc_status cut_window(isc_timeline *t, const isc_timeline_window *w, isc_error *err)
@@ -409,8 +401,10 @@ isc_status isc_timeline_finish(isc_timeline *t, const isc_timeline_window *windo
 		st = isc_calls_match(t, err);
 	if (st == ISC_OK)
 		st = isc_devices_walk(t, err);
-	if (st == ISC_OK && (!take_lists(t) || !isc_lists_fold(t)))
+	if (st == ISC_OK && (!take_sources(t) || !isc_lists_fold(t)))
 		st = isc_timeline_no_memory(err);
+	if (st == ISC_OK)
+		take_threads(t);
 	if (!t->cut) {
 		t->facts.stacks = t->stacks.node;
 		t->facts.stack_count = t->stacks.count;

@@ -61,9 +61,9 @@ typedef struct isc_timeline_seen {
 	uint32_t name;	   /* isc_timeline_text() */
 	unsigned depth;	   /* of a span: inside so many others */
 	uint64_t pid, tid; /* of the thread; of work: its tid alone, 0: not known */
-	isc_string thread_name;
+	isc_text thread_name;
 	uint32_t device, number; /* of work: the device, and its own number */
-	isc_string device_name;
+	isc_text device_name;
 	uint64_t stream, bytes;
 	uint8_t memory; /* of a copy: enum isc_gpu_memory */
 	uint8_t kind;	/* of a span or a moment: enum isc_host_kind, or ISC_HOST_CALL to ISC_HOST_COUNTER; of work:
@@ -93,7 +93,7 @@ void isc_timeline_free(isc_timeline *t); /* NULL is fine; facts go with it */
  * with the reason. ---- */
 
 uint32_t isc_timeline_name(isc_timeline *t, const char *at, size_t len);
-isc_string isc_timeline_text(const isc_timeline *t, uint32_t name);
+isc_text isc_timeline_text(const isc_timeline *t, uint32_t name);
 
 /* A file, or a rank. */
 uint32_t isc_timeline_source(isc_timeline *t, const char *label);
@@ -123,7 +123,7 @@ isc_status isc_timeline_moment(isc_timeline *t, const isc_host_moment *m, isc_er
 
 /* Samples of one stack, the outermost function first; they stand for so much time.  No moment is known of them,
  * so a part of the time has none.  Of too many stacks the lightest become "(other stacks)" of their callers. */
-isc_status isc_timeline_stack(isc_timeline *t, const isc_string *names, size_t count, uint64_t samples, int64_t ns,
+isc_status isc_timeline_stack(isc_timeline *t, const isc_text *names, size_t count, uint64_t samples, int64_t ns,
 			      isc_error *err);
 
 /* ---- facts ---- */
@@ -142,7 +142,7 @@ const char *isc_idle_cause_name(enum isc_idle_cause cause);
 typedef struct isc_facts_idle {
 	int64_t ns;
 	uint64_t gaps;
-	isc_string where; /* that most of it is about; empty: not known */
+	isc_text where; /* that most of it is about; empty: not known */
 	int64_t where_ns;
 	bool during; /* of host_wait: the host was in it, and not just before it */
 } isc_facts_idle;
@@ -157,7 +157,7 @@ typedef struct isc_facts_stream {
 typedef struct isc_facts_gpu {
 	uint32_t source;
 	uint32_t number; /* as the source counts devices */
-	isc_string name;
+	isc_text name;
 	bool seen;		   /* work in the window; if not, the rest is empty */
 	int64_t first_ns, last_ns; /* of the origin */
 	/* Unions of intervals. */
@@ -171,7 +171,7 @@ typedef struct isc_facts_gpu {
 	/* Idle time that would not be without a wait of the host: it began to wait so long before the device had
 	 * nothing left that what it did afterwards, up to the next call, would have been done by then. */
 	int64_t drained_ns;
-	isc_string drained_where; /* by which wait, most of it; empty: not known */
+	isc_text drained_where; /* by which wait, most of it; empty: not known */
 	/* Sums over kernels. */
 	int64_t class_ns[ISC_CLASSES];
 	uint64_t class_count[ISC_CLASSES];
@@ -192,12 +192,12 @@ typedef struct isc_facts_gpu {
 
 typedef struct isc_facts_kernel {
 	size_t gpu; /* place in gpus */
-	isc_string name;
+	isc_text name;
 	uint8_t class;
 	uint64_t count;
 	int64_t total_ns, max_ns, min_ns;
-	isc_string launched_from; /* most often; empty: not known */
-	isc_string scope;	  /* that most of its time was asked for in; empty: in none, or not known */
+	isc_text launched_from; /* most often; empty: not known */
+	isc_text scope;		/* that most of its time was asked for in; empty: in none, or not known */
 } isc_facts_kernel;
 
 typedef struct isc_facts_copy {
@@ -210,14 +210,14 @@ typedef struct isc_facts_copy {
 } isc_facts_copy;
 
 typedef struct isc_facts_scope {
-	isc_string name;
+	isc_text name;
 	uint64_t count, cut; /* cut: reaching over the edge of the window */
 	int64_t total_ns, max_ns;
 	isc_histogram ns; /* empty when there were too many names */
 } isc_facts_scope;
 
 typedef struct isc_facts_function {
-	isc_string name;
+	isc_text name;
 	size_t process;
 	uint8_t kind; /* enum isc_host_kind, or ISC_HOST_CALL */
 	uint64_t calls;
@@ -231,15 +231,15 @@ typedef struct isc_facts_function {
 typedef struct isc_facts_process {
 	uint32_t source;
 	uint64_t pid;
-	isc_string name;
+	isc_text name;
 	int64_t first_ns, last_ns;
 	uint64_t events;
 } isc_facts_process;
 
 typedef struct isc_facts_thread {
-	size_t process;
+	uint32_t process; /* place in processes */
 	uint64_t tid;
-	isc_string name;
+	isc_text name;
 	int64_t first_ns, last_ns;
 	uint64_t events;
 	uint64_t asked; /* pieces of work that it asked devices for */
@@ -249,7 +249,7 @@ typedef struct isc_facts_thread {
 } isc_facts_thread;
 
 typedef struct isc_facts_mark {
-	isc_string name;
+	isc_text name;
 	uint64_t count;
 	double min, max, sum, last; /* of counters */
 	int64_t last_ns;
@@ -265,7 +265,7 @@ typedef struct isc_facts_stack {
 } isc_facts_stack;
 
 typedef struct isc_facts_source {
-	isc_string label;
+	isc_text label;
 	uint32_t rank; /* ISC_GPU_UNKNOWN: not said */
 	int64_t origin_ns, first_ns, last_ns;
 	uint64_t records, spans;
@@ -318,6 +318,6 @@ isc_status isc_timeline_finish(isc_timeline *t, const isc_timeline_window *windo
 			       isc_error *err);
 
 /* The function of a place in the tree of stacks; borrowed as facts are. */
-isc_string isc_timeline_stack_text(const isc_timeline *t, uint32_t id);
+isc_text isc_timeline_stack_text(const isc_timeline *t, uint32_t id);
 
 #endif

@@ -19,20 +19,20 @@ bool isc_trace_code(const isc_trace *tr, uint32_t process, uint32_t code, isc_fr
 	len -= (uint32_t)sizeof(head);
 	if (head.name_len > len || head.file_len > len - head.name_len)
 		return false;
-	out->name = (isc_frame_text){data, head.name_len};
-	out->file = (isc_frame_text){data + head.name_len, head.file_len};
+	out->name = (isc_text){data, head.name_len};
+	out->file = (isc_text){data + head.name_len, head.file_len};
 	out->first_line = head.line;
 	return true;
 }
 
 /* Of a path; "?" when there is none. */
-static isc_frame_text last_part(const char *path, uint32_t len)
+static isc_text last_part(const char *path, uint32_t len)
 {
 	uint32_t from = 0;
 
 	for (uint32_t i = 0; i < len; i++)
 		from = path[i] == '/' ? i + 1 : from;
-	return len > from ? (isc_frame_text){path + from, len - from} : (isc_frame_text){"?", 1};
+	return len > from ? (isc_text){path + from, len - from} : (isc_text){"?", 1};
 }
 
 static bool use_native(const isc_trace *tr, uint32_t process, uint32_t place, isc_frame *out)
@@ -46,9 +46,9 @@ static bool use_native(const isc_trace *tr, uint32_t process, uint32_t place, is
 	if (n.name == n.fallback)
 		out->name = last_part(n.module, n.module_len);
 	else
-		out->name = (isc_frame_text){n.name, n.name_len};
-	out->file = (isc_frame_text){n.file, n.file_len};
-	out->module = (isc_frame_text){n.module, n.module_len};
+		out->name = (isc_text){n.name, n.name_len};
+	out->file = (isc_text){n.file, n.file_len};
+	out->module = (isc_text){n.module, n.module_len};
 	out->line = n.line;
 	return true;
 }
@@ -62,9 +62,9 @@ static void stand_in(uint32_t id, isc_frame *out)
 	if (isc_stack_is_cut(id)) {
 		out->kind = (id & ISC_STACK_NONE) != 0 ? ISC_FRAME_NATIVE : ISC_FRAME_PYTHON;
 		out->parent = id & ~ISC_STACK_TAGS;
-		out->name = (isc_frame_text){cut, sizeof(cut) - 1};
+		out->name = (isc_text){cut, sizeof(cut) - 1};
 	} else if (id == (ISC_STACK_NONE | ISC_STACK_NONE_PYTHON)) {
-		out->name = (isc_frame_text){bare, sizeof(bare) - 1};
+		out->name = (isc_text){bare, sizeof(bare) - 1};
 	}
 }
 

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/text.h"
 #include "trace/reader.h"
 
 enum isc_frame_kind {
@@ -18,23 +19,18 @@ enum isc_frame_kind {
 	ISC_FRAME_NATIVE = 2
 };
 
-typedef struct isc_frame_text {
-	const char *at;
-	uint32_t len; /* 0: not known */
-} isc_frame_text;
-
 typedef struct isc_frame {
 	uint32_t parent; /* id of its caller's; 0: this is the root */
 	uint8_t kind;	 /* enum isc_frame_kind */
 	uint32_t code;	 /* of Python: its definition, 0: "?" */
 	uint32_t lines;	 /* of Python: the line table, and where in it */
 	uint32_t offset;
-	uint32_t first_line;   /* of the function; 0: not known */
-	uint32_t line;	       /* of native code; that of Python is asked for apart, for it costs a search */
-	isc_frame_text name;   /* "?" when not known */
-	isc_frame_text file;   /* of the source */
-	isc_frame_text module; /* of native code: the program or library */
-	bool stand_in;	       /* no frame of the program: a word for frames, or a whole stack, that are not known */
+	uint32_t first_line; /* of the function; 0: not known */
+	uint32_t line;	     /* of native code; that of Python is asked for apart, for it costs a search */
+	isc_text name;	     /* "?" when not known */
+	isc_text file;	     /* of the source; empty: not known */
+	isc_text module;     /* of native code: the program or library; empty: not known */
+	bool stand_in;	     /* no frame of the program: a word for frames, or a whole stack, that are not known */
 } isc_frame;
 
 /* False: there is no such definition.  Also of stacks that no definition stands for (trace/sample.h).  A parent is always lower than its child:

@@ -35,7 +35,7 @@ bool isc_trace_gpu_scope(const isc_event *ev, isc_gpu_scope *out)
 	return take(ev, ISC_KIND_GPU_SCOPE, out, sizeof(*out));
 }
 
-bool isc_trace_gpu_device(const isc_trace *tr, uint32_t process, uint32_t id, isc_def_gpu *out, isc_frame_text *name)
+bool isc_trace_gpu_device(const isc_trace *tr, uint32_t process, uint32_t id, isc_def_gpu *out, isc_text *name)
 {
 	uint32_t len = 0;
 	const char *data = isc_trace_define(tr, process, id, ISC_DEF_GPU, &len);
@@ -45,7 +45,7 @@ bool isc_trace_gpu_device(const isc_trace *tr, uint32_t process, uint32_t id, is
 	memcpy(out, data, sizeof(*out));
 	len -= (uint32_t)sizeof(*out);
 	out->name_len = out->name_len < len ? out->name_len : len;
-	*name = (isc_frame_text){data + sizeof(*out), out->name_len};
+	*name = (isc_text){data + sizeof(*out), out->name_len};
 	return true;
 }
 
@@ -81,12 +81,13 @@ const char *isc_gpu_time_name(unsigned time)
 	return time < sizeof(names) / sizeof(names[0]) ? names[time] : NULL;
 }
 
-const char *isc_gpu_event_type(unsigned job)
+enum isc_event_type isc_gpu_event_type(unsigned job)
 {
-	static const char *const types[ISC_JOBS] = {[ISC_JOB_KERNEL] = "gpu_kernel", [ISC_JOB_H2D] = "h2d_copy",
-						    [ISC_JOB_D2H] = "d2h_copy",	     [ISC_JOB_D2D] = "d2d_copy",
-						    [ISC_JOB_P2P] = "p2p_copy",	     [ISC_JOB_COPY] = "d2d_copy",
-						    [ISC_JOB_MEMSET] = "memset",     [ISC_JOB_SYNC] = "gpu_sync"};
+	static const uint8_t types[ISC_JOBS] = {
+		[ISC_JOB_KERNEL] = ISC_EVENT_GPU_KERNEL, [ISC_JOB_H2D] = ISC_EVENT_H2D_COPY,
+		[ISC_JOB_D2H] = ISC_EVENT_D2H_COPY,	 [ISC_JOB_D2D] = ISC_EVENT_D2D_COPY,
+		[ISC_JOB_P2P] = ISC_EVENT_P2P_COPY,	 [ISC_JOB_COPY] = ISC_EVENT_D2D_COPY,
+		[ISC_JOB_MEMSET] = ISC_EVENT_MEMSET,	 [ISC_JOB_SYNC] = ISC_EVENT_GPU_SYNC};
 
-	return job < ISC_JOBS ? types[job] : NULL;
+	return job < ISC_JOBS ? (enum isc_event_type)types[job] : ISC_EVENT_NONE;
 }

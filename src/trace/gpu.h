@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "trace/frame.h"
+#include "trace/kinds.h"
 #include "trace/reader.h"
 
 /* What is behind an event of that kind; false: it is of another, or cut short. */
@@ -18,7 +19,7 @@ bool isc_trace_gpu_source(const isc_event *ev, isc_gpu_source *out);
 bool isc_trace_gpu_scope(const isc_event *ev, isc_gpu_scope *out);
 
 /* A device, and its name; false: there is no such definition. */
-bool isc_trace_gpu_device(const isc_trace *tr, uint32_t process, uint32_t id, isc_def_gpu *out, isc_frame_text *name);
+bool isc_trace_gpu_device(const isc_trace *tr, uint32_t process, uint32_t id, isc_def_gpu *out, isc_text *name);
 
 /* "kernel", "h2d", ...; "launch", ...; "absent", ...; NULL: not known. */
 const char *isc_gpu_job_name(unsigned job);
@@ -26,7 +27,7 @@ const char *isc_gpu_role_name(unsigned role);
 const char *isc_gpu_news_name(unsigned news);
 const char *isc_gpu_time_name(unsigned time);
 
-/* event_type of dictionaries: "gpu_kernel", "h2d_copy", ...; NULL: none has this one. */
-const char *isc_gpu_event_type(unsigned job);
+/* What dictionaries call work of this kind; ISC_EVENT_NONE: none has it. */
+enum isc_event_type isc_gpu_event_type(unsigned job);
 
 #endif

@@ -373,23 +373,19 @@ const void *isc_trace_define_at(const isc_trace *tr, size_t i, uint32_t *process
 	return d->data;
 }
 
-const char *isc_trace_name(const isc_trace *tr, uint32_t process, uint32_t id, uint32_t *len)
+isc_text isc_trace_name(const isc_trace *tr, uint32_t process, uint32_t id)
 {
-	const char *text = isc_trace_define(tr, process, id, ISC_DEF_STRING, len);
+	uint32_t len = 0;
+	const char *text = isc_trace_define(tr, process, id, ISC_DEF_STRING, &len);
 
-	if (text != NULL)
-		return text;
-	*len = 1;
-	return "?";
+	return text != NULL ? (isc_text){text, len} : (isc_text){"?", 1};
 }
 
-const char *isc_trace_task(const isc_trace *tr, uint32_t process, uint32_t task, char made[ISC_TASK_TEXT],
-			   uint32_t *len)
+isc_text isc_trace_task(const isc_trace *tr, uint32_t process, uint32_t task, char made[ISC_TASK_TEXT])
 {
 	if ((task & ISC_TASK_NUMBERED) == 0)
-		return isc_trace_name(tr, process, task, len);
-	*len = (uint32_t)snprintf(made, ISC_TASK_TEXT, "Task-%u", task & ~ISC_TASK_NUMBERED);
-	return made;
+		return isc_trace_name(tr, process, task);
+	return (isc_text){made, (size_t)snprintf(made, ISC_TASK_TEXT, "Task-%u", task & ~ISC_TASK_NUMBERED)};
 }
 
 uint64_t isc_trace_ticks_to_ns(const isc_trace *tr, uint64_t ticks)

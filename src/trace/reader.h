@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "base/text.h"
 #include "trace/format.h"
 #include "trace/model.h"
 #include "trace/totals/totals.h"
@@ -72,13 +73,12 @@ const void *isc_trace_define_at(const isc_trace *tr, size_t i, uint32_t *process
 isc_status isc_trace_redefine(isc_trace *tr, uint32_t process, uint32_t id, uint16_t type, const void *data,
 			      uint32_t len);
 
-/* Text of a name; "?" when unknown.  Not NUL-terminated inside len only. */
-const char *isc_trace_name(const isc_trace *tr, uint32_t process, uint32_t id, uint32_t *len);
+/* Text of a name; "?" when unknown. */
+isc_text isc_trace_name(const isc_trace *tr, uint32_t process, uint32_t id);
 
 /* Text of a task; of one that asyncio numbered it is written into made. */
 #define ISC_TASK_TEXT 24u
-const char *isc_trace_task(const isc_trace *tr, uint32_t process, uint32_t task, char made[ISC_TASK_TEXT],
-			   uint32_t *len);
+isc_text isc_trace_task(const isc_trace *tr, uint32_t process, uint32_t task, char made[ISC_TASK_TEXT]);
 
 /* Ticks (not shifted) to nanoseconds of CLOCK_MONOTONIC. */
 uint64_t isc_trace_ticks_to_ns(const isc_trace *tr, uint64_t ticks);

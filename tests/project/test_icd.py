@@ -108,14 +108,19 @@ def test_the_version_is_the_same_everywhere() -> None:
         assert found and found.group(1) == WHOLE["version"], file
 
 
-@pytest.mark.parametrize(("section", "name"), [("records", "isc_kind"), ("definitions", "isc_def_type")])
-def test_records_are_those_of_the_header(section: str, name: str) -> None:
-    assert {row["name"]: row["value"] for row in WHOLE[section]} == enum("src/base/record.h", name)
+def test_records_are_those_of_the_header_and_dump_prints_their_names() -> None:
+    rows = re.findall(r'\tKIND\((\w+), (\d+), "(\w+)"\)', source("src/base/record.h"))
+    said = [(row["name"], row["value"], row["dump"]) for row in WHOLE["records"]]
+    assert said == [(f"ISC_KIND_{name}", int(number), dump) for name, number, dump in rows]
 
 
-def test_dump_prints_the_words_that_are_said() -> None:
-    words = dict(re.findall(r'\[(ISC_KIND_\w+)\]\s*=\s*"(\w+)"', source("src/trace/kinds.c")))
-    assert {row["name"]: row["dump"] for row in WHOLE["records"] if "dump" in row} == words
+def test_definitions_are_those_of_the_header() -> None:
+    assert {row["name"]: row["value"] for row in WHOLE["definitions"]} == enum("src/base/record.h", "isc_def_type")
+
+
+def test_types_of_events_are_those_of_the_table() -> None:
+    table = re.findall(r'\tTYPE\(\w+, "(\w+)"\)', source("src/trace/kinds.h"))
+    assert {row["event_type"] for row in interfaces.built(WHOLE["events"]["types"])} == set(table)
 
 
 def test_statuses_are_those_of_the_header() -> None:

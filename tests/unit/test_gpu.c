@@ -8,7 +8,7 @@
 	     "t2 p1 tid=101 name=cl-worker end=100ms\n"
 #define ENDING "end 100ms status=0\n"
 
-static bool string_is(isc_string s, const char *wanted)
+static bool string_is(isc_text s, const char *wanted)
 {
 	return s.len == strlen(wanted) && memcmp(s.at, wanted, s.len) == 0;
 }
@@ -163,7 +163,7 @@ static void work_without_a_time_stamp_is_counted_and_left_out(void **state)
 
 /* ---- where ---- */
 
-static isc_string launched_from(isc_analysis **a, const char *before, const char *stack)
+static isc_text launched_from(isc_analysis **a, const char *before, const char *stack)
 {
 	char text[16384];
 

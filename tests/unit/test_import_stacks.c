@@ -338,7 +338,7 @@ static void names_come_as_they_are(void **state)
 		f = facts_of(text.data);
 		assert_int_equal(k == 1 ? f->counter_count : f->function_count, k == 1 ? 4 : 2);
 		for (size_t i = 0; k != 1 && i < 2; i++) {
-			isc_string got = f->functions[i].name;
+			isc_text got = f->functions[i].name;
 			size_t extra = strlen(k == 0 ? "(3): f" : "a.py(1): ");
 
 			assert_int_equal(got.len, name.len + 2 + extra);

@@ -283,7 +283,7 @@ static void check_same(isc_totals *x, isc_totals *y)
 	if (scope != NULL) {
 		assert_int_equal(scope->count, other->count);
 		assert_int_equal(scope->total_ticks, other->total_ticks);
-		assert_int_equal(scope->histogram->count, other->histogram->count);
+		assert_int_equal(scope->histogram.count, other->histogram.count);
 	}
 }
 

@@ -296,7 +296,7 @@ static void totals_stay_within_their_bound_and_sums_stay_exact(void **state)
 		count += s->count;
 		open += s->open;
 		unmatched += s->unmatched;
-		assert_int_equal(s->histogram->count, s->count);
+		assert_int_equal(s->histogram.count, s->count);
 	}
 	/* Every enter is open or closed, every leave closed one or is said to have none. */
 	assert_int_equal(count + open, 50000);

@@ -298,7 +298,7 @@ static void names_without_room_are_the_rest_of_their_kind(void **state)
 		scopes += s->count;
 		ticks += s->total_ticks;
 		rest[0] |= s->name == ISC_TOTAL_REST;
-		assert_int_equal(s->histogram->count, s->count);
+		assert_int_equal(s->histogram.count, s->count);
 		assert_true(s->name != 0 && s->open == 0 && s->unmatched == 0);
 	}
 	for (size_t i = 0; isc_totals_mark_at(t, i) != NULL; i++) {

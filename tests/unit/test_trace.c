@@ -253,15 +253,15 @@ static void definitions_of_a_fork_child_come_from_its_parents(void **state)
 	isc_writer_define(w, 2, 160, 9, "no string", 9, NULL);
 	assert_int_equal(isc_writer_close(w, NULL, NULL), ISC_OK);
 	tr = opened(path);
-	assert_memory_equal(isc_trace_name(tr, 3, 50, &len), "root", 4);
-	assert_memory_equal(isc_trace_name(tr, 3, 150, &len), "child", 5);
-	assert_int_equal(len, 5);
-	assert_memory_equal(isc_trace_name(tr, 1, 150, &len), "after the fork", 14);
-	assert_memory_equal(isc_trace_name(tr, 3, 199, &len), "?", 1);
-	assert_memory_equal(isc_trace_name(tr, 2, 160, &len), "?", 1);
+	assert_memory_equal(isc_trace_name(tr, 3, 50).at, "root", 4);
+	assert_memory_equal(isc_trace_name(tr, 3, 150).at, "child", 5);
+	assert_int_equal(isc_trace_name(tr, 3, 150).len, 5);
+	assert_memory_equal(isc_trace_name(tr, 1, 150).at, "after the fork", 14);
+	assert_memory_equal(isc_trace_name(tr, 3, 199).at, "?", 1);
+	assert_memory_equal(isc_trace_name(tr, 2, 160).at, "?", 1);
 	assert_non_null(isc_trace_define(tr, 3, 160, 9, &len));
-	assert_memory_equal(isc_trace_name(tr, 4, 50, &len), "?", 1); /* its parents are each other's */
-	assert_memory_equal(isc_trace_name(tr, 99, 50, &len), "?", 1);
+	assert_memory_equal(isc_trace_name(tr, 4, 50).at, "?", 1); /* its parents are each other's */
+	assert_memory_equal(isc_trace_name(tr, 99, 50).at, "?", 1);
 	isc_trace_close(tr);
 	close(fd);
 }
@@ -326,7 +326,7 @@ static void a_resumed_trace_goes_on_where_it_stopped(void **state)
 	char path[64];
 	int fd = sample_file(path);
 	isc_writer *w = begin(dup(fd), 1 << 20);
-	uint32_t processes, threads, len;
+	uint32_t processes, threads;
 	isc_writer_stats stats;
 	isc_totals *totals;
 	isc_trace *tr;
@@ -371,7 +371,7 @@ static void a_resumed_trace_goes_on_where_it_stopped(void **state)
 	assert_int_equal(seen + isc_trace_stats_get(tr)->retired_events, next);
 	assert_true(isc_trace_stats_get(tr)->complete);
 	assert_int_equal(isc_trace_end_get(tr)->end_ns, 5);
-	assert_memory_equal(isc_trace_name(tr, 3, 6, &len), "name", 4);
+	assert_memory_equal(isc_trace_name(tr, 3, 6).at, "name", 4);
 	assert_int_equal(isc_trace_totals(tr, &totals, NULL), ISC_OK);
 	assert_int_equal(isc_totals_events(totals), next);
 	isc_totals_free(totals);

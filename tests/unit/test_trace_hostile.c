@@ -110,7 +110,7 @@ static long read_all(isc_trace_stats *stats)
 {
 	isc_trace_switch sw;
 	isc_totals *totals;
-	uint32_t name_len;
+	volatile uint32_t sum = 0; /* so that every byte is read */
 	isc_trace *tr;
 	isc_event ev;
 	long seen = 0;
@@ -121,10 +121,10 @@ static long read_all(isc_trace_stats *stats)
 		return -1;
 	}
 	while (isc_trace_next(tr, &ev)) {
-		assert_non_null(isc_trace_name(tr, ev.process, ev.id, &name_len));
+		assert_non_null(isc_trace_name(tr, ev.process, ev.id).at);
 		assert_true(!check_truth || is_true(&ev));
 		for (uint32_t i = 0; i < ev.extra_len; i++)
-			name_len += ((const uint8_t *)ev.extra)[i];
+			sum += ((const uint8_t *)ev.extra)[i];
 		seen++;
 	}
 	while (isc_trace_next_switch(tr, &sw))

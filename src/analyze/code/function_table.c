@@ -78,16 +78,14 @@ static isc_text called(const isc_build *b, isc_text file)
 static void describe(const isc_build *b, uint32_t process, uint32_t code, struct identity *id)
 {
 	isc_frame frame = {0};
-	uint32_t len;
 
 	if (isc_trace_code(b->trace, process, code, &frame)) {
-		id->name = (isc_text){frame.name.at, frame.name.len};
-		id->file = called(b, (isc_text){frame.file.at, frame.file.len});
+		id->name = frame.name;
+		id->file = called(b, frame.file);
 		id->line = frame.first_line;
 		return;
 	}
-	id->name.at = isc_trace_name(b->trace, process, code, &len);
-	id->name.len = len;
+	id->name = isc_trace_name(b->trace, process, code);
 }
 
 /* Those that totals had no room for, of one file or of all. */
@@ -99,7 +97,7 @@ static bool describe_rest(isc_build *b, uint32_t process, uint32_t code, struct 
 	id->name = (isc_text){what, strlen(what)};
 	if (code == ISC_TOTAL_REST || !isc_trace_code(b->trace, process, code & ~ISC_TOTAL_REST, &frame))
 		return true;
-	id->file = called(b, (isc_text){frame.file.at, frame.file.len});
+	id->file = called(b, frame.file);
 	slash = id->file.len > 0 ? memrchr(id->file.at, '/', id->file.len) : NULL;
 	slash = slash != NULL ? slash + 1 : id->file.at;
 	/* The text ends with a parenthesis, which the file goes in before. */
@@ -134,9 +132,9 @@ size_t isc_function_table_frame(isc_build *b, uint32_t process, const isc_frame 
 {
 	struct identity id = {.kind = frame->kind,
 			      .line = frame->first_line,
-			      .name = {frame->name.at, frame->name.len},
-			      .file = {frame->file.at, frame->file.len},
-			      .module = {frame->module.at, frame->module.len}};
+			      .name = frame->name,
+			      .file = frame->file,
+			      .module = frame->module};
 
 	if (frame->kind == ISC_FRAME_PYTHON)
 		return isc_function_table_code(b, process, frame->code);

@@ -14,13 +14,13 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-void isc_imported_place(isc_string s, isc_analysis_function *out)
+void isc_imported_place(isc_text s, isc_analysis_function *out)
 {
 	isc_python_place place;
 
 	isc_python_place_of(s, &place);
-	out->name = (isc_text){place.name.at, place.name.len};
-	out->file = (isc_text){place.file.at, place.file.len};
+	out->name = place.name;
+	out->file = place.file;
 	out->line = place.line;
 }
 

@@ -48,7 +48,7 @@ static uint32_t put(isc_places *p, isc_build *b, const isc_analysis_frame *frame
 }
 
 /* The trace may be closed before its analysis is read. */
-static bool keep(isc_build *b, const isc_frame_text *from, isc_text *to)
+static bool keep(isc_build *b, const isc_text *from, isc_text *to)
 {
 	if (from->len > 0)
 		*to = (isc_text){isc_arena_copy(b->arena, from->at, from->len), from->len};

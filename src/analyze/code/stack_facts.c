@@ -14,12 +14,12 @@ void isc_stack_facts_fini(isc_stack_facts *s)
 	s->nears = 0;
 }
 
-static bool has(const isc_frame_text *text, const char *word)
+static bool has(const isc_text *text, const char *word)
 {
 	return text->len > 0 && memmem(text->at, text->len, word, strlen(word)) != NULL;
 }
 
-static bool ends(const isc_frame_text *text, const char *word)
+static bool ends(const isc_text *text, const char *word)
 {
 	size_t len = strlen(word);
 
@@ -27,19 +27,19 @@ static bool ends(const isc_frame_text *text, const char *word)
 }
 
 /* Names of functions have their class in front from 3.11 on. */
-static bool is_called(const isc_frame_text *name, const char *word)
+static bool is_called(const isc_text *name, const char *word)
 {
 	size_t len = strlen(word);
 
 	return ends(name, word) && (name->len == len || name->at[name->len - len - 1] == '.');
 }
 
-static bool in_library(const isc_frame_text *file)
+static bool in_library(const isc_text *file)
 {
 	return (has(file, "/lib/python3") && !has(file, "-packages/")) || (file->len > 0 && file->at[0] == '<');
 }
 
-static bool is_installed(const isc_frame_text *file)
+static bool is_installed(const isc_text *file)
 {
 	return in_library(file) || has(file, "/site-packages/") || has(file, "/dist-packages/");
 }
@@ -48,7 +48,7 @@ static bool is_installed(const isc_frame_text *file)
 static bool is_mapping(const isc_frame *f)
 {
 	static const char *const names[] = {"mmap", "munmap", "mremap", "madvise", "brk", "mmap64", "sbrk", "mprotect"};
-	isc_frame_text name = f->name;
+	isc_text name = f->name;
 
 	if (f->kind != ISC_FRAME_NATIVE)
 		return false;

@@ -127,8 +127,7 @@ static isc_status same_devices(const isc_analysis *x, const isc_analysis *y, isc
 		const isc_facts_gpu *g = &x->timeline->gpus[i], *h = &y->timeline->gpus[i];
 
 		if (g->name.len != h->name.len || memcmp(g->name.at, h->name.at, g->name.len) != 0)
-			return differ(err, "GPUs", &(isc_text){g->name.at, g->name.len},
-				      &(isc_text){h->name.at, h->name.len});
+			return differ(err, "GPUs", &g->name, &h->name);
 	}
 	return ISC_OK;
 }

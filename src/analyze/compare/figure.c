@@ -58,14 +58,10 @@ static const isc_figure metrics[] = {
 
 #define METRICS (sizeof(metrics) / sizeof(metrics[0]))
 
-/* Of the states: their time in a scope, and their share of the focus thread's. */
-static const char *state_names[2][ISC_STATES] = {
-	{"python_us", "native_us", "on_cpu_us", "spin_us", "unattributed_us", "gil_wait_us", "lock_wait_us",
-	 "io_wait_us", "sleep_us", "idle_us", "syscall_us", "gc_us", "page_fault_us", "gpu_wait_us", "run_queue_us",
-	 "throttled_us", "other_us"},
-	{"python_pct", "native_pct", "on_cpu_pct", "spin_pct", "unattributed_pct", "gil_wait_pct", "lock_wait_pct",
-	 "io_wait_pct", "sleep_pct", "idle_state_pct", "syscall_pct", "gc_pct", "page_fault_pct", "gpu_wait_pct",
-	 "run_queue_pct", "throttled_pct", "other_pct"}};
+/* Of the states: their time in a scope, and their share of the focus thread's; idle_pct is a device's. */
+#define TIME(id, name, ...) name "_us",
+#define SHARE(id, name, ...) ISC_STATE_##id == ISC_STATE_IDLE ? "idle_state_pct" : name "_pct",
+static const char *const state_names[2][ISC_STATES] = {{ISC_STATE_TABLE(TIME)}, {ISC_STATE_TABLE(SHARE)}};
 
 bool isc_figure_at(size_t i, isc_figure *out)
 {

@@ -60,14 +60,13 @@ static struct gpu_place *place_of(struct gpu_reading *r, uint32_t thread)
 static uint32_t name_of(struct gpu_reading *r, uint32_t process, uint32_t id)
 {
 	uint64_t *known = isc_hashmap_put(&r->names, isc_hashmap_key(process, id), NULL);
-	const char *text;
-	uint32_t len = 0;
+	isc_text text;
 
 	if (known == NULL)
 		return 0;
 	if (*known == 0) {
-		text = isc_trace_name(r->b->trace, process, id, &len);
-		*known = isc_timeline_name(r->t, text, len) + 1ull;
+		text = isc_trace_name(r->b->trace, process, id);
+		*known = isc_timeline_name(r->t, text.at, text.len) + 1ull;
 	}
 	return (uint32_t)(*known - 1);
 }
@@ -239,10 +238,8 @@ static void add_word(struct gpu_reading *r, const isc_event *ev)
 	word->times++;
 	word->count += said.count;
 	word->detail = (isc_text){NULL, 0};
-	if (said.detail != 0) {
-		word->detail.at = isc_trace_name(r->b->trace, ev->process, said.detail, &len);
-		word->detail.len = len;
-	}
+	if (said.detail != 0)
+		word->detail = isc_trace_name(r->b->trace, ev->process, said.detail);
 }
 
 static bool take_event(void *self, const isc_event *ev)

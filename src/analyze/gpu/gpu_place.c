@@ -8,7 +8,7 @@
 #define CALLS_LOOKED_AT 32u
 #define NAME_BYTES 2048u
 
-static bool has(isc_frame_text text, const char *word)
+static bool has(isc_text text, const char *word)
 {
 	return memmem(text.at, text.len, word, strlen(word)) != NULL;
 }

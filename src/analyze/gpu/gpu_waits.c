@@ -6,72 +6,55 @@
 #include "timeline/gpu/recorded.h"
 #include "timeline/walk.h"
 
-/* Waits of a thread that may lie in the call that it is in. */
-#define RECENT 64u
-
 /* Such copies that are kept: 32 MB at most. */
 #define HELD_MOST (1u << 20)
 
 /* Waits that are kept one by one: 24 MiB. */
 #define WAITS_MOST (1u << 20)
 
-struct recent_wait {
-	uint64_t end_ns, ns;
-	uint8_t state;
-};
-
-struct waiting_thread {
-	struct recent_wait wait[RECENT];
-	unsigned count, next;
-};
-
 struct wait_search {
 	isc_build *b;
 	isc_gpu_waits *out;
 	isc_hashmap place_of; /* thread -> place + 1 */
-	struct waiting_thread *thread;
-	size_t count, room;
 	double ns_per_tick;
 };
 
-static size_t place_of(struct wait_search *s, uint32_t thread)
+/* NULL: no memory. */
+static isc_gpu_waiting *waiting_of(struct wait_search *s, uint32_t thread)
 {
 	uint64_t *place = isc_hashmap_put(&s->place_of, thread, NULL);
 	isc_gpu_waiting *w;
 
 	if (place == NULL)
-		return SIZE_MAX;
+		return NULL;
 	if (*place == 0) {
 		w = isc_arena_push(s->b->arena, &s->out->thread, &s->out->count, &s->out->room, sizeof(*w));
-		if (w == NULL ||
-		    isc_arena_push(s->b->arena, &s->thread, &s->count, &s->room, sizeof(*s->thread)) == NULL)
-			return SIZE_MAX;
+		if (w == NULL)
+			return NULL;
 		w->thread = thread;
 		*place = s->out->count;
 	}
-	return *place - 1;
+	return &s->out->thread[*place - 1];
 }
 
 static bool note_wait(struct wait_search *s, const isc_event *ev)
 {
 	isc_total_wait row = {.process = ev->process, .thread = ev->thread, .call = ev->arg, .stack = ev->id};
-	struct waiting_thread *t;
+	isc_gpu_waiting *w;
 	isc_wait body;
-	size_t place;
 
 	if (ev->extra_len < sizeof(body))
 		return true;
-	place = place_of(s, ev->thread);
-	if (place == SIZE_MAX)
+	w = waiting_of(s, ev->thread);
+	if (w == NULL)
 		return false;
 	memcpy(&body, ev->extra, sizeof(body));
 	row.holder = body.holder;
-	t = &s->thread[place];
-	t->wait[t->next] = (struct recent_wait){.end_ns = ev->time_ns,
-						.ns = (uint64_t)((double)body.ticks * s->ns_per_tick),
-						.state = (uint8_t)isc_waits_of(s->b->trace, &row)};
-	t->next = (t->next + 1) % RECENT;
-	t->count += t->count < RECENT;
+	w->recent[w->recent_next].end_ns = ev->time_ns;
+	w->recent[w->recent_next].ns = (uint64_t)((double)body.ticks * s->ns_per_tick);
+	w->recent[w->recent_next].state = (uint8_t)isc_waits_of(s->b->trace, &row);
+	w->recent_next = (w->recent_next + 1) % ISC_GPU_WAITS_RECENT;
+	w->recent_count += w->recent_count < ISC_GPU_WAITS_RECENT;
 	return true;
 }
 
@@ -128,13 +111,24 @@ static bool keep(isc_build *b, const isc_gpu_wait *wait)
 	return at != NULL;
 }
 
+/* What was told of as another wait inside this one. */
+static void take_inside(const isc_build *b, isc_gpu_waiting *w, const isc_gpu_wait *wait)
+{
+	for (unsigned i = 0; i < w->recent_count; i++) {
+		uint64_t end = w->recent[i].end_ns, ns = w->recent[i].ns, from = end - (ns < end ? ns : end);
+
+		if (end >= wait->from_ns && end <= wait->to_ns)
+			w->inside_us[w->recent[i].state] +=
+				isc_build_inside_us(b, from > wait->from_ns ? from : wait->from_ns, end);
+	}
+}
+
 static bool note_call(struct wait_search *s, const isc_event *ev, const isc_gpu_called *c)
 {
 	isc_gpu_waiting *w;
 	isc_gpu_wait wait;
-	struct waiting_thread *t;
-	size_t place;
 	bool waited;
+	double us;
 
 	if (!own_times(s->b, ev, c, &wait))
 		return true;
@@ -144,25 +138,16 @@ static bool note_call(struct wait_search *s, const isc_event *ev, const isc_gpu_
 	/* Of a scope nobody knows which calls are inside it. */
 	if (s->b->only.at != NULL)
 		return true;
-	place = place_of(s, ev->thread);
-	if (place == SIZE_MAX)
+	w = waiting_of(s, ev->thread);
+	if (w == NULL)
 		return false;
-	w = &s->out->thread[place];
-	t = &s->thread[place];
-	if (isc_build_inside_us(s->b, wait.from_ns, wait.to_ns) > 0)
-		w->calls += c->correlation != 0;
+	us = isc_build_inside_us(s->b, wait.from_ns, wait.to_ns);
+	w->calls += us > 0 && c->correlation != 0;
 	if (waited) {
-		w->us += isc_build_inside_us(s->b, wait.from_ns, wait.to_ns);
-		for (unsigned i = 0; i < t->count; i++) {
-			const struct recent_wait *r = &t->wait[i];
-			uint64_t from = r->end_ns - (r->ns < r->end_ns ? r->ns : r->end_ns);
-
-			if (r->end_ns >= wait.from_ns && r->end_ns <= wait.to_ns)
-				w->inside_us[r->state] +=
-					isc_build_inside_us(s->b, from > wait.from_ns ? from : wait.from_ns, r->end_ns);
-		}
+		w->us += us;
+		take_inside(s->b, w, &wait);
 	}
-	t->count = t->next = 0;
+	w->recent_count = w->recent_next = 0;
 	return true;
 }
 

@@ -10,11 +10,19 @@
 
 #include "analyze/build.h"
 
+/* Waits of a thread that may lie in the call that it is in. */
+#define ISC_GPU_WAITS_RECENT 64u
+
 typedef struct isc_gpu_waiting {
 	uint32_t thread; /* index */
 	uint64_t calls;	 /* that ask for work */
 	double us;	 /* in calls that return when a device is done */
 	double inside_us[ISC_STATES];
+	struct {
+		uint64_t end_ns, ns;
+		uint8_t state;
+	} recent[ISC_GPU_WAITS_RECENT]; /* a ring, while events are read */
+	unsigned recent_count, recent_next;
 } isc_gpu_waiting;
 
 typedef struct isc_gpu_waits {

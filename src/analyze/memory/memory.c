@@ -63,7 +63,7 @@ static struct process *process_of(gathered *g, uint32_t process)
 
 /* ---- sites ---- */
 
-static bool begins(isc_frame_text text, const char *word)
+static bool begins(isc_text text, const char *word)
 {
 	size_t len = strlen(word);
 
@@ -112,7 +112,7 @@ static bool is_wrapper(const isc_frame *f)
 	return f->name.len == 0;
 }
 
-static bool has(isc_frame_text text, const char *word)
+static bool has(isc_text text, const char *word)
 {
 	return text.len > 0 && memmem(text.at, text.len, word, strlen(word)) != NULL;
 }

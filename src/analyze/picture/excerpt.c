@@ -252,7 +252,7 @@ static bool add_gpu(excerpt_reading *r, const excerpt_lane *l, const isc_event *
 	    item.end_ns == 0 || item.start_ns < r->from_ns || item.start_ns > r->to_ns)
 		return true;
 	/* A marker is an order of things, and no event. */
-	if (ev->kind == ISC_KIND_GPU_WORK && isc_gpu_event_type(item.job) == NULL)
+	if (ev->kind == ISC_KIND_GPU_WORK && isc_gpu_event_type(item.job) == ISC_EVENT_NONE)
 		return true;
 	span = add(r, ev, l);
 	if (span == NULL)

@@ -18,7 +18,7 @@ static uint64_t key_of(const isc_lanes_watch *w, const isc_timeline_seen *s)
 static uint32_t name_of(isc_lanes_watch *w, uint32_t name, unsigned class)
 {
 	uint64_t *known = isc_hashmap_put(&w->names, name, NULL);
-	isc_string text;
+	isc_text text;
 
 	if (known == NULL) {
 		w->lanes->failed = true;

@@ -110,7 +110,6 @@ static struct lane_thread *thread_of(struct lanes_reading *r, const isc_listener
 static uint32_t name_of(struct lanes_reading *r, uint32_t process, uint32_t id)
 {
 	uint64_t *known = isc_hashmap_put(&r->name_of, isc_hashmap_key(process, id), NULL);
-	uint32_t len = 0;
 	isc_piece_name name = {0};
 	isc_frame frame;
 
@@ -121,12 +120,11 @@ static uint32_t name_of(struct lanes_reading *r, uint32_t process, uint32_t id)
 	if (*known != 0)
 		return (uint32_t)(*known - 1);
 	if (isc_trace_code(r->b->trace, process, id, &frame)) {
-		name.name = (isc_text){frame.name.at, frame.name.len};
-		name.file = (isc_text){frame.file.at, frame.file.len};
+		name.name = frame.name;
+		name.file = frame.file;
 		name.line = frame.first_line;
 	} else {
-		name.name.at = isc_trace_name(r->b->trace, process, id, &len);
-		name.name.len = len;
+		name.name = isc_trace_name(r->b->trace, process, id);
 	}
 	*known = (uint64_t)isc_lanes_name(r->l, &name) + 1;
 	return (uint32_t)(*known - 1);

@@ -41,13 +41,13 @@ static bool host_us(const isc_evidence *j, const isc_facts_gpu *g, double *us)
 	return true;
 }
 
-static isc_string top_kernel(const isc_timeline_facts *f, size_t gpu)
+static isc_text top_kernel(const isc_timeline_facts *f, size_t gpu)
 {
 	for (size_t i = 0; i < f->kernel_count; i++) {
 		if (f->kernels[i].gpu == gpu)
 			return f->kernels[i].name;
 	}
-	return (isc_string){0};
+	return (isc_text){0};
 }
 
 static bool measure(const isc_evidence *j, size_t gpu, isc_finding *out)

@@ -53,7 +53,7 @@ static bool gather(isc_build *b, struct tallies *s)
 		t->open += total->open;
 		t->unmatched += total->unmatched;
 		t->total_ticks += (double)total->total_ticks;
-		if (total->histogram != NULL && !isc_histogram_merge(&t->ticks, total->histogram))
+		if (!isc_histogram_merge(&t->ticks, &total->histogram))
 			return false;
 	}
 	return true;

@@ -33,7 +33,7 @@ static const struct spin_rule {
 	{"libomp", "pause", false, true},
 };
 
-static bool begins(const isc_frame_text *path, const char *wanted)
+static bool begins(const isc_text *path, const char *wanted)
 {
 	const char *slash = path->len > 0 ? memrchr(path->at, '/', path->len) : NULL;
 	size_t from = slash != NULL ? (size_t)(slash + 1 - path->at) : 0, len = strlen(wanted);
@@ -41,7 +41,7 @@ static bool begins(const isc_frame_text *path, const char *wanted)
 	return path->len - from >= len && memcmp(path->at + from, wanted, len) == 0;
 }
 
-static bool has(const isc_frame_text *name, const char *wanted, bool whole)
+static bool has(const isc_text *name, const char *wanted, bool whole)
 {
 	size_t len = strlen(wanted);
 

@@ -22,15 +22,13 @@ struct syscall_sum {
 
 static isc_text name_of(isc_build *b, uint32_t process, uint32_t id)
 {
-	isc_text copy = {0};
-	const char *name;
-	uint32_t len = 0;
+	isc_text name, copy = {0};
 
 	if (id == 0)
 		return copy;
-	name = isc_trace_name(b->trace, process, id, &len);
-	if (name != NULL && len > 0)
-		copy = (isc_text){isc_arena_copy(b->arena, name, len), len};
+	name = isc_trace_name(b->trace, process, id);
+	if (name.len > 0)
+		copy = (isc_text){isc_arena_copy(b->arena, name.at, name.len), name.len};
 	return copy.at != NULL ? copy : (isc_text){0};
 }
 

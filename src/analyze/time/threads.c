@@ -235,15 +235,14 @@ static bool has_kernel_name(isc_build *b, const struct tracks *s, size_t rank)
 /* What a thread calls itself says more than the kernel's name for it. */
 static void take_name(isc_build *b, const struct tracks *s, size_t rank, const isc_total_thread *total)
 {
-	uint32_t len;
-	const char *name = isc_trace_name(b->trace, total->process, total->name, &len);
+	isc_text name = isc_trace_name(b->trace, total->process, total->name);
 	char *copy;
 
-	if (is_made_up(name, len) && has_kernel_name(b, s, rank))
+	if (is_made_up(name.at, name.len) && has_kernel_name(b, s, rank))
 		return;
-	copy = isc_arena_copy(b->arena, name, len);
+	copy = isc_arena_copy(b->arena, name.at, name.len);
 	if (copy != NULL)
-		b->a->threads[rank].name = (isc_text){copy, len};
+		b->a->threads[rank].name = (isc_text){copy, name.len};
 }
 
 static void take_events(isc_build *b, const struct tracks *s)

@@ -176,12 +176,12 @@ isc_claim_place isc_evidence_at_frame(const isc_analysis_frame *frame)
 	return isc_evidence_at(&(isc_place){.name = frame->name, .file = frame->file, .line = frame->line});
 }
 
-isc_claim_place isc_evidence_at_text(isc_string name)
+isc_claim_place isc_evidence_at_text(isc_text name)
 {
 	return (isc_claim_place){.function = {name.at, name.len}};
 }
 
-isc_claim_place isc_evidence_at_kernel(const isc_evidence *j, isc_string name)
+isc_claim_place isc_evidence_at_kernel(const isc_evidence *j, isc_text name)
 {
 	isc_buffer short_name = {0};
 	isc_claim_place place = {0};

@@ -115,9 +115,9 @@ void isc_evidence_holder(const isc_evidence *j, enum isc_state state, isc_findin
 /* A place as claims have it. */
 isc_claim_place isc_evidence_at(const isc_place *place);
 isc_claim_place isc_evidence_at_frame(const isc_analysis_frame *frame);
-isc_claim_place isc_evidence_at_text(isc_string name);
+isc_claim_place isc_evidence_at_text(isc_text name);
 
 /* The same of a kernel, by its name as people know it. */
-isc_claim_place isc_evidence_at_kernel(const isc_evidence *j, isc_string name);
+isc_claim_place isc_evidence_at_kernel(const isc_evidence *j, isc_text name);
 
 #endif

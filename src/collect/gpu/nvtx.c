@@ -16,23 +16,31 @@ static bool is_wanted(void)
 	       atomic_load_explicit(&control->phase, memory_order_relaxed) != ISC_PHASE_DONE;
 }
 
-/* ---- marks and names ---- */
-
-static void mark(const isc_nvtx_name *name)
+/* A message alone, as the event that NVTX would make of it. */
+static isc_nvtx_attributes bytes_of(const char *message)
 {
-	uint64_t ticks = isc_ticks();
-
-	isc_write1(ticks, ISC_RECORD_WORD(isc_nvtx_name_id(name), ISC_KIND_INSTANT, 0));
+	return (isc_nvtx_attributes){
+		.size = sizeof(isc_nvtx_attributes), .message_type = ISC_NVTX_MESSAGE_BYTES, .message.bytes = message};
 }
+
+static isc_nvtx_attributes wide_of(const wchar_t *message)
+{
+	return (isc_nvtx_attributes){
+		.size = sizeof(isc_nvtx_attributes), .message_type = ISC_NVTX_MESSAGE_WIDE, .message.wide = message};
+}
+
+/* ---- marks and names ---- */
 
 static void domain_mark(const void *domain, const isc_nvtx_attributes *event)
 {
 	isc_nvtx_name name;
+	uint64_t ticks;
 
 	if (!isc_rt_active())
 		return;
 	isc_nvtx_name_event(&name, domain, event);
-	mark(&name);
+	ticks = isc_ticks();
+	isc_write1(ticks, ISC_RECORD_WORD(isc_nvtx_name_id(&name), ISC_KIND_INSTANT, 0));
 }
 
 static void mark_event(const isc_nvtx_attributes *event)
@@ -42,22 +50,16 @@ static void mark_event(const isc_nvtx_attributes *event)
 
 static void mark_bytes(const char *message)
 {
-	isc_nvtx_name name;
+	isc_nvtx_attributes event = bytes_of(message);
 
-	if (!isc_rt_active())
-		return;
-	isc_nvtx_name_bytes(&name, NULL, message);
-	mark(&name);
+	domain_mark(NULL, &event);
 }
 
 static void mark_wide(const wchar_t *message)
 {
-	isc_nvtx_name name;
+	isc_nvtx_attributes event = wide_of(message);
 
-	if (!isc_rt_active())
-		return;
-	isc_nvtx_name_wide(&name, NULL, message);
-	mark(&name);
+	domain_mark(NULL, &event);
 }
 
 /* A thread is named by itself in a trace, and that is how programs do it. */
@@ -111,24 +113,16 @@ static int push_event(const isc_nvtx_attributes *event)
 
 static int push_bytes(const char *message)
 {
-	isc_nvtx_name name;
-	bool active = isc_rt_active();
+	isc_nvtx_attributes event = bytes_of(message);
 
-	if (active)
-		isc_nvtx_name_bytes(&name, NULL, message);
-	isc_nvtx_range_push(NULL, active, active ? isc_nvtx_name_id(&name) : 0);
-	return ISC_NVTX_UNTRACKED;
+	return domain_push(NULL, &event);
 }
 
 static int push_wide(const wchar_t *message)
 {
-	isc_nvtx_name name;
-	bool active = isc_rt_active();
+	isc_nvtx_attributes event = wide_of(message);
 
-	if (active)
-		isc_nvtx_name_wide(&name, NULL, message);
-	isc_nvtx_range_push(NULL, active, active ? isc_nvtx_name_id(&name) : 0);
-	return ISC_NVTX_UNTRACKED;
+	return domain_push(NULL, &event);
 }
 
 static int domain_pop(const void *domain)
@@ -161,22 +155,16 @@ static uint64_t start_event(const isc_nvtx_attributes *event)
 
 static uint64_t start_bytes(const char *message)
 {
-	isc_nvtx_name name;
+	isc_nvtx_attributes event = bytes_of(message);
 
-	if (!isc_rt_active())
-		return 0;
-	isc_nvtx_name_bytes(&name, NULL, message);
-	return isc_nvtx_range_start(isc_nvtx_name_id(&name));
+	return domain_start(NULL, &event);
 }
 
 static uint64_t start_wide(const wchar_t *message)
 {
-	isc_nvtx_name name;
+	isc_nvtx_attributes event = wide_of(message);
 
-	if (!isc_rt_active())
-		return 0;
-	isc_nvtx_name_wide(&name, NULL, message);
-	return isc_nvtx_range_start(isc_nvtx_name_id(&name));
+	return domain_start(NULL, &event);
 }
 
 static void end(uint64_t id)

@@ -11,6 +11,7 @@
 #include "python/offline/offline.h"
 #include "timeline/gpu/clock_sync.h"
 #include "timeline/gpu/record.h"
+#include "trace/gpu.h"
 
 struct align {
 	isc_clock_sync *sync;
@@ -51,30 +52,26 @@ static bool times_of(PyObject *event, int64_t *start, int64_t *end)
 	return true;
 }
 
-static bool type_is(PyObject *event, const char *const *types)
+static bool type_is(PyObject *event, enum isc_event_type wanted)
 {
 	PyObject *type = PyDict_GetItemString(event, "event_type");
 
-	for (size_t i = 0; type != NULL && PyUnicode_Check(type) && types[i] != NULL; i++) {
-		if (PyUnicode_CompareWithASCIIString(type, types[i]) == 0)
-			return true;
-	}
-	return false;
+	return type != NULL && PyUnicode_Check(type) &&
+	       PyUnicode_CompareWithASCIIString(type, isc_event_type_name(wanted)) == 0;
 }
 
 static bool is_work(PyObject *event)
 {
-	static const char *const types[] = {"gpu_kernel", "h2d_copy", "d2h_copy", "d2d_copy",
-					    "p2p_copy",	  "memset",   NULL};
+	bool found = false;
 
-	return PyDict_Check(event) && type_is(event, types);
+	for (unsigned job = 0; PyDict_Check(event) && job < ISC_JOB_SYNC && !found; job++)
+		found = type_is(event, isc_gpu_event_type(job));
+	return found;
 }
 
 static bool is_call(PyObject *event)
 {
-	static const char *const types[] = {"gpu_api", "gpu_sync", NULL};
-
-	return PyDict_Check(event) && type_is(event, types);
+	return PyDict_Check(event) && (type_is(event, ISC_EVENT_GPU_API) || type_is(event, ISC_EVENT_GPU_SYNC));
 }
 
 /* A copy whose name does not say Async returns when it is done. */
@@ -133,7 +130,6 @@ static bool take_call(struct align *a, PyObject *event)
 
 static bool compare(struct align *a, PyObject *event)
 {
-	static const char *const to_host[] = {"d2h_copy", NULL};
 	int64_t start, end, correlation = 0;
 	uint64_t *begin, *done;
 
@@ -147,7 +143,7 @@ static bool compare(struct align *a, PyObject *event)
 		if (!isc_clock_sync_asked(a->sync, (int64_t)*begin, start))
 			return false;
 	}
-	if (done != NULL && type_is(event, to_host)) {
+	if (done != NULL && type_is(event, ISC_EVENT_D2H_COPY)) {
 		a->early += end > (int64_t)*done;
 		return isc_clock_sync_waited(a->sync, (int64_t)*done, end);
 	}

@@ -31,10 +31,9 @@ static PyObject *describe_code(const isc_event_maker *m, uint32_t process, uint3
 
 static PyObject *describe_name(const isc_event_maker *m, uint32_t process, uint32_t id)
 {
-	uint32_t len = 0;
-	const char *name = isc_trace_name(m->trace, process, id, &len);
+	isc_text name = isc_trace_name(m->trace, process, id);
 
-	return Py_BuildValue("(NOO)", text_of(name, len), Py_None, Py_None);
+	return Py_BuildValue("(NOO)", text_of(name.at, name.len), Py_None, Py_None);
 }
 
 /* (name, file, line), borrowed; the same objects for the same id, so that many events share them. */
@@ -189,39 +188,39 @@ static PyObject *metadata_of_wait(const char *extra, uint32_t extra_len)
 	return Py_BuildValue("{sN}", "holder", wait.holder != 0 ? PyLong_FromUnsignedLong(wait.holder) : none());
 }
 
-static const char *type_of(const isc_piece *piece)
+static enum isc_event_type type_of(const isc_piece *piece)
 {
 	switch (piece->kind) {
 	case ISC_KIND_INSTANT:
-		return "instant";
+		return ISC_EVENT_INSTANT;
 	case ISC_KIND_SCOPE_ENTER:
 	case ISC_KIND_SPAN_ENTER:
-		return "scope_enter";
+		return ISC_EVENT_SCOPE_ENTER;
 	case ISC_KIND_SCOPE_EXIT:
 	case ISC_KIND_SPAN_EXIT:
-		return "scope_exit";
+		return ISC_EVENT_SCOPE_EXIT;
 	case ISC_KIND_COUNTER:
-		return "counter";
+		return ISC_EVENT_COUNTER;
 	case ISC_KIND_SAMPLE:
-		return "cpu_sample";
+		return ISC_EVENT_CPU_SAMPLE;
 	case ISC_PIECE_MOVE:
-		return "numa_migration";
+		return ISC_EVENT_NUMA_MIGRATION;
 	case ISC_KIND_MEMORY_ALLOC:
-		return "memory_alloc";
+		return ISC_EVENT_MEMORY_ALLOC;
 	case ISC_KIND_MEMORY_FREE:
-		return "memory_free";
+		return ISC_EVENT_MEMORY_FREE;
 	case ISC_KIND_GC:
-		return "gc_pause";
+		return ISC_EVENT_GC_PAUSE;
 	case ISC_KIND_WAIT_EXIT:
-		return piece->arg == ISC_WAIT_GIL ? "gil_wait" : "lock_wait";
+		return piece->arg == ISC_WAIT_GIL ? ISC_EVENT_GIL_WAIT : ISC_EVENT_LOCK_WAIT;
 	case ISC_KIND_SYSCALL:
-		return "cpu_syscall";
+		return ISC_EVENT_CPU_SYSCALL;
 	case ISC_KIND_GPU_CALL:
-		return ISC_GPU_ARG_WHAT(piece->arg) == ISC_ROLE_SYNC ? "gpu_sync" : "gpu_api";
+		return ISC_GPU_ARG_WHAT(piece->arg) == ISC_ROLE_SYNC ? ISC_EVENT_GPU_SYNC : ISC_EVENT_GPU_API;
 	case ISC_KIND_GPU_WORK:
 		return isc_gpu_event_type(ISC_GPU_ARG_WHAT(piece->arg));
 	default:
-		return "cpu_call";
+		return ISC_EVENT_CPU_CALL;
 	}
 }
 
@@ -263,12 +262,11 @@ static PyObject *task_of(isc_event_maker *m, const isc_piece *span)
 {
 	PyObject *task;
 	char made[ISC_TASK_TEXT];
-	uint32_t len = 0;
 
 	if (span->task & ISC_TASK_NUMBERED) {
-		const char *text = isc_trace_task(m->trace, span->process, span->task, made, &len);
+		isc_text text = isc_trace_task(m->trace, span->process, span->task, made);
 
-		return PyUnicode_FromStringAndSize(text, (Py_ssize_t)len);
+		return PyUnicode_FromStringAndSize(text.at, (Py_ssize_t)text.len);
 	}
 	task = span->task != 0 ? description(m, span->process, span->task, NAME) : NULL;
 	if (task == NULL)
@@ -300,13 +298,13 @@ static PyObject *make(isc_event_maker *m, const isc_excerpt *spans, const isc_pi
 	task = task_of(m, span);
 	metadata = metadata_of(m, spans, span);
 	/* N takes the reference, of NULL too. */
-	return Py_BuildValue("{ss sO sK sK sK sK sI sI sN sO sO sN sN}", "event_type", type_of(span), "name",
-			     PyTuple_GetItem(about, 0), "start_us", (unsigned long long)(span->start_ns / 1000),
-			     "end_us", (unsigned long long)(span->end_ns / 1000), "start_ns",
-			     (unsigned long long)span->start_ns, "end_ns", (unsigned long long)span->end_ns,
-			     "thread_id", t != NULL ? t->tid : 0, "process_id", p != NULL ? p->pid : 0, "cpu_id", cpu,
-			     "file", PyTuple_GetItem(about, 1), "line", PyTuple_GetItem(about, 2), "task", task,
-			     "metadata", metadata);
+	return Py_BuildValue("{ss sO sK sK sK sK sI sI sN sO sO sN sN}", "event_type",
+			     isc_event_type_name(type_of(span)), "name", PyTuple_GetItem(about, 0), "start_us",
+			     (unsigned long long)(span->start_ns / 1000), "end_us",
+			     (unsigned long long)(span->end_ns / 1000), "start_ns", (unsigned long long)span->start_ns,
+			     "end_ns", (unsigned long long)span->end_ns, "thread_id", t != NULL ? t->tid : 0,
+			     "process_id", p != NULL ? p->pid : 0, "cpu_id", cpu, "file", PyTuple_GetItem(about, 1),
+			     "line", PyTuple_GetItem(about, 2), "task", task, "metadata", metadata);
 }
 
 static bool set_name(PyObject *event, const char *name)
@@ -325,7 +323,8 @@ PyObject *isc_event_make(isc_event_maker *m, const isc_excerpt *spans, const isc
 	if (event != NULL && span->kind == ISC_KIND_SAMPLE && !isc_event_add_sample(m, spans, span, event))
 		Py_CLEAR(event);
 	if (event != NULL && span->kind == ISC_PIECE_MOVE &&
-	    (!set_name(event, "numa_migration") || !isc_event_add_move(spans, span, event)))
+	    (!set_name(event, isc_event_type_name(ISC_EVENT_NUMA_MIGRATION)) ||
+	     !isc_event_add_move(spans, span, event)))
 		Py_CLEAR(event);
 	if (event != NULL && is_memory(span) &&
 	    (!set_name(event, isc_memory_name(span->arg)) || !isc_event_add_memory(m, spans, span, event)))

@@ -4,7 +4,7 @@
 #include "python/offline/offline.h"
 #include "trace/frame.h"
 
-static PyObject *text_or_none(const isc_frame_text *text)
+static PyObject *text_or_none(const isc_text *text)
 {
 	if (text->len > 0)
 		return PyUnicode_DecodeUTF8(text->at, (Py_ssize_t)text->len, "backslashreplace");

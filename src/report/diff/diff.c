@@ -141,8 +141,7 @@ static void write_gates(const isc_diff *d, isc_buffer *out)
 		isc_grid_cell(&t, isc_diff_result_name(d->gates[i].result));
 		end_change(&t, &d->gates[i].change);
 	}
-	isc_grid_write(&t, out);
-	isc_grid_fini(&t);
+	isc_grid_close(&t, out);
 }
 
 static void write_scopes(const isc_diff *d, isc_buffer *out)
@@ -162,14 +161,12 @@ static void write_scopes(const isc_diff *d, isc_buffer *out)
 		static const char *const names[] = {"count", "mean", "p50", "p90", "p99"};
 
 		for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++) {
-			isc_text_markdown(&t.text, s->name.at, s->name.len, NAME_MAX_LEN);
-			isc_grid_end(&t);
+			isc_grid_name(&t, s->name, NAME_MAX_LEN);
 			isc_grid_cell(&t, names[k]);
 			end_change(&t, all[k]);
 		}
 	}
-	isc_grid_write(&t, out);
-	isc_grid_fini(&t);
+	isc_grid_close(&t, out);
 	if (c->scope_count > SCOPES_MAX)
 		isc_buffer_format(out, "\n... and %zu more scopes, in the JSON.\n", c->scope_count - SCOPES_MAX);
 }
@@ -180,7 +177,6 @@ static void write_states(const isc_scope_change *s, isc_buffer *out)
 	static const char *const titles[] = {"state", ">base", ">new", ">change", NULL};
 	double whole = fabs(s->mean.fresh - s->mean.base);
 	bool any = false;
-	isc_units u;
 	isc_grid t;
 
 	isc_grid_init(&t, titles);
@@ -191,10 +187,10 @@ static void write_states(const isc_scope_change *s, isc_buffer *out)
 			continue;
 		any = true;
 		isc_grid_cell(&t, isc_state_name((enum isc_state)state));
-		isc_grid_cell(&t, isc_units_time(&u, s->base_us[state]));
-		isc_grid_cell(&t, isc_units_time(&u, s->fresh_us[state]));
+		isc_grid_time(&t, s->base_us[state]);
+		isc_grid_time(&t, s->fresh_us[state]);
 		isc_buffer_text(&t.text, change < 0 ? "-" : "+");
-		isc_grid_cell(&t, isc_units_time(&u, fabs(change)));
+		isc_grid_time(&t, fabs(change));
 	}
 	if (any) {
 		isc_buffer_text(out, "\n");
@@ -259,8 +255,7 @@ static void write_list(const isc_comparison *c, const char *title, const isc_cha
 		isc_grid_end(&t);
 		end_change(&t, &list[i]);
 	}
-	isc_grid_write(&t, out);
-	isc_grid_fini(&t);
+	isc_grid_close(&t, out);
 }
 
 static uint64_t lost_in(const isc_run_set *set)

@@ -36,7 +36,7 @@ enum isc_field_kind {
 	ISC_FIELD_SIGNAL,      /* int: 0 <-> null */
 	ISC_FIELD_DEVICE,      /* int64_t: negative <-> null, read as -1 */
 	ISC_FIELD_FLAG,	       /* bool */
-	ISC_FIELD_TEXT,	       /* isc_text or isc_string: empty <-> null */
+	ISC_FIELD_TEXT,	       /* empty <-> null */
 	ISC_FIELD_NAME,	       /* the same, but empty is written as "" */
 	ISC_FIELD_WORDS,       /* const char *: NULL <-> null, or `otherwise` both ways */
 	ISC_FIELD_ENUM,	       /* uint8_t, int or an enum: one of `names` */
@@ -131,7 +131,7 @@ typedef struct isc_field {
 #define ISC_FIELD_IS_COUNT32(x, at) _Generic((x), uint32_t: (at))
 #define ISC_FIELD_IS_ID ISC_FIELD_IS_COUNT32
 #define ISC_FIELD_IS_FLAG(x, at) _Generic((x), bool: (at))
-#define ISC_FIELD_IS_TEXT(x, at) _Generic((x), isc_text: (at), isc_string: (at))
+#define ISC_FIELD_IS_TEXT(x, at) _Generic((x), isc_text: (at))
 #define ISC_FIELD_IS_NAME ISC_FIELD_IS_TEXT
 #define ISC_FIELD_IS_WORDS(x, at) _Generic((x), const char *: (at), char *: (at))
 #define ISC_FIELD_IS_ENUM(x, at) _Generic((x), uint8_t: (at), int: (at), unsigned: (at))

@@ -1,10 +1,5 @@
 #include "report/json/fields.h"
 
-#include <assert.h>
-
-static_assert(sizeof(isc_text) == sizeof(isc_string) && offsetof(isc_text, len) == offsetof(isc_string, len),
-	      "a row of a text writes either");
-
 static val *whole_of(struct json *j, double n)
 {
 	return n >= 0 ? yyjson_mut_uint(j->doc, (uint64_t)n) : yyjson_mut_null(j->doc);

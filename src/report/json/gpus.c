@@ -25,7 +25,7 @@ void isc_gpu_source_write(struct json *j, val *object, const void *from)
 	uint32_t source = *(const uint32_t *)from;
 	const isc_facts_source *s = &f->sources[source];
 
-	put_text(j, object, "source", &(isc_text){s->label.at, s->label.len});
+	put_text(j, object, "source", &s->label);
 	put(j, object, "source_number",
 	    f->source_count > 1 ? yyjson_mut_uint(j->doc, source + 1) : yyjson_mut_null(j->doc));
 	put(j, object, "rank", s->rank != ISC_GPU_UNKNOWN ? yyjson_mut_uint(j->doc, s->rank) : yyjson_mut_null(j->doc));
@@ -140,7 +140,7 @@ static val *idle_causes(struct json *j, const void *from)
 		put_us(j, o, "us", (double)idle->ns / US);
 		put(j, o, "pct", share_of(j, idle->ns, span_of(g)));
 		put_count(j, o, "gaps", idle->gaps);
-		put_text(j, o, "where", &(isc_text){idle->where.at, idle->where.len});
+		put_text(j, o, "where", &idle->where);
 		put_us(j, o, "where_us", (double)idle->where_ns / US);
 		put(j, o, "over_time", over_time_of(j, g->idle_why[i], idle->ns > 0 ? ISC_TIMELINE_BINS : 0));
 	}

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/units.h"
 
 /* A column is padded no further: one long name must not push all numbers away. */
 #define PAD_MAX 56u
@@ -32,6 +32,51 @@ void isc_grid_end(isc_grid *t)
 void isc_grid_cell(isc_grid *t, const char *text)
 {
 	isc_buffer_text(&t->text, text);
+	isc_grid_end(t);
+}
+
+void isc_grid_id(isc_grid *t, uint32_t id)
+{
+	isc_buffer_format(&t->text, "%u", id);
+	isc_grid_end(t);
+}
+
+void isc_grid_count(isc_grid *t, uint64_t n)
+{
+	isc_units u;
+
+	isc_grid_cell(t, isc_units_count(&u, n));
+}
+
+void isc_grid_number(isc_grid *t, double value)
+{
+	isc_units u;
+
+	isc_grid_cell(t, isc_units_number(&u, value));
+}
+
+void isc_grid_percent(isc_grid *t, double percent)
+{
+	isc_units u;
+
+	isc_grid_cell(t, isc_units_percent(&u, percent));
+}
+
+void isc_grid_share(isc_grid *t, double part, double whole)
+{
+	isc_grid_percent(t, part >= 0 && whole > 0 ? part / whole * 100 : -1);
+}
+
+void isc_grid_time(isc_grid *t, double us)
+{
+	isc_units u;
+
+	isc_grid_cell(t, isc_units_time(&u, us));
+}
+
+void isc_grid_name(isc_grid *t, isc_text name, size_t max)
+{
+	isc_text_markdown(&t->text, name.at, name.len, max);
 	isc_grid_end(t);
 }
 
@@ -114,4 +159,18 @@ void isc_grid_write(const isc_grid *t, isc_buffer *out)
 			isc_buffer_text(out, "|\n");
 		begin = end;
 	}
+}
+
+void isc_grid_close(isc_grid *t, isc_buffer *out)
+{
+	isc_grid_write(t, out);
+	isc_grid_fini(t);
+}
+
+void isc_grid_more(isc_buffer *out, size_t shown, size_t all)
+{
+	isc_units u;
+
+	if (all > shown)
+		isc_buffer_format(out, "\n... and %s more, in the JSON report.\n", isc_units_count(&u, all - shown));
 }

@@ -6,8 +6,10 @@
 #define ISC_REPORT_MARKDOWN_GRID_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buffer.h"
+#include "base/text.h"
 
 #define ISC_GRID_COLUMNS 16u
 
@@ -24,10 +26,21 @@ void isc_grid_fini(isc_grid *t);
 
 /* ... and end it here.  What is written must be escaped already. */
 void isc_grid_end(isc_grid *t);
-/* Both at once, for text of ours. */
+/* Both at once, for text of ours, figures, and names of the program's, at most so many characters of them. */
 void isc_grid_cell(isc_grid *t, const char *text);
+void isc_grid_id(isc_grid *t, uint32_t id);
+void isc_grid_count(isc_grid *t, uint64_t n);
+void isc_grid_number(isc_grid *t, double value);
+void isc_grid_percent(isc_grid *t, double percent);
+void isc_grid_share(isc_grid *t, double part, double whole); /* in percent; "?" where one of them is not known */
+void isc_grid_time(isc_grid *t, double us);
+void isc_grid_name(isc_grid *t, isc_text name, size_t max);
 
 /* Adds the table; out->failed tells when there was no memory. */
 void isc_grid_write(const isc_grid *t, isc_buffer *out);
+/* And releases it. */
+void isc_grid_close(isc_grid *t, isc_buffer *out);
+/* What a table that is cut says below it. */
+void isc_grid_more(isc_buffer *out, size_t shown, size_t all);
 
 #endif

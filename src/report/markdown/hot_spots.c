@@ -13,22 +13,13 @@
 /* Of functions in one row so many are named, half of them at each end. */
 #define FOLDED_MAX 4u
 
-static isc_analysis_function function_at(const isc_analysis_frame *f)
-{
-	return (isc_analysis_function){.name = f->name, .file = f->file, .module = f->module, .line = f->line};
-}
-
 /* Words about a frame, made safe for a block of code: no line of it begins with a name. */
 static void add_words(isc_buffer *out, const isc_analysis_frame *frame,
 		      void (*words)(isc_buffer *, const isc_analysis_function *), size_t max)
 {
-	isc_analysis_function f = function_at(frame);
-	isc_buffer raw = {0};
+	isc_analysis_function f = isc_words_of_frame(frame);
 
-	words(&raw, &f);
-	out->failed |= raw.failed;
-	isc_text_terminal(out, raw.data, raw.len, max);
-	isc_buffer_fini(&raw);
+	isc_words_escaped(out, &f, words, isc_text_terminal, max);
 }
 
 static void write_row(const isc_analysis *a, const isc_analysis_path *row, isc_buffer *out)
@@ -75,13 +66,9 @@ static void write_paths(const isc_analysis *a, isc_buffer *out)
 static void add_code(isc_grid *t, const isc_analysis_frame *frame,
 		     void (*words)(isc_buffer *, const isc_analysis_function *))
 {
-	isc_analysis_function f = function_at(frame);
-	isc_buffer raw = {0};
+	isc_analysis_function f = isc_words_of_frame(frame);
 
-	words(&raw, &f);
-	t->text.failed |= raw.failed;
-	isc_text_markdown(&t->text, raw.data, raw.len, PLACE_MAX_LEN);
-	isc_buffer_fini(&raw);
+	isc_words_escaped(&t->text, &f, words, isc_text_markdown, PLACE_MAX_LEN);
 	isc_grid_end(t);
 }
 
@@ -103,13 +90,12 @@ static void write_lines(const isc_analysis *a, isc_buffer *out)
 
 		add_code(&t, &l->at, isc_words_place);
 		add_code(&t, &l->at, isc_words_function);
-		isc_grid_cell(&t, isc_units_time(&u, l->self_us));
-		isc_grid_cell(&t, isc_units_percent(&u, a->samples.us > 0 ? l->self_us / a->samples.us * 100 : -1));
-		isc_grid_cell(&t, isc_units_time(&u, l->native_us));
-		isc_grid_cell(&t, isc_units_count(&u, l->samples));
+		isc_grid_time(&t, l->self_us);
+		isc_grid_share(&t, l->self_us, a->samples.us);
+		isc_grid_time(&t, l->native_us);
+		isc_grid_count(&t, l->samples);
 	}
-	isc_grid_write(&t, out);
-	isc_grid_fini(&t);
+	isc_grid_close(&t, out);
 	if (a->samples.lines > n)
 		isc_buffer_format(out, "\n... and %s more%s\n", isc_units_count(&u, a->samples.lines - n),
 				  a->samples.lines > a->line_count ? ", some of them in the JSON report."

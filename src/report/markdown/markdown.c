@@ -45,48 +45,15 @@ static void add_command(isc_buffer *out, const isc_text *argv, size_t argc, bool
 	isc_buffer_fini(&raw);
 }
 
-static void add_time(isc_grid *t, double us)
-{
-	isc_units u;
-
-	isc_grid_cell(t, isc_units_time(&u, us));
-}
-
-static void add_count(isc_grid *t, uint64_t n)
-{
-	isc_units u;
-
-	isc_grid_cell(t, isc_units_count(&u, n));
-}
-
-static void add_share(isc_grid *t, double part_us, double whole_us)
-{
-	isc_units u;
-
-	isc_grid_cell(t, isc_units_percent(&u, part_us >= 0 && whole_us > 0 ? part_us / whole_us * 100 : -1));
-}
-
-static void end_table(isc_grid *t, isc_buffer *out, size_t shown, size_t all)
-{
-	isc_units u;
-
-	isc_grid_write(t, out);
-	isc_grid_fini(t);
-	if (all > shown)
-		isc_buffer_format(out, "\n... and %s more, in the JSON report.\n", isc_units_count(&u, all - shown));
-}
-
 /* The same, where some are left out for being minor. */
 static void end_folded(isc_grid *t, isc_buffer *out, size_t shown, size_t minor, size_t all)
 {
 	isc_units u, v;
 
-	if (minor == 0) {
-		end_table(t, out, shown, all);
-		return;
-	}
-	end_table(t, out, 0, 0);
-	if (all > shown + minor)
+	isc_grid_close(t, out);
+	if (minor == 0)
+		isc_grid_more(out, shown, all);
+	else if (all > shown + minor)
 		isc_buffer_format(out,
 				  "\n... and %s more, in the JSON report, and %s short ones that were not traced.\n",
 				  isc_units_count(&u, all - shown - minor), isc_units_count(&v, minor));
@@ -217,8 +184,7 @@ static void write_facts(const isc_analysis *a, isc_buffer *out)
 	}
 	if (a->host.len > 0) {
 		isc_grid_cell(&t, "host");
-		add_name(&t.text, &a->host);
-		isc_grid_end(&t);
+		isc_grid_name(&t, a->host, NAME_MAX_LEN);
 	}
 	if (a->python.len > 0) {
 		isc_grid_cell(&t, "Python");
@@ -231,13 +197,12 @@ static void write_facts(const isc_analysis *a, isc_buffer *out)
 	}
 	for (size_t i = 0; i < rows(a->labels); i++) {
 		isc_buffer_text(&t.text, "label ");
-		add_name(&t.text, &a->label_keys[i]);
-		isc_grid_end(&t);
-		add_name(&t.text, &a->label_values[i]);
-		isc_grid_end(&t);
+		isc_grid_name(&t, a->label_keys[i], NAME_MAX_LEN);
+		isc_grid_name(&t, a->label_values[i], NAME_MAX_LEN);
 	}
 	isc_buffer_text(out, "\n");
-	end_table(&t, out, rows(a->labels), a->labels);
+	isc_grid_close(&t, out);
+	isc_grid_more(out, rows(a->labels), a->labels);
 }
 
 static void write_processes(const isc_analysis *a, isc_buffer *out)
@@ -257,13 +222,12 @@ static void write_processes(const isc_analysis *a, isc_buffer *out)
 		if (small || shown == ROWS_MAX)
 			continue;
 		shown++;
-		isc_buffer_format(&t.text, "%u", p->pid);
-		isc_grid_end(&t);
+		isc_grid_id(&t, p->pid);
 		isc_buffer_format(&t.text, p->ppid != 0 ? "%u" : "?", p->ppid);
 		isc_grid_end(&t);
 		add_command(&t.text, p->argv, p->argc, p->argv_cut);
 		isc_grid_end(&t);
-		add_time(&t, p->wall_us);
+		isc_grid_time(&t, p->wall_us);
 		if (!p->wall_known)
 			isc_buffer_text(&t.text, "still running");
 		else if (p->exit_known)
@@ -272,7 +236,7 @@ static void write_processes(const isc_analysis *a, isc_buffer *out)
 			isc_buffer_text(&t.text, "ended");
 		isc_grid_end(&t);
 		isc_grid_cell(&t, p->traced ? "yes" : p->failed ? "failed" : "no");
-		add_count(&t, p->events);
+		isc_grid_count(&t, p->events);
 	}
 	end_folded(&t, out, shown, minor, a->process_count);
 }
@@ -301,14 +265,14 @@ static void write_breakdown(const isc_analysis *a, isc_buffer *out)
 		if (source == NULL || w->pct[s] < SHARE_SHOWN)
 			continue;
 		isc_grid_cell(&t, isc_state_name((enum isc_state)s));
-		add_share(&t, w->pct[s], 100);
+		isc_grid_share(&t, w->pct[s], 100);
 		isc_buffer_text(&t.text, source);
 		if (s == ISC_STATE_UNATTRIBUTED)
 			isc_buffer_format(&t.text, ", %s",
 					  isc_unattributed_name((enum isc_unattributed)w->unattributed));
 		isc_grid_end(&t);
 	}
-	end_table(&t, out, 0, 0);
+	isc_grid_close(&t, out);
 }
 
 /* The state that a thread was in for most of its time. */
@@ -347,21 +311,18 @@ static void write_threads(const isc_analysis *a, isc_buffer *out)
 		if (small || shown == ROWS_MAX)
 			continue;
 		shown++;
-		isc_buffer_format(&t.text, "%u", th->pid);
-		isc_grid_end(&t);
-		isc_buffer_format(&t.text, "%u", th->tid);
-		isc_grid_end(&t);
-		add_name(&t.text, &th->name);
-		isc_grid_end(&t);
-		add_time(&t, th->wall_us);
-		add_time(&t, th->on_cpu_us);
-		add_share(&t, th->on_cpu_us, th->wall_us);
-		add_time(&t, th->run_queue_us);
-		add_time(&t, th->waiting_us);
+		isc_grid_id(&t, th->pid);
+		isc_grid_id(&t, th->tid);
+		isc_grid_name(&t, th->name, NAME_MAX_LEN);
+		isc_grid_time(&t, th->wall_us);
+		isc_grid_time(&t, th->on_cpu_us);
+		isc_grid_share(&t, th->on_cpu_us, th->wall_us);
+		isc_grid_time(&t, th->run_queue_us);
+		isc_grid_time(&t, th->waiting_us);
 		add_main_state(&t, th);
-		add_time(&t, th->unwatched_us);
-		add_count(&t, th->switches);
-		add_count(&t, th->events);
+		isc_grid_time(&t, th->unwatched_us);
+		isc_grid_count(&t, th->switches);
+		isc_grid_count(&t, th->events);
 	}
 	end_folded(&t, out, shown, minor, a->thread_count);
 }
@@ -407,10 +368,9 @@ static void add_note(isc_grid *t, const isc_analysis_function *f, const struct n
 /* A count that is not exact says so itself. */
 static void add_calls(isc_grid *t, const isc_analysis_function *f)
 {
-	isc_units u;
 
 	isc_buffer_text(&t->text, f->governed ? "about " : "");
-	isc_grid_cell(t, isc_units_count(&u, f->calls));
+	isc_grid_count(t, f->calls);
 }
 
 static void write_function(const isc_analysis *a, const isc_analysis_function *f, isc_grid *t)
@@ -418,12 +378,12 @@ static void write_function(const isc_analysis *a, const isc_analysis_function *f
 	isc_words_escaped(&t->text, f, isc_words_function, isc_text_markdown, NAME_MAX_LEN);
 	isc_grid_end(t);
 	if (isc_words_has_judged(a))
-		add_time(t, f->judged.known ? f->judged.us : -1);
-	add_time(t, f->self_us);
-	add_share(t, f->self_us, a->to_us - a->from_us);
-	add_time(t, f->total_us);
+		isc_grid_time(t, f->judged.known ? f->judged.us : -1);
+	isc_grid_time(t, f->self_us);
+	isc_grid_share(t, f->self_us, a->to_us - a->from_us);
+	isc_grid_time(t, f->total_us);
 	if (a->samples.count > 0)
-		add_time(t, f->cpu_self_us);
+		isc_grid_time(t, f->cpu_self_us);
 	if (f->traced)
 		add_calls(t, f);
 	else
@@ -477,7 +437,8 @@ static void write_functions(const isc_analysis *a, isc_buffer *out)
 		if (notes.any)
 			add_note(&t, &a->functions[i], &notes);
 	}
-	end_table(&t, out, n, a->function_count);
+	isc_grid_close(&t, out);
+	isc_grid_more(out, n, a->function_count);
 }
 
 static void write_marks(const isc_analysis *a, isc_buffer *out)
@@ -490,17 +451,16 @@ static void write_marks(const isc_analysis *a, isc_buffer *out)
 	isc_grid_init(&t, titles);
 	isc_buffer_text(out, "\n## Marks\n\n");
 	for (size_t i = 0; i < rows(a->mark_count); i++) {
-		add_name(&t.text, &a->marks[i].name);
-		isc_grid_end(&t);
-		add_count(&t, a->marks[i].count);
+		isc_grid_name(&t, a->marks[i].name, NAME_MAX_LEN);
+		isc_grid_count(&t, a->marks[i].count);
 	}
-	end_table(&t, out, rows(a->mark_count), a->mark_count);
+	isc_grid_close(&t, out);
+	isc_grid_more(out, rows(a->mark_count), a->mark_count);
 }
 
 static void write_counters(const isc_analysis *a, isc_buffer *out)
 {
 	static const char *const titles[] = {"counter", ">samples", ">min", ">mean", ">max", ">last", NULL};
-	isc_units u;
 	isc_grid t;
 
 	if (a->counter_count == 0)
@@ -510,15 +470,15 @@ static void write_counters(const isc_analysis *a, isc_buffer *out)
 	for (size_t i = 0; i < rows(a->counter_count); i++) {
 		const isc_analysis_counter *c = &a->counters[i];
 
-		add_name(&t.text, &c->name);
-		isc_grid_end(&t);
-		add_count(&t, c->count);
-		isc_grid_cell(&t, isc_units_number(&u, c->min));
-		isc_grid_cell(&t, isc_units_number(&u, c->mean));
-		isc_grid_cell(&t, isc_units_number(&u, c->max));
-		isc_grid_cell(&t, isc_units_number(&u, c->last));
+		isc_grid_name(&t, c->name, NAME_MAX_LEN);
+		isc_grid_count(&t, c->count);
+		isc_grid_number(&t, c->min);
+		isc_grid_number(&t, c->mean);
+		isc_grid_number(&t, c->max);
+		isc_grid_number(&t, c->last);
 	}
-	end_table(&t, out, rows(a->counter_count), a->counter_count);
+	isc_grid_close(&t, out);
+	isc_grid_more(out, rows(a->counter_count), a->counter_count);
 }
 
 /* ---- what it cost, what to doubt ---- */
@@ -534,19 +494,19 @@ static void write_overhead(const isc_analysis *a, isc_buffer *out)
 	isc_grid_init(&t, titles);
 	isc_buffer_text(out, "\n## What tracing cost\n\n");
 	isc_grid_cell(&t, a->budget_known && a->budget_pct < 0 ? "off" : isc_units_percent(&u, a->budget_pct));
-	isc_grid_cell(&t, isc_units_percent(&u, a->measured_pct));
-	isc_grid_cell(&t, isc_units_percent(&u, a->measured_cpu_pct));
-	isc_grid_cell(&t, isc_units_percent(&u, a->recorder_cpu_pct));
-	add_count(&t, a->events);
+	isc_grid_percent(&t, a->measured_pct);
+	isc_grid_percent(&t, a->measured_cpu_pct);
+	isc_grid_percent(&t, a->recorder_cpu_pct);
+	isc_grid_count(&t, a->events);
 	if (a->lost_known) {
-		add_count(&t, a->lost);
+		isc_grid_count(&t, a->lost);
 	} else {
 		isc_buffer_text(&t.text, "not known");
 		isc_grid_end(&t);
 	}
-	add_count(&t, a->retired);
+	isc_grid_count(&t, a->retired);
 	isc_grid_cell(&t, a->clock_source);
-	end_table(&t, out, 0, 0);
+	isc_grid_close(&t, out);
 	isc_over_time_markdown(a, out);
 }
 

@@ -163,6 +163,11 @@ void isc_words_function(isc_buffer *out, const isc_analysis_function *f)
 		isc_words_names(out, f->name.at, f->name.len);
 }
 
+isc_analysis_function isc_words_of_frame(const isc_analysis_frame *at)
+{
+	return (isc_analysis_function){.name = at->name, .file = at->file, .module = at->module, .line = at->line};
+}
+
 void isc_words_escaped(isc_buffer *out, const isc_analysis_function *f,
 		       void (*words)(isc_buffer *, const isc_analysis_function *),
 		       void (*escape)(isc_buffer *, const char *text, size_t len, size_t max), size_t max)

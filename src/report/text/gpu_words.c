@@ -15,13 +15,8 @@
 #define ROWS_MAX 25u
 #define GPUS_IN_SUMMARY 2u
 
-static void add_name(isc_buffer *out, isc_string s)
-{
-	isc_text_markdown(out, s.at, s.len, NAME_MAX_LEN);
-}
-
 /* As the verdict names them: the JSON report has the whole of it. */
-static void add_kernel(isc_buffer *out, isc_string s)
+static void add_kernel(isc_buffer *out, isc_text s)
 {
 	isc_buffer name = {0};
 
@@ -33,28 +28,13 @@ static void add_kernel(isc_buffer *out, isc_string s)
 
 static void add_time(isc_grid *t, int64_t ns)
 {
-	isc_units u;
 
-	isc_grid_cell(t, isc_units_time(&u, (double)ns / US));
-}
-
-static void add_count(isc_grid *t, uint64_t n)
-{
-	isc_units u;
-
-	isc_grid_cell(t, isc_units_count(&u, n));
+	isc_grid_time(t, (double)ns / US);
 }
 
 static double share(int64_t part, int64_t whole)
 {
 	return whole > 0 ? (double)part / (double)whole * 100 : -1;
-}
-
-static void add_share(isc_grid *t, int64_t part, int64_t whole)
-{
-	isc_units u;
-
-	isc_grid_cell(t, isc_units_percent(&u, share(part, whole)));
 }
 
 static int64_t span_of(const isc_facts_gpu *g)
@@ -80,18 +60,7 @@ static void add_device(isc_grid *t, const isc_timeline_facts *f, const isc_facts
 		isc_buffer_format(&t->text, "rank %u: ", s->rank);
 	else if (f->source_count > 1)
 		isc_buffer_format(&t->text, "file %u: ", g->source + 1);
-	isc_buffer_format(&t->text, "%u", g->number);
-	isc_grid_end(t);
-}
-
-static void end_table(isc_grid *t, isc_buffer *out, size_t shown, size_t all)
-{
-	isc_units u;
-
-	isc_grid_write(t, out);
-	isc_grid_fini(t);
-	if (all > shown)
-		isc_buffer_format(out, "\n... and %s more, in the JSON report.\n", isc_units_count(&u, all - shown));
+	isc_grid_id(t, g->number);
 }
 
 /* ---- what it is ---- */
@@ -175,22 +144,22 @@ static void write_gpus(const isc_timeline_facts *f, isc_buffer *out)
 			continue;
 		shown++;
 		add_device(&t, f, g);
-		add_name(&t.text, g->name);
-		isc_grid_end(&t);
+		isc_grid_name(&t, g->name, NAME_MAX_LEN);
 		add_time(&t, span_of(g));
-		add_share(&t, g->busy_ns, span_of(g));
-		add_share(&t, span_of(g) - g->busy_ns, span_of(g));
-		add_share(&t, g->compute_ns, span_of(g));
-		add_share(&t, g->comm_ns, span_of(g));
-		add_share(&t, g->copy_ns, span_of(g));
-		add_count(&t, g->kernels);
-		add_count(&t, g->copies);
-		add_count(&t, g->h2d_bytes);
-		add_count(&t, g->d2h_bytes);
+		isc_grid_share(&t, g->busy_ns, span_of(g));
+		isc_grid_share(&t, span_of(g) - g->busy_ns, span_of(g));
+		isc_grid_share(&t, g->compute_ns, span_of(g));
+		isc_grid_share(&t, g->comm_ns, span_of(g));
+		isc_grid_share(&t, g->copy_ns, span_of(g));
+		isc_grid_count(&t, g->kernels);
+		isc_grid_count(&t, g->copies);
+		isc_grid_count(&t, g->h2d_bytes);
+		isc_grid_count(&t, g->d2h_bytes);
 		add_delay(&t, g, g->delay_p50_ns);
 		add_delay(&t, g, g->delay_p99_ns);
 	}
-	end_table(&t, out, shown, count_seen(f));
+	isc_grid_close(&t, out);
+	isc_grid_more(out, shown, count_seen(f));
 }
 
 static void write_idle(const isc_analysis *a, isc_buffer *out)
@@ -224,16 +193,16 @@ static void write_idle(const isc_analysis *a, isc_buffer *out)
 			add_device(&t, f, g);
 			isc_grid_cell(&t, isc_idle_cause_name((enum isc_idle_cause)c));
 			add_time(&t, g->idle[c].ns);
-			add_share(&t, g->idle[c].ns, span_of(g));
-			add_count(&t, g->idle[c].gaps);
+			isc_grid_share(&t, g->idle[c].ns, span_of(g));
+			isc_grid_count(&t, g->idle[c].gaps);
 			if (g->idle[c].where.len > 0 && (c == ISC_IDLE_KERNEL_WAIT || c == ISC_IDLE_UNKNOWN))
 				add_kernel(&t.text, g->idle[c].where);
 			else if (g->idle[c].where.len > 0)
-				add_name(&t.text, g->idle[c].where);
+				isc_text_markdown(&t.text, g->idle[c].where.at, g->idle[c].where.len, NAME_MAX_LEN);
 			isc_grid_end(&t);
 		}
 	}
-	end_table(&t, out, 0, 0);
+	isc_grid_close(&t, out);
 }
 
 static void write_kernels(const isc_timeline_facts *f, isc_buffer *out)
@@ -262,15 +231,16 @@ static void write_kernels(const isc_timeline_facts *f, isc_buffer *out)
 		isc_grid_end(&t);
 		isc_grid_cell(&t, isc_gpu_class_name((enum isc_gpu_class)k->class));
 		add_device(&t, f, &f->gpus[k->gpu]);
-		add_count(&t, k->count);
+		isc_grid_count(&t, k->count);
 		add_time(&t, k->total_ns);
 		add_time(&t, k->total_ns / (int64_t)k->count);
 		add_time(&t, k->max_ns);
 		if (k->launched_from.len > 0)
-			add_name(&t.text, k->launched_from);
+			isc_text_markdown(&t.text, k->launched_from.at, k->launched_from.len, NAME_MAX_LEN);
 		isc_grid_end(&t);
 	}
-	end_table(&t, out, n, f->kernel_count);
+	isc_grid_close(&t, out);
+	isc_grid_more(out, n, f->kernel_count);
 }
 
 static void write_copies(const isc_timeline_facts *f, isc_buffer *out)
@@ -290,13 +260,14 @@ static void write_copies(const isc_timeline_facts *f, isc_buffer *out)
 
 		isc_grid_cell(&t, isc_gpu_kind_name((enum isc_gpu_kind)c->kind));
 		add_device(&t, f, &f->gpus[c->gpu]);
-		add_count(&t, c->count);
+		isc_grid_count(&t, c->count);
 		add_time(&t, c->total_ns);
-		add_count(&t, c->bytes);
+		isc_grid_count(&t, c->bytes);
 		isc_grid_cell(&t, c->total_ns > 0 ? isc_units_number(&u, (double)c->bytes / (double)c->total_ns) : "?");
-		isc_grid_cell(&t, known > 0 ? isc_units_percent(&u, (double)c->pageable / (double)known * 100) : "?");
+		isc_grid_share(&t, (double)c->pageable, (double)known);
 	}
-	end_table(&t, out, n, f->copy_count);
+	isc_grid_close(&t, out);
+	isc_grid_more(out, n, f->copy_count);
 }
 
 void isc_gpu_words_markdown(const isc_analysis *a, isc_buffer *out)

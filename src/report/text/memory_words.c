@@ -18,7 +18,7 @@
 
 void isc_memory_words_where(isc_buffer *out, const isc_analysis_frame *at)
 {
-	isc_analysis_function f = {.name = at->name, .file = at->file, .module = at->module, .line = at->line};
+	isc_analysis_function f = isc_words_of_frame(at);
 	size_t from;
 
 	if (at->name.len == 0) {
@@ -85,7 +85,6 @@ static void add_change(isc_grid *t, double bytes)
 static void write_leaks(const isc_analysis_memory *m, isc_buffer *out)
 {
 	static const char *const titles[] = {"grew to the end", ">held", ">a second", ">samples", NULL};
-	isc_units u;
 	isc_grid t;
 
 	if (m->leak_count == 0)
@@ -98,10 +97,9 @@ static void write_leaks(const isc_analysis_memory *m, isc_buffer *out)
 		isc_grid_end(&t);
 		add_bytes(&t, m->leaks[i].bytes);
 		add_bytes(&t, m->leaks[i].bytes_per_s);
-		isc_grid_cell(&t, isc_units_count(&u, m->leaks[i].samples));
+		isc_grid_count(&t, m->leaks[i].samples);
 	}
-	isc_grid_write(&t, out);
-	isc_grid_fini(&t);
+	isc_grid_close(&t, out);
 }
 
 static void write_scopes(const isc_analysis_memory *m, isc_buffer *out)
@@ -109,7 +107,6 @@ static void write_scopes(const isc_analysis_memory *m, isc_buffer *out)
 	static const char *const titles[] = {"scope",	 ">times",	  ">taken in each", ">grew in each",
 					     ">grew by", ">give or take", ">samples",	    NULL};
 	size_t n = m->scope_count < SCOPES_MAX ? m->scope_count : SCOPES_MAX;
-	isc_units u;
 	isc_grid t;
 
 	if (n == 0)
@@ -123,17 +120,15 @@ static void write_scopes(const isc_analysis_memory *m, isc_buffer *out)
 	for (size_t i = 0; i < n; i++) {
 		const isc_analysis_memory_scope *s = &m->scopes[i];
 
-		isc_text_markdown(&t.text, s->name.at, s->name.len, PLACE_MAX_LEN);
-		isc_grid_end(&t);
-		isc_grid_cell(&t, isc_units_count(&u, s->count));
+		isc_grid_name(&t, s->name, PLACE_MAX_LEN);
+		isc_grid_count(&t, s->count);
 		add_bytes(&t, s->count > 0 ? s->bytes / (double)s->count : 0);
 		add_change(&t, s->count > 0 ? s->growth / (double)s->count : 0);
 		add_change(&t, s->growth);
 		add_bytes(&t, s->error);
-		isc_grid_cell(&t, isc_units_count(&u, s->samples));
+		isc_grid_count(&t, s->samples);
 	}
-	isc_grid_write(&t, out);
-	isc_grid_fini(&t);
+	isc_grid_close(&t, out);
 }
 
 static void write_sites(const isc_analysis_memory *m, isc_buffer *out)
@@ -142,7 +137,6 @@ static void write_sites(const isc_analysis_memory *m, isc_buffer *out)
 					     ">at the peak", ">at the end", ">samples", NULL};
 	size_t n = m->site_count < ROWS_MAX ? m->site_count : ROWS_MAX;
 	double all = 0;
-	isc_units u;
 	isc_grid t;
 
 	if (n == 0)
@@ -157,17 +151,14 @@ static void write_sites(const isc_analysis_memory *m, isc_buffer *out)
 		add_where(&t.text, &s->at, isc_text_markdown);
 		isc_grid_end(&t);
 		add_bytes(&t, s->bytes);
-		isc_grid_cell(&t, isc_units_percent(&u, all > 0 ? s->bytes / all * 100 : -1));
-		isc_grid_cell(&t, isc_units_count(&u, (uint64_t)(s->count + 0.5)));
+		isc_grid_share(&t, s->bytes, all);
+		isc_grid_count(&t, (uint64_t)(s->count + 0.5));
 		add_bytes(&t, s->peak_bytes);
 		add_bytes(&t, s->live_bytes);
-		isc_grid_cell(&t, isc_units_count(&u, s->samples));
+		isc_grid_count(&t, s->samples);
 	}
-	isc_grid_write(&t, out);
-	isc_grid_fini(&t);
-	if (m->site_count > n)
-		isc_buffer_format(out, "\n... and %s more, in the JSON report.\n",
-				  isc_units_count(&u, m->site_count - n));
+	isc_grid_close(&t, out);
+	isc_grid_more(out, n, m->site_count);
 }
 
 void isc_memory_words_markdown(const isc_analysis *a, isc_buffer *out)

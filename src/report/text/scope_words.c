@@ -15,14 +15,9 @@
 
 typedef void escape(isc_buffer *out, const char *text, size_t len, size_t max);
 
-static isc_analysis_function as_function(const isc_analysis_frame *at)
-{
-	return (isc_analysis_function){.name = at->name, .file = at->file, .module = at->module, .line = at->line};
-}
-
 void isc_scope_words_place(isc_buffer *out, const isc_analysis_frame *at)
 {
-	isc_analysis_function f = as_function(at);
+	isc_analysis_function f = isc_words_of_frame(at);
 
 	if (at->name.len == 0)
 		return;
@@ -48,13 +43,6 @@ static void add_place(isc_buffer *out, const isc_analysis_frame *at, escape *esc
 	if (raw.len > 0)
 		escaped(out, raw.data, raw.len, NAME_MAX_LEN);
 	isc_buffer_fini(&raw);
-}
-
-static void add_time(isc_grid *t, double us)
-{
-	isc_units u;
-
-	isc_grid_cell(t, isc_units_time(&u, us));
 }
 
 /* The states that a scope was most of its time in. */
@@ -86,7 +74,6 @@ static void write_table(const isc_analysis *a, isc_buffer *out)
 {
 	static const char *const titles[] = {"scope", ">count", ">total", ">mean",  ">p50",
 					     ">p90",  ">p99",	">max",	  "mostly", NULL};
-	isc_units u;
 	isc_grid t;
 	size_t n = a->scope_count < ROWS_MAX ? a->scope_count : ROWS_MAX;
 
@@ -96,22 +83,18 @@ static void write_table(const isc_analysis *a, isc_buffer *out)
 	for (size_t i = 0; i < n; i++) {
 		const isc_analysis_scope *s = &a->scopes[i];
 
-		isc_text_markdown(&t.text, s->name.at, s->name.len, NAME_MAX_LEN);
-		isc_grid_end(&t);
-		isc_grid_cell(&t, isc_units_count(&u, s->count));
-		add_time(&t, s->total_us);
-		add_time(&t, s->mean_us);
-		add_time(&t, s->p50_us);
-		add_time(&t, s->p90_us);
-		add_time(&t, s->p99_us);
-		add_time(&t, s->max_us);
+		isc_grid_name(&t, s->name, NAME_MAX_LEN);
+		isc_grid_count(&t, s->count);
+		isc_grid_time(&t, s->total_us);
+		isc_grid_time(&t, s->mean_us);
+		isc_grid_time(&t, s->p50_us);
+		isc_grid_time(&t, s->p90_us);
+		isc_grid_time(&t, s->p99_us);
+		isc_grid_time(&t, s->max_us);
 		add_states(&t, &s->all);
 	}
-	isc_grid_write(&t, out);
-	isc_grid_fini(&t);
-	if (a->scope_count > n)
-		isc_buffer_format(out, "\n... and %s more, in the JSON report.\n",
-				  isc_units_count(&u, a->scope_count - n));
+	isc_grid_close(&t, out);
+	isc_grid_more(out, n, a->scope_count);
 }
 
 static void write_causes(const isc_analysis_scope *s, isc_buffer *out)
@@ -126,7 +109,7 @@ static void write_causes(const isc_analysis_scope *s, isc_buffer *out)
 	isc_grid_init(&t, titles);
 	for (size_t i = 0; i < s->cause_count; i++) {
 		isc_grid_cell(&t, isc_cause_name(&s->causes[i]));
-		add_time(&t, s->causes[i].extra_us);
+		isc_grid_time(&t, s->causes[i].extra_us);
 		add_place(&t.text, isc_scope_words_at(&s->causes[i]), isc_text_markdown);
 		isc_grid_end(&t);
 		add_place(&t.text, &s->causes[i].holder, isc_text_markdown);
@@ -136,30 +119,26 @@ static void write_causes(const isc_analysis_scope *s, isc_buffer *out)
 		isc_grid_end(&t);
 	}
 	isc_buffer_text(out, "\n");
-	isc_grid_write(&t, out);
-	isc_grid_fini(&t);
+	isc_grid_close(&t, out);
 }
 
 static void write_nested(const isc_analysis_scope *s, isc_buffer *out)
 {
 	static const char *const titles[] = {"scope inside", ">count", ">in a median one", ">in a slow one", NULL};
 	size_t n = s->nested_count < ROWS_MAX ? s->nested_count : ROWS_MAX;
-	isc_units u;
 	isc_grid t;
 
 	if (n == 0)
 		return;
 	isc_grid_init(&t, titles);
 	for (size_t i = 0; i < n; i++) {
-		isc_text_markdown(&t.text, s->nested[i].name.at, s->nested[i].name.len, NAME_MAX_LEN);
-		isc_grid_end(&t);
-		isc_grid_cell(&t, isc_units_count(&u, s->nested[i].count));
-		add_time(&t, s->nested[i].us_median);
-		add_time(&t, s->nested[i].us_slow);
+		isc_grid_name(&t, s->nested[i].name, NAME_MAX_LEN);
+		isc_grid_count(&t, s->nested[i].count);
+		isc_grid_time(&t, s->nested[i].us_median);
+		isc_grid_time(&t, s->nested[i].us_slow);
 	}
 	isc_buffer_text(out, "\n");
-	isc_grid_write(&t, out);
-	isc_grid_fini(&t);
+	isc_grid_close(&t, out);
 }
 
 static bool has_tail(const isc_analysis_scope *s)

@@ -51,20 +51,6 @@ void isc_syscall_words_errno(isc_buffer *out, uint32_t error)
 		isc_buffer_format(out, "errno %u", error);
 }
 
-static void add_count(isc_grid *t, uint64_t n)
-{
-	isc_units u;
-
-	isc_grid_cell(t, isc_units_count(&u, n));
-}
-
-static void add_time(isc_grid *t, double us)
-{
-	isc_units u;
-
-	isc_grid_cell(t, isc_units_time(&u, us));
-}
-
 static void add_fails(isc_grid *t, const isc_analysis_syscall *s)
 {
 	isc_units u;
@@ -175,8 +161,7 @@ static void write_sites(const isc_analysis *a, isc_buffer *out)
 		"\nBy the line that made them: those that took longer than %u us, and of the others what one in "
 		"about a thousand says:\n\n",
 		ISC_SYSCALL_SLOW_US);
-	isc_grid_write(&t, out);
-	isc_grid_fini(&t);
+	isc_grid_close(&t, out);
 }
 
 void isc_syscall_markdown(const isc_analysis *a, isc_buffer *out)
@@ -194,19 +179,16 @@ void isc_syscall_markdown(const isc_analysis *a, isc_buffer *out)
 		const isc_analysis_syscall *s = &a->syscalls[i];
 
 		isc_grid_cell(&t, s->name);
-		add_count(&t, s->count);
-		add_time(&t, s->total_us);
-		add_time(&t, s->count > 0 ? s->total_us / (double)s->count : -1);
-		add_count(&t, s->slow);
+		isc_grid_count(&t, s->count);
+		isc_grid_time(&t, s->total_us);
+		isc_grid_time(&t, s->count > 0 ? s->total_us / (double)s->count : -1);
+		isc_grid_count(&t, s->slow);
 		if (s->bytes > 0)
 			isc_buffer_text(&t.text, isc_units_count(&u, s->bytes));
 		isc_grid_end(&t);
 		add_fails(&t, s);
 	}
-	isc_grid_write(&t, out);
-	isc_grid_fini(&t);
-	if (a->syscall_count > rows)
-		isc_buffer_format(out, "\n... and %s more, in the JSON report.\n",
-				  isc_units_count(&u, a->syscall_count - rows));
+	isc_grid_close(&t, out);
+	isc_grid_more(out, rows, a->syscall_count);
 	write_sites(a, out);
 }

@@ -86,19 +86,18 @@ static void write_families(const isc_analysis_units *all, isc_buffer *out)
 		isc_grid_end(&t);
 		isc_buffer_format(&t.text, f->pid != 0 ? "%u" : "?", f->pid);
 		isc_grid_end(&t);
-		isc_grid_cell(&t, isc_units_count(&u, f->whole));
-		isc_grid_cell(&t, isc_units_count(&u, f->partial));
-		isc_grid_cell(&t, isc_units_count(&u, f->thinned));
-		isc_grid_cell(&t, isc_units_count(&u, f->none));
-		isc_grid_cell(&t, isc_units_time(&u, f->total_us));
-		isc_grid_cell(&t, isc_units_time(&u, f->p50_us));
-		isc_grid_cell(&t, isc_units_time(&u, f->p90_us));
-		isc_grid_cell(&t, isc_units_time(&u, f->p99_us));
-		isc_grid_cell(&t, isc_units_time(&u, f->max_us));
+		isc_grid_count(&t, f->whole);
+		isc_grid_count(&t, f->partial);
+		isc_grid_count(&t, f->thinned);
+		isc_grid_count(&t, f->none);
+		isc_grid_time(&t, f->total_us);
+		isc_grid_time(&t, f->p50_us);
+		isc_grid_time(&t, f->p90_us);
+		isc_grid_time(&t, f->p99_us);
+		isc_grid_time(&t, f->max_us);
 	}
 	isc_buffer_text(out, "\n");
-	isc_grid_write(&t, out);
-	isc_grid_fini(&t);
+	isc_grid_close(&t, out);
 	for (size_t i = n; i < all->family_count; i++)
 		others += all->families[i].count;
 	if (others > 0)

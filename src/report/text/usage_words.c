@@ -39,16 +39,14 @@ static void write_nodes(const isc_analysis *a, isc_buffer *out)
 	isc_grid_init(&t, titles);
 	isc_buffer_text(out, "\n## Memory nodes\n\n");
 	for (size_t i = 0; i < n->count; i++) {
-		isc_grid_cell(&t, isc_units_count(&u, n->nodes[i].number));
-		isc_text_markdown(&t.text, n->nodes[i].cpus.at, n->nodes[i].cpus.len, NAME_MAX_LEN);
-		isc_grid_end(&t);
-		isc_grid_cell(&t, isc_units_time(&u, n->nodes[i].cpu_us));
+		isc_grid_count(&t, n->nodes[i].number);
+		isc_grid_name(&t, n->nodes[i].cpus, NAME_MAX_LEN);
+		isc_grid_time(&t, n->nodes[i].cpu_us);
 		add_bytes(&t, n->nodes[i].first_bytes);
 		add_bytes(&t, n->nodes[i].last_bytes);
 		add_bytes(&t, n->nodes[i].taken_bytes);
 	}
-	isc_grid_write(&t, out);
-	isc_grid_fini(&t);
+	isc_grid_close(&t, out);
 	if (n->remote_pct >= 0)
 		isc_buffer_format(
 			out,
@@ -77,9 +75,8 @@ void isc_usage_markdown(const isc_analysis *a, isc_buffer *out)
 			add_bytes(&t, u->limit_bytes);
 		else
 			isc_grid_cell(&t, u->group_known ? "none" : "?");
-		isc_grid_cell(&t, isc_units_time(&n, u->group_known ? u->some_us : -1));
-		isc_grid_write(&t, out);
-		isc_grid_fini(&t);
+		isc_grid_time(&t, u->group_known ? u->some_us : -1);
+		isc_grid_close(&t, out);
 	}
 	if (a->numa.nodes != NULL)
 		write_nodes(a, out);

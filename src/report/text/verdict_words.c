@@ -57,7 +57,6 @@ static void write_suggestion(const isc_analysis_suggestion *s, isc_buffer *out)
 static void write_suggestions(const isc_analysis *a, isc_buffer *out)
 {
 	size_t n = a->suggestion_count < SUGGESTIONS_MAX ? a->suggestion_count : SUGGESTIONS_MAX;
-	isc_units u;
 
 	if (n == 0)
 		return;
@@ -66,16 +65,13 @@ static void write_suggestions(const isc_analysis *a, isc_buffer *out)
 		isc_buffer_format(out, "%zu. **", i + 1);
 		write_suggestion(&a->suggestions[i], out);
 	}
-	if (a->suggestion_count > n)
-		isc_buffer_format(out, "\n... and %s more, in the JSON report.\n",
-				  isc_units_count(&u, a->suggestion_count - n));
+	isc_grid_more(out, n, a->suggestion_count);
 }
 
 static void write_evidence(const isc_analysis *a, isc_buffer *out)
 {
 	static const char *const titles[] = {"rule", "metric", ">value", ">threshold", ">GPU", NULL};
 	const isc_analysis_verdict *v = &a->verdict;
-	isc_units u;
 	isc_grid t;
 
 	if (v->evidence_count > 0) {
@@ -87,14 +83,13 @@ static void write_evidence(const isc_analysis *a, isc_buffer *out)
 			isc_text_markdown(&t.text, e->rule, strlen(e->rule), NAME_MAX_LEN);
 			isc_grid_end(&t);
 			isc_grid_cell(&t, e->metric);
-			isc_grid_cell(&t, isc_units_number(&u, e->value));
-			isc_grid_cell(&t, isc_units_number(&u, e->threshold));
+			isc_grid_number(&t, e->value);
+			isc_grid_number(&t, e->threshold);
 			if (e->device_id >= 0)
 				isc_buffer_format(&t.text, "%lld", (long long)e->device_id);
 			isc_grid_end(&t);
 		}
-		isc_grid_write(&t, out);
-		isc_grid_fini(&t);
+		isc_grid_close(&t, out);
 	}
 	for (size_t i = 0; i < v->would_change_count; i++) {
 		isc_buffer raw = {0};

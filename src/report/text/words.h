@@ -38,6 +38,9 @@ void isc_words_names(isc_buffer *out, const char *text, size_t len);
  * library on, or its last two parts; "(frozen runpy):7"; without a file the library; nothing when there is none. */
 void isc_words_place(isc_buffer *out, const isc_analysis_function *f);
 
+/* Of a frame, so that it can be said in the same words. */
+isc_analysis_function isc_words_of_frame(const isc_analysis_frame *at);
+
 /* One of these two, escaped for a medium, of which isc_text_markdown() is one. */
 void isc_words_escaped(isc_buffer *out, const isc_analysis_function *f,
 		       void (*words)(isc_buffer *, const isc_analysis_function *),

@@ -19,7 +19,7 @@ static int compare(const isc_call_item *c, const isc_gpu_record *r)
  * memory that may be paged out. */
 static bool holds_until_done(isc_timeline *t, const isc_call_item *call, const isc_gpu_record *r)
 {
-	isc_string name = isc_timeline_text(t, call->name);
+	isc_text name = isc_timeline_text(t, call->name);
 
 	if (r->kind != ISC_GPU_D2H || isc_timeline_call_kind(t, call->name) != ISC_CALL_COPY)
 		return false;

@@ -422,7 +422,7 @@ static void take_places(struct device *d)
 	while (isc_hashmap_next(&d->where_of, &at, &key, &sum)) {
 		bool during = key >> 32 == DURING;
 		isc_facts_idle *idle = &d->gpu->idle[during ? ISC_IDLE_HOST_WAIT : key >> 32];
-		isc_string where = isc_timeline_text(d->t, (uint32_t)key);
+		isc_text where = isc_timeline_text(d->t, (uint32_t)key);
 
 		if ((int64_t)sum < idle->where_ns ||
 		    ((int64_t)sum == idle->where_ns && strcmp(where.at, idle->where.at) > 0))
@@ -432,7 +432,7 @@ static void take_places(struct device *d)
 		idle->during = during;
 	}
 	for (at = 0; isc_hashmap_next(&d->drained, &at, &key, &sum);) {
-		isc_string where = isc_timeline_text(d->t, (uint32_t)key);
+		isc_text where = isc_timeline_text(d->t, (uint32_t)key);
 
 		if (sum > most || (sum == most && strcmp(where.at, d->gpu->drained_where.at) < 0)) {
 			most = sum;

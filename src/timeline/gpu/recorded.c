@@ -72,7 +72,7 @@ static isc_recorded_device *device_of(isc_recorded *r, uint32_t process, uint32_
 static isc_recorded_device *add_device(isc_recorded *r, uint32_t process, uint32_t id, bool *failed)
 {
 	isc_recorded_device *d = device_of(r, process, id);
-	isc_frame_text name;
+	isc_text name;
 	isc_def_gpu def;
 	uint64_t *place;
 

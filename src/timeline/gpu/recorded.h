@@ -21,7 +21,7 @@ typedef struct isc_recorded_device {
 	uint32_t number;      /* over all interfaces: those of CUDA first, then OpenCL's */
 	uint32_t api;	      /* enum isc_gpu_api */
 	uint32_t traits;      /* enum isc_gpu_trait */
-	isc_frame_text name;
+	isc_text name;
 	bool own;	   /* some of its work is told in times of its own clock */
 	uint64_t read;	   /* how often that was read */
 	uint64_t compared; /* if never: work that was compared with its call */

@@ -13,7 +13,7 @@ static void add_word(struct dump *d, const char *word, const char *other, unsign
 
 static void add_device(struct dump *d, uint32_t process, uint32_t id)
 {
-	isc_frame_text name = {0};
+	isc_text name = {0};
 	isc_def_gpu gpu;
 
 	if (isc_trace_gpu_device(d->trace, process, id, &gpu, &name))
@@ -134,7 +134,7 @@ void isc_dump_gpu(struct dump *d, const isc_event *ev)
 void isc_dump_gpu_device(struct dump *d, uint32_t process, uint32_t id)
 {
 	static const char *const interfaces[] = {"?", "CUDA", "OpenCL", "told"};
-	isc_frame_text name = {0};
+	isc_text name = {0};
 	isc_def_gpu gpu;
 
 	if (!isc_trace_gpu_device(d->trace, process, id, &gpu, &name))

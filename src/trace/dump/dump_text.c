@@ -130,21 +130,19 @@ void isc_dump_sample_flags(struct dump *d, uint32_t flags)
 
 void isc_dump_name(struct dump *d, uint32_t process, uint32_t id)
 {
-	uint32_t len;
-	const char *name = isc_trace_name(d->trace, process, id, &len);
+	isc_text name = isc_trace_name(d->trace, process, id);
 
 	isc_buffer_text(&d->line, " ");
-	isc_dump_quoted(d, name, len);
+	isc_dump_quoted(d, name.at, name.len);
 }
 
 void isc_dump_task(struct dump *d, uint32_t process, uint32_t task)
 {
 	char made[ISC_TASK_TEXT];
-	uint32_t len;
-	const char *name = isc_trace_task(d->trace, process, task, made, &len);
+	isc_text name = isc_trace_task(d->trace, process, task, made);
 
 	isc_buffer_text(&d->line, " ");
-	isc_dump_quoted(d, name, len);
+	isc_dump_quoted(d, name.at, name.len);
 }
 
 /* Seconds since the start, to the nanosecond. */

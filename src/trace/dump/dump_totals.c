@@ -99,7 +99,7 @@ bool isc_dump_totals(struct dump *d, isc_error *err)
 			" count %" PRIu64 " open %" PRIu64 " unmatched %" PRIu64 " total_ticks %" PRIu64
 			" min_ticks %" PRIu64 " max_ticks %" PRIu64 " p50_ticks %" PRIu64 " p99_ticks %" PRIu64,
 			s->count, s->open, s->unmatched, s->total_ticks, s->min_ticks, s->max_ticks,
-			isc_histogram_percentile(s->histogram, 0.5), isc_histogram_percentile(s->histogram, 0.99));
+			isc_histogram_percentile(&s->histogram, 0.5), isc_histogram_percentile(&s->histogram, 0.99));
 		isc_dump_finish(d);
 	}
 	for (size_t i = 0; (m = isc_totals_mark_at(totals, i)) != NULL; i++) {

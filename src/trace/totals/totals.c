@@ -79,36 +79,35 @@ void isc_totals_free(isc_totals *t)
 		return at_ != NULL ? &(array)[*at_] : add(t, process, name); \
 	} while (0)
 
-static struct isc_totals_scope_entry *scope_find_or_add(isc_totals *t, uint32_t process, uint32_t name)
+static isc_total_scope *scope_find_or_add(isc_totals *t, uint32_t process, uint32_t name)
 {
 	NAME_OF(t, &t->by_name[ISC_BY_SCOPE], process, name, ISC_WEIGHT_SCOPE, ISC_FOLDED_SCOPES, isc_totals_add_scope,
 		t->scopes);
 }
 
 /* A place once found stays good until rows are folded, which forgets these. */
-static struct isc_totals_scope_entry *scope_of(isc_totals *t, uint32_t process, uint32_t name)
+static isc_total_scope *scope_of(isc_totals *t, uint32_t process, uint32_t name)
 {
 	isc_totals_recent *recent = &t->recent[(name ^ process * 61) % ISC_TOTALS_RECENT];
 	uint64_t key = isc_hashmap_key(process, name);
-	struct isc_totals_scope_entry *e;
+	isc_total_scope *e;
 
 	if (recent->at_plus_1 != 0 && recent->key == key)
 		return &t->scopes[recent->at_plus_1 - 1];
 	e = scope_find_or_add(t, process, name);
 	/* One that has no row of its own may get it later. */
-	if (e != NULL && e->scope.name == name)
+	if (e != NULL && e->name == name)
 		*recent = (isc_totals_recent){key, (size_t)(e - t->scopes) + 1};
 	return e;
 }
 
 /* For a leave: entered while there was no room for its name, it is among the rest. */
-static struct isc_totals_scope_entry *scope_to_leave(isc_totals *t, uint32_t process, uint32_t name)
+static isc_total_scope *scope_to_leave(isc_totals *t, uint32_t process, uint32_t name)
 {
 	const isc_hashmap *map = &t->by_name[ISC_BY_SCOPE];
 	const uint64_t *rest = isc_hashmap_find(map, isc_hashmap_key(process, ISC_TOTAL_REST));
 
-	if (rest != NULL && t->scopes[*rest].scope.open > 0 &&
-	    isc_hashmap_find(map, isc_hashmap_key(process, name)) == NULL)
+	if (rest != NULL && t->scopes[*rest].open > 0 && isc_hashmap_find(map, isc_hashmap_key(process, name)) == NULL)
 		return &t->scopes[*rest];
 	return scope_of(t, process, name);
 }
@@ -223,12 +222,12 @@ bool isc_totals_lane_push(isc_totals_lane *lane, isc_totals_open open)
 
 static bool enter_scope(isc_totals *t, isc_totals_lane *lane, const isc_record *r)
 {
-	struct isc_totals_scope_entry *e = scope_of(t, lane->process, r->id);
+	isc_total_scope *e = scope_of(t, lane->process, r->id);
 
 	if (e == NULL)
 		return false;
 	isc_totals_unit_begin(t, r->ticks);
-	e->scope.open++;
+	e->open++;
 	if (lane->stream > 1 || lane->depth >= OPEN_MAX || !isc_totals_has_room(t, ISC_WEIGHT_OPEN)) {
 		t->missed++;
 		return true;
@@ -240,7 +239,7 @@ static bool enter_scope(isc_totals *t, isc_totals_lane *lane, const isc_record *
 }
 
 /* One more that took so long. */
-static bool count_scope(isc_totals *t, struct isc_totals_scope_entry *e, uint64_t ticks)
+static bool count_scope(isc_totals *t, isc_total_scope *e, uint64_t ticks)
 {
 	uint64_t octaves = e->histogram.octaves;
 	uint32_t buckets = e->histogram.buckets;
@@ -255,16 +254,16 @@ static bool count_scope(isc_totals *t, struct isc_totals_scope_entry *e, uint64_
 	}
 	isc_totals_weigh(t, ISC_PART_NAMES, (int64_t)(e->histogram.buckets - buckets) * ISC_WEIGHT_BUCKET);
 	t->memory += e->histogram.octaves != octaves ? ISC_HISTOGRAM_STEPS * sizeof(uint64_t) : 0;
-	e->scope.min_ticks = e->scope.count == 0 || ticks < e->scope.min_ticks ? ticks : e->scope.min_ticks;
-	e->scope.max_ticks = ticks > e->scope.max_ticks ? ticks : e->scope.max_ticks;
-	e->scope.count++;
-	e->scope.total_ticks += ticks;
+	e->min_ticks = e->count == 0 || ticks < e->min_ticks ? ticks : e->min_ticks;
+	e->max_ticks = ticks > e->max_ticks ? ticks : e->max_ticks;
+	e->count++;
+	e->total_ticks += ticks;
 	return true;
 }
 
 static bool leave_scope(isc_totals *t, isc_totals_lane *lane, const isc_record *r)
 {
-	struct isc_totals_scope_entry *e = scope_to_leave(t, lane->process, r->id);
+	isc_total_scope *e = scope_to_leave(t, lane->process, r->id);
 	size_t floor = lane->depth > SEARCH_MAX ? lane->depth - SEARCH_MAX : 0, i = lane->depth;
 	uint64_t ticks, began;
 
@@ -274,7 +273,7 @@ static bool leave_scope(isc_totals *t, isc_totals_lane *lane, const isc_record *
 	while (i > floor && (lane->open[i - 1].name != r->id || lane->open[i - 1].arg != r->arg))
 		i--;
 	if (i == floor) {
-		e->scope.unmatched++;
+		e->unmatched++;
 		return true;
 	}
 	/* A clock that went back a little is no duration of centuries. */
@@ -286,7 +285,7 @@ static bool leave_scope(isc_totals *t, isc_totals_lane *lane, const isc_record *
 	memmove(&lane->open[i - 1], &lane->open[i], (lane->depth - i) * sizeof(*lane->open));
 	lane->depth--;
 	t->weight -= ISC_WEIGHT_OPEN;
-	e->scope.open -= e->scope.open > 0;
+	e->open -= e->open > 0;
 	if (lane->depth == 0)
 		t->threads[lane->total].scope_ticks += ticks;
 	return count_scope(t, e, ticks);
@@ -295,7 +294,7 @@ static bool leave_scope(isc_totals *t, isc_totals_lane *lane, const isc_record *
 static bool enter_span(isc_totals *t, const isc_totals_lane *lane, const isc_record *r, const void *extra,
 		       uint32_t extra_len)
 {
-	struct isc_totals_scope_entry *e = scope_of(t, lane->process, r->id);
+	isc_total_scope *e = scope_of(t, lane->process, r->id);
 	isc_span span;
 
 	if (e == NULL)
@@ -308,7 +307,7 @@ static bool enter_span(isc_totals *t, const isc_totals_lane *lane, const isc_rec
 	if (e->early > 0)
 		e->early--;
 	else
-		e->scope.open++;
+		e->open++;
 	return true;
 }
 
@@ -319,25 +318,25 @@ static bool enter_span(isc_totals *t, const isc_totals_lane *lane, const isc_rec
 static bool leave_span(isc_totals *t, const isc_totals_lane *lane, const isc_record *r, const void *extra,
 		       uint32_t extra_len)
 {
-	struct isc_totals_scope_entry *e = scope_to_leave(t, lane->process, r->id);
+	isc_total_scope *e = scope_to_leave(t, lane->process, r->id);
 	isc_span span;
 
 	if (e == NULL)
 		return false;
 	isc_totals_unit_end(t, r->ticks);
 	if (extra_len < sizeof(span)) {
-		e->scope.unmatched++;
+		e->unmatched++;
 		return true;
 	}
 	memcpy(&span, extra, sizeof(span));
 	if (span.more == ISC_SPAN_UNKNOWN) {
-		e->scope.unmatched++;
+		e->unmatched++;
 		return true;
 	}
 	if (t->units != NULL)
 		isc_unit_log_span_exit(t, lane, r, &span);
-	if (e->scope.open > 0)
-		e->scope.open--;
+	if (e->open > 0)
+		e->open--;
 	else if (r->arg == ISC_SPAN_MOVED)
 		e->early++;
 	t->threads[lane->total].scope_ticks += span.more;

@@ -44,7 +44,9 @@ typedef struct isc_total_scope {
 	uint64_t total_ticks;
 	uint64_t min_ticks;
 	uint64_t max_ticks;
-	const isc_histogram *histogram; /* of durations in ticks */
+	isc_histogram histogram; /* of durations in ticks */
+	uint64_t early;		 /* spans left on another thread whose enter was not fed yet */
+	uint64_t before;
 } isc_total_scope;
 
 typedef struct isc_total_mark {
@@ -265,7 +267,7 @@ uint64_t isc_totals_cpu_ns(const isc_totals *t);
 /* How many processes were at work at once in so much time, by their samples; 1 at least.  Threads of one process that
  * are, do not count: one of them may be what all the others wait for. */
 double isc_totals_at_once(const isc_totals *t, uint64_t wall_ns);
-const isc_total_scope *isc_totals_scope_at(isc_totals *t, size_t i);
+const isc_total_scope *isc_totals_scope_at(const isc_totals *t, size_t i);
 const isc_total_mark *isc_totals_mark_at(isc_totals *t, size_t i);
 const isc_total_counter *isc_totals_counter_at(isc_totals *t, size_t i);
 const isc_total_thread *isc_totals_thread_at(isc_totals *t, size_t i);

@@ -113,22 +113,13 @@ struct fold_rows {
 	size_t *count;
 	isc_hashmap *map;
 	enum isc_folded kind;
-	uint64_t (*heat)(void *row, bool again);
+	size_t used, before; /* uint64_t: how much a row was used, now and when rows were folded last */
+	size_t name;	     /* uint32_t: what a label stands in place of */
 	/* The label that it would get, the same as it has: it stays. */
 	uint32_t (*label)(const isc_totals *t, const void *row, uint32_t *process);
-	uint32_t *(*name)(void *row);
 	uint64_t (*key)(const void *row);
 	bool (*merge)(void *into, void *row);
 };
-
-#define HEAT(row_type, now) \
-	const row_type *before_ = row; \
-	return again ? (now) - before_->before : isc_fold_heat(now, &((row_type *)row)->before)
-
-static uint64_t stack_heat(void *row, bool again)
-{
-	HEAT(isc_total_stack, ((isc_total_stack *)row)->cpu_ns);
-}
 
 static uint32_t stack_label(const isc_totals *t, const void *row, uint32_t *process)
 {
@@ -137,11 +128,6 @@ static uint32_t stack_label(const isc_totals *t, const void *row, uint32_t *proc
 
 	*process = s->process;
 	return caller != 0 ? caller : s->stack;
-}
-
-static uint32_t *stack_name(void *row)
-{
-	return &((isc_total_stack *)row)->stack;
 }
 
 static uint64_t stack_key(const void *row)
@@ -156,23 +142,10 @@ static bool stack_merge(void *to, void *row)
 	isc_total_stack *into = to, *s = row;
 
 	into->flags |= s->flags;
-	into->samples += s->samples;
-	into->steps += s->steps;
-	into->cpu_ns += s->cpu_ns;
-	into->counted += s->counted;
-	into->instructions += s->instructions;
-	into->cycles += s->cycles;
-	into->grown += s->grown;
-	into->faults += s->faults;
-	into->fault_ns += s->fault_ns;
-	into->faulting += s->faulting;
-	into->before += s->before;
+	isc_totals_fields_add(isc_stack_fields, into, s);
+	isc_totals_fields_add(isc_stack_counts_fields, into, s);
+	isc_totals_fields_add(isc_stack_faults_fields, into, s);
 	return true;
-}
-
-static uint64_t wait_heat(void *row, bool again)
-{
-	HEAT(isc_total_wait, ((isc_total_wait *)row)->ticks);
 }
 
 /* Where a wait was made from may be not known, so a root has that to go to. */
@@ -182,11 +155,6 @@ static uint32_t wait_label(const isc_totals *t, const void *row, uint32_t *proce
 
 	*process = w->process;
 	return w->stack != 0 ? isc_totals_kin_of(t, w->process, w->stack) & ~ISC_KIN_NATIVE : 0;
-}
-
-static uint32_t *wait_name(void *row)
-{
-	return &((isc_total_wait *)row)->stack;
 }
 
 static uint64_t wait_key(const void *row)
@@ -200,22 +168,13 @@ static bool wait_merge(void *to, void *row)
 {
 	isc_total_wait *into = to, *w = row;
 
-	into->count += w->count;
-	into->ticks += w->ticks;
-	into->brief_ticks += w->brief_ticks;
-	into->unseen += w->unseen;
-	into->before += w->before;
+	isc_totals_fields_add(isc_wait_fields, into, w);
 	if (w->max_ticks > into->max_ticks) {
 		into->max_ticks = w->max_ticks;
 		into->holder = w->holder;
 		into->holder_stack = w->holder_stack;
 	}
 	return true;
-}
-
-static uint64_t syscall_heat(void *row, bool again)
-{
-	HEAT(isc_total_syscall, ((isc_total_syscall *)row)->ticks);
 }
 
 static uint32_t syscall_label(const isc_totals *t, const void *row, uint32_t *process)
@@ -228,11 +187,6 @@ static uint32_t syscall_label(const isc_totals *t, const void *row, uint32_t *pr
 	return s->key != 0 ? isc_totals_kin_of(t, s->process, s->key) & ~ISC_KIN_NATIVE : 0;
 }
 
-static uint32_t *syscall_name(void *row)
-{
-	return &((isc_total_syscall *)row)->key;
-}
-
 static uint64_t syscall_key(const void *row)
 {
 	return isc_totals_syscall_key(row);
@@ -242,12 +196,7 @@ static bool syscall_merge(void *to, void *row)
 {
 	isc_total_syscall *into = to, *s = row;
 
-	into->count += s->count;
-	into->ticks += s->ticks;
-	into->bytes += s->bytes;
-	into->errors += s->errors;
-	into->slow += s->slow;
-	into->before += s->before;
+	isc_totals_fields_add(isc_syscall_fields, into, s);
 	if (s->max_ticks > into->max_ticks) {
 		into->max_ticks = s->max_ticks;
 		into->detail = s->detail;
@@ -255,57 +204,38 @@ static bool syscall_merge(void *to, void *row)
 	return true;
 }
 
-static uint64_t scope_heat(void *row, bool again)
-{
-	HEAT(struct isc_totals_scope_entry, ((struct isc_totals_scope_entry *)row)->scope.total_ticks);
-}
-
 /* One that is open would not find itself again. */
 static uint32_t scope_label(const isc_totals *t, const void *row, uint32_t *process)
 {
-	const struct isc_totals_scope_entry *e = row;
+	const isc_total_scope *e = row;
 
 	(void)t;
-	*process = e->scope.process;
-	return e->scope.open == 0 && e->early == 0 ? ISC_TOTAL_REST : e->scope.name;
-}
-
-static uint32_t *scope_name(void *row)
-{
-	return &((struct isc_totals_scope_entry *)row)->scope.name;
+	*process = e->process;
+	return e->open == 0 && e->early == 0 ? ISC_TOTAL_REST : e->name;
 }
 
 static uint64_t scope_key(const void *row)
 {
-	const struct isc_totals_scope_entry *e = row;
+	const isc_total_scope *e = row;
 
-	return isc_hashmap_key(e->scope.process, e->scope.name);
+	return isc_hashmap_key(e->process, e->name);
 }
 
 static bool scope_merge(void *to, void *row)
 {
-	struct isc_totals_scope_entry *into = to, *e = row;
-	isc_total_scope *s = &into->scope;
+	isc_total_scope *s = to, *e = row;
 
-	if (!isc_histogram_merge(&into->histogram, &e->histogram))
+	if (!isc_histogram_merge(&s->histogram, &e->histogram))
 		return false;
 	isc_histogram_fini(&e->histogram);
-	if (e->scope.count > 0) {
-		s->min_ticks = s->count == 0 || e->scope.min_ticks < s->min_ticks ? e->scope.min_ticks : s->min_ticks;
-		s->max_ticks = e->scope.max_ticks > s->max_ticks ? e->scope.max_ticks : s->max_ticks;
+	if (e->count > 0) {
+		s->min_ticks = s->count == 0 || e->min_ticks < s->min_ticks ? e->min_ticks : s->min_ticks;
+		s->max_ticks = e->max_ticks > s->max_ticks ? e->max_ticks : s->max_ticks;
 	}
-	s->count += e->scope.count;
-	s->open += e->scope.open;
-	s->unmatched += e->scope.unmatched;
-	s->total_ticks += e->scope.total_ticks;
-	into->early += e->early;
-	into->before += e->before;
+	isc_totals_fields_add(isc_scope_fields, s, e);
+	s->open += e->open;
+	s->early += e->early;
 	return true;
-}
-
-static uint64_t mark_heat(void *row, bool again)
-{
-	HEAT(isc_total_mark, ((isc_total_mark *)row)->count);
 }
 
 static uint32_t mark_label(const isc_totals *t, const void *row, uint32_t *process)
@@ -313,11 +243,6 @@ static uint32_t mark_label(const isc_totals *t, const void *row, uint32_t *proce
 	(void)t;
 	*process = ((const isc_total_mark *)row)->process;
 	return ISC_TOTAL_REST;
-}
-
-static uint32_t *mark_name(void *row)
-{
-	return &((isc_total_mark *)row)->name;
 }
 
 static uint64_t mark_key(const void *row)
@@ -331,14 +256,8 @@ static bool mark_merge(void *to, void *row)
 {
 	isc_total_mark *into = to, *m = row;
 
-	into->count += m->count;
-	into->before += m->before;
+	isc_totals_fields_add(isc_mark_fields, into, m);
 	return true;
-}
-
-static uint64_t counter_heat(void *row, bool again)
-{
-	HEAT(isc_total_counter, ((isc_total_counter *)row)->count);
 }
 
 static uint32_t counter_label(const isc_totals *t, const void *row, uint32_t *process)
@@ -346,11 +265,6 @@ static uint32_t counter_label(const isc_totals *t, const void *row, uint32_t *pr
 	(void)t;
 	*process = ((const isc_total_counter *)row)->process;
 	return ISC_TOTAL_REST;
-}
-
-static uint32_t *counter_name(void *row)
-{
-	return &((isc_total_counter *)row)->name;
 }
 
 static uint64_t counter_key(const void *row)
@@ -366,11 +280,26 @@ static bool counter_merge(void *to, void *row)
 
 	into->min = c->min < into->min ? c->min : into->min;
 	into->max = c->max > into->max ? c->max : into->max;
-	into->sum += c->sum;
 	into->last = c->last;
-	into->count += c->count;
-	into->before += c->before;
+	isc_totals_fields_add(isc_counter_fields, into, c);
 	return true;
+}
+
+static uint32_t *name_in(const struct fold_rows *r, void *row)
+{
+	return (uint32_t *)(void *)((char *)row + r->name);
+}
+
+static uint64_t *before_in(const struct fold_rows *r, void *row)
+{
+	return (uint64_t *)(void *)((char *)row + r->before);
+}
+
+static uint64_t heat_of(const struct fold_rows *r, void *row, bool again)
+{
+	uint64_t used = *(const uint64_t *)(const void *)((const char *)row + r->used);
+
+	return again ? used - *before_in(r, row) : isc_fold_heat(used, before_in(r, row));
 }
 
 /* Gives the coldest their next label, and puts together what is alike then; false: no memory. */
@@ -385,8 +314,8 @@ static bool relabel(isc_totals *t, const struct fold_rows *r, bool again)
 	for (size_t i = 0; ok && i < n; i++) {
 		void *row = (char *)r->at + i * r->size;
 
-		heat[i] = r->heat(row, again);
-		if (r->label(t, row, &process) == *r->name(row))
+		heat[i] = heat_of(r, row, again);
+		if (r->label(t, row, &process) == *name_in(r, row))
 			heat[i] = ISC_FOLD_STAYS;
 	}
 	ok = ok && isc_fold_coldest(heat, n, &limit, &cold);
@@ -402,14 +331,16 @@ static bool relabel(isc_totals *t, const struct fold_rows *r, bool again)
 		if (isc_fold_is_cold(heat[i], limit, &cold)) {
 			uint32_t next = r->label(t, row, &process);
 
-			isc_totals_note_folded(t, r->kind, process, *r->name(row));
-			*r->name(row) = next;
+			isc_totals_note_folded(t, r->kind, process, *name_in(r, row));
+			*name_in(r, row) = next;
 		}
 		at = isc_hashmap_put(&map, r->key(row), &fresh);
 		if (at != NULL && fresh)
 			*at = kept++;
 		to = at != NULL ? (char *)r->at + *at * r->size : NULL;
 		ok = at != NULL && (fresh || r->merge(to, row));
+		if (ok && !fresh)
+			*before_in(r, to) += *before_in(r, row);
 		if (ok && fresh && to != row)
 			memcpy(to, row, r->size);
 	}
@@ -451,19 +382,27 @@ static void weigh_names(isc_totals *t)
 	isc_totals_weigh(t, ISC_PART_NAMES, (int64_t)(weight - t->part[ISC_PART_NAMES]));
 }
 
+#define ROWS(t, rows, count, map, kind, type, used_, name_, of) \
+	{(t)->rows, \
+	 sizeof(*(t)->rows), \
+	 &(t)->count, \
+	 map, \
+	 kind, \
+	 offsetof(type, used_), \
+	 offsetof(type, before), \
+	 offsetof(type, name_), \
+	 of##_label, \
+	 of##_key, \
+	 of##_merge}
+
 static bool fold_names(isc_totals *t)
 {
-	const struct fold_rows scopes = {
-		t->scopes,	   sizeof(*t->scopes), &t->scope_count, &t->by_name[ISC_BY_SCOPE],
-		ISC_FOLDED_SCOPES, scope_heat,	       scope_label,	scope_name,
-		scope_key,	   scope_merge};
-	const struct fold_rows marks = {t->marks,	  sizeof(*t->marks), &t->mark_count, &t->by_name[ISC_BY_MARK],
-					ISC_FOLDED_MARKS, mark_heat,	     mark_label,     mark_name,
-					mark_key,	  mark_merge};
-	const struct fold_rows counters = {
-		t->counters,	     sizeof(*t->counters), &t->counter_count, &t->by_name[ISC_BY_COUNTER],
-		ISC_FOLDED_COUNTERS, counter_heat,	   counter_label,     counter_name,
-		counter_key,	     counter_merge};
+	const struct fold_rows scopes = ROWS(t, scopes, scope_count, &t->by_name[ISC_BY_SCOPE], ISC_FOLDED_SCOPES,
+					     isc_total_scope, total_ticks, name, scope);
+	const struct fold_rows marks = ROWS(t, marks, mark_count, &t->by_name[ISC_BY_MARK], ISC_FOLDED_MARKS,
+					    isc_total_mark, count, name, mark);
+	const struct fold_rows counters = ROWS(t, counters, counter_count, &t->by_name[ISC_BY_COUNTER],
+					       ISC_FOLDED_COUNTERS, isc_total_counter, count, name, counter);
 	bool ok = fold_rows(t, &scopes) && fold_rows(t, &marks) && fold_rows(t, &counters);
 
 	weigh_names(t);
@@ -472,9 +411,8 @@ static bool fold_names(isc_totals *t)
 
 static bool fold_stacks(isc_totals *t)
 {
-	const struct fold_rows stacks = {t->stacks,	    sizeof(*t->stacks), &t->stack_count, &t->by_stack,
-					 ISC_FOLDED_STACKS, stack_heat,		stack_label,	 stack_name,
-					 stack_key,	    stack_merge};
+	const struct fold_rows stacks =
+		ROWS(t, stacks, stack_count, &t->by_stack, ISC_FOLDED_STACKS, isc_total_stack, cpu_ns, stack, stack);
 	bool ok = fold_rows(t, &stacks);
 
 	isc_totals_weigh(t, ISC_PART_STACKS, (int64_t)(t->stack_count * ISC_WEIGHT_STACK - t->part[ISC_PART_STACKS]));
@@ -483,11 +421,10 @@ static bool fold_stacks(isc_totals *t)
 
 static bool fold_waits(isc_totals *t)
 {
-	const struct fold_rows waits = {t->waits,  sizeof(*t->waits), &t->wait_count, &t->by_wait, ISC_FOLDED_WAITS,
-					wait_heat, wait_label,	      wait_name,      wait_key,	   wait_merge};
-	const struct fold_rows syscalls = {t->syscalls,		sizeof(*t->syscalls), &t->syscall_count, &t->by_syscall,
-					   ISC_FOLDED_SYSCALLS, syscall_heat,	      syscall_label,	 syscall_name,
-					   syscall_key,		syscall_merge};
+	const struct fold_rows waits =
+		ROWS(t, waits, wait_count, &t->by_wait, ISC_FOLDED_WAITS, isc_total_wait, ticks, stack, wait);
+	const struct fold_rows syscalls = ROWS(t, syscalls, syscall_count, &t->by_syscall, ISC_FOLDED_SYSCALLS,
+					       isc_total_syscall, ticks, key, syscall);
 	bool ok = fold_rows(t, &waits) && fold_rows(t, &syscalls);
 	uint64_t weight = t->wait_count * ISC_WEIGHT_WAIT + t->syscall_count * ISC_WEIGHT_SYSCALL;
 

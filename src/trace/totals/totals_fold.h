@@ -4,6 +4,7 @@
 #ifndef ISC_TRACE_TOTALS_TOTALS_FOLD_H
 #define ISC_TRACE_TOTALS_TOTALS_FOLD_H
 
+#include "trace/totals/totals_fields.h"
 #include "trace/totals/totals_lane.h"
 
 #define ISC_FOLD_STAYS UINT64_MAX /* as a heat: not to be folded */

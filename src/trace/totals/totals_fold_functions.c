@@ -13,21 +13,15 @@
 
 _Static_assert(ISC_KIN_MODULE == ISC_TOTAL_REST, "the bit of a module becomes that of the rest");
 
-static void add_range(isc_total_range *into, const isc_total_range *from)
-{
-	into->least += from->least;
-	into->likely += from->likely;
-	into->most += from->most;
-}
-
 /* Of a rest the whole time is its own: its functions may have called each other. */
 static void merge_function(isc_total_function *into, const isc_total_function *f)
 {
-	into->calls += f->calls;
-	into->resumes += f->resumes;
-	into->self_ticks += f->self_ticks;
+	isc_totals_fields_add(isc_function_fields, into, f);
+	isc_totals_fields_add(isc_function_window_fields, into, f);
+	isc_totals_fields_add(isc_function_exact_fields, into, f);
 	into->total_ticks = into->self_ticks;
-	into->unmatched += f->unmatched;
+	into->exact_total = into->exact_self;
+	into->rate_most += f->rate_most;
 	if (f->first_ticks != 0 && (into->first_ticks == 0 || f->first_ticks < into->first_ticks))
 		into->first_ticks = f->first_ticks;
 	into->paused_before = f->paused_before < into->paused_before ? f->paused_before : into->paused_before;
@@ -35,14 +29,6 @@ static void merge_function(isc_total_function *into, const isc_total_function *f
 	into->estimated |= f->estimated;
 	into->governed |= f->governed;
 	into->unseen |= f->unseen;
-	into->window_calls += f->window_calls;
-	add_range(&into->between, &f->between);
-	into->spread += f->spread;
-	into->rate_most += f->rate_most;
-	into->exact_calls += f->exact_calls;
-	into->exact_resumes += f->exact_resumes;
-	into->exact_self += f->exact_self;
-	into->exact_total = into->exact_self;
 }
 
 static void find_open(const isc_totals *t, uint64_t *heat)

@@ -1,9 +1,8 @@
 /*
  * totals_function_store.c - functions as they are in the file.
  */
-#include <string.h>
-
 #include "base/varint.h"
+#include "trace/totals/totals_fields.h"
 #include "trace/totals/totals_lane.h"
 
 /* What follows the head of a function. */
@@ -20,27 +19,6 @@ enum {
 	KEPT = 512
 };
 
-static void add_double(isc_buffer *b, double value)
-{
-	isc_buffer_add(b, &value, sizeof(value));
-}
-
-static void add_range(isc_buffer *b, const isc_total_range *range)
-{
-	add_double(b, range->least);
-	add_double(b, range->likely);
-	add_double(b, range->most);
-}
-
-static void add_fields(isc_buffer *out, const uint64_t *fields, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		isc_varint_add(out, fields[i]);
-}
-
-#define FIELDS(out, ...) \
-	add_fields(out, (const uint64_t[]){__VA_ARGS__}, sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
-
 bool isc_totals_function_is_brief(const isc_total_function *f)
 {
 	return f->startup && !f->estimated && !f->kept && f->resumes == 0 && f->unmatched == 0 &&
@@ -56,23 +34,20 @@ void isc_totals_function_write(const isc_total_function *f, isc_buffer *out)
 			 (f->off ? OFF : 0u) | (f->paused_before != 0 ? LATE : 0u) | (f->tallied ? TALLIED : 0u) |
 			 (f->kept ? KEPT : 0u);
 
+	isc_varint_add(out, f->process);
+	isc_varint_add(out, f->code);
 	if (isc_totals_function_is_brief(f)) {
-		FIELDS(out, f->process, f->code, f->calls, f->self_ticks, f->total_ticks);
+		isc_totals_fields_store(isc_function_brief_fields, f, out);
 		return;
 	}
-	FIELDS(out, f->process, f->code, flags, f->calls, f->resumes, f->self_ticks, f->total_ticks, f->unmatched,
-	       f->first_ticks);
-	if (windowed) {
-		FIELDS(out, f->window_calls, f->window);
-		add_range(out, &f->rate);
-		add_range(out, &f->between);
-		add_double(out, f->spread);
-		add_double(out, f->rate_most);
-	}
+	isc_varint_add(out, flags);
+	isc_totals_fields_store(isc_function_fields, f, out);
+	if (windowed)
+		isc_totals_fields_store(isc_function_window_fields, f, out);
 	if (f->paused_before != 0)
-		FIELDS(out, f->paused_before);
+		isc_varint_add(out, f->paused_before);
 	if (sampled)
-		FIELDS(out, f->exact_calls, f->exact_resumes, f->exact_self, f->exact_total);
+		isc_totals_fields_store(isc_function_exact_fields, f, out);
 }
 
 static bool get_pair(const uint8_t **at, const uint8_t *end, uint32_t *process, uint32_t *code)
@@ -80,34 +55,16 @@ static bool get_pair(const uint8_t **at, const uint8_t *end, uint32_t *process, 
 	return isc_varint_get32(at, end, process) && isc_varint_get32(at, end, code);
 }
 
-static bool get_doubles(const uint8_t **at, const uint8_t *end, double *value, size_t n)
-{
-	if ((size_t)(end - *at) < n * sizeof(*value))
-		return false;
-	memcpy(value, *at, n * sizeof(*value));
-	*at += n * sizeof(*value);
-	return true;
-}
-
 isc_status isc_totals_function_read(isc_totals *t, const uint8_t **at, const uint8_t *end)
 {
 	isc_total_function f = {0}, *e;
-	double value[8] = {0};
 	uint64_t flags;
 
 	if (!get_pair(at, end, &f.process, &f.code) || !isc_varint_get_max(at, end, 1023, &flags) ||
-	    !isc_varint_get(at, end, &f.calls) || !isc_varint_get(at, end, &f.resumes) ||
-	    !isc_varint_get(at, end, &f.self_ticks) || !isc_varint_get(at, end, &f.total_ticks) ||
-	    !isc_varint_get(at, end, &f.unmatched) || !isc_varint_get(at, end, &f.first_ticks))
-		return ISC_ERR_CORRUPT;
-	if (flags & WINDOWED && (!isc_varint_get(at, end, &f.window_calls) || !isc_varint_get(at, end, &f.window) ||
-				 !get_doubles(at, end, value, 8)))
-		return ISC_ERR_CORRUPT;
-	if (flags & LATE && !isc_varint_get(at, end, &f.paused_before))
-		return ISC_ERR_CORRUPT;
-	if (flags & SAMPLED &&
-	    (!isc_varint_get(at, end, &f.exact_calls) || !isc_varint_get(at, end, &f.exact_resumes) ||
-	     !isc_varint_get(at, end, &f.exact_self) || !isc_varint_get(at, end, &f.exact_total)))
+	    !isc_totals_fields_load(isc_function_fields, &f, at, end) ||
+	    (flags & WINDOWED && !isc_totals_fields_load(isc_function_window_fields, &f, at, end)) ||
+	    (flags & LATE && !isc_varint_get(at, end, &f.paused_before)) ||
+	    (flags & SAMPLED && !isc_totals_fields_load(isc_function_exact_fields, &f, at, end)))
 		return ISC_ERR_CORRUPT;
 	f.estimated = (flags & ESTIMATED) != 0;
 	f.governed = (flags & GOVERNED) != 0;
@@ -115,10 +72,6 @@ isc_status isc_totals_function_read(isc_totals *t, const uint8_t **at, const uin
 	f.off = (flags & OFF) != 0;
 	f.tallied = (flags & TALLIED) != 0;
 	f.kept = (flags & KEPT) != 0;
-	f.rate = (isc_total_range){value[0], value[1], value[2]};
-	f.between = (isc_total_range){value[3], value[4], value[5]};
-	f.spread = value[6];
-	f.rate_most = value[7];
 	e = isc_totals_add_function(t, f.process, f.code);
 	if (e == NULL)
 		return ISC_ERR_NOMEM;
@@ -134,8 +87,7 @@ isc_status isc_totals_brief_read(isc_totals *t, const uint8_t **at, const uint8_
 {
 	isc_total_function f = {.startup = true}, *e;
 
-	if (!get_pair(at, end, &f.process, &f.code) || !isc_varint_get(at, end, &f.calls) ||
-	    !isc_varint_get(at, end, &f.self_ticks) || !isc_varint_get(at, end, &f.total_ticks))
+	if (!get_pair(at, end, &f.process, &f.code) || !isc_totals_fields_load(isc_function_brief_fields, &f, at, end))
 		return ISC_ERR_CORRUPT;
 	e = isc_totals_add_function(t, f.process, f.code);
 	if (e == NULL)

@@ -130,13 +130,6 @@ typedef struct isc_totals_lane {
 	isc_totals_calls *calls; /* NULL: none yet */
 } isc_totals_lane;
 
-struct isc_totals_scope_entry {
-	isc_total_scope scope;
-	isc_histogram histogram;
-	uint64_t early; /* spans left on another thread whose enter was not fed yet */
-	uint64_t before;
-};
-
 #define ISC_TOTALS_RECENT 256u
 
 enum { ISC_BY_SCOPE, ISC_BY_MARK, ISC_BY_COUNTER, ISC_BY_FUNCTION, ISC_BY_NAMES };
@@ -181,7 +174,7 @@ struct isc_totals {
 	isc_hashmap by_stack;			     /* thread and stack */
 	isc_hashmap by_wait;			     /* thread and call, stack */
 	isc_hashmap by_syscall;			     /* thread, kind and call; key */
-	struct isc_totals_scope_entry *scopes;
+	isc_total_scope *scopes;
 	isc_total_mark *marks;
 	isc_total_counter *counters;
 	isc_total_function *functions;
@@ -231,7 +224,7 @@ bool isc_totals_lane_feed(isc_totals *t, isc_totals_lane *lane, const isc_record
 			  uint32_t extra_len);
 
 /* Adds zeroed entries; NULL: no memory.  For feeding and for loading. */
-struct isc_totals_scope_entry *isc_totals_add_scope(isc_totals *t, uint32_t process, uint32_t name);
+isc_total_scope *isc_totals_add_scope(isc_totals *t, uint32_t process, uint32_t name);
 isc_total_mark *isc_totals_add_mark(isc_totals *t, uint32_t process, uint32_t name);
 isc_total_counter *isc_totals_add_counter(isc_totals *t, uint32_t process, uint32_t name);
 isc_total_thread *isc_totals_add_thread(isc_totals *t, uint32_t process, uint32_t thread);
@@ -284,9 +277,8 @@ bool isc_totals_syscalls_feed(isc_totals *t, isc_totals_lane *lane, const isc_re
 			      uint32_t extra_len);
 /* The same row of other totals; NULL: they have none. */
 isc_total_syscall *isc_totals_syscall_find(const isc_totals *t, const isc_total_syscall *like);
-void isc_totals_syscall_write(const isc_total_syscall *s, isc_buffer *out);
+isc_total_syscall *isc_totals_add_syscall(isc_totals *t, const isc_total_syscall *like);
 uint64_t isc_totals_syscall_key(const isc_total_syscall *s);
-isc_status isc_totals_syscall_read(isc_totals *t, const uint8_t **at, const uint8_t *end);
 
 /* totals_room.c.  Is there room for something of this weight that is no row? */
 bool isc_totals_has_room(const isc_totals *t, unsigned weight);
@@ -330,7 +322,6 @@ void isc_totals_started(isc_totals *t, const isc_totals_lane *lane, const isc_re
 			uint32_t len);
 /* The calls of a process and its start-up, as they are stored. */
 isc_status isc_totals_process_read(isc_totals *t, const uint8_t **at, const uint8_t *end);
-void isc_totals_startup_write(const isc_total_calls *c, isc_buffer *out);
 isc_status isc_totals_startup_read(isc_totals *t, const uint8_t **at, const uint8_t *end);
 /* A call begins, so the pause is over, even if nobody has said so yet. */
 void isc_totals_resume(isc_totals *t, const isc_totals_lane *lane, uint64_t ticks);

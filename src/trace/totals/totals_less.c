@@ -5,12 +5,8 @@
  * does not know them.  A row that the later totals folded into another is taken from that one.
  */
 #include "trace/kin.h"
+#include "trace/totals/totals_fields.h"
 #include "trace/totals/totals_lane.h"
-
-static void less(uint64_t *value, uint64_t earlier)
-{
-	*value -= earlier < *value ? earlier : *value;
-}
 
 /* The row of a key, or the one that those without room are counted in; NULL: neither. */
 static const uint64_t *row_of(const isc_hashmap *map, uint32_t first, uint32_t second, uint32_t rest)
@@ -55,20 +51,9 @@ static void less_functions(isc_totals *t, const isc_totals *earlier)
 
 		if (f == NULL)
 			continue;
-		less(&f->calls, e->calls);
-		less(&f->resumes, e->resumes);
-		less(&f->self_ticks, e->self_ticks);
-		less(&f->total_ticks, e->total_ticks);
-		less(&f->unmatched, e->unmatched);
-		less(&f->window_calls, e->window_calls);
-		less(&f->exact_calls, e->exact_calls);
-		less(&f->exact_resumes, e->exact_resumes);
-		less(&f->exact_self, e->exact_self);
-		less(&f->exact_total, e->exact_total);
-		f->between.least -= e->between.least < f->between.least ? e->between.least : f->between.least;
-		f->between.likely -= e->between.likely < f->between.likely ? e->between.likely : f->between.likely;
-		f->between.most -= e->between.most < f->between.most ? e->between.most : f->between.most;
-		f->spread -= e->spread < f->spread ? e->spread : f->spread;
+		isc_totals_fields_less(isc_function_fields, f, e);
+		isc_totals_fields_less(isc_function_window_fields, f, e);
+		isc_totals_fields_less(isc_function_exact_fields, f, e);
 	}
 }
 
@@ -81,16 +66,9 @@ static void less_stacks(isc_totals *t, const isc_totals *earlier)
 
 		if (s == NULL)
 			continue;
-		less(&s->samples, e->samples);
-		less(&s->steps, e->steps);
-		less(&s->cpu_ns, e->cpu_ns);
-		less(&s->counted, e->counted);
-		less(&s->instructions, e->instructions);
-		less(&s->cycles, e->cycles);
-		less(&s->grown, e->grown);
-		less(&s->faults, e->faults);
-		less(&s->fault_ns, e->fault_ns);
-		less(&s->faulting, e->faulting);
+		isc_totals_fields_less(isc_stack_fields, s, e);
+		isc_totals_fields_less(isc_stack_counts_fields, s, e);
+		isc_totals_fields_less(isc_stack_faults_fields, s, e);
 	}
 }
 
@@ -99,14 +77,9 @@ static void less_waits(isc_totals *t, const isc_totals *earlier)
 	for (size_t i = 0; i < earlier->wait_count; i++) {
 		const isc_total_wait *e = &earlier->waits[i];
 		const uint64_t *at = wait_row(t, e);
-		isc_total_wait *w = at != NULL ? &t->waits[*at] : NULL;
 
-		if (w == NULL)
-			continue;
-		less(&w->count, e->count);
-		less(&w->ticks, e->ticks);
-		less(&w->brief_ticks, e->brief_ticks);
-		less(&w->unseen, e->unseen);
+		if (at != NULL)
+			isc_totals_fields_less(isc_wait_fields, &t->waits[*at], e);
 	}
 }
 
@@ -116,13 +89,8 @@ static void less_syscalls(isc_totals *t, const isc_totals *earlier)
 		const isc_total_syscall *e = &earlier->syscalls[i];
 		isc_total_syscall *s = isc_totals_syscall_find(t, e);
 
-		if (s == NULL)
-			continue;
-		less(&s->count, e->count);
-		less(&s->ticks, e->ticks);
-		less(&s->bytes, e->bytes);
-		less(&s->errors, e->errors);
-		less(&s->slow, e->slow);
+		if (s != NULL)
+			isc_totals_fields_less(isc_syscall_fields, s, e);
 	}
 }
 
@@ -134,22 +102,20 @@ static void less_threads(isc_totals *t, const isc_totals *earlier)
 
 		if (at == NULL)
 			continue;
-		less(&t->threads[*at].events, e->events);
-		less(&t->threads[*at].scope_ticks, e->scope_ticks);
+		isc_totals_fields_less(isc_thread_fields, &t->threads[*at], e);
+		isc_totals_fields_less(isc_thread_scopes_fields, &t->threads[*at], e);
 	}
 }
 
 static void less_scopes(isc_totals *t, const isc_totals *earlier)
 {
 	for (size_t i = 0; i < earlier->scope_count; i++) {
-		const isc_total_scope *e = &earlier->scopes[i].scope;
+		const isc_total_scope *e = &earlier->scopes[i];
 		const uint64_t *at = row_of(&t->by_name[ISC_BY_SCOPE], e->process, e->name, ISC_TOTAL_REST);
 
 		if (at == NULL)
 			continue;
-		less(&t->scopes[*at].scope.count, e->count);
-		less(&t->scopes[*at].scope.unmatched, e->unmatched);
-		less(&t->scopes[*at].scope.total_ticks, e->total_ticks);
+		isc_totals_fields_less(isc_scope_fields, &t->scopes[*at], e);
 		isc_histogram_less(&t->scopes[*at].histogram, &earlier->scopes[i].histogram);
 	}
 	for (size_t i = 0; i < earlier->mark_count; i++) {
@@ -157,13 +123,13 @@ static void less_scopes(isc_totals *t, const isc_totals *earlier)
 					    ISC_TOTAL_REST);
 
 		if (at != NULL)
-			less(&t->marks[*at].count, earlier->marks[i].count);
+			isc_totals_fields_less(isc_mark_fields, &t->marks[*at], &earlier->marks[i]);
 	}
 }
 
 void isc_totals_less(isc_totals *t, const isc_totals *earlier)
 {
-	less(&t->events, earlier->events);
+	t->events -= earlier->events < t->events ? earlier->events : t->events;
 	less_functions(t, earlier);
 	less_stacks(t, earlier);
 	less_waits(t, earlier);

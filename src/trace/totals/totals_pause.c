@@ -8,6 +8,7 @@
  * code that units begin with are recorded meanwhile and do not end it.  In both, calls are counted for a moment now
  * and then: totals_window.c.
  */
+#include "trace/totals/totals_fields.h"
 #include "trace/totals/totals_lane.h"
 
 #include <string.h>
@@ -181,21 +182,12 @@ void isc_totals_started(isc_totals *t, const isc_totals_lane *lane, const isc_re
 isc_status isc_totals_process_read(isc_totals *t, const uint8_t **at, const uint8_t *end)
 {
 	isc_total_calls c = {0};
-	uint64_t *const rest[] = {&c.windows,	  &c.window_ticks, &c.window_ns, &c.apart_ns,
-				  &c.farthest_ns, &c.between_ns,   &c.inside_ns, &c.end_ns};
 	struct isc_totals_process *p;
 	uint64_t governed;
 
-	if (!isc_varint_get32(at, end, &c.process) || !isc_varint_get32(at, end, &c.cost) ||
-	    !isc_varint_get(at, end, &c.tasks) || !isc_varint_get(at, end, &c.missed) ||
-	    !isc_varint_get(at, end, &c.unmatched) || !isc_varint_get(at, end, &c.first_pause) ||
-	    !isc_varint_get(at, end, &c.paused_since) || !isc_varint_get(at, end, &c.paused_ticks) ||
-	    !isc_varint_get_max(at, end, 7, &governed))
+	if (!isc_totals_fields_load(isc_process_fields, &c, at, end) || !isc_varint_get_max(at, end, 7, &governed) ||
+	    !isc_totals_fields_load(isc_process_windows_fields, &c, at, end))
 		return ISC_ERR_CORRUPT;
-	for (size_t i = 0; i < sizeof(rest) / sizeof(rest[0]); i++) {
-		if (!isc_varint_get(at, end, rest[i]))
-			return ISC_ERR_CORRUPT;
-	}
 	p = isc_totals_add_process(t, c.process);
 	if (p == NULL)
 		return ISC_ERR_NOMEM;
@@ -208,32 +200,18 @@ isc_status isc_totals_process_read(isc_totals *t, const uint8_t **at, const uint
 	return ISC_OK;
 }
 
-void isc_totals_startup_write(const isc_total_calls *c, isc_buffer *out)
-{
-	isc_varint_add(out, c->process);
-	isc_varint_add(out, c->startup_end);
-	isc_varint_add(out, c->startup_cost_ns);
-	isc_varint_add(out, c->startup_worked_ns);
-}
-
 /* Of a process that was named before. */
 isc_status isc_totals_startup_read(isc_totals *t, const uint8_t **at, const uint8_t *end)
 {
-	uint64_t process, value[3];
 	const uint64_t *found;
-	isc_total_calls *c;
+	uint64_t process;
 
-	if (!isc_varint_get(at, end, &process) || !isc_varint_get(at, end, &value[0]) ||
-	    !isc_varint_get(at, end, &value[1]) || !isc_varint_get(at, end, &value[2]))
+	if (!isc_varint_get(at, end, &process))
 		return ISC_ERR_CORRUPT;
 	found = isc_hashmap_find(&t->by_process, process);
-	if (found == NULL)
-		return ISC_ERR_CORRUPT;
-	c = &t->processes[*found].calls;
-	c->startup_end = value[0];
-	c->startup_cost_ns = value[1];
-	c->startup_worked_ns = value[2];
-	return ISC_OK;
+	return found != NULL && isc_totals_fields_load(isc_process_startup_fields, &t->processes[*found].calls, at, end)
+		       ? ISC_OK
+		       : ISC_ERR_CORRUPT;
 }
 
 void isc_totals_memory_feed(isc_totals *t, const isc_totals_lane *lane, const void *extra, uint32_t extra_len)

@@ -34,15 +34,15 @@ static void weigh_thread(isc_totals *t, unsigned weight)
 	t->thread_weight += weight;
 }
 
-struct isc_totals_scope_entry *isc_totals_add_scope(isc_totals *t, uint32_t process, uint32_t name)
+isc_total_scope *isc_totals_add_scope(isc_totals *t, uint32_t process, uint32_t name)
 {
-	struct isc_totals_scope_entry *e;
+	isc_total_scope *e;
 
 	ADD(t, scopes, scope_count, scope_room, &t->by_name[ISC_BY_SCOPE], isc_hashmap_key(process, name),
 	    isc_totals_weigh(t, ISC_PART_NAMES, ISC_WEIGHT_SCOPE));
 	e = &t->scopes[t->scope_count - 1];
-	e->scope.process = process;
-	e->scope.name = name;
+	e->process = process;
+	e->name = name;
 	return e;
 }
 

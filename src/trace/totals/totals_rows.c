@@ -1,12 +1,9 @@
 /* totals_rows.c - what totals hold, row by row. */
 #include "trace/totals/totals_lane.h"
 
-const isc_total_scope *isc_totals_scope_at(isc_totals *t, size_t i)
+const isc_total_scope *isc_totals_scope_at(const isc_totals *t, size_t i)
 {
-	if (i >= t->scope_count)
-		return NULL;
-	t->scopes[i].scope.histogram = &t->scopes[i].histogram;
-	return &t->scopes[i].scope;
+	return i < t->scope_count ? &t->scopes[i] : NULL;
 }
 
 const isc_total_mark *isc_totals_mark_at(isc_totals *t, size_t i)

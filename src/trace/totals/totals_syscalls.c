@@ -6,7 +6,6 @@
 
 #include "base/grow.h"
 #include "base/syscall.h"
-#include "base/varint.h"
 #include "trace/totals/totals_lane.h"
 
 /* What one hashmap key of two numbers holds. */
@@ -50,6 +49,11 @@ static isc_total_syscall *find_row(isc_totals *t, uint32_t first, uint32_t key)
 uint64_t isc_totals_syscall_key(const isc_total_syscall *s)
 {
 	return isc_hashmap_key(FIRST(s->thread, s->kind, s->call), s->key);
+}
+
+isc_total_syscall *isc_totals_add_syscall(isc_totals *t, const isc_total_syscall *like)
+{
+	return new_row(t, FIRST(like->thread, like->kind, like->call), like->key);
 }
 
 static isc_total_syscall *row(isc_totals *t, const isc_totals_lane *lane, enum isc_total_syscall_kind kind,
@@ -150,34 +154,4 @@ bool isc_totals_syscalls_feed(isc_totals *t, isc_totals_lane *lane, const isc_re
 const isc_total_syscall *isc_totals_syscall_at(const isc_totals *t, size_t i)
 {
 	return i < t->syscall_count ? &t->syscalls[i] : NULL;
-}
-
-void isc_totals_syscall_write(const isc_total_syscall *s, isc_buffer *out)
-{
-	const uint64_t fields[] = {s->process, s->thread, s->kind,   s->call, s->key,	    s->count,
-				   s->ticks,   s->bytes,  s->errors, s->slow, s->max_ticks, s->detail};
-
-	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-		isc_varint_add(out, fields[i]);
-}
-
-isc_status isc_totals_syscall_read(isc_totals *t, const uint8_t **at, const uint8_t *end)
-{
-	isc_total_syscall s = {0}, *e;
-	uint64_t kind, call;
-
-	if (!isc_varint_get32(at, end, &s.process) || !isc_varint_get32(at, end, &s.thread) ||
-	    !isc_varint_get_max(at, end, ISC_SYSCALL_LIKE, &kind) || !isc_varint_get_max(at, end, 63, &call) ||
-	    !isc_varint_get32(at, end, &s.key) || !isc_varint_get(at, end, &s.count) ||
-	    !isc_varint_get(at, end, &s.ticks) || !isc_varint_get(at, end, &s.bytes) ||
-	    !isc_varint_get(at, end, &s.errors) || !isc_varint_get(at, end, &s.slow) ||
-	    !isc_varint_get(at, end, &s.max_ticks) || !isc_varint_get32(at, end, &s.detail))
-		return ISC_ERR_CORRUPT;
-	s.kind = (uint32_t)kind;
-	s.call = (uint32_t)call;
-	e = new_row(t, FIRST(s.thread, s.kind, s.call), s.key);
-	if (e == NULL)
-		return ISC_ERR_NOMEM;
-	*e = s;
-	return ISC_OK;
 }

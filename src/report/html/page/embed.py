@@ -1,6 +1,6 @@
 """Turns the page of the HTML report into C: page.html cut at its slots, with the style and the script inside.
 
-embed.py OUT.c NAME PAGE.html STYLE.css SCRIPT.js...    the scripts are one program, in this order; NAME is the table
+embed.py OUT.c NAME PAGE.html FILE...    styles (.css) and scripts (.js) are one each, in this order; NAME is the table
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ def literal(text: str) -> str:
     return "\n\t".join(quoted) or '""'
 
 
-def main(out: str, name: str, page: str, style: str, *scripts: str) -> None:
-    css = Path(style).read_text()
+def main(out: str, name: str, page: str, *files: str) -> None:
+    css = "".join(Path(file).read_text() for file in files if file.endswith(".css"))
     if "</style" in css.lower():
         raise SystemExit("embed.py: a style may not hold what ends it")
-    js = script_of([Path(script) for script in scripts])
+    js = script_of([Path(file) for file in files if file.endswith(".js")])
     known = {"style": css, "script": js, "style_hash": digest(css), "script_hash": digest(js)}
     text = SLOT.sub(lambda found: known.get(found[1], found[0]), Path(page).read_text())
     parts = re.split(r"@@([a-z_]+)@@", text)

@@ -1,26 +1,6 @@
-/* states.js - what a thread can be doing: its words, its colour, and whether it is work, a wait or neither; of what
- * stops it also one and several of it. */
+/* states.js - what a thread can be doing.  STATES, which states.py makes of the table in C, has for each name its words
+ * and its kind (WORK, WAIT or NOTHING), and of what stops a thread also one time of it and several. */
 
-var WORK = 0, WAIT = 1, NOTHING = 2;
-var STATES = {
-	python: ["Python", WORK],
-	native: ["native code", WORK],
-	on_cpu: ["on a CPU", WORK],
-	spin: ["spins", WORK],
-	unattributed: ["unattributed", NOTHING],
-	gc: ["garbage collection", WORK, "garbage collection", "garbage collections"],
-	syscall: ["system call", WORK],
-	page_fault: ["page fault", WAIT, "page fault", "page faults"],
-	gil_wait: ["waits for the GIL", WAIT, "wait for the GIL", "waits for the GIL"],
-	lock_wait: ["waits for a lock", WAIT, "wait for a lock", "waits for a lock"],
-	gpu_wait: ["waits for the GPU", WAIT, "wait for the GPU", "waits for the GPU"],
-	io_wait: ["waits for I/O", WAIT, "wait for I/O", "waits for I/O"],
-	run_queue: ["waits for a CPU", WAIT, "wait for a CPU", "waits for a CPU"],
-	throttled: ["throttled", WAIT],
-	sleep: ["sleeps", NOTHING, "sleep", "sleeps"],
-	idle: ["no work", NOTHING],
-	other: ["not told apart", NOTHING],
-};
 var STATE_ORDER = Object.keys(STATES);
 
 function stateWords(key) {
