@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "timeline/state_table.h"
 #include "timeline/timeline.h"
 #include "trace/reader.h"
 
@@ -27,28 +28,6 @@ typedef struct isc_text {
 	size_t len;
 } isc_text;
 
-/* What a thread does, one at a time, in the order of reports. */
-enum isc_state {
-	ISC_STATE_PYTHON,
-	ISC_STATE_NATIVE,
-	ISC_STATE_ON_CPU, /* python and native together, where native frames were not asked for */
-	ISC_STATE_SPIN,
-	ISC_STATE_UNATTRIBUTED, /* on a CPU, and no stack says where */
-	ISC_STATE_GIL_WAIT,
-	ISC_STATE_LOCK_WAIT,
-	ISC_STATE_IO_WAIT,
-	ISC_STATE_SLEEP,
-	ISC_STATE_IDLE,
-	ISC_STATE_SYSCALL,
-	ISC_STATE_GC,
-	ISC_STATE_PAGE_FAULT,
-	ISC_STATE_GPU_WAIT,
-	ISC_STATE_RUN_QUEUE,
-	ISC_STATE_THROTTLED,
-	ISC_STATE_OTHER,
-	ISC_STATES
-};
-
 /* How it was seen. */
 enum isc_source {
 	ISC_SOURCE_NONE, /* not at all */
@@ -57,8 +36,6 @@ enum isc_source {
 	ISC_SOURCE_SAMPLED,
 	ISC_SOURCE_ESTIMATED
 };
-
-const char *isc_state_name(enum isc_state state);
 
 /* Why time on a CPU has no stack. */
 enum isc_unattributed {

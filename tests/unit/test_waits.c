@@ -2,9 +2,9 @@
  * Which state a wait is: the call, and the functions that made it.
  */
 #include "check.h"
-#include "analyze/time/waits.h"
+#include "timeline/waits.h"
 
-#define TEXT(s) ((isc_text){s, sizeof(s) - 1})
+#define TEXT(s) ((isc_frame_text){s, sizeof(s) - 1})
 
 /* What runs a job lies below all that the job waits for. */
 TEST(a_job_waits_for_itself_whoever_runs_it)

@@ -1,10 +1,7 @@
 #include "analyze/gpu/gpu_waits.h"
 
-#include <string.h>
-
-#include "analyze/time/waits.h"
 #include "timeline/gpu/recorded.h"
-#include "timeline/walk.h"
+#include "timeline/states.h"
 
 /* Waits of a thread that may lie in the call that it is in. */
 #define RECENT 64u
@@ -16,7 +13,7 @@
 #define WAITS_MOST (1u << 20)
 
 struct recent_wait {
-	uint64_t end_ns, ns;
+	uint64_t from_ns, to_ns;
 	uint8_t state;
 };
 
@@ -31,7 +28,6 @@ struct wait_search {
 	isc_hashmap place_of; /* thread -> place + 1 */
 	struct waiting_thread *thread;
 	size_t count, room;
-	double ns_per_tick;
 };
 
 static size_t place_of(struct wait_search *s, uint32_t thread)
@@ -52,24 +48,19 @@ static size_t place_of(struct wait_search *s, uint32_t thread)
 	return *place - 1;
 }
 
-static bool note_wait(struct wait_search *s, const isc_event *ev)
+static bool note_wait(void *self, const isc_thread_interval *i)
 {
-	isc_total_wait row = {.process = ev->process, .thread = ev->thread, .call = ev->arg, .stack = ev->id};
+	struct wait_search *s = self;
 	struct waiting_thread *t;
-	isc_wait body;
 	size_t place;
 
-	if (ev->extra_len < sizeof(body))
+	if (i->kind == ISC_INTERVAL_BRIEF || i->state == ISC_STATE_GC)
 		return true;
-	place = place_of(s, ev->thread);
+	place = place_of(s, i->thread);
 	if (place == SIZE_MAX)
 		return false;
-	memcpy(&body, ev->extra, sizeof(body));
-	row.holder = body.holder;
 	t = &s->thread[place];
-	t->wait[t->next] = (struct recent_wait){.end_ns = ev->time_ns,
-						.ns = (uint64_t)((double)body.ticks * s->ns_per_tick),
-						.state = (uint8_t)isc_waits_of(s->b->trace, &row)};
+	t->wait[t->next] = (struct recent_wait){.from_ns = i->from_ns, .to_ns = i->to_ns, .state = i->state};
 	t->next = (t->next + 1) % RECENT;
 	t->count += t->count < RECENT;
 	return true;
@@ -155,11 +146,10 @@ static bool note_call(struct wait_search *s, const isc_event *ev, const isc_gpu_
 		w->us += isc_build_inside_us(s->b, wait.from_ns, wait.to_ns);
 		for (unsigned i = 0; i < t->count; i++) {
 			const struct recent_wait *r = &t->wait[i];
-			uint64_t from = r->end_ns - (r->ns < r->end_ns ? r->ns : r->end_ns);
+			uint64_t from = r->from_ns > wait.from_ns ? r->from_ns : wait.from_ns;
 
-			if (r->end_ns >= wait.from_ns && r->end_ns <= wait.to_ns)
-				w->inside_us[r->state] +=
-					isc_build_inside_us(s->b, from > wait.from_ns ? from : wait.from_ns, r->end_ns);
+			if (r->to_ns >= wait.from_ns && r->to_ns <= wait.to_ns)
+				w->inside_us[r->state] += isc_build_inside_us(s->b, from, r->to_ns);
 		}
 	}
 	t->count = t->next = 0;
@@ -190,8 +180,6 @@ static bool take_event(void *self, const isc_event *ev)
 	struct wait_search *s = self;
 	isc_gpu_called call;
 
-	if (ev->kind == ISC_KIND_WAIT_EXIT)
-		return s->b->only.at != NULL || note_wait(s, ev);
 	if (!isc_trace_gpu_called(ev, &call))
 		return true;
 	s->b->gpu_calls = true;
@@ -200,8 +188,9 @@ static bool take_event(void *self, const isc_event *ev)
 
 bool isc_gpu_waits_find(isc_build *b, isc_gpu_waits *out)
 {
-	struct wait_search s = {.b = b, .out = out, .ns_per_tick = b->tick_us * 1e3};
+	struct wait_search s = {.b = b, .out = out};
 	isc_walk walk = {0};
+	isc_states states;
 	bool good;
 
 	b->gpu_calls = false;
@@ -210,8 +199,15 @@ bool isc_gpu_waits_find(isc_build *b, isc_gpu_waits *out)
 	b->gpu_waits = isc_arena_alloc(b->arena, sizeof(*b->gpu_waits));
 	if (b->gpu_waits == NULL || !find_held(b))
 		return false;
-	isc_walk_join(&walk, ISC_WALK_WAITS | ISC_WALK_GPU, take_event, &s);
+	isc_states_init(&states, &b->waits, b->tick_us * 1e3);
+	/* Of a scope nobody knows which waits are inside it. */
+	if (b->only.at == NULL) {
+		isc_states_listen(&states, note_wait, &s);
+		isc_states_join(&states, &walk);
+	}
+	isc_walk_join(&walk, ISC_WALK_GPU, take_event, &s);
 	good = isc_walk_run(&walk, b->trace);
+	isc_states_fini(&states);
 	isc_hashmap_fini(&s.place_of);
 	return good;
 }
