@@ -107,19 +107,55 @@ static void take_overhead(isc_build *b)
 	a->damaged = !a->live && isc_trace_is_damaged(b->trace);
 }
 
+/* Only who asks who held a lock goes across threads. */
+static bool join_intervals(isc_build *b, isc_states *states, isc_walk *walk)
+{
+	if (!isc_holders_join(b, states))
+		return false;
+	if (b->holders == NULL)
+		return true;
+	isc_states_join(states, walk);
+	if (isc_intervals_new(b->trace, &b->intervals, NULL) != ISC_OK)
+		return false;
+	isc_intervals_join(b->intervals, states, walk);
+	return true;
+}
+
+/* A disk that is full leaves them out. */
+static bool end_intervals(isc_build *b, isc_states *states)
+{
+	isc_status st;
+
+	if (b->intervals == NULL)
+		return true;
+	if (!isc_states_end(states, b->end_ns))
+		return false;
+	st = isc_intervals_end(b->intervals, NULL);
+	if (st == ISC_ERR_NOMEM || (st == ISC_OK && !isc_holders_end(b)))
+		return false;
+	isc_intervals_free(b->intervals);
+	b->intervals = NULL;
+	return true;
+}
+
 /* The first of two readings: all that has to be known before events are told apart. */
 static bool survey(isc_build *b)
 {
 	isc_walk walk = {0};
-	bool good = isc_holders_join(b, &walk) && isc_focus_join(b, &walk) && isc_memory_survey(b, &walk);
+	isc_states states;
+	bool good;
 
+	isc_states_init(&states, &b->waits, b->tick_us * 1e3);
+	good = join_intervals(b, &states, &walk) && isc_focus_join(b, &walk) && isc_memory_survey(b, &walk);
 	/* The events of a part could not be counted without it. */
 	if (!b->cut)
 		isc_unseen_join(&b->unseen, b, &walk);
 	good = good && isc_walk_run(&walk, b->trace);
 	if (!b->cut)
 		isc_unseen_end(&b->unseen);
-	return good && isc_holders_end(b);
+	good = good && end_intervals(b, &states);
+	isc_states_fini(&states);
+	return good;
 }
 
 static bool report_progress(void *self, const isc_event *ev)
@@ -135,22 +171,28 @@ static bool report_progress(void *self, const isc_event *ev)
 static isc_status walk(isc_build *b, isc_error *err)
 {
 	isc_walk walk = {0};
+	isc_states states;
 	isc_status st;
 
+	isc_states_init(&states, &b->waits, b->tick_us * 1e3);
+	if (isc_totals_wait_at(b->totals, 0) != NULL)
+		isc_states_join(&states, &walk);
 	if (b->options != NULL && b->options->progress != NULL)
 		isc_walk_join(&walk, ISC_WALK_ALL, report_progress, b);
 	isc_memory_join(b, &walk);
 	isc_numa_join(b, &walk);
 	st = isc_gpu_join(b, &walk, err);
-	if (st == ISC_OK &&
-	    (!isc_observed_join(b, &walk) || !isc_samples_join(b, &walk) || !isc_walk_run(&walk, b->trace)))
+	if (st == ISC_OK && (!isc_observed_join(b, &states, &walk) || !isc_samples_join(b, &states, &walk) ||
+			     !isc_walk_run(&walk, b->trace) || !isc_states_end(&states, b->end_ns)))
 		st = isc_build_no_memory(err);
+	isc_states_fini(&states);
 	return st;
 }
 
 /* Whatever is kept between the steps. */
 static void drop(isc_build *b)
 {
+	isc_intervals_free(b->intervals);
 	isc_holders_free(b->holders);
 	isc_focus_drop(b);
 	isc_memory_drop(b);
@@ -239,12 +281,14 @@ isc_status isc_analysis_new(isc_trace *trace, const isc_analysis_options *option
 	b.a->clock_error_us = -1;
 	b.a->live = options != NULL && options->live;
 	b.options = options;
+	isc_waits_init(&b.waits, trace);
 	st = build(&b, err);
 	/* Whatever was not found may lie in what was not read. */
 	if (b.stats->no_memory)
 		st = isc_build_no_memory(err);
 	isc_totals_free(b.totals);
 	drop(&b);
+	isc_waits_fini(&b.waits);
 	isc_hashmap_fini(&b.entry_of);
 	isc_hashmap_fini(&b.gpu_held);
 	isc_unseen_fini(&b.unseen);

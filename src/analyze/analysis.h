@@ -13,19 +13,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/state_table.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "timeline/thread_state.h"
 #include "timeline/timeline.h"
 #include "trace/reader.h"
 
 struct isc_import;
 struct isc_lanes;
 struct isc_rules;
-
-/* What a thread does, one at a time, in the order of reports. */
-#define ISC_STATE_ID_(id, ...) ISC_STATE_##id,
-enum isc_state { ISC_STATE_TABLE(ISC_STATE_ID_) ISC_STATES };
 
 /* How it was seen. */
 enum isc_source {
@@ -35,8 +31,6 @@ enum isc_source {
 	ISC_SOURCE_SAMPLED,
 	ISC_SOURCE_ESTIMATED
 };
-
-const char *isc_state_name(enum isc_state state);
 
 /* Why time on a CPU has no stack. */
 enum isc_unattributed {

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/hashmap.h"
 #include "base/histogram.h"
+#include "timeline/states.h"
 
 /* A run shorter than this says nothing about what the recorder costs beside it. */
 #define ISC_BUILD_SHORT_US 100e3
@@ -101,7 +102,9 @@ typedef struct isc_build {
 	struct isc_recorded *recorded;
 	struct isc_gpu_wait_list *gpu_waits;
 	struct gpu_reading *gpu_reading;  /* while events are read */
-	struct isc_holders *holders;	  /* NULL: nobody waited for a thread that is known */
+	isc_waits waits;		  /* what is known of waits: one table for all parts */
+	struct isc_intervals *intervals;  /* NULL: nobody asks across threads; so of the next one */
+	struct isc_holders *holders;	  /* nobody waited for a thread that is known */
 	struct isc_focus_search *search;  /* NULL: nothing was read yet; so of the next ones */
 	struct isc_memory_gather *memory; /* or no memory was recorded */
 	struct isc_observed *observed;
@@ -120,10 +123,10 @@ isc_status isc_build_threads(isc_build *b, isc_error *err);
 void isc_build_breakdown(isc_build *b);
 isc_status isc_build_scopes(isc_build *b, isc_error *err);
 isc_status isc_build_functions(isc_build *b, isc_error *err);
-isc_status isc_build_stacks_of_samples(isc_build *b, isc_error *err); /* after the functions */
-bool isc_samples_join(isc_build *b, struct isc_walk *walk);	      /* false: no memory */
-isc_status isc_build_samples(isc_build *b, isc_error *err);	      /* when events were read */
-void isc_samples_drop(isc_build *b);				      /* nothing is fine */
+isc_status isc_build_stacks_of_samples(isc_build *b, isc_error *err);	 /* after the functions */
+bool isc_samples_join(isc_build *b, isc_states *states, isc_walk *walk); /* false: no memory */
+isc_status isc_build_samples(isc_build *b, isc_error *err);		 /* when events were read */
+void isc_samples_drop(isc_build *b);					 /* nothing is fine */
 void isc_build_sort_functions(isc_build *b);
 isc_status isc_build_marks(isc_build *b, isc_error *err);
 isc_status isc_build_contention(isc_build *b, isc_error *err);

@@ -135,7 +135,10 @@ isc_status isc_export_run(isc_trace *trace, const isc_export_options *options, i
 	if (sink == NULL) {
 		st = isc_fail(err, ISC_ERR_NOMEM, "no memory");
 	} else {
-		st = isc_own_run(trace, &(isc_own_options){&cut, options->progress, options->progress_self},
+		st = isc_own_run(trace,
+				 &(isc_own_options){.cut = &cut,
+						    .progress = options->progress,
+						    .progress_self = options->progress_self},
 				 &class->hears, &sink->listener, arena, &counts, err);
 		st = end_sink(class, sink, st, &counts, result);
 	}

@@ -52,6 +52,7 @@ typedef struct isc_slice {
 	uint32_t holder;	   /* of a wait: tid of who had the lock; 0: not known */
 	uint16_t cpu;		   /* UINT16_MAX: not known */
 	uint8_t kind;		   /* enum isc_slice_kind */
+	uint8_t state;		   /* of a wait or a collection: enum isc_state */
 	uint8_t flags;		   /* enum isc_slice_flag */
 	uint8_t stream;		   /* 1: inside a signal handler */
 	uint16_t depth;		   /* slices around it */

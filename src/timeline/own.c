@@ -323,15 +323,11 @@ static void tell_moves(isc_replay *s)
 /* What is open when the trace ends lasts as long as its thread. */
 static uint64_t end_of_lane(const isc_replay *s, const isc_replay_lane *l)
 {
-	const isc_trace_thread *t = l->on != NULL ? isc_trace_thread_find(s->trace, l->on->thread) : NULL;
-	const isc_trace_process *p = t != NULL ? isc_trace_process_find(s->trace, t->process) : NULL;
 	const isc_trace_end *end = isc_trace_end_get(s->trace);
 	uint64_t ns = end != NULL ? end->end_ns : s->last_ns;
 
-	if (t != NULL && (t->flags & ISC_THREAD_ENDED) != 0)
-		ns = t->end_ns;
-	else if (p != NULL && (p->flags & ISC_PROCESS_ENDED) != 0)
-		ns = p->end_ns;
+	if (l->on != NULL)
+		ns = isc_trace_thread_end_ns(s->trace, l->on->thread, ns);
 	/* A handler ends sooner, but when is not known. */
 	return l->stream == 0 && ns > l->last_ns ? ns : l->last_ns;
 }
@@ -400,12 +396,17 @@ isc_status isc_own_run(isc_trace *trace, const isc_own_options *options, const i
 			.start_ns = head->start_ns};
 	uint64_t done = 0, total = count_events(trace);
 	isc_status st = ISC_OK;
+	double ns_per_tick;
+	isc_waits waits;
 	isc_event ev;
 
-	s.ns_per_tick = (double)(isc_trace_ticks_to_ns(trace, head->start_ticks + (1ull << 31)) - head->start_ns) /
-			(double)(1ull << 31);
-	isc_replay_scopes_init(&s.scopes, s.arena, s.ns_per_tick, tell_scope,
-			       class->scope != NULL ? tell_entered : NULL, &s);
+	isc_waits_init(&waits, trace);
+	ns_per_tick = (double)(isc_trace_ticks_to_ns(trace, head->start_ticks + (1ull << 31)) - head->start_ns) /
+		      (double)(1ull << 31);
+	isc_states_init(&s.states, options->waits != NULL ? options->waits : &waits, ns_per_tick);
+	isc_states_listen(&s.states, isc_replay_interval, &s);
+	isc_replay_scopes_init(&s.scopes, s.arena, ns_per_tick, tell_scope, class->scope != NULL ? tell_entered : NULL,
+			       &s);
 	st = introduce(&s, err);
 	if (st == ISC_OK && class->gpu != NULL)
 		st = isc_recorded_new(trace, MARGIN_NS, &s.gpus, err);
@@ -423,6 +424,8 @@ isc_status isc_own_run(isc_trace *trace, const isc_own_options *options, const i
 		finish(&s);
 	isc_recorded_free(s.gpus);
 	isc_replay_scopes_fini(&s.scopes);
+	isc_states_fini(&s.states);
+	isc_waits_fini(&waits);
 	isc_hashmap_fini(&s.by_lane);
 	isc_hashmap_fini(&s.ends);
 	isc_hashmap_fini(&s.by_thread);

@@ -7,11 +7,13 @@
 #include "base/arena.h"
 #include "timeline/cut.h"
 #include "timeline/listener.h"
+#include "timeline/waits.h"
 
 typedef struct isc_own_options {
 	const isc_cut *cut;
 	void (*progress)(void *self, uint64_t done, uint64_t total); /* may be NULL */
 	void *progress_self;
+	isc_waits *waits; /* that are known of the trace; NULL: none are */
 } isc_own_options;
 
 /* Reads the events once, from the first; ISC_ERR_NOMEM, or what after() returned.  The threads that

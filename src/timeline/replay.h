@@ -11,6 +11,7 @@
 #include "timeline/cut.h"
 #include "timeline/replay_scopes.h"
 #include "timeline/listener.h"
+#include "timeline/states.h"
 
 typedef struct isc_replay_open {
 	isc_slice slice;
@@ -28,13 +29,9 @@ typedef struct isc_replay_lane {
 	size_t depth, room;
 	struct {
 		isc_slice slice;
-		uint64_t from_ns, to_ns, ticks;
+		uint64_t from_ns, to_ns;
 		bool there;
 	} held; /* a wait that has ended; its system call may come next */
-	struct {
-		uint64_t since_ns;
-		uint32_t call, stack; /* call 0: it waits for nothing */
-	} wait;
 } isc_replay_lane;
 
 typedef struct isc_replay {
@@ -52,10 +49,11 @@ typedef struct isc_replay {
 	isc_replay_lane *last; /* that an event was of */
 	uint32_t last_thread;
 	isc_replay_scopes scopes;
-	isc_recorded *gpus; /* NULL: there are none, or nobody wants them */
+	isc_states states;
+	isc_replay_lane *pausing; /* whose interval it hears of */
+	isc_recorded *gpus;	  /* NULL: there are none, or nobody wants them */
 	uint64_t start_ns;
 	uint64_t last_ns; /* of all that was read */
-	double ns_per_tick;
 	bool failed;
 } isc_replay;
 
@@ -77,6 +75,8 @@ void isc_replay_end(isc_replay *s, isc_replay_lane *l, uint64_t ns);
  * of at their end and cut by their own times, so the lane must not have been brought to the event's.
  */
 bool isc_replay_pause(isc_replay *s, isc_replay_lane *l, const isc_event *ev);
+/* What the maker of states has of the lane that is pausing. */
+bool isc_replay_interval(void *self, const isc_thread_interval *i);
 /* What is still held, and a wait whose end was not seen. */
 void isc_replay_end_pauses(isc_replay *s, isc_replay_lane *l, uint64_t ns);
 

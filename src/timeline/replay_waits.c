@@ -10,13 +10,6 @@
 #include "timeline/replay.h"
 #include "trace/kinds.h"
 
-static uint64_t began(const isc_replay *s, const isc_event *ev, uint64_t ticks)
-{
-	double ns = (double)ticks * s->ns_per_tick;
-
-	return ns < (double)ev->time_ns ? ev->time_ns - (uint64_t)ns : 0;
-}
-
 /* pprof adds waits to the time of their stack. */
 static void tell_sample(isc_replay *s, const isc_slice *slice)
 {
@@ -95,61 +88,47 @@ static void let_go(isc_replay *s, isc_replay_lane *l)
 	tell(s, l, &l->held.slice, l->held.from_ns, l->held.to_ns);
 }
 
-/* One that was begun and has no end of its own. */
-static void abandon(isc_replay *s, isc_replay_lane *l, uint64_t ns)
+static void hold(isc_replay_lane *l, const isc_slice *slice, const isc_thread_interval *i)
 {
+	l->held.slice = *slice;
+	l->held.from_ns = i->from_ns;
+	l->held.to_ns = i->to_ns;
+	l->held.there = true;
+}
+
+bool isc_replay_interval(void *self, const isc_thread_interval *i)
+{
+	isc_replay *s = self;
+	isc_replay_lane *l = s->pausing;
 	isc_slice slice;
 
-	if (l->wait.call == 0)
-		return;
-	slice = slice_of(l, ISC_SLICE_WAIT, l->wait.call, l->wait.stack, isc_wait_name(l->wait.call));
-	slice.flags = ISC_SLICE_UNFINISHED;
-	l->wait.call = 0;
-	if (ns > l->wait.since_ns)
-		tell(s, l, &slice, l->wait.since_ns, ns);
-}
-
-static void wait_began(isc_replay_lane *l, const isc_event *ev)
-{
-	if (isc_wait_name(ev->arg) == NULL)
-		return;
-	l->wait.call = ev->arg;
-	l->wait.stack = ev->id;
-	l->wait.since_ns = ev->time_ns;
-}
-
-static void wait_ended(isc_replay *s, isc_replay_lane *l, const isc_event *ev)
-{
-	const char *name = isc_wait_name(ev->arg);
-	uint32_t stack = ev->id;
-	isc_wait body;
-
-	if (ev->extra_len < sizeof(body) || name == NULL)
-		return;
-	memcpy(&body, ev->extra, sizeof(body));
-	if (l->wait.call == ev->arg) {
-		stack = stack != 0 ? stack : l->wait.stack;
-		l->wait.call = 0;
-	}
-	l->held.slice = slice_of(l, ISC_SLICE_WAIT, ev->arg, stack, name);
-	l->held.slice.holder = body.holder;
-	l->held.from_ns = began(s, ev, body.ticks);
-	l->held.to_ns = ev->time_ns;
-	l->held.ticks = body.ticks;
-	l->held.there = true;
+	if (i->kind == ISC_INTERVAL_BRIEF)
+		return true;
+	slice = i->state == ISC_STATE_GC ? slice_of(l, ISC_SLICE_GC, i->generation, 0, "garbage collection")
+					 : slice_of(l, ISC_SLICE_WAIT, i->call, i->stack, isc_wait_name(i->call));
+	slice.state = i->state;
+	slice.holder = i->holder;
+	slice.flags = i->open ? ISC_SLICE_UNFINISHED : 0;
+	if (i->state == ISC_STATE_GC || i->open)
+		tell(s, l, &slice, i->from_ns, i->to_ns);
+	else
+		hold(l, &slice, i);
+	return true;
 }
 
 static void syscall_ended(isc_replay *s, isc_replay_lane *l, const isc_event *ev)
 {
 	const char *name = isc_syscall_name(ev->arg);
 	isc_syscall_slow body;
+	uint64_t from_ns;
 	isc_slice slice;
 
 	if (ev->extra_len < sizeof(body) || name == NULL)
 		return;
 	memcpy(&body, ev->extra, sizeof(body));
+	from_ns = isc_states_began_ns(&s->states, ev->time_ns, body.ticks);
 	slice = slice_of(l, ISC_SLICE_SYSCALL, ev->arg, ev->id, name);
-	if (l->held.there && l->held.to_ns == ev->time_ns && l->held.ticks == body.ticks) {
+	if (l->held.there && l->held.to_ns == ev->time_ns && l->held.from_ns == from_ns) {
 		l->held.slice.call = slice.name;
 		l->held.slice.bytes = body.bytes;
 		l->held.slice.error = body.error;
@@ -160,18 +139,7 @@ static void syscall_ended(isc_replay *s, isc_replay_lane *l, const isc_event *ev
 	slice.call = slice.name;
 	slice.bytes = body.bytes;
 	slice.error = body.error;
-	tell(s, l, &slice, began(s, ev, body.ticks), ev->time_ns);
-}
-
-static void collected(isc_replay *s, isc_replay_lane *l, const isc_event *ev)
-{
-	isc_slice slice = slice_of(l, ISC_SLICE_GC, ev->arg, 0, "garbage collection");
-	isc_gc body;
-
-	if (ev->extra_len < sizeof(body) || ev->arg == ISC_GC_WATCHED)
-		return;
-	memcpy(&body, ev->extra, sizeof(body));
-	tell(s, l, &slice, began(s, ev, body.ticks), ev->time_ns);
+	tell(s, l, &slice, from_ns, ev->time_ns);
 }
 
 bool isc_replay_pause(isc_replay *s, isc_replay_lane *l, const isc_event *ev)
@@ -179,29 +147,17 @@ bool isc_replay_pause(isc_replay *s, isc_replay_lane *l, const isc_event *ev)
 	/* Sums of system calls may stand between a wait and its call. */
 	if (ev->kind < ISC_KIND_SYSCALLS || ev->kind > ISC_KIND_SYSCALL_ERRORS)
 		let_go(s, l);
-	/* The program runs, or waits for something else: it has jumped out of the wait. */
-	if (ev->kind <= ISC_KIND_MISSED || ev->kind == ISC_KIND_WAIT_ENTER)
-		abandon(s, l, ev->time_ns);
-	switch (ev->kind) {
-	case ISC_KIND_WAIT_ENTER:
-		wait_began(l, ev);
-		return true;
-	case ISC_KIND_WAIT_EXIT:
-		wait_ended(s, l, ev);
-		return true;
-	case ISC_KIND_SYSCALL:
+	s->pausing = l;
+	s->failed |= !isc_states_take(&s->states, ev);
+	if (ev->kind == ISC_KIND_SYSCALL)
 		syscall_ended(s, l, ev);
-		return true;
-	case ISC_KIND_GC:
-		collected(s, l, ev);
-		return true;
-	default:
-		return false;
-	}
+	return ev->kind == ISC_KIND_WAIT_ENTER || ev->kind == ISC_KIND_WAIT_EXIT || ev->kind == ISC_KIND_GC ||
+	       ev->kind == ISC_KIND_SYSCALL;
 }
 
 void isc_replay_end_pauses(isc_replay *s, isc_replay_lane *l, uint64_t ns)
 {
 	let_go(s, l);
-	abandon(s, l, ns);
+	s->pausing = l;
+	s->failed |= l->on != NULL && !isc_states_end_open(&s->states, l->on->thread, l->stream, ns);
 }

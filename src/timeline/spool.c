@@ -13,7 +13,7 @@
 #define RUN_BUFFER_BYTES (64u << 10)
 
 struct run {
-	off_t at, end; /* not read yet */
+	off_t begin, at, end; /* from at on it is not read yet */
 	char *buffer;
 	size_t have, used; /* records in the buffer, and given */
 };
@@ -27,8 +27,9 @@ struct isc_spool {
 	uint64_t total;
 	int fd;
 	off_t file_end;
-	struct run *runs; /* the last one is what is in memory */
+	struct run *runs; /* in the file */
 	size_t run_count, run_room;
+	char *probe;  /* one record of a run */
 	size_t *heap; /* runs by their next record, smallest first */
 	size_t heap_count;
 	bool sorted;	  /* rewound: nothing is added */
@@ -56,14 +57,13 @@ void isc_spool_free(isc_spool *s)
 {
 	if (s == NULL)
 		return;
-	for (size_t i = 0; i < s->run_count; i++) {
-		if (s->runs[i].buffer != s->records)
-			free(s->runs[i].buffer);
-	}
+	for (size_t i = 0; i < s->run_count; i++)
+		free(s->runs[i].buffer);
 	if (s->fd >= 0)
 		close(s->fd);
 	free(s->runs);
 	free(s->heap);
+	free(s->probe);
 	free(s->records);
 	free(s);
 }
@@ -148,7 +148,7 @@ static isc_status put_away(isc_spool *s, isc_error *err)
 	if (run == NULL)
 		return no_memory(err);
 	sort(s);
-	run->at = s->file_end;
+	run->begin = run->at = s->file_end;
 	st = write_all(s, s->records, s->count * s->size, err);
 	run->end = s->file_end;
 	s->count = 0;
@@ -216,19 +216,10 @@ static void sink(isc_spool *s, size_t place)
 	}
 }
 
-/* False: the run is at its end, or could not be read. */
-static bool refill(isc_spool *s, struct run *run)
+static bool read_at(isc_spool *s, char *to, size_t len, off_t at)
 {
-	size_t room = RUN_BUFFER_BYTES / s->size > 0 ? RUN_BUFFER_BYTES / s->size : 1;
-	size_t len = room * s->size, have = 0;
-
-	run->used = run->have = 0;
-	if (run->at >= run->end)
-		return false;
-	if ((off_t)len > run->end - run->at)
-		len = (size_t)(run->end - run->at);
-	while (have < len) {
-		ssize_t n = pread(s->fd, run->buffer + have, len - have, run->at + (off_t)have);
+	while (len > 0) {
+		ssize_t n = pread(s->fd, to, len, at);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -236,77 +227,145 @@ static bool refill(isc_spool *s, struct run *run)
 			isc_fail_errno(&s->failed, "cannot read a temporary file");
 			return false;
 		}
-		have += (size_t)n;
+		to += n;
+		at += n;
+		len -= (size_t)n;
 	}
+	return true;
+}
+
+/* False: the run is at its end, or could not be read. */
+static bool refill(isc_spool *s, struct run *run)
+{
+	size_t room = RUN_BUFFER_BYTES / s->size > 0 ? RUN_BUFFER_BYTES / s->size : 1;
+	size_t len = room * s->size;
+
+	run->used = run->have = 0;
+	if (run->at >= run->end)
+		return false;
+	if ((off_t)len > run->end - run->at)
+		len = (size_t)(run->end - run->at);
+	if (!read_at(s, run->buffer, len, run->at))
+		return false;
 	run->at += (off_t)len;
 	run->have = len / s->size;
 	return true;
 }
 
-static bool start_run(isc_spool *s, size_t i, isc_error *err)
+/* How many of these records are in front of one. */
+static size_t count_before(const isc_spool *s, const char *records, size_t count, const void *record)
 {
-	struct run *run = &s->runs[i];
+	size_t low = 0;
 
-	if (run->buffer == NULL) {
-		size_t room = RUN_BUFFER_BYTES / s->size > 0 ? RUN_BUFFER_BYTES / s->size : 1;
+	while (low < count) {
+		size_t middle = low + (count - low) / 2;
 
-		run->buffer = malloc(room * s->size);
-		if (run->buffer == NULL) {
-			no_memory(err);
-			return false;
-		}
+		if (s->compare(records + middle * s->size, record) < 0)
+			low = middle + 1;
+		else
+			count = middle;
 	}
-	refill(s, run);
-	return true;
+	return low;
 }
 
-/* Where each run began is not kept: it is where the one before it ends. */
-static isc_status merge_runs(isc_spool *s, isc_error *err)
+/* The same of a run in the file. */
+static size_t count_before_in_file(isc_spool *s, const struct run *run, const void *record)
 {
-	off_t begin = 0;
+	size_t low = 0, high = (size_t)(run->end - run->begin) / s->size;
 
-	free(s->heap);
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (!read_at(s, s->probe, s->size, run->begin + (off_t)(middle * s->size)))
+			return 0;
+		if (s->compare(s->probe, record) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* To the first record, or the first that is not in front of this one.  Who looks for records that lie near each other finds
+ * them in the buffer. */
+static void start_run(isc_spool *s, struct run *run, const void *record)
+{
+	if (record != NULL && run->have > 0 && s->compare(run->buffer, record) < 0 &&
+	    s->compare(run->buffer + (run->have - 1) * s->size, record) >= 0) {
+		run->used = count_before(s, run->buffer, run->have, record);
+		return;
+	}
+	run->at = run->begin;
+	if (record != NULL)
+		run->at += (off_t)(count_before_in_file(s, run, record) * s->size);
+	refill(s, run);
+}
+
+static isc_status make_buffers(isc_spool *s, isc_error *err)
+{
+	size_t room = RUN_BUFFER_BYTES / s->size > 0 ? RUN_BUFFER_BYTES / s->size : 1;
+
 	s->heap = calloc(s->run_count, sizeof(*s->heap));
-	if (s->heap == NULL)
+	s->probe = malloc(s->size);
+	if (s->heap == NULL || s->probe == NULL)
 		return no_memory(err);
-	s->heap_count = 0;
 	for (size_t i = 0; i < s->run_count; i++) {
-		s->runs[i].at = begin;
-		begin = s->runs[i].end;
-		if (!start_run(s, i, err))
-			return ISC_ERR_NOMEM;
-		if (s->runs[i].have > 0)
+		s->runs[i].buffer = malloc(room * s->size);
+		if (s->runs[i].buffer == NULL)
+			return no_memory(err);
+	}
+	return ISC_OK;
+}
+
+static isc_status merge_runs(isc_spool *s, const void *record, isc_error *err)
+{
+	s->heap_count = 0;
+	s->step_needed = false;
+	for (size_t i = 0; i < s->run_count; i++) {
+		start_run(s, &s->runs[i], record);
+		if (s->runs[i].used < s->runs[i].have)
 			s->heap[s->heap_count++] = i;
 	}
 	for (size_t i = s->heap_count / 2; i-- > 0;)
 		sink(s, i);
-	return s->failed.status;
+	return isc_spool_failed(s, err);
+}
+
+/* The last records are sorted as well. */
+static isc_status end_adding(isc_spool *s, isc_error *err)
+{
+	isc_status st = s->run_count > 0 && s->count > 0 ? put_away(s, err) : ISC_OK;
+
+	if (st != ISC_OK)
+		return st;
+	sort(s);
+	if (s->run_count > 0) {
+		free(s->records);
+		s->records = NULL;
+		st = make_buffers(s, err);
+	}
+	s->sorted = st == ISC_OK;
+	return st;
+}
+
+static isc_status start_at(isc_spool *s, const void *record, isc_error *err)
+{
+	isc_status st = s->sorted ? ISC_OK : end_adding(s, err);
+
+	if (st == ISC_OK && s->run_count > 0)
+		return merge_runs(s, record, err);
+	s->given = record != NULL && st == ISC_OK ? count_before(s, s->records, s->count, record) : 0;
+	return st;
 }
 
 isc_status isc_spool_rewind(isc_spool *s, isc_error *err)
 {
-	isc_status st = ISC_OK;
+	return start_at(s, NULL, err);
+}
 
-	if (!s->sorted) {
-		if (s->run_count > 0 && s->count > 0)
-			st = put_away(s, err);
-		if (st != ISC_OK)
-			return st;
-		sort(s);
-		s->sorted = true;
-		if (s->run_count > 0) {
-			free(s->records);
-			s->records = NULL;
-		}
-	}
-	s->given = 0;
-	s->step_needed = false;
-	if (s->run_count > 0) {
-		st = merge_runs(s, err);
-		if (st != ISC_OK && err != NULL && s->failed.status != ISC_OK)
-			*err = s->failed;
-	}
-	return st;
+isc_status isc_spool_seek(isc_spool *s, const void *record, isc_error *err)
+{
+	return start_at(s, record, err);
 }
 
 const void *isc_spool_next(isc_spool *s)

@@ -26,6 +26,9 @@ isc_status isc_spool_add(isc_spool *s, const void *record, isc_error *err);
 /* Sorts, and begins at the first again; nothing is added after that. */
 isc_status isc_spool_rewind(isc_spool *s, isc_error *err);
 
+/* The same, but begins at the first record that is not in front of this one. */
+isc_status isc_spool_seek(isc_spool *s, const void *record, isc_error *err);
+
 /* The next record, borrowed until the next call; NULL at the end, or when the
  * file could not be read: isc_spool_failed() tells. */
 const void *isc_spool_next(isc_spool *s);

@@ -322,6 +322,16 @@ const isc_trace_end *isc_trace_end_get(const isc_trace *tr)
 	return tr->ended ? &tr->end : NULL;
 }
 
+uint64_t isc_trace_thread_end_ns(const isc_trace *tr, uint32_t thread, uint64_t otherwise_ns)
+{
+	const isc_trace_thread *t = isc_trace_thread_find(tr, thread);
+	const isc_trace_process *p = t != NULL ? isc_trace_process_find(tr, t->process) : NULL;
+
+	if (t != NULL && (t->flags & ISC_THREAD_ENDED) != 0)
+		return t->end_ns;
+	return p != NULL && (p->flags & ISC_PROCESS_ENDED) != 0 ? p->end_ns : otherwise_ns;
+}
+
 const void *isc_trace_define_any(const isc_trace *tr, uint32_t process, uint32_t id, uint16_t *type, uint32_t *len)
 {
 	/* Generations may form a circle in a broken file: the way up is bounded. */

@@ -58,6 +58,8 @@ const isc_trace_account *isc_trace_account_at(const isc_trace *tr, size_t i);
 const isc_trace_process *isc_trace_process_find(const isc_trace *tr, uint32_t process);
 const isc_trace_thread *isc_trace_thread_find(const isc_trace *tr, uint32_t thread);
 const isc_trace_end *isc_trace_end_get(const isc_trace *tr); /* NULL: no end chunk */
+/* When a thread ended, or its process did; the other moment if neither is known. */
+uint64_t isc_trace_thread_end_ns(const isc_trace *tr, uint32_t thread, uint64_t otherwise_ns);
 
 /* A definition's bytes, with those of the parents that it was forked from.
  * NULL when unknown.  Borrowed until close. */

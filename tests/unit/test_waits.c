@@ -2,7 +2,7 @@
  * Which state a wait is: the call, and the functions that made it.
  */
 #include "check.h"
-#include "analyze/time/waits.h"
+#include "timeline/waits.h"
 
 #define TEXT(s) ((isc_text){s, sizeof(s) - 1})
 

@@ -11,91 +11,16 @@
 #include <cmocka.h>
 
 #include "analyze/analysis.h"
-#include "base/buffer.h"
-#include "trace_text.h"
+#include "random_run.h"
 
-#define THREADS 3
-#define FUNCTIONS 6
-#define RUN_US 20000.0
 #define PARTS_MAX 7
 #define ROUNDS 60
 #define ROUNDING_US 0.1 /* of a sum over parts: times are whole nanoseconds at each edge */
 
-static uint64_t random_state;
-
-static uint32_t draw(uint32_t below)
-{
-	random_state = random_state * 6364136223846793005ull + 1442695040888963407ull;
-	return (uint32_t)(random_state >> 33) % below;
-}
-
-/* Calls, waits and collections of a thread, as a program could have made them. */
-static void add_thread(isc_buffer *text, int thread)
-{
-	static const char *const waits[] = {"sleep", "mutex", "poll"};
-	int stack[16], depth = 0;
-	double us = 100.0 + draw(300);
-
-	while (us < RUN_US - 3000) {
-		unsigned what = draw(10);
-
-		us += 1 + draw(400);
-		if (what < 4 && depth < 16) {
-			stack[depth] = (int)draw(FUNCTIONS);
-			isc_buffer_format(text, "t%d %.3fms call_enter f%d a.py %d\n", thread, us / 1e3, stack[depth],
-					  stack[depth] + 1);
-			depth++;
-		} else if (what < 7 && depth > 0) {
-			depth--;
-			isc_buffer_format(text, "t%d %.3fms call_exit f%d a.py %d\n", thread, us / 1e3, stack[depth],
-					  stack[depth] + 1);
-		} else if (what < 9) {
-			const char *wait = waits[draw(3)];
-			unsigned long_us = 20 + draw(2500);
-
-			isc_buffer_format(text, "t%d %.3fms wait_enter %s \"g a.py 1 3\"\n", thread, us / 1e3, wait);
-			us += long_us;
-			isc_buffer_format(text, "t%d %.3fms wait_exit %s %uus 0 \"g a.py 1 3\"\n", thread, us / 1e3,
-					  wait, long_us);
-		} else {
-			unsigned long_us = 20 + draw(900);
-
-			us += long_us;
-			isc_buffer_format(text, "t%d %.3fms gc 2 %uus 0\n", thread, us / 1e3, long_us);
-		}
-	}
-	/* Some end in the middle of a call, or of a wait. */
-	if (draw(2) == 0)
-		isc_buffer_format(text, "t%d %.3fms wait_enter poll \"g a.py 1 3\"\n", thread, us / 1e3 + 0.5);
-}
-
-static isc_trace *scene(uint64_t seed)
-{
-	isc_buffer text = {0};
-	isc_trace *trace = NULL;
-	isc_error err = {0};
-
-	random_state = seed;
-	isc_buffer_format(&text,
-			  "meta {\"argv\": [\"serve\"], \"perf\": \"ok\", \"waits\": true}\n"
-			  "p1 pid=100 root traced python end=%.3fms status=0 argv serve\n",
-			  RUN_US / 1e3);
-	for (int t = 1; t <= THREADS; t++)
-		isc_buffer_format(&text, "t%d p1 tid=%d%s name=n%d end=%.3fms\n", t, 99 + t, t == 1 ? " main" : "", t,
-				  RUN_US / 1e3);
-	for (int t = 1; t <= THREADS; t++)
-		add_thread(&text, t);
-	isc_buffer_format(&text, "end %.3fms status=0\n", RUN_US / 1e3);
-	if (trace_text_open(text.data, &trace, &err) != ISC_OK)
-		fail_msg("%s", err.what);
-	isc_buffer_fini(&text);
-	return trace;
-}
-
 struct sums {
-	double self_us[FUNCTIONS], total_us[FUNCTIONS];
-	double calls[FUNCTIONS];
-	double wall_us[THREADS], state_us[THREADS][ISC_STATES];
+	double self_us[RANDOM_RUN_FUNCTIONS], total_us[RANDOM_RUN_FUNCTIONS];
+	double calls[RANDOM_RUN_FUNCTIONS];
+	double wall_us[RANDOM_RUN_THREADS], state_us[RANDOM_RUN_THREADS][ISC_STATES];
 };
 
 static void add_analysis(struct sums *s, const isc_analysis *a)
@@ -104,7 +29,7 @@ static void add_analysis(struct sums *s, const isc_analysis *a)
 		const isc_analysis_function *f = &a->functions[i];
 		int n = f->name.len == 2 && f->name.at[0] == 'f' ? f->name.at[1] - '0' : -1;
 
-		if (n < 0 || n >= FUNCTIONS)
+		if (n < 0 || n >= RANDOM_RUN_FUNCTIONS)
 			continue;
 		s->self_us[n] += f->self_us;
 		s->total_us[n] += f->total_us;
@@ -114,7 +39,7 @@ static void add_analysis(struct sums *s, const isc_analysis *a)
 		const isc_analysis_thread *t = &a->threads[i];
 		int n = (int)t->tid - 100;
 
-		assert_true(n >= 0 && n < THREADS);
+		assert_true(n >= 0 && n < RANDOM_RUN_THREADS);
 		s->wall_us[n] += t->wall_us;
 		for (int state = 0; state < ISC_STATES; state++)
 			s->state_us[n][state] += t->state_us[state] > 0 ? t->state_us[state] : 0;
@@ -124,7 +49,7 @@ static void add_analysis(struct sums *s, const isc_analysis *a)
 static void add_part(struct sums *s, isc_trace *trace, double from_us, double to_us)
 {
 	isc_analysis_options options = {.from_us = from_us, .to_us = to_us};
-	double room_us = (to_us > 0 ? to_us : RUN_US) - from_us + ROUNDING_US;
+	double room_us = (to_us > 0 ? to_us : RANDOM_RUN_US) - from_us + ROUNDING_US;
 	isc_analysis *a = NULL;
 	isc_error err = {0};
 
@@ -136,7 +61,7 @@ static void add_part(struct sums *s, isc_trace *trace, double from_us, double to
 			assert_true(a->threads[i].state_us[state] <= room_us);
 	}
 	for (size_t i = 0; i < a->function_count; i++)
-		assert_true(a->functions[i].total_us <= room_us * THREADS &&
+		assert_true(a->functions[i].total_us <= room_us * RANDOM_RUN_THREADS &&
 			    a->functions[i].self_us <= a->functions[i].total_us + ROUNDING_US);
 	add_analysis(s, a);
 	isc_analysis_free(a);
@@ -162,17 +87,17 @@ static void any_parts_of_a_run_add_up_to_the_whole(void **state)
 
 	(void)state;
 	for (uint64_t seed = 1; seed <= ROUNDS; seed++) {
-		isc_trace *trace = scene(seed);
+		isc_trace *trace = random_run(seed);
 		struct sums whole = {0}, parts = {0};
 		double edge[PARTS_MAX + 1] = {0};
-		size_t count = 2 + draw(PARTS_MAX - 1);
+		size_t count = 2 + random_draw(PARTS_MAX - 1);
 
 		/* Between two events, so that none is in two parts. */
 		for (size_t i = 1; i < count; i++)
-			edge[i] = 1 + draw((uint32_t)RUN_US - 2) + 0.5;
-		edge[count] = RUN_US;
+			edge[i] = 1 + random_draw((uint32_t)RANDOM_RUN_US - 2) + 0.5;
+		edge[count] = RANDOM_RUN_US;
 		qsort(edge + 1, count - 1, sizeof(*edge), by_size);
-		add_part(&whole, trace, 0, RUN_US);
+		add_part(&whole, trace, 0, RANDOM_RUN_US);
 		nested_us += whole.total_us[0] - whole.self_us[0];
 		for (int n = 0; n < ISC_STATES; n++)
 			seen[n] += whole.state_us[0][n];
@@ -180,12 +105,12 @@ static void any_parts_of_a_run_add_up_to_the_whole(void **state)
 			if (edge[i + 1] > edge[i])
 				add_part(&parts, trace, edge[i], edge[i + 1]);
 		}
-		for (int i = 0; i < FUNCTIONS; i++) {
+		for (int i = 0; i < RANDOM_RUN_FUNCTIONS; i++) {
 			check_near(seed, "own time", i, parts.self_us[i], whole.self_us[i]);
 			check_near(seed, "whole time", i, parts.total_us[i], whole.total_us[i]);
 			check_near(seed, "calls", i, parts.calls[i], whole.calls[i]);
 		}
-		for (int i = 0; i < THREADS; i++) {
+		for (int i = 0; i < RANDOM_RUN_THREADS; i++) {
 			check_near(seed, "time", i, parts.wall_us[i], whole.wall_us[i]);
 			for (int n = 0; n < ISC_STATES; n++)
 				check_near(seed, isc_state_name((enum isc_state)n), i, parts.state_us[i][n],

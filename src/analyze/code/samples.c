@@ -296,9 +296,9 @@ isc_status isc_build_stacks_of_samples(isc_build *b, isc_error *err)
 	return b->sampled != NULL && gather(b, b->sampled) ? ISC_OK : isc_build_no_memory(err);
 }
 
-bool isc_samples_join(isc_build *b, isc_walk *walk)
+bool isc_samples_join(isc_build *b, isc_states *states, isc_walk *walk)
 {
-	return isc_tails_join(b, &b->sampled->tree, walk, &b->sampled->tails);
+	return isc_tails_join(b, &b->sampled->tree, states, walk, &b->sampled->tails);
 }
 
 isc_status isc_build_samples(isc_build *b, isc_error *err)

@@ -1,10 +1,7 @@
 #include "analyze/gpu/gpu_waits.h"
 
-#include <string.h>
-
-#include "analyze/time/waits.h"
 #include "timeline/gpu/recorded.h"
-#include "timeline/walk.h"
+#include "timeline/states.h"
 
 /* Such copies that are kept: 32 MB at most. */
 #define HELD_MOST (1u << 20)
@@ -16,7 +13,6 @@ struct wait_search {
 	isc_build *b;
 	isc_gpu_waits *out;
 	isc_hashmap place_of; /* thread -> place + 1 */
-	double ns_per_tick;
 };
 
 /* NULL: no memory. */
@@ -37,22 +33,19 @@ static isc_gpu_waiting *waiting_of(struct wait_search *s, uint32_t thread)
 	return &s->out->thread[*place - 1];
 }
 
-static bool note_wait(struct wait_search *s, const isc_event *ev)
+static bool note_wait(void *self, const isc_thread_interval *i)
 {
-	isc_total_wait row = {.process = ev->process, .thread = ev->thread, .call = ev->arg, .stack = ev->id};
+	struct wait_search *s = self;
 	isc_gpu_waiting *w;
-	isc_wait body;
 
-	if (ev->extra_len < sizeof(body))
+	if (i->kind == ISC_INTERVAL_BRIEF || i->state == ISC_STATE_GC)
 		return true;
-	w = waiting_of(s, ev->thread);
+	w = waiting_of(s, i->thread);
 	if (w == NULL)
 		return false;
-	memcpy(&body, ev->extra, sizeof(body));
-	row.holder = body.holder;
-	w->recent[w->recent_next].end_ns = ev->time_ns;
-	w->recent[w->recent_next].ns = (uint64_t)((double)body.ticks * s->ns_per_tick);
-	w->recent[w->recent_next].state = (uint8_t)isc_waits_of(s->b->trace, &row);
+	w->recent[w->recent_next].from_ns = i->from_ns;
+	w->recent[w->recent_next].to_ns = i->to_ns;
+	w->recent[w->recent_next].state = i->state;
 	w->recent_next = (w->recent_next + 1) % ISC_GPU_WAITS_RECENT;
 	w->recent_count += w->recent_count < ISC_GPU_WAITS_RECENT;
 	return true;
@@ -115,11 +108,11 @@ static bool keep(isc_build *b, const isc_gpu_wait *wait)
 static void take_inside(const isc_build *b, isc_gpu_waiting *w, const isc_gpu_wait *wait)
 {
 	for (unsigned i = 0; i < w->recent_count; i++) {
-		uint64_t end = w->recent[i].end_ns, ns = w->recent[i].ns, from = end - (ns < end ? ns : end);
+		uint64_t from = w->recent[i].from_ns, to = w->recent[i].to_ns;
 
-		if (end >= wait->from_ns && end <= wait->to_ns)
+		if (to >= wait->from_ns && to <= wait->to_ns)
 			w->inside_us[w->recent[i].state] +=
-				isc_build_inside_us(b, from > wait->from_ns ? from : wait->from_ns, end);
+				isc_build_inside_us(b, from > wait->from_ns ? from : wait->from_ns, to);
 	}
 }
 
@@ -175,8 +168,6 @@ static bool take_event(void *self, const isc_event *ev)
 	struct wait_search *s = self;
 	isc_gpu_called call;
 
-	if (ev->kind == ISC_KIND_WAIT_EXIT)
-		return s->b->only.at != NULL || note_wait(s, ev);
 	if (!isc_trace_gpu_called(ev, &call))
 		return true;
 	s->b->gpu_calls = true;
@@ -185,8 +176,9 @@ static bool take_event(void *self, const isc_event *ev)
 
 bool isc_gpu_waits_find(isc_build *b, isc_gpu_waits *out)
 {
-	struct wait_search s = {.b = b, .out = out, .ns_per_tick = b->tick_us * 1e3};
+	struct wait_search s = {.b = b, .out = out};
 	isc_walk walk = {0};
+	isc_states states;
 	bool good;
 
 	b->gpu_calls = false;
@@ -195,8 +187,15 @@ bool isc_gpu_waits_find(isc_build *b, isc_gpu_waits *out)
 	b->gpu_waits = isc_arena_alloc(b->arena, sizeof(*b->gpu_waits));
 	if (b->gpu_waits == NULL || !find_held(b))
 		return false;
-	isc_walk_join(&walk, ISC_WALK_WAITS | ISC_WALK_GPU, take_event, &s);
+	isc_states_init(&states, &b->waits, b->tick_us * 1e3);
+	/* Of a scope nobody knows which waits are inside it. */
+	if (b->only.at == NULL) {
+		isc_states_listen(&states, note_wait, &s);
+		isc_states_join(&states, &walk);
+	}
+	isc_walk_join(&walk, ISC_WALK_GPU, take_event, &s);
 	good = isc_walk_run(&walk, b->trace);
+	isc_states_fini(&states);
 	isc_hashmap_fini(&s.place_of);
 	return good;
 }

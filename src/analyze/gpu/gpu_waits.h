@@ -19,7 +19,7 @@ typedef struct isc_gpu_waiting {
 	double us;	 /* in calls that return when a device is done */
 	double inside_us[ISC_STATES];
 	struct {
-		uint64_t end_ns, ns;
+		uint64_t from_ns, to_ns;
 		uint8_t state;
 	} recent[ISC_GPU_WAITS_RECENT]; /* a ring, while events are read */
 	unsigned recent_count, recent_next;

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/time/waits.h"
 #include "base/grow.h"
 #include "base/hashmap.h"
 #include "timeline/node_moves.h"
 #include "timeline/gpu/recorded.h"
+#include "timeline/waits.h"
 
 #define OPEN_MAX 65536u
 #define TICKS 1000000000u     /* enough to tell how long one is */
@@ -27,6 +27,7 @@ typedef struct excerpt_lane {
 
 typedef struct excerpt_reading {
 	isc_trace *trace;
+	isc_waits waits;
 	const isc_excerpt_options *options;
 	isc_excerpt *out;
 	uint64_t from_ns, to_ns;
@@ -238,7 +239,7 @@ static bool add_wait(excerpt_reading *r, const excerpt_lane *l, const isc_event 
 		return true;
 	memcpy(&wait, ev->extra, sizeof(wait));
 	row.holder = wait.holder;
-	state = isc_waits_of(r->trace, &row);
+	state = isc_waits_of(&r->waits, &row);
 	return (state != ISC_STATE_GIL_WAIT && state != ISC_STATE_LOCK_WAIT) || add_past(r, l, ev);
 }
 
@@ -405,6 +406,7 @@ isc_status isc_excerpt_read(isc_trace *trace, const isc_excerpt_options *options
 	bool good = true;
 
 	*out = (isc_excerpt){0};
+	isc_waits_init(&r.waits, trace);
 	r.from_ns = isc_trace_ticks_to_ns(trace, options->from_ticks);
 	r.ns_per_tick = (double)(isc_trace_ticks_to_ns(trace, options->from_ticks + TICKS) - r.from_ns) / TICKS;
 	if (options->to_ticks != UINT64_MAX)
@@ -424,5 +426,6 @@ isc_status isc_excerpt_read(isc_trace *trace, const isc_excerpt_options *options
 	free(r.lanes);
 	isc_hashmap_fini(&r.by_lane);
 	isc_hashmap_fini(&r.wanted);
+	isc_waits_fini(&r.waits);
 	return good ? ISC_OK : isc_fail(err, ISC_ERR_NOMEM, "no memory for the events of the trace");
 }

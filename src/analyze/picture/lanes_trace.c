@@ -12,7 +12,6 @@
 
 #include "analyze/build.h"
 #include "analyze/picture/lanes.h"
-#include "analyze/time/waits.h"
 #include "timeline/own.h"
 #include "trace/frame.h"
 
@@ -35,8 +34,7 @@ struct lanes_reading {
 	struct lane_thread *threads;
 	size_t count, room;
 	isc_hashmap thread_of;
-	isc_hashmap name_of;  /* process and id -> name + 1 */
-	isc_hashmap state_of; /* process, call, stack -> state + 1 */
+	isc_hashmap name_of; /* process and id -> name + 1 */
 };
 
 static uint64_t session_ns(const isc_build *b, uint64_t ns)
@@ -211,28 +209,6 @@ static void draw_call(struct lanes_reading *r, struct lane_thread *t, const isc_
 		add(r, t, ISC_ROW_CALL, s->depth, from, s->end_ns, name);
 }
 
-/* Of one place, whoever held it, it is nearly always the same. */
-static void draw_wait(struct lanes_reading *r, struct lane_thread *t, const isc_slice *s)
-{
-	uint64_t *known = isc_hashmap_put(
-		&r->state_of, isc_hashmap_key(s->on->process, s->stack) ^ (uint64_t)s->id << 52 ^ (s->holder != 0),
-		NULL);
-
-	if (known == NULL) {
-		r->listener.failed = true;
-		return;
-	}
-	if (*known == 0)
-		*known = (uint64_t)isc_waits_of(r->b->trace, &(isc_total_wait){.process = s->on->process,
-									       .thread = s->on->thread,
-									       .call = (uint16_t)s->id,
-									       .stack = s->stack,
-									       .holder = s->holder}) +
-			 1;
-	if (s->end_ns > s->start_ns)
-		add(r, t, ISC_ROW_WAIT, 0, s->start_ns, s->end_ns, (uint32_t)(*known - 1));
-}
-
 /* ---- what is heard ---- */
 
 static void on_close(isc_listener *self, const isc_slice *s)
@@ -245,10 +221,8 @@ static void on_close(isc_listener *self, const isc_slice *s)
 		return;
 	if (s->kind == ISC_SLICE_CALL || s->kind == ISC_SLICE_C_CALL)
 		draw_call(r, t, s);
-	else if (s->kind == ISC_SLICE_WAIT)
-		draw_wait(r, t, s);
-	else if (s->kind == ISC_SLICE_GC && s->end_ns > s->start_ns)
-		add(r, t, ISC_ROW_WAIT, 0, s->start_ns, s->end_ns, ISC_STATE_GC);
+	else if (s->kind != ISC_SLICE_SYSCALL && s->end_ns > s->start_ns)
+		add(r, t, ISC_ROW_WAIT, 0, s->start_ns, s->end_ns, s->state);
 	r->listener.failed |= r->l->failed;
 }
 
@@ -317,8 +291,8 @@ static bool listen(struct lanes_reading *r)
 	isc_listener_counts counts = {0};
 
 	r->listener = (isc_listener){.trace = r->b->trace, .start_ns = r->b->start_ns};
-	if (isc_own_run(r->b->trace, &(isc_own_options){.cut = &whole}, &class, &r->listener, r->b->arena, &counts,
-			NULL) != ISC_OK)
+	if (isc_own_run(r->b->trace, &(isc_own_options){.cut = &whole, .waits = &r->b->waits}, &class, &r->listener,
+			r->b->arena, &counts, NULL) != ISC_OK)
 		return false;
 	for (size_t i = 0; i < r->count; i++)
 		draw_pauses(r, &r->threads[i], r->threads[i].last_ns);
@@ -459,6 +433,5 @@ isc_status isc_build_lanes(isc_build *b, isc_error *err)
 		add_usage(&r);
 	isc_hashmap_fini(&r.thread_of);
 	isc_hashmap_fini(&r.name_of);
-	isc_hashmap_fini(&r.state_of);
 	return good && !r.l->failed ? ISC_OK : isc_build_no_memory(err);
 }

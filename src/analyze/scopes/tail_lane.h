@@ -72,6 +72,8 @@ typedef struct isc_tail_walk {
 	isc_hashmap named; /* process and id -> rank of the scope + 2; 1: none */
 	isc_names names;   /* of all scopes, by rank, and others behind them */
 	isc_tail_lane *last;
+	isc_thread_interval told; /* that the event of now ends */
+	bool is_told;
 	uint32_t bare;	 /* key of what runs in no call; 0: not looked up */
 	uint32_t unseen; /* key of what runs where calls are not known; 0: not looked up */
 	struct {

@@ -4,11 +4,8 @@
 #include <string.h>
 
 #include "analyze/time/holders.h"
-#include "analyze/time/waits.h"
 #include "trace/gpu.h"
 
-/* A transfer below this, on average, is a system call that did not wait. */
-#define BRIEF_US 10.0
 #define DEPTH_MAX 65536u
 
 static isc_tail_lane *lane_of(isc_tail_walk *w, const isc_event *ev)
@@ -104,42 +101,21 @@ static uint32_t run_key(isc_tail_walk *w, isc_tail_lane *l)
 	return top->key;
 }
 
-static enum isc_state state_of(isc_tail_walk *w, const isc_event *ev, const isc_wait *wait)
-{
-	isc_total_wait as_total = {.process = ev->process,
-				   .thread = ev->thread,
-				   .call = ev->arg,
-				   .stack = ev->kind == ISC_KIND_WAIT_EXIT ? ev->id : 0,
-				   .holder = ev->kind == ISC_KIND_WAIT_EXIT ? wait->holder : 0};
-
-	return isc_waits_of(w->t->b->trace, &as_total);
-}
-
 /* Of a wait or a collection that has ended; 0: no memory. */
-static uint32_t told_key(isc_tail_walk *w, isc_tail_lane *l, const isc_event *ev, const isc_wait *wait,
-			 enum isc_state *state)
+static uint32_t told_key(isc_tail_walk *w, isc_tail_lane *l, const isc_thread_interval *told)
 {
 	isc_places *places = &w->t->places;
+	isc_build *b = w->t->b;
 	uint32_t place, holder;
 
-	if (ev->kind == ISC_KIND_GC) {
-		*state = ISC_STATE_GC;
+	if (told->state == ISC_STATE_GC)
 		return isc_tails_key(w->t, ISC_STATE_GC, isc_tail_lane_place(w, l), 0, 0);
-	}
-	*state = state_of(w, ev, wait);
-	if (ev->kind == ISC_KIND_WAIT_BRIEF) {
-		isc_wait_brief brief;
-
-		memcpy(&brief, ev->extra, sizeof(brief));
-		if (ev->arg >= ISC_WAIT_READ && ev->arg <= ISC_WAIT_SYNC && ev->arg != ISC_WAIT_ACCEPT &&
-		    (double)brief.ticks * w->t->b->tick_us < (double)brief.count * BRIEF_US)
-			*state = ISC_STATE_SYSCALL;
-		return isc_tails_key(w->t, (uint8_t)*state, 0, 0, 0);
-	}
-	holder = isc_places_stack(places, w->t->b, ev->process, isc_holders_stack(w->t->b, *state, ev, wait));
+	if (told->kind == ISC_INTERVAL_BRIEF)
+		return isc_tails_key(w->t, told->state, 0, 0, 0);
+	holder = isc_places_stack(places, b, told->process, isc_holders_stack(b, told));
 	/* Where a thread is when it needs the interpreter says nothing: it may be anywhere. */
-	place = *state == ISC_STATE_GIL_WAIT ? 0 : isc_places_stack(places, w->t->b, ev->process, ev->id);
-	return isc_tails_key(w->t, (uint8_t)*state, place, holder, wait->holder);
+	place = told->state == ISC_STATE_GIL_WAIT ? 0 : isc_places_stack(places, b, told->process, told->stack);
+	return isc_tails_key(w->t, told->state, place, holder, told->holder);
 }
 
 static bool add_told(isc_tail_pile *pile, enum isc_state state, uint32_t key, double us)
@@ -173,16 +149,6 @@ static bool add_run(isc_tail_walk *w, isc_tail_lane *l, isc_tail_pile *pile, dou
 	       (unseen_us <= 0 || isc_cells_add(&s->cells, w->unseen, 0, unseen_us));
 }
 
-/* How long the wait or collection was that the event tells of, in microseconds; negative: none. */
-static double told_us(const isc_tail_walk *w, const isc_event *ev, isc_wait *wait)
-{
-	if (ev->kind < ISC_KIND_WAIT_EXIT || ev->kind > ISC_KIND_GC || ev->extra_len < sizeof(*wait) ||
-	    (ev->kind == ISC_KIND_GC && ev->arg == ISC_GC_WATCHED))
-		return -1;
-	memcpy(wait, ev->extra, sizeof(*wait));
-	return (double)wait->ticks * w->t->b->tick_us;
-}
-
 /* How long it had no CPU since the last event; what of that was in calls that were not recorded is none of their time. */
 static double take_queued(isc_tail_lane *l, uint64_t now_ns, double *unseen)
 {
@@ -197,51 +163,57 @@ static double take_queued(isc_tail_lane *l, uint64_t now_ns, double *unseen)
 	return seen_us + unseen_us;
 }
 
-/* From the last event to this one. */
-static bool spend(isc_tail_walk *w, isc_tail_lane *l, const isc_event *ev, double unseen)
+/* What a wait was that the thread was in for longest, and what it may have been a part of. */
+static void note_wait(isc_tail_walk *w, isc_tail_lane *l, const isc_thread_interval *told, uint32_t key, double us)
 {
-	double us = l->last_ns != 0 && ev->time_ns > l->last_ns ? (double)(ev->time_ns - l->last_ns) / 1e3 : 0, told;
-	bool brief = ev->kind == ISC_KIND_WAIT_BRIEF, any = l->pile != NULL || l->running != NULL;
-	enum isc_state state = ISC_STATE_OTHER;
-	isc_wait wait = {0};
-	uint32_t key = 0, run;
-	double queued = take_queued(l, ev->time_ns, &unseen);
+	if (us > l->longest_us) {
+		l->longest_us = us;
+		l->longest = isc_places_stack(&w->t->places, w->t->b, told->process, told->stack);
+	}
+	if (us > 0 && (l->pile != NULL || l->running != NULL))
+		l->recent[l->recents++ % ISC_TAIL_RECENT] =
+			(isc_tail_recent){told->from_ns, told->to_ns, key, told->state};
+}
 
-	told = told_us(w, ev, &wait);
+/* From the last event to this one.  told: what this one ends; NULL: nothing. */
+static bool spend(isc_tail_walk *w, isc_tail_lane *l, const isc_event *ev, const isc_thread_interval *told,
+		  double unseen)
+{
+	double us = l->last_ns != 0 && ev->time_ns > l->last_ns ? (double)(ev->time_ns - l->last_ns) / 1e3 : 0;
+	double told_us = told != NULL ? (double)(told->to_ns - told->from_ns) / 1e3 : 0;
+	bool brief = told != NULL && told->kind == ISC_INTERVAL_BRIEF, any = l->pile != NULL || l->running != NULL;
+	double queued = take_queued(l, ev->time_ns, &unseen);
+	uint32_t key = 0, run;
+
 	/* Without a loop whose tasks have scopes nobody asks what it did. */
 	if (!any && w->opens.open == 0)
 		return true;
-	if (told >= 0 && (key = told_key(w, l, ev, &wait, &state)) == 0)
+	if (told != NULL && (key = told_key(w, l, told)) == 0)
 		return false;
-	if (told >= 0 && l->task == 0 && !brief)
-		l->idle_us += told;
-	if (told >= 0 && !brief && told > l->longest_us && ev->kind == ISC_KIND_WAIT_EXIT) {
-		l->longest_us = told;
-		l->longest = isc_places_stack(&w->t->places, w->t->b, ev->process, ev->id);
-	}
-	if (us - queued - (told > 0 ? told : 0) > l->longest_us) {
-		l->longest_us = us - queued - (told > 0 ? told : 0);
+	if (l->task == 0 && !brief)
+		l->idle_us += told_us;
+	if (told != NULL && !brief && told->state != ISC_STATE_GC)
+		note_wait(w, l, told, key, told_us);
+	if (us - queued - told_us > l->longest_us) {
+		l->longest_us = us - queued - told_us;
 		l->longest = unseen * 2 < us ? isc_tail_lane_place(w, l) : 0;
 	}
 	if (!any)
 		return true;
-	if (told > 0 && ev->kind == ISC_KIND_WAIT_EXIT)
-		l->recent[l->recents++ % ISC_TAIL_RECENT] =
-			(isc_tail_recent){ev->time_ns - (uint64_t)fmin(told * 1e3, (double)ev->time_ns), ev->time_ns,
-					  key, (uint8_t)state};
 	run = run_key(w, l);
 	if (run == 0 || (w->unseen == 0 && (w->unseen = isc_tails_key(w->t, ISC_TAIL_UNSEEN, 0, 0, 0)) == 0))
 		return false;
 	for (int i = 0; i < 2; i++) {
 		isc_tail_pile *pile = i == 0 ? l->pile : l->running;
-		double part = told >= 0 ? told : 0;
+		double part = told_us;
 
 		if (pile == NULL)
 			continue;
 		/* When brief ones were is not known; no more than ran. */
 		if (brief && part > pile->top->own.run_us + us)
 			part = pile->top->own.run_us + us > 0 ? pile->top->own.run_us + us : 0;
-		if (!add_told(pile, state, key, part) || !add_run(w, l, pile, us - part, unseen, queued, run))
+		if ((told != NULL && !add_told(pile, told->state, key, part)) ||
+		    !add_run(w, l, pile, us - part, unseen, queued, run))
 			return false;
 	}
 	return true;
@@ -425,15 +397,28 @@ static bool step_scope(isc_tail_walk *w, isc_tail_lane *l, const isc_event *ev)
 	return good;
 }
 
+static bool take_interval(void *self, const isc_thread_interval *told)
+{
+	isc_tail_walk *w = self;
+
+	if (told->stream == 0) {
+		w->told = *told;
+		w->is_told = true;
+	}
+	return true;
+}
+
 static bool take_event(void *self, const isc_event *ev)
 {
 	isc_tail_walk *w = self;
+	const isc_thread_interval *told = w->is_told ? &w->told : NULL;
 	isc_tail_lane *l;
 	bool good = true;
 
 	/* What interrupted a write of ours is read apart from it, and is not much. */
 	if (ev->stream != 0)
 		return true;
+	w->is_told = false;
 	l = lane_of(w, ev);
 	if (l == NULL)
 		return false;
@@ -446,7 +431,7 @@ static bool take_event(void *self, const isc_event *ev)
 	l->expected = ev->number + 1;
 	if (l->changes != w->opens.changes)
 		isc_tail_lane_find_piles(w, l);
-	good = spend(w, l, ev, isc_tail_lane_unseen_us(w, l, ev->time_ns));
+	good = spend(w, l, ev, told, isc_tail_lane_unseen_us(w, l, ev->time_ns));
 	l->last_ns = ev->time_ns;
 	switch (good ? ev->kind : 0) {
 	case ISC_KIND_SCOPE_ENTER:
@@ -467,7 +452,7 @@ static bool take_event(void *self, const isc_event *ev)
 	}
 }
 
-bool isc_tail_walk_join(isc_tails *t, isc_walk *walk)
+bool isc_tail_walk_join(isc_tails *t, isc_states *states, isc_walk *walk)
 {
 	isc_tail_walk *w = isc_arena_alloc(t->b->arena, sizeof(*w));
 
@@ -475,6 +460,7 @@ bool isc_tail_walk_join(isc_tails *t, isc_walk *walk)
 		return false;
 	t->walk = w;
 	w->t = w->opens.t = t;
+	isc_states_listen(states, take_interval, w);
 	isc_walk_join(walk, ISC_WALK_ALL, take_event, w);
 	return name_scopes(w) && isc_tail_queues_read(&w->queues, t->b);
 }

@@ -290,7 +290,7 @@ void isc_tails_drop(isc_tails *t)
 	isc_hashmap_fini(&t->by_key);
 }
 
-bool isc_tails_join(isc_build *b, isc_stack_tree *tree, isc_walk *walk, isc_tails **out)
+bool isc_tails_join(isc_build *b, isc_stack_tree *tree, isc_states *states, isc_walk *walk, isc_tails **out)
 {
 	isc_tails *t;
 
@@ -302,7 +302,7 @@ bool isc_tails_join(isc_build *b, isc_stack_tree *tree, isc_walk *walk, isc_tail
 		return false;
 	*t = (isc_tails){.b = b, .tree = tree, .stride = 1};
 	t->tail = isc_arena_array(b->arena, b->a->scope_count, sizeof(*t->tail));
-	return t->tail != NULL && isc_tail_walk_join(t, walk);
+	return t->tail != NULL && isc_tail_walk_join(t, states, walk);
 }
 
 bool isc_tails_end(isc_tails *t)

@@ -15,6 +15,7 @@
 #include "analyze/scopes/cells.h"
 #include "analyze/code/places.h"
 #include "analyze/code/stack_tree.h"
+#include "timeline/states.h"
 
 enum { ISC_TAIL_ALL, ISC_TAIL_MEDIAN, ISC_TAIL_SLOW, ISC_TAIL_GROUPS };
 
@@ -115,8 +116,8 @@ bool isc_tails_count(isc_tails *t, size_t tail, const isc_tail_sums *sums, const
 		     const isc_cells *more, bool task, uint32_t process, uint32_t thread, uint64_t from_ns,
 		     uint64_t to_ns);
 
-/* tail_walk.c: joins the walk, ends with it, and gives back what was kept; false: no memory. */
-bool isc_tail_walk_join(isc_tails *t, isc_walk *walk);
+/* tail_walk.c: listens to states and joins the walk, ends with it, and gives back what was kept; false: no memory. */
+bool isc_tail_walk_join(isc_tails *t, isc_states *states, isc_walk *walk);
 bool isc_tail_walk_end(isc_tails *t);
 void isc_tail_walk_drop(isc_tails *t);
 
@@ -129,7 +130,7 @@ bool isc_tails_explain(isc_tails *t);
 bool isc_tails_what_if(isc_tails *t, const isc_tail *tail, isc_analysis_scope *s);
 
 /* Joins the walk, after the samples are in the tree; *out is NULL if there is nothing to tell of.  false: no memory. */
-bool isc_tails_join(isc_build *b, isc_stack_tree *tree, isc_walk *walk, isc_tails **out);
+bool isc_tails_join(isc_build *b, isc_stack_tree *tree, isc_states *states, isc_walk *walk, isc_tails **out);
 
 /* The walk is over: explains slow scopes.  false: no memory; so of NULL, which is fine, true. */
 bool isc_tails_end(isc_tails *t);

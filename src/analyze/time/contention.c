@@ -7,7 +7,6 @@
 
 #include "analyze/time/holders.h"
 #include "analyze/code/places.h"
-#include "analyze/time/waits.h"
 
 #define WAITS_MAX 50u /* in a report */
 
@@ -55,15 +54,18 @@ static struct contention_sum *sum_of(struct sums *s, isc_build *b, enum isc_stat
 
 static bool add(struct sums *s, isc_build *b, const isc_total_wait *w)
 {
-	enum isc_state state = isc_waits_of(b->trace, w);
-	isc_event ev = {.process = w->process, .id = w->stack};
-	isc_wait wait = {.holder = w->holder, .holder_stack = w->holder_stack};
+	enum isc_state state = isc_waits_of(&b->waits, w);
+	isc_thread_interval as_one = {.process = w->process,
+				      .stack = w->stack,
+				      .holder = w->holder,
+				      .holder_stack = w->holder_stack,
+				      .state = (uint8_t)state};
 	uint32_t place, holder, held;
 	struct contention_sum *sum;
 
 	if (w->call == ISC_WAIT_GC || (state != ISC_STATE_GIL_WAIT && state != ISC_STATE_LOCK_WAIT))
 		return true;
-	held = isc_holders_stack(b, state, &ev, &wait);
+	held = isc_holders_stack(b, &as_one);
 	place = w->stack != 0 ? isc_places_stack(&s->places, b, w->process, w->stack) : 0;
 	holder = held != 0 ? isc_places_stack(&s->places, b, w->process, held) : 0;
 	if (place == ISC_PLACE_NO_MEMORY || holder == ISC_PLACE_NO_MEMORY)

@@ -4,24 +4,14 @@
 #include <string.h>
 
 #include "analyze/code/stack_facts.h"
-#include "analyze/time/waits.h"
+#include "base/grow.h"
+#include "timeline/spool.h"
 #include "trace/sample.h"
 
-/* More are not looked at: 28 MB in all. */
-#define WAITS_MAX (1u << 19)
-#define DEEDS_MAX (1u << 19)
+/* Of waits: 700,000.  What is more goes into a temporary file. */
+#define MEMORY_BYTES (16u << 20)
 /* Of the time that was waited, that has to be known of the holder to say more than the wait itself. */
 #define KNOWN_SHARE 0.1
-/* Samples in front of a wait of the holder that still goes on. */
-#define LOOK_BACK 64u
-
-/* What a thread did: a sample stands for some time, at a moment; a wait lasts. */
-struct deed {
-	uint64_t at_ns;
-	uint64_t ns : 63;
-	uint64_t sampled : 1;
-	uint32_t tid, stack;
-};
 
 /* Somebody waited for a thread. */
 struct held_wait {
@@ -49,12 +39,10 @@ struct isc_holders {
 struct gather {
 	isc_build *b;
 	struct isc_holders *h;
-	isc_hashmap state_of; /* call, process and stack -> state + 1 */
-	isc_hashmap times;    /* group and stack -> ns */
+	isc_spool *waits;  /* by who was waited for, so that its intervals are read in their order */
+	isc_hashmap times; /* group and stack -> ns */
 	isc_stack_facts facts;
-	struct deed *deed;
-	struct held_wait *wait;
-	size_t deeds, deed_room, waits, wait_room;
+	isc_status failed; /* of the waits; nothing is added any more */
 };
 
 static void free_gather(struct isc_holders *h)
@@ -63,11 +51,9 @@ static void free_gather(struct isc_holders *h)
 
 	if (g == NULL)
 		return;
-	isc_hashmap_fini(&g->state_of);
 	isc_hashmap_fini(&g->times);
 	isc_stack_facts_fini(&g->facts);
-	free(g->deed);
-	free(g->wait);
+	isc_spool_free(g->waits);
 	free(g);
 	h->gather = NULL;
 }
@@ -83,24 +69,10 @@ void isc_holders_free(struct isc_holders *h)
 	free(h);
 }
 
-static bool grow(void *list, size_t *room, size_t size)
-{
-	size_t wanted = *room > 0 ? *room * 2 : 1024;
-	void *at;
-
-	memcpy(&at, list, sizeof(at));
-	at = realloc(at, wanted * size);
-	if (at == NULL)
-		return false;
-	memcpy(list, &at, sizeof(at));
-	*room = wanted;
-	return true;
-}
-
 /* Whoever waits for the interpreter may be anywhere. */
-static uint32_t waiting_at(enum isc_state state, uint32_t stack)
+static uint32_t waiting_at(const isc_thread_interval *i)
 {
-	return state == ISC_STATE_GIL_WAIT ? 0 : stack;
+	return i->state == ISC_STATE_GIL_WAIT ? 0 : i->stack;
 }
 
 static const struct group *find(const struct isc_holders *h, uint32_t process, uint32_t stack, uint32_t tid)
@@ -123,107 +95,63 @@ static struct group *group_of(struct isc_holders *h, uint32_t process, uint32_t 
 	if (group == NULL)
 		return NULL;
 	if (*group == 0) {
-		if (h->group_count == h->group_room && !grow(&h->group, &h->group_room, sizeof(*h->group)))
+		struct group *groups = isc_grow(h->group, h->group_count, &h->group_room, sizeof(*groups));
+
+		if (groups == NULL)
 			return NULL;
+		h->group = groups;
 		h->group[h->group_count++] = (struct group){.process = process, .tid = tid};
 		*group = h->group_count;
 	}
 	return &h->group[*group - 1];
 }
 
-/* ---- the events ---- */
+/* ---- who was waited for ---- */
 
-static bool state_of(struct gather *g, const isc_event *ev, const isc_wait *wait, enum isc_state *state)
+static int by_holder(const void *x, const void *y)
 {
-	isc_total_wait row = {
-		.process = ev->process, .thread = ev->thread, .call = ev->arg, .stack = ev->id, .holder = wait->holder};
-	uint64_t *known = isc_hashmap_put(
-		&g->state_of, (uint64_t)ev->arg << 58 | (uint64_t)(ev->process & 0x3ffffffu) << 32 | ev->id, NULL);
+	const struct held_wait *v = x, *w = y;
 
-	if (known == NULL)
-		return false;
-	/* One that waited for itself is not the rule for others of the same stack. */
-	if (*known == 0 || ev->arg == ISC_WAIT_SEM)
-		*known = (uint64_t)isc_waits_of(g->b->trace, &row) + 1;
-	*state = (enum isc_state)(*known - 1);
-	return true;
+	if (v->tid != w->tid)
+		return v->tid < w->tid ? -1 : 1;
+	if (v->to_ns != w->to_ns)
+		return v->to_ns < w->to_ns ? -1 : 1;
+	return (v->group > w->group) - (v->group < w->group);
 }
 
-static bool put_deed(struct gather *g, uint32_t tid, uint32_t stack, uint64_t at_ns, uint64_t ns, bool sampled)
+static bool waits_for_holder(const isc_thread_interval *i)
 {
-	if (g->deeds >= DEEDS_MAX || stack == 0 || isc_stack_is_none(stack) || ns == 0)
-		return true;
-	if (g->deeds == g->deed_room && !grow(&g->deed, &g->deed_room, sizeof(*g->deed)))
-		return false;
-	g->deed[g->deeds++] = (struct deed){at_ns, ns & INT64_MAX, sampled, tid, stack};
-	return true;
+	return i->kind == ISC_INTERVAL_STATE && (i->state == ISC_STATE_GIL_WAIT || i->state == ISC_STATE_LOCK_WAIT) &&
+	       i->holder != 0;
 }
 
-static bool put_wait(struct gather *g, const isc_event *ev, enum isc_state state, uint32_t tid, uint64_t ns)
-{
-	struct group *group;
-
-	if (g->waits >= WAITS_MAX || ns == 0)
-		return true;
-	if (g->waits == g->wait_room && !grow(&g->wait, &g->wait_room, sizeof(*g->wait)))
-		return false;
-	group = group_of(g->h, ev->process, waiting_at(state, ev->id), tid);
-	if (group == NULL)
-		return false;
-	group->waited_ns += (double)ns;
-	g->wait[g->waits++] = (struct held_wait){ev->time_ns - ns, ev->time_ns, (uint32_t)(group - g->h->group), tid};
-	return true;
-}
-
-static bool take_event(void *self, const isc_event *ev)
+static bool take_wait(void *self, const isc_thread_interval *i)
 {
 	struct gather *g = self;
-	const isc_trace_thread *thread;
-	isc_sample sample;
-	enum isc_state state;
-	isc_wait wait;
-	uint64_t ns;
+	struct held_wait wait = {.from_ns = i->from_ns, .to_ns = i->to_ns, .tid = i->holder};
+	struct group *group;
 
-	_Static_assert(sizeof(sample) == sizeof(wait), "either is read");
-	if ((ev->kind != ISC_KIND_SAMPLE && ev->kind != ISC_KIND_WAIT_EXIT) || ev->extra_len < sizeof(wait) ||
-	    (thread = isc_trace_thread_find(g->b->trace, ev->thread)) == NULL)
+	if (!waits_for_holder(i) || i->tid == 0 || i->holder == i->tid || i->from_ns == i->to_ns)
 		return true;
-	if (ev->kind == ISC_KIND_SAMPLE) {
-		memcpy(&sample, ev->extra, sizeof(sample));
-		return put_deed(g, thread->tid, ev->id, ev->time_ns, (uint64_t)ev->arg * sample.period_ns, true);
-	}
-	if (ev->arg == 0 || ev->arg >= ISC_WAIT_CALLS)
-		return true;
-	memcpy(&wait, ev->extra, sizeof(wait));
-	ns = (uint64_t)((double)wait.ticks * g->b->tick_us * 1e3);
-	ns = ns < ev->time_ns ? ns : ev->time_ns;
-	if (!state_of(g, ev, &wait, &state))
+	group = group_of(g->h, i->process, waiting_at(i), i->holder);
+	if (group == NULL)
 		return false;
-	if (state == ISC_STATE_GIL_WAIT || state == ISC_STATE_LOCK_WAIT)
-		return wait.holder == 0 || wait.holder == thread->tid || put_wait(g, ev, state, wait.holder, ns);
-	/* Who waits for work holds nothing that matters. */
-	return state == ISC_STATE_IDLE || put_deed(g, thread->tid, ev->id, ev->time_ns - ns, ns, false);
-}
-
-static int by_time(const void *x, const void *y)
-{
-	const struct deed *d = x, *e = y;
-
-	if (d->tid != e->tid)
-		return d->tid < e->tid ? -1 : 1;
-	return d->at_ns < e->at_ns ? -1 : d->at_ns > e->at_ns;
+	group->waited_ns += (double)(i->to_ns - i->from_ns);
+	wait.group = (uint32_t)(group - g->h->group);
+	if (g->failed == ISC_OK)
+		g->failed = isc_spool_add(g->waits, &wait, NULL);
+	return g->failed != ISC_ERR_NOMEM;
 }
 
 /* ---- who did what meanwhile ---- */
 
-static bool count(struct gather *g, const struct held_wait *w, const struct deed *d)
+static bool count(struct gather *g, const struct held_wait *w, uint32_t stack, uint64_t ns)
 {
-	uint64_t end = d->at_ns + d->ns, from = d->at_ns > w->from_ns ? d->at_ns : w->from_ns;
-	uint64_t to = end < w->to_ns ? end : w->to_ns, ns = d->sampled ? d->ns : to > from ? to - from : 0, *sum;
+	uint64_t *sum;
 
-	if (ns == 0)
+	if (ns == 0 || stack == 0 || isc_stack_is_none(stack))
 		return true;
-	sum = isc_hashmap_put(&g->times, isc_hashmap_key(w->group, d->stack), NULL);
+	sum = isc_hashmap_put(&g->times, isc_hashmap_key(w->group, stack), NULL);
 	if (sum == NULL)
 		return false;
 	*sum += ns;
@@ -231,32 +159,46 @@ static bool count(struct gather *g, const struct held_wait *w, const struct deed
 	return true;
 }
 
-static bool match(struct gather *g, const struct held_wait *w)
+/* A sample stands for its time at a moment. */
+static bool count_samples(struct gather *g, const struct held_wait *w)
 {
-	size_t low = 0, high = g->deeds;
+	const isc_thread_interval *i = isc_intervals_find(g->b->intervals, w->tid, ISC_INTERVAL_SAMPLE, w->from_ns);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct deed *d = &g->deed[middle];
-
-		if (d->tid < w->tid || (d->tid == w->tid && d->at_ns < w->from_ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	/* A wait of the holder may have begun before. */
-	for (size_t i = low, n = 0; i > 0 && n < LOOK_BACK && g->deed[i - 1].tid == w->tid; i--, n++) {
-		if (g->deed[i - 1].sampled)
-			continue;
-		if (!count(g, w, &g->deed[i - 1]))
-			return false;
-		break;
-	}
-	for (size_t i = low; i < g->deeds && g->deed[i].tid == w->tid && g->deed[i].at_ns <= w->to_ns; i++) {
-		if (!count(g, w, &g->deed[i]))
+	for (; i != NULL && i->to_ns <= w->to_ns; i = isc_intervals_next(g->b->intervals)) {
+		if (!count(g, w, i->stack, i->to_ns - i->from_ns))
 			return false;
 	}
 	return true;
+}
+
+/* Who waits for work, or for somebody else, holds nothing that matters. */
+static bool count_states(struct gather *g, const struct held_wait *w)
+{
+	const isc_thread_interval *i = isc_intervals_find(g->b->intervals, w->tid, ISC_INTERVAL_STATE, w->from_ns);
+
+	for (; i != NULL && i->from_ns < w->to_ns; i = isc_intervals_next(g->b->intervals)) {
+		uint64_t from = i->from_ns > w->from_ns ? i->from_ns : w->from_ns;
+		uint64_t to = i->to_ns < w->to_ns ? i->to_ns : w->to_ns;
+
+		if (i->state == ISC_STATE_IDLE || i->state == ISC_STATE_GIL_WAIT || i->state == ISC_STATE_LOCK_WAIT)
+			continue;
+		if (!count(g, w, i->stack, to - from))
+			return false;
+	}
+	return true;
+}
+
+/* What could not be read, the waits themselves say as well as they can. */
+static bool match_all(struct gather *g)
+{
+	const struct held_wait *w;
+	bool good = true;
+
+	if (g->failed == ISC_OK)
+		g->failed = isc_spool_rewind(g->waits, NULL);
+	while (g->failed == ISC_OK && good && (w = isc_spool_next(g->waits)) != NULL)
+		good = count_samples(g, w) && count_states(g, w);
+	return good && g->failed != ISC_ERR_NOMEM;
 }
 
 /* Of each group the function with the most time, and in it the stack. */
@@ -315,40 +257,40 @@ static bool is_asked(const isc_build *b)
 	return false;
 }
 
-bool isc_holders_join(isc_build *b, isc_walk *walk)
+bool isc_holders_join(isc_build *b, isc_states *states)
 {
+	struct gather *g;
+
 	if (!is_asked(b))
 		return true;
 	b->holders = calloc(1, sizeof(*b->holders));
-	if (b->holders == NULL || (b->holders->gather = calloc(1, sizeof(*b->holders->gather))) == NULL)
+	g = b->holders != NULL ? calloc(1, sizeof(*g)) : NULL;
+	if (g == NULL)
 		return false;
-	b->holders->gather->b = b;
-	b->holders->gather->h = b->holders;
-	isc_walk_join(walk, ISC_WALK_SAMPLES | ISC_WALK_WAITS, take_event, b->holders->gather);
-	return true;
+	b->holders->gather = g;
+	g->b = b;
+	g->h = b->holders;
+	isc_states_listen(states, take_wait, g);
+	return isc_spool_new(sizeof(struct held_wait), by_holder, MEMORY_BYTES, &g->waits, NULL) == ISC_OK;
 }
 
 bool isc_holders_end(isc_build *b)
 {
 	struct gather *g = b->holders != NULL ? b->holders->gather : NULL;
-	bool good = true;
+	bool good;
 
 	if (g == NULL)
 		return true;
-	if (g->deeds > 1)
-		qsort(g->deed, g->deeds, sizeof(*g->deed), by_time);
-	for (size_t i = 0; good && i < g->waits; i++)
-		good = match(g, &g->wait[i]);
-	good = good && choose(g);
+	good = match_all(g) && (isc_intervals_failed(b->intervals, NULL) != ISC_OK || choose(g));
 	free_gather(b->holders);
 	return good;
 }
 
-uint32_t isc_holders_stack(const isc_build *b, enum isc_state state, const isc_event *ev, const isc_wait *wait)
+uint32_t isc_holders_stack(const isc_build *b, const isc_thread_interval *i)
 {
 	const struct group *group = NULL;
 
-	if (b->holders != NULL && wait->holder != 0 && (state == ISC_STATE_GIL_WAIT || state == ISC_STATE_LOCK_WAIT))
-		group = find(b->holders, ev->process, waiting_at(state, ev->id), wait->holder);
-	return group != NULL && group->stack != 0 ? group->stack : wait->holder_stack;
+	if (b->holders != NULL && waits_for_holder(i))
+		group = find(b->holders, i->process, waiting_at(i), i->holder);
+	return group != NULL && group->stack != 0 ? group->stack : i->holder_stack;
 }

@@ -10,19 +10,18 @@
 #define ISC_ANALYZE_TIME_HOLDERS_H
 
 #include "analyze/build.h"
-#include "timeline/walk.h"
+#include "timeline/intervals.h"
 
-/* Joins the walk, unless nobody waited for a thread that is known: then b->holders stays empty.  false: no memory. */
-bool isc_holders_join(isc_build *b, isc_walk *walk);
+/* Listens to states, unless nobody waited for a thread that is known: then b->holders stays empty.  false: no memory. */
+bool isc_holders_join(isc_build *b, isc_states *states);
 
-/* The walk is over; false: no memory. */
+/* The walk is over, and b->intervals have what was read; false: no memory. */
 bool isc_holders_end(isc_build *b);
 
 /*
- * The stack of who held it, for waits of this state at this stack for this thread; the
- * one that the wait told of when nothing better is known.
+ * The stack of who held what was waited for; the one that the wait told of when nothing better is known.
  */
-uint32_t isc_holders_stack(const isc_build *b, enum isc_state state, const isc_event *ev, const isc_wait *wait);
+uint32_t isc_holders_stack(const isc_build *b, const isc_thread_interval *i);
 
 void isc_holders_free(struct isc_holders *h);
 

@@ -56,12 +56,7 @@ static double measure_tick(const isc_build *b)
 
 uint64_t isc_build_thread_end_ns(const isc_build *b, uint32_t thread)
 {
-	const isc_trace_thread *t = isc_trace_thread_find(b->trace, thread);
-	const isc_trace_process *p = t != NULL ? isc_trace_process_find(b->trace, t->process) : NULL;
-
-	if (t != NULL && t->flags & 2u)
-		return t->end_ns;
-	return p != NULL && p->flags & ISC_PROCESS_ENDED ? p->end_ns : b->end_ns;
+	return isc_trace_thread_end_ns(b->trace, thread, b->end_ns);
 }
 
 static uint64_t moment_ns(const isc_build *b, double us)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "analyze/names.h"
-#include "analyze/time/states.h"
+#include "analyze/time/thread_states.h"
 #include "analyze/time/tracks.h"
 
 #define THREAD_MAIN 1u
@@ -353,7 +353,7 @@ static bool fill(isc_build *b, struct tracks *s)
 		take_times(b, s, i);
 	take_events(b, s);
 	take_samples(b, s);
-	if (!isc_states_fill(b, s->track, &s->by_index))
+	if (!isc_thread_states_fill(b, s->track, &s->by_index))
 		return false;
 	a->switches_seen = s->any;
 	for (size_t i = 0; i < s->gaps.count; i++)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "analyze/verdict/observed.h"
-#include "analyze/time/states.h"
+#include "analyze/time/thread_states.h"
 #include "analyze/verdict/verdict.h"
 #include "base/units.h"
 

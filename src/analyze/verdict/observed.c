@@ -8,17 +8,11 @@
 
 #include "analyze/time/account.h"
 #include "analyze/time/holders.h"
-#include "analyze/time/waits.h"
 #include "trace/sample.h"
 
-/* Reads and writes below this are system calls that did not wait. */
-#define BRIEF_NS 10e3
 /* A loop that is in one step for longer keeps its other tasks waiting. */
 #define STEP_NS 10e6
 #define STAGES_DEEP 64u
-#define TRANSFERS \
-	(1u << ISC_WAIT_READ | 1u << ISC_WAIT_WRITE | 1u << ISC_WAIT_RECV | 1u << ISC_WAIT_SEND | \
-	 1u << ISC_WAIT_CONNECT | 1u << ISC_WAIT_SYNC)
 
 void isc_observed_drop(isc_build *b)
 {
@@ -28,7 +22,6 @@ void isc_observed_drop(isc_build *b)
 		return;
 	isc_stack_facts_fini(&d->stacks);
 	isc_hashmap_fini(&d->place_of);
-	isc_hashmap_fini(&d->state_of);
 	isc_hashmap_fini(&d->blame);
 	isc_hashmap_fini(&d->worker_of);
 	isc_hashmap_fini(&d->stage_of);
@@ -57,31 +50,15 @@ bool isc_observed_put(isc_observed *d, unsigned what, isc_stack_place at, double
 
 /* ---- waits and samples of the focus ---- */
 
-static bool state_of(isc_observed *d, const isc_event *ev, const isc_wait *wait, enum isc_state *state)
-{
-	uint64_t key = (uint64_t)ev->arg << 32 | ev->id;
-	uint64_t *known = isc_hashmap_put(&d->state_of, key, NULL);
-	isc_total_wait row = {
-		.process = ev->process, .thread = ev->thread, .call = ev->arg, .stack = ev->id, .holder = wait->holder};
-
-	if (known == NULL)
-		return false;
-	/* One that waited for itself is not the rule for others of the same stack. */
-	if (*known == 0 || ev->arg == ISC_WAIT_SEM)
-		*known = (uint64_t)isc_waits_of(d->b->trace, &row) + 1;
-	*state = (enum isc_state)(*known - 1);
-	return true;
-}
-
-static bool put_blame(isc_observed *d, enum isc_state state, const isc_event *ev, const isc_wait *wait, double ns)
+static bool put_blame(isc_observed *d, const isc_thread_interval *i, double ns)
 {
 	uint64_t *sum;
 
-	if (wait->holder == 0 || (state != ISC_STATE_GIL_WAIT && state != ISC_STATE_LOCK_WAIT))
+	if (i->holder == 0 || (i->state != ISC_STATE_GIL_WAIT && i->state != ISC_STATE_LOCK_WAIT))
 		return true;
 	sum = isc_hashmap_put(&d->blame,
-			      isc_hashmap_key(wait->holder | (state == ISC_STATE_GIL_WAIT ? 1u << 31 : 0),
-					      isc_holders_stack(d->b, state, ev, wait)),
+			      isc_hashmap_key(i->holder | (i->state == ISC_STATE_GIL_WAIT ? 1u << 31 : 0),
+					      isc_holders_stack(d->b, i)),
 			      NULL);
 	if (sum == NULL)
 		return false;
@@ -125,23 +102,30 @@ static bool take_time(isc_observed *d, enum isc_state state, const isc_stack_fac
 	return good;
 }
 
-static bool take_wait(isc_observed *d, const isc_event *ev, const isc_wait *wait, uint64_t from_ns, uint64_t to_ns)
+static bool take_wait(isc_observed *d, const isc_thread_interval *i)
 {
-	double ns = own_ns(d, from_ns, to_ns);
+	double ns = own_ns(d, i->from_ns, i->to_ns);
 	const isc_stack_fact *fact;
-	enum isc_state state;
 
-	if (!state_of(d, ev, wait, &state))
-		return false;
-	if (state == ISC_STATE_IDLE) {
-		end_step(d, d->step_ns, from_ns);
-		d->step_ns = to_ns;
+	if (i->state == ISC_STATE_IDLE) {
+		end_step(d, d->step_ns, i->from_ns);
+		d->step_ns = i->to_ns;
 	}
 	if (ns <= 0)
 		return true;
-	d->account.told[state] += ns / 1e3;
-	fact = isc_stack_facts_of(&d->stacks, d->b, ev->process, ev->id);
-	return fact != NULL && take_time(d, state, fact, ns) && put_blame(d, state, ev, wait, ns);
+	d->account.told[i->state] += ns / 1e3;
+	fact = isc_stack_facts_of(&d->stacks, d->b, i->process, i->stack);
+	return fact != NULL && take_time(d, i->state, fact, ns) && put_blame(d, i, ns);
+}
+
+/* Many short waits, told as a sum: where it was told. */
+static void take_brief(isc_observed *d, const isc_thread_interval *i)
+{
+	if (!isc_focus_holds(&d->focus, i->to_ns) || isc_focus_holds(&d->gpu_waits, i->to_ns))
+		return;
+	if (i->state == ISC_STATE_SYSCALL)
+		d->brief += i->count;
+	d->account.told[i->state] += (double)(i->to_ns - i->from_ns) / 1e3;
 }
 
 /* What of a sample the kernel took to fill pages, and where. */
@@ -248,31 +232,8 @@ static void take_scope(isc_observed *d, const isc_event *ev)
 	}
 }
 
-/* Many short waits, told as a sum. */
-static void take_brief(isc_observed *d, const isc_event *ev)
-{
-	isc_wait none = {0};
-	isc_wait_brief brief;
-	enum isc_state state;
-	double ns;
-
-	if (ev->extra_len < sizeof(brief) || !isc_focus_holds(&d->focus, ev->time_ns) ||
-	    isc_focus_holds(&d->gpu_waits, ev->time_ns) || !state_of(d, ev, &none, &state))
-		return;
-	memcpy(&brief, ev->extra, sizeof(brief));
-	ns = (double)brief.ticks * d->b->tick_us * 1e3;
-	if ((TRANSFERS >> ev->arg & 1) != 0 && ns < (double)brief.count * BRIEF_NS)
-		state = ISC_STATE_SYSCALL;
-	if (state == ISC_STATE_SYSCALL)
-		d->brief += brief.count;
-	d->account.told[state] += ns / 1e3;
-}
-
 static bool take_focus(isc_observed *d, const isc_event *ev)
 {
-	isc_wait wait = {0};
-	uint64_t ns;
-
 	switch (ev->kind) {
 	case ISC_KIND_SAMPLE:
 		return take_sample(d, ev);
@@ -287,80 +248,68 @@ static bool take_focus(isc_observed *d, const isc_event *ev)
 		end_step(d, d->step_ns, ev->time_ns);
 		d->step_ns = ev->time_ns;
 		return true;
-	case ISC_KIND_WAIT_BRIEF:
-		if (ev->arg > 0 && ev->arg < ISC_WAIT_CALLS)
-			take_brief(d, ev);
-		return true;
-	case ISC_KIND_WAIT_ENTER:
-		d->open = *ev;
-		return true;
-	case ISC_KIND_WAIT_EXIT:
-		d->open.kind = 0;
-		break;
 	case ISC_KIND_GC:
-		break;
+		d->account.collections = true;
+		return true;
 	default:
 		return true;
 	}
-	if (ev->extra_len < sizeof(wait))
-		return true;
-	memcpy(&wait, ev->extra, sizeof(wait));
-	ns = (uint64_t)((double)wait.ticks * d->b->tick_us * 1e3);
-	ns = ns < ev->time_ns ? ns : ev->time_ns;
-	if (ev->kind == ISC_KIND_WAIT_EXIT)
-		return ev->arg == 0 || ev->arg >= ISC_WAIT_CALLS ||
-		       take_wait(d, ev, &wait, ev->time_ns - ns, ev->time_ns);
-	d->account.collections = true;
-	if (ev->arg != ISC_GC_WATCHED)
-		d->account.told[ISC_STATE_GC] +=
-			(double)isc_focus_overlap(&d->focus, ev->time_ns - ns, ev->time_ns) / 1e3;
-	return true;
 }
 
 /* ---- the others of its process ---- */
 
 static bool take_other(isc_observed *d, const isc_event *ev)
 {
-	uint64_t from = d->focus.at[0].from_ns, to = d->focus.at[d->focus.count - 1].to_ns, begin;
+	uint64_t from = d->focus.at[0].from_ns, to = d->focus.at[d->focus.count - 1].to_ns;
 	isc_stack_fact *fact;
-	enum isc_state state;
-	uint64_t *idle;
 	isc_sample body;
-	isc_wait wait;
-	double ns;
 
-	if ((ev->kind != ISC_KIND_SAMPLE && ev->kind != ISC_KIND_WAIT_EXIT) || ev->id == 0 ||
-	    ev->extra_len < sizeof(wait) || ev->time_ns < from)
+	if (ev->kind != ISC_KIND_SAMPLE || ev->id == 0 || ev->extra_len < sizeof(body) || ev->time_ns < from ||
+	    ev->time_ns > to)
 		return true;
 	fact = isc_stack_facts_of(&d->stacks, d->b, ev->process, ev->id);
 	if (fact == NULL)
 		return false;
 	memcpy(&body, ev->extra, sizeof(body));
-	memcpy(&wait, ev->extra, sizeof(wait));
-	if (ev->kind == ISC_KIND_SAMPLE) {
-		if (ev->time_ns > to)
-			return true;
-		fact->others_ns += (double)ev->arg * body.period_ns;
-		/* One that never waits is a worker too. */
-		return !(fact->flags & ISC_STACK_WORKER) || isc_hashmap_put(&d->worker_of, ev->thread, NULL) != NULL;
-	}
-	if (!(fact->flags & ISC_STACK_WORKER))
+	fact->others_ns += (double)ev->arg * body.period_ns;
+	/* One that never waits is a worker too. */
+	return !(fact->flags & ISC_STACK_WORKER) || isc_hashmap_put(&d->worker_of, ev->thread, NULL) != NULL;
+}
+
+static bool take_others_wait(isc_observed *d, const isc_thread_interval *i)
+{
+	uint64_t from = d->focus.at[0].from_ns, to = d->focus.at[d->focus.count - 1].to_ns;
+	uint64_t begin = i->from_ns > from ? i->from_ns : from, end = i->to_ns < to ? i->to_ns : to;
+	uint64_t ns = end > begin ? end - begin : 0, *idle;
+	const isc_stack_fact *fact;
+
+	if (i->kind != ISC_INTERVAL_STATE || i->stack == 0 || i->to_ns < from)
 		return true;
-	if (ev->arg == 0 || ev->arg >= ISC_WAIT_CALLS || !state_of(d, ev, &wait, &state))
-		return ev->arg == 0 || ev->arg >= ISC_WAIT_CALLS;
-	idle = isc_hashmap_put(&d->worker_of, ev->thread, NULL);
+	fact = isc_stack_facts_of(&d->stacks, d->b, i->process, i->stack);
+	if (fact == NULL || !(fact->flags & ISC_STACK_WORKER))
+		return fact != NULL;
+	idle = isc_hashmap_put(&d->worker_of, i->thread, NULL);
 	if (idle == NULL)
 		return false;
-	ns = (double)wait.ticks * d->b->tick_us * 1e3;
-	begin = ns < (double)ev->time_ns ? ev->time_ns - (uint64_t)ns : 0;
-	begin = begin > from ? begin : from;
-	ns = to < ev->time_ns ? (double)to : (double)ev->time_ns;
-	ns = ns > (double)begin ? ns - (double)begin : 0;
-	if (state == ISC_STATE_IDLE) {
-		*idle += (uint64_t)ns;
-		return true;
-	}
-	return isc_observed_put(d, ISC_OBSERVED_POOL, fact->user, ns);
+	if (i->state != ISC_STATE_IDLE)
+		return isc_observed_put(d, ISC_OBSERVED_POOL, fact->user, (double)ns);
+	*idle += ns;
+	return true;
+}
+
+static bool take_interval(void *self, const isc_thread_interval *i)
+{
+	isc_observed *d = self;
+
+	if (i->thread != d->focus.thread)
+		return i->process != d->focus.process || take_others_wait(d, i);
+	if (i->kind == ISC_INTERVAL_BRIEF)
+		take_brief(d, i);
+	else if (i->state == ISC_STATE_GC)
+		d->account.told[ISC_STATE_GC] += (double)isc_focus_overlap(&d->focus, i->from_ns, i->to_ns) / 1e3;
+	else
+		return take_wait(d, i);
+	return true;
 }
 
 static void take_rate(isc_analysis_samples *s, const isc_event *ev)
@@ -405,15 +354,6 @@ static bool take_event(void *self, const isc_event *ev)
 	if (ev->thread == d->focus.thread)
 		return take_focus(d, ev);
 	return ev->process != d->focus.process || take_other(d, ev);
-}
-
-/* A wait that has no end goes on to that of its thread. */
-static bool end_events(isc_observed *d)
-{
-	if (d->open.kind != 0 && d->open.arg > 0 && d->open.arg < ISC_WAIT_CALLS &&
-	    !take_wait(d, &d->open, &(isc_wait){0}, d->open.time_ns, isc_build_thread_end_ns(d->b, d->focus.thread)))
-		return false;
-	return place_samples(d);
 }
 
 /* ---- switches ---- */
@@ -501,7 +441,7 @@ static bool read_switches(isc_observed *d)
 	return true;
 }
 
-bool isc_observed_join(isc_build *b, isc_walk *walk)
+bool isc_observed_join(isc_build *b, isc_states *states, isc_walk *walk)
 {
 	isc_observed *d = isc_arena_alloc(b->arena, sizeof(*d));
 
@@ -514,11 +454,12 @@ bool isc_observed_join(isc_build *b, isc_walk *walk)
 	if (d->focus.count == 0)
 		return true;
 	d->step_ns = d->focus.at[0].from_ns;
+	isc_states_listen(states, take_interval, d);
 	isc_walk_join(walk, ISC_WALK_MARKS | ISC_WALK_CALLS | ISC_WALK_SAMPLES | ISC_WALK_WAITS, take_event, d);
 	return isc_observed_gpu_read(d);
 }
 
 bool isc_observed_end(isc_build *b)
 {
-	return b->observed->focus.count == 0 || (end_events(b->observed) && read_switches(b->observed));
+	return b->observed->focus.count == 0 || (place_samples(b->observed) && read_switches(b->observed));
 }

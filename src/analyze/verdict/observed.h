@@ -7,6 +7,7 @@
 #include "analyze/time/account.h"
 #include "analyze/verdict/focus.h"
 #include "analyze/code/stack_facts.h"
+#include "timeline/states.h"
 
 /* Places are kept for each state, and for these. */
 enum {
@@ -31,7 +32,6 @@ typedef struct isc_observed {
 	isc_account account;
 	isc_stack_facts stacks;
 	isc_hashmap place_of;  /* kind, code and line -> ns */
-	isc_hashmap state_of;  /* call and stack -> state + 1 */
 	isc_hashmap blame;     /* holder (the top bit: of the GIL) and its stack -> ns */
 	isc_hashmap worker_of; /* thread of a pool -> idle ns */
 	isc_hashmap stage_of;  /* name -> ns */
@@ -44,7 +44,6 @@ typedef struct isc_observed {
 	double call_ns, start_up_ns, start_up_own_ns;
 	bool loop, tasks;
 	uint64_t step_ns; /* when the loop's step began */
-	isc_event open;	  /* the wait that is open; kind 0: none */
 	struct isc_observed_stage stage[64];
 	uint32_t depth;
 	/* Of switches. */
@@ -58,8 +57,8 @@ typedef struct isc_observed {
 	uint64_t cpu_seen[8];
 } isc_observed;
 
-/* Fills b->observed and joins the walk; false: no memory. */
-bool isc_observed_join(isc_build *b, isc_walk *walk);
+/* Fills b->observed, listens to states and joins the walk; false: no memory. */
+bool isc_observed_join(isc_build *b, isc_states *states, isc_walk *walk);
 
 /* The walk is over: the rest of it.  false: no memory. */
 bool isc_observed_end(isc_build *b);

@@ -1,4 +1,4 @@
-#include "analyze/time/waits.h"
+#include "timeline/waits.h"
 
 #include <string.h>
 
@@ -12,6 +12,12 @@
 #define POLLS (BIT(ISC_WAIT_POLL) | BIT(ISC_WAIT_SELECT) | BIT(ISC_WAIT_EPOLL))
 #define READS (BIT(ISC_WAIT_READ) | BIT(ISC_WAIT_RECV))
 #define ANY (LOCKS | POLLS | READS)
+#define TRANSFERS (READS | BIT(ISC_WAIT_WRITE) | BIT(ISC_WAIT_SEND) | BIT(ISC_WAIT_CONNECT) | BIT(ISC_WAIT_SYNC))
+/* A transfer below this, on average, is a system call that did not wait. */
+#define BRIEF_NS 10e3
+
+/* Who had what was waited for, as far as it matters to the rules. */
+enum waits_holder { NOBODY, ITSELF, ANOTHER };
 
 /*
  * Modules that wait for their callers.  A rule looks at the functions of these alone, from the call up to the first
@@ -173,15 +179,59 @@ static void take_code(const isc_trace *trace, uint32_t process, uint32_t id, isc
 	frame->file = (isc_text){data + code.name_len, code.file_len};
 }
 
-enum isc_state isc_waits_of(const isc_trace *trace, const isc_total_wait *w)
+static enum isc_state find_state(const isc_waits *w, const isc_total_wait *row, uint32_t self)
 {
-	const isc_trace_thread *thread = isc_trace_thread_find(trace, w->thread);
 	isc_stack_frame stack[ISC_STACK_FRAMES_MAX];
 	isc_waits_frame frames[FRAMES];
-	int n = w->stack != 0 ? isc_trace_stack(trace, w->process, w->stack, stack, (int)ISC_STACK_FRAMES_MAX) : 0;
+	int n = row->stack != 0 ? isc_trace_stack(w->trace, row->process, row->stack, stack, (int)ISC_STACK_FRAMES_MAX)
+				: 0;
 	size_t near = 0;
 
 	for (; near < FRAMES && (int)near < n; near++)
-		take_code(trace, w->process, stack[n - 1 - (int)near].code, &frames[near]);
-	return isc_waits_state(w->call, frames, near, w->holder, thread != NULL ? thread->tid : 0);
+		take_code(w->trace, row->process, stack[n - 1 - (int)near].code, &frames[near]);
+	return isc_waits_state(row->call, frames, near, row->holder, self);
+}
+
+void isc_waits_init(isc_waits *w, const isc_trace *trace)
+{
+	*w = (isc_waits){.trace = trace};
+}
+
+void isc_waits_fini(isc_waits *w)
+{
+	for (size_t call = 0; call < ISC_WAIT_CALLS; call++)
+		isc_hashmap_fini(&w->known[call]);
+}
+
+static enum waits_holder holder_of(const isc_total_wait *row, uint32_t self)
+{
+	if (row->call != ISC_WAIT_SEM || row->holder == 0)
+		return NOBODY;
+	return row->holder == self ? ITSELF : ANOTHER;
+}
+
+enum isc_state isc_waits_of(isc_waits *w, const isc_total_wait *row)
+{
+	const isc_trace_thread *thread = isc_trace_thread_find(w->trace, row->thread);
+	uint32_t self = thread != NULL ? thread->tid : 0;
+	unsigned byte = 8u * holder_of(row, self);
+	enum isc_state state;
+	uint64_t *known;
+
+	if (row->call >= ISC_WAIT_CALLS)
+		return isc_waits_state(row->call, NULL, 0, 0, 0);
+	known = isc_hashmap_put(&w->known[row->call], isc_hashmap_key(row->process, row->stack), NULL);
+	if (known != NULL && (*known >> byte & 0xff) != 0)
+		return (enum isc_state)((*known >> byte & 0xff) - 1);
+	state = find_state(w, row, self);
+	if (known != NULL)
+		*known |= ((uint64_t)state + 1) << byte;
+	return state;
+}
+
+enum isc_state isc_waits_brief(uint32_t call, double ns, uint64_t count)
+{
+	if (call < ISC_WAIT_CALLS && (TRANSFERS >> call & 1) != 0 && ns < (double)count * BRIEF_NS)
+		return ISC_STATE_SYSCALL;
+	return isc_waits_state(call, NULL, 0, 0, 0);
 }

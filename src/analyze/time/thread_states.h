@@ -1,8 +1,8 @@
 /*
- * states.h - what totals and switches know of each thread becomes its account.
+ * thread_states.h - what totals and switches know of each thread becomes its account.
  */
-#ifndef ISC_ANALYZE_TIME_STATES_H
-#define ISC_ANALYZE_TIME_STATES_H
+#ifndef ISC_ANALYZE_TIME_THREAD_STATES_H
+#define ISC_ANALYZE_TIME_THREAD_STATES_H
 
 /* Samples in page faults, that tell what one takes to a quarter of it. */
 #define ISC_FAULTS_ENOUGH 16u
@@ -11,6 +11,6 @@
 
 /* Fills the states of all threads; track: beside a->threads, by_index: thread index -> rank + 1 of it.
  * False: no memory. */
-bool isc_states_fill(isc_build *b, const isc_track *track, const isc_hashmap *by_index);
+bool isc_thread_states_fill(isc_build *b, const isc_track *track, const isc_hashmap *by_index);
 
 #endif

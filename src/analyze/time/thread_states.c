@@ -1,26 +1,10 @@
-#include "analyze/time/states.h"
+#include "analyze/time/thread_states.h"
 
 #include <math.h>
 
 #include "analyze/time/account.h"
 #include "analyze/time/attribution.h"
 #include "analyze/gpu/gpu_waits.h"
-#include "analyze/time/waits.h"
-
-/* A transfer below this, on average, is a system call that did not wait. */
-#define BRIEF_US 10.0
-
-#define TRANSFERS \
-	(1u << ISC_WAIT_READ | 1u << ISC_WAIT_WRITE | 1u << ISC_WAIT_RECV | 1u << ISC_WAIT_SEND | \
-	 1u << ISC_WAIT_CONNECT | 1u << ISC_WAIT_SYNC)
-
-const char *isc_state_name(enum isc_state state)
-{
-#define NAME(id, name, ...) name,
-	static const char *const names[] = {ISC_STATE_TABLE(NAME)};
-
-	return names[state];
-}
 
 const char *isc_source_name(enum isc_source source)
 {
@@ -52,7 +36,6 @@ static void take_waits(isc_build *b, const isc_hashmap *by_index, isc_account *a
 	for (size_t i = 0; (w = isc_totals_wait_at(b->totals, i)) != NULL; i++) {
 		size_t rank = rank_of(by_index, w->thread), process = isc_build_process_rank(b, w->process);
 		double brief = (double)w->brief_ticks * b->us_per_tick, us = (double)w->ticks * b->us_per_tick - brief;
-		enum isc_state state;
 
 		b->a->waits_seen |= w->call != ISC_WAIT_GC;
 		b->a->gc_unseen += w->unseen;
@@ -60,11 +43,8 @@ static void take_waits(isc_build *b, const isc_hashmap *by_index, isc_account *a
 			told[process].collections = true;
 		if (rank == SIZE_MAX)
 			continue;
-		state = isc_waits_of(b->trace, w);
-		account[rank].told[state] += us > 0 ? us : 0;
-		if ((TRANSFERS >> w->call & 1) != 0 && brief < (double)w->count * BRIEF_US)
-			state = ISC_STATE_SYSCALL;
-		account[rank].told[state] += brief;
+		account[rank].told[isc_waits_of(&b->waits, w)] += us > 0 ? us : 0;
+		account[rank].told[isc_waits_brief(w->call, brief * 1e3, w->count)] += brief;
 	}
 }
 
@@ -186,7 +166,7 @@ static void settle(const isc_build *b, const isc_track *track, const struct told
 	isc_account_settle(account, t);
 }
 
-bool isc_states_fill(isc_build *b, const isc_track *track, const isc_hashmap *by_index)
+bool isc_thread_states_fill(isc_build *b, const isc_track *track, const isc_hashmap *by_index)
 {
 	isc_analysis *a = b->a;
 	isc_account *account = isc_arena_array(b->arena, a->thread_count, sizeof(*account));
