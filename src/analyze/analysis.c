@@ -122,23 +122,20 @@ static bool survey(isc_build *b)
 	return good && isc_holders_end(b);
 }
 
-static bool report_progress(void *self, const isc_event *ev)
+static void tell_progress(void *self, uint64_t passed)
 {
-	isc_build *b = self;
+	const isc_build *b = self;
 
-	(void)ev;
-	isc_build_progress(b, ++b->walked, b->a->events);
-	return true;
+	b->options->progress(b->options->progress_self, passed < b->a->events ? passed : b->a->events, b->a->events);
 }
 
 /* The second. */
 static isc_status walk(isc_build *b, isc_error *err)
 {
-	isc_walk walk = {0};
+	bool told = b->options != NULL && b->options->progress != NULL;
+	isc_walk walk = {.tell = told ? tell_progress : NULL, .tell_self = b};
 	isc_status st;
 
-	if (b->options != NULL && b->options->progress != NULL)
-		isc_walk_join(&walk, ISC_WALK_ALL, report_progress, b);
 	isc_memory_join(b, &walk);
 	isc_numa_join(b, &walk);
 	st = isc_gpu_join(b, &walk, err);

@@ -65,6 +65,13 @@ enum isc_kind {
 	ISC_KIND_GPU_SCOPE = 84	      /* id: name of a scope; behind it: isc_gpu_scope.  A call was made in it */
 };
 
+/* A set of kinds, a bit each; the last one stands for 127 and all above, which are not in use. */
+typedef unsigned __int128 isc_kinds;
+#define ISC_KINDS_LAST 127u
+#define ISC_KIND_BIT(kind) ((isc_kinds)1 << ((kind) < ISC_KINDS_LAST ? (kind) : ISC_KINDS_LAST))
+#define ISC_KINDS(first, last) (2 * ISC_KIND_BIT(last) - ISC_KIND_BIT(first))
+#define ISC_KINDS_ALL (~(isc_kinds)0)
+
 /*
  * A scope that belongs to a context (a task, a request) and not to a thread.  The
  * exit says how long it took, so nobody has to look for its partner.

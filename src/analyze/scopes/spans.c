@@ -83,7 +83,7 @@ static bool take_span(void *self, const isc_event *ev)
 void isc_spans_join(isc_spans *s, isc_build *b, isc_walk *walk)
 {
 	s->b = b;
-	isc_walk_join(walk, ISC_WALK_MARKS, take_span, s);
+	isc_walk_join(walk, ISC_KIND_BIT(ISC_KIND_SPAN_ENTER) | ISC_KIND_BIT(ISC_KIND_SPAN_EXIT), take_span, s);
 }
 
 bool isc_spans_end(isc_spans *s)
