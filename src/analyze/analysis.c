@@ -101,6 +101,8 @@ static void take_overhead(isc_build *b)
 		a->recorder_cpu_pct = -1;
 	a->clock_source = isc_trace_header(b->trace)->clock_source == 0 ? "monotonic" : "tsc";
 	a->complete = b->stats->complete;
+	/* And those that a recorder at work wrote over while they were read. */
+	a->retired = b->stats->retired_events;
 	/* Accounts come behind the events they speak of: where they agree, they were the last word. */
 	a->lost_known = a->complete || a->live || b->accounted == b->stored;
 	/* A recorder at work is always in the middle of something. */
