@@ -219,9 +219,22 @@ static const isc_listener_thread *thread_of(isc_replay *s, const isc_event *ev)
 	return known != NULL ? (const isc_listener_thread *)(uintptr_t)*known : NULL;
 }
 
+/* A lane with nothing open gives its row of open calls to the next that has none: most threads are short, or have
+ * nothing open when others come. */
+static void pass_row(isc_replay_lane *from, isc_replay_lane *to)
+{
+	if (from->depth > 0 || to->room > 0)
+		return;
+	to->open = from->open;
+	to->room = from->room;
+	from->open = NULL;
+	from->room = 0;
+}
+
 static isc_replay_lane *lane_of(isc_replay *s, const isc_event *ev)
 {
 	isc_replay_lane *l = s->last;
+	size_t before = l != NULL ? (size_t)(l - s->lanes) : SIZE_MAX;
 	uint64_t *rank;
 
 	/* Events come in runs of one thread. */
@@ -238,7 +251,10 @@ static isc_replay_lane *lane_of(isc_replay *s, const isc_event *ev)
 		*rank = s->lane_count;
 	}
 	s->last_thread = ev->thread;
-	return s->last = &s->lanes[*rank - 1];
+	s->last = &s->lanes[*rank - 1];
+	if (before != SIZE_MAX)
+		pass_row(&s->lanes[before], s->last);
+	return s->last;
 }
 
 static void feed(isc_replay *s, const isc_event *ev)
