@@ -101,6 +101,8 @@ static void take_overhead(isc_build *b)
 		a->recorder_cpu_pct = -1;
 	a->clock_source = isc_trace_header(b->trace)->clock_source == 0 ? "monotonic" : "tsc";
 	a->complete = b->stats->complete;
+	/* And those that a recorder at work wrote over while they were read. */
+	a->retired = b->stats->retired_events;
 	/* Accounts come behind the events they speak of: where they agree, they were the last word. */
 	a->lost_known = a->complete || a->live || b->accounted == b->stored;
 	/* A recorder at work is always in the middle of something. */
@@ -158,27 +160,24 @@ static bool survey(isc_build *b)
 	return good;
 }
 
-static bool report_progress(void *self, const isc_event *ev)
+static void tell_progress(void *self, uint64_t passed)
 {
-	isc_build *b = self;
+	const isc_build *b = self;
 
-	(void)ev;
-	isc_build_progress(b, ++b->walked, b->a->events);
-	return true;
+	b->options->progress(b->options->progress_self, passed < b->a->events ? passed : b->a->events, b->a->events);
 }
 
 /* The second. */
 static isc_status walk(isc_build *b, isc_error *err)
 {
-	isc_walk walk = {0};
+	bool told = b->options != NULL && b->options->progress != NULL;
+	isc_walk walk = {.tell = told ? tell_progress : NULL, .tell_self = b};
 	isc_states states;
 	isc_status st;
 
 	isc_states_init(&states, &b->waits, b->tick_us * 1e3);
 	if (isc_totals_wait_at(b->totals, 0) != NULL)
 		isc_states_join(&states, &walk);
-	if (b->options != NULL && b->options->progress != NULL)
-		isc_walk_join(&walk, ISC_WALK_ALL, report_progress, b);
 	isc_memory_join(b, &walk);
 	isc_numa_join(b, &walk);
 	st = isc_gpu_join(b, &walk, err);

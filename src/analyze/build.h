@@ -91,7 +91,6 @@ typedef struct isc_build {
 	uint64_t subinterpreters;
 	bool too_short;		   /* the recorder's own start and end outweigh the run */
 	bool calls_seen;	   /* in the whole run */
-	uint64_t walked;	   /* events, as far as progress is told of */
 	uint64_t accounted;	   /* events that the accounts call stored */
 	uint64_t stored;	   /* events in the totals of the whole run */
 	uint64_t *cpu_since_ns;	   /* of each CPU: a thread runs on it since; 0: none.  NULL: nobody asks */

@@ -106,6 +106,13 @@ _Static_assert(sizeof(isc_record) == 16, "record");
 #define ISC_KIND_ID_(id, number, name) ISC_KIND_##id = number,
 enum isc_kind { ISC_KINDS(ISC_KIND_ID_) };
 
+/* A set of kinds, a bit each; the last one stands for 127 and all above, which are not in use. */
+typedef unsigned __int128 isc_kinds;
+#define ISC_KINDS_LAST 127u
+#define ISC_KIND_BIT(kind) ((isc_kinds)1 << ((kind) < ISC_KINDS_LAST ? (kind) : ISC_KINDS_LAST))
+#define ISC_KINDS_FROM(first, last) (2 * ISC_KIND_BIT(last) - ISC_KIND_BIT(first))
+#define ISC_KINDS_ALL (~(isc_kinds)0)
+
 /*
  * A scope that belongs to a context (a task, a request) and not to a thread.  The
  * exit says how long it took, so nobody has to look for its partner.

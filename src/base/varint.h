@@ -33,6 +33,12 @@ static inline bool isc_varint_get(const uint8_t **at, const uint8_t *end, uint64
 		*at = p + 1;
 		return true;
 	}
+	/* Most others have two bytes. */
+	if (end - p >= 2 && p[1] < 0x80) {
+		*value = (p[0] & 0x7fu) | (uint64_t)p[1] << 7;
+		*at = p + 2;
+		return true;
+	}
 	for (unsigned shift = 0; shift < 70 && p < end; shift += 7) {
 		uint64_t group = *p & 0x7f;
 

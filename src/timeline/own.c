@@ -5,6 +5,7 @@
 
 #include "timeline/replay.h"
 #include "timeline/node_moves.h"
+#include "timeline/walk.h"
 #include "trace/kinds.h"
 #include "trace/memory.h"
 
@@ -99,23 +100,27 @@ static uint64_t link_of(const isc_event *ev, const isc_recorded_item *item)
 	return (uint64_t)ev->process << 40 ^ item->correlation;
 }
 
+static bool note_end(void *self, const isc_event *ev)
+{
+	isc_replay *s = self;
+	isc_recorded_item item;
+	uint64_t start, end, *known;
+
+	if (!gpu_of(s, ev, &item, &start, &end) || item.correlation == 0)
+		return true;
+	known = isc_hashmap_put(&s->ends, link_of(ev, &item), NULL);
+	if (known != NULL)
+		*known |= ev->kind == ISC_KIND_GPU_CALL ? 1u : 2u;
+	return known != NULL;
+}
+
 /* Of a piece: which ends of arrows are in it. */
 static void find_ends(isc_replay *s)
 {
-	isc_recorded_item item;
-	uint64_t start, end, *known;
-	isc_event ev;
+	isc_walk walk = {0};
 
-	isc_trace_rewind(s->trace);
-	while (!s->failed && isc_trace_next(s->trace, &ev)) {
-		if ((ev.kind != ISC_KIND_GPU_CALL && ev.kind != ISC_KIND_GPU_WORK) ||
-		    !gpu_of(s, &ev, &item, &start, &end) || item.correlation == 0)
-			continue;
-		known = isc_hashmap_put(&s->ends, link_of(&ev, &item), NULL);
-		if (known != NULL)
-			*known |= ev.kind == ISC_KIND_GPU_CALL ? 1u : 2u;
-		s->failed |= known == NULL;
-	}
+	isc_walk_join(&walk, ISC_KIND_BIT(ISC_KIND_GPU_CALL) | ISC_KIND_BIT(ISC_KIND_GPU_WORK), note_end, s);
+	s->failed |= !isc_walk_run(&walk, s->trace);
 }
 
 static void of_gpu(isc_replay *s, isc_replay_lane *l, const isc_event *ev)
@@ -216,9 +221,22 @@ static const isc_listener_thread *thread_of(isc_replay *s, const isc_event *ev)
 	return known != NULL ? (const isc_listener_thread *)(uintptr_t)*known : NULL;
 }
 
+/* A lane with nothing open gives its row of open calls to the next that has none: most threads are short, or have
+ * nothing open when others come. */
+static void pass_row(isc_replay_lane *from, isc_replay_lane *to)
+{
+	if (from->depth > 0 || to->room > 0)
+		return;
+	to->open = from->open;
+	to->room = from->room;
+	from->open = NULL;
+	from->room = 0;
+}
+
 static isc_replay_lane *lane_of(isc_replay *s, const isc_event *ev)
 {
 	isc_replay_lane *l = s->last;
+	size_t before = l != NULL ? (size_t)(l - s->lanes) : SIZE_MAX;
 	uint64_t *rank;
 
 	/* Events come in runs of one thread. */
@@ -235,7 +253,10 @@ static isc_replay_lane *lane_of(isc_replay *s, const isc_event *ev)
 		*rank = s->lane_count;
 	}
 	s->last_thread = ev->thread;
-	return s->last = &s->lanes[*rank - 1];
+	s->last = &s->lanes[*rank - 1];
+	if (before != SIZE_MAX)
+		pass_row(&s->lanes[before], s->last);
+	return s->last;
 }
 
 static void feed(isc_replay *s, const isc_event *ev)

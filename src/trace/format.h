@@ -67,9 +67,10 @@ enum isc_chunk_type {
 	 * thread: rises with every snapshot.  The newest whole one of a boundary counts. */
 	ISC_CHUNK_SNAPSHOT = 13,
 	ISC_CHUNK_OVER_TIME = 14, /* isc_trace_period, packed; a longer one of a process replaces those inside it */
-	ISC_CHUNK_UNITS = 15,  /* `events` rows of units, by column, or `slots` gaps; never replaced.  number: all gaps
+	ISC_CHUNK_UNITS = 15,	/* `events` rows of units, by column, or `slots` gaps; never replaced.  number: all gaps
 				   * that began before these ticks are in chunks before this one */
-	ISC_CHUNK_PERIODS = 16 /* as ISC_CHUNK_OVER_TIME, which older versions write, with the units of each period */
+	ISC_CHUNK_PERIODS = 16, /* as ISC_CHUNK_OVER_TIME, which older versions write, with the units of each period */
+	ISC_CHUNK_CONTENTS = 17 /* which kinds and times `events` chunks of events before it hold */
 };
 
 enum isc_segment_use {

@@ -23,7 +23,12 @@ typedef struct isc_checkpoint {
 } isc_checkpoint;
 
 typedef struct isc_event_cursor {
-	size_t next; /* in the table */
+	size_t next;		/* in the table */
+	isc_trace_wants *wants; /* NULL: everything is wanted */
+	void *wants_self;
+	isc_kinds kinds;	    /* that are wanted of the chunk in columns */
+	bool wanted[UINT8_MAX + 1]; /* the same by kind */
+	uint64_t passed;	    /* events of the chunks before it */
 	isc_chunk_source source;
 	isc_columns columns;
 	uint32_t at; /* in the columns */
@@ -76,6 +81,9 @@ bool isc_table_has_holes(const isc_table *table, const isc_checkpoint *checkpoin
 isc_status isc_trace_settle_gaps(isc_trace *tr);
 
 void isc_trace_note_bad(isc_trace *tr, size_t chunk, int result);
+
+/* A chunk of events was opened for the first time, and this is in it. */
+void isc_trace_found(isc_trace *tr, size_t chunk, const isc_contents *found);
 
 /* The snapshots of the table, once it is sorted.  ISC_ERR_NOMEM. */
 isc_status isc_trace_find_snapshots(isc_trace *tr, isc_chunk_source *source);

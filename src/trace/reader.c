@@ -16,21 +16,56 @@
 #define STATE_MAX (256u << 20) /* of processes, threads and the like, as they weigh in the file */
 #define ANCESTORS_MAX 256      /* forks of forks whose definitions an image may use */
 
-void isc_trace_note_bad(isc_trace *tr, size_t chunk, int result)
+/* False: it was counted before. */
+static bool note_once(isc_trace *tr, size_t chunk)
 {
 	if (tr->seen_bad[chunk / 8] >> chunk % 8 & 1)
-		return;
+		return false;
 	tr->seen_bad[chunk / 8] |= (uint8_t)(1u << chunk % 8);
+	return true;
+}
+
+static void note_damage(isc_trace *tr, size_t chunk)
+{
+	if (tr->stats.damaged_chunks == 0 || tr->table.ref[chunk].offset < tr->stats.first_damage)
+		tr->stats.first_damage = tr->table.ref[chunk].offset;
+	tr->stats.damaged_chunks++;
+}
+
+void isc_trace_note_bad(isc_trace *tr, size_t chunk, int result)
+{
+	if (!note_once(tr, chunk))
+		return;
 	if (result == ISC_SOURCE_GONE) {
 		/* Not damage: the recorder has gone on. */
 		if (tr->table.ref[chunk].type == ISC_CHUNK_EVENTS)
 			tr->stats.retired_events += tr->table.ref[chunk].events;
 		return;
 	}
-	if (tr->stats.damaged_chunks == 0 || tr->table.ref[chunk].offset < tr->stats.first_damage)
-		tr->stats.first_damage = tr->table.ref[chunk].offset;
-	tr->stats.damaged_chunks++;
+	note_damage(tr, chunk);
 	tr->stats.lost_bytes += isc_chunk_extent(tr->table.ref[chunk].stored_size);
+}
+
+/* Who was wrong about one chunk may be about others: what it hid so far cannot be had back, and all the rest is read. */
+static void distrust(isc_trace *tr, size_t chunk)
+{
+	if (note_once(tr, chunk))
+		note_damage(tr, chunk);
+	for (size_t i = 0; i < tr->table.count; i++) {
+		if (!tr->table.ref[i].opened)
+			tr->table.ref[i].contents.kinds = 0;
+	}
+}
+
+void isc_trace_found(isc_trace *tr, size_t chunk, const isc_contents *found)
+{
+	isc_chunk_ref *ref = &tr->table.ref[chunk];
+	const isc_contents said = ref->contents;
+
+	ref->contents = *found;
+	ref->opened = true;
+	if (said.kinds != 0 && (said.kinds != found->kinds || said.first != found->first || said.last != found->last))
+		distrust(tr, chunk);
 }
 
 /* Reads the table of a file that may be changing under us. */
@@ -87,6 +122,8 @@ static isc_status load_chunk(isc_trace *tr, const isc_chunk_source *source)
 	case ISC_CHUNK_UNITS:
 		return isc_gaps_decode(&tr->raw_gaps, &tr->raw_gap_count, &tr->raw_gap_room, source->raw, h->raw_size,
 				       h->slots, h->time, tr->header.tick_shift);
+	case ISC_CHUNK_CONTENTS:
+		return isc_table_take_contents(&tr->table, source->raw, h->raw_size);
 	case ISC_CHUNK_END:
 		tr->ended = isc_record_get_end(&b, &tr->end);
 		return tr->ended ? ISC_OK : ISC_ERR_CORRUPT;
@@ -103,7 +140,7 @@ static bool is_kept(const isc_chunk_ref *ref)
 	return (type == ISC_CHUNK_UNITS && ref->events == 0) || type == ISC_CHUNK_META || type == ISC_CHUNK_PROCESS ||
 	       type == ISC_CHUNK_THREAD || type == ISC_CHUNK_CLOCK || type == ISC_CHUNK_DEFS ||
 	       type == ISC_CHUNK_ACCOUNT || type == ISC_CHUNK_END || type == ISC_CHUNK_OVER_TIME ||
-	       type == ISC_CHUNK_PERIODS;
+	       type == ISC_CHUNK_PERIODS || type == ISC_CHUNK_CONTENTS;
 }
 
 /* ISC_ERR_LIMIT: something was written over meanwhile; look again. */
@@ -126,7 +163,8 @@ static isc_status load_kept(isc_trace *tr, isc_chunk_source *source)
 		st = result == ISC_SOURCE_OK ? load_chunk(tr, source) : ISC_OK;
 		if (result == ISC_SOURCE_NOMEM || st == ISC_ERR_NOMEM)
 			return ISC_ERR_NOMEM;
-		gone |= result == ISC_SOURCE_GONE;
+		/* Notes go with the events that they are about. */
+		gone |= result == ISC_SOURCE_GONE && tr->table.ref[i].type != ISC_CHUNK_CONTENTS;
 		if (result != ISC_SOURCE_OK || st != ISC_OK)
 			isc_trace_note_bad(tr, i, st != ISC_OK ? ISC_SOURCE_BAD : result);
 	}
@@ -197,6 +235,7 @@ static isc_status open_trace(isc_trace *tr, const char *name, isc_error *err)
 		st = isc_fail(err, ISC_ERR_CORRUPT, "%s is damaged: it has no whole chunk", name);
 	tr->events.source = (isc_chunk_source){.fd = tr->fd, .live = !tr->table.complete};
 	tr->switches.source = tr->events.source;
+	isc_trace_rewind(tr);
 out:
 	isc_chunk_source_fini(&source);
 	return st;

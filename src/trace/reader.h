@@ -35,6 +35,7 @@ typedef struct isc_trace_stats {
 	uint64_t retired_events; /* written over to stay under the limit */
 	bool no_memory;		 /* the walk through events or switches ended early for want of it */
 	uint64_t readings;	 /* how often events were read from the first on */
+	uint64_t opened_chunks;	 /* chunks of events that this took; one that is read twice counts twice */
 } isc_trace_stats;
 
 /* On success *out is the caller's.  Fails only when nothing can be read: not a
@@ -92,7 +93,25 @@ bool isc_trace_next(isc_trace *tr, isc_event *ev);
 /* The same for switches, on its own cursor. */
 bool isc_trace_next_switch(isc_trace *tr, isc_trace_switch *sw);
 
-void isc_trace_rewind(isc_trace *tr); /* both cursors */
+void isc_trace_rewind(isc_trace *tr); /* both cursors; all events are wanted */
+
+/* Asked before a chunk of events is opened: the kinds that are wanted of this thread.  Only events of these are given,
+ * with the numbers that they have among all; a chunk that has none of them stays shut. */
+typedef isc_kinds isc_trace_wants(void *self, uint32_t thread);
+void isc_trace_rewind_for(isc_trace *tr, isc_trace_wants *wants, void *self);
+
+/* Events that lie behind the cursor, also those that nobody wanted. */
+uint64_t isc_trace_passed(const isc_trace *tr);
+
+/* What is in the chunks of the file, by rank from 0; false past the end.  The file says so, or somebody has looked. */
+typedef struct isc_trace_chunk {
+	isc_kinds kinds; /* 0: not known, nor are the times */
+	uint32_t process, thread;
+	uint32_t events; /* 0: it is no chunk of events, and nothing here is said of it */
+	uint64_t from_ns, to_ns;
+	uint8_t stream;
+} isc_trace_chunk;
+bool isc_trace_chunk_at(const isc_trace *tr, size_t i, isc_trace_chunk *out);
 
 const isc_trace_period *isc_trace_period_at(const isc_trace *tr, size_t i); /* by time, then process */
 

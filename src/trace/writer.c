@@ -64,6 +64,7 @@ void isc_writer_free(isc_writer *w)
 	isc_kin_fini(&w->kin);
 	isc_buffer_fini(&w->defs);
 	isc_buffer_fini(&w->payload);
+	isc_buffer_fini(&w->contents.entries);
 	isc_totals_free(w->totals);
 	isc_unit_log_free(w->units);
 	isc_snapshots_fini(&w->snapshots);
@@ -317,7 +318,9 @@ static isc_status write_events(isc_writer *w, isc_writer_stream *s, const isc_re
 		return isc_space_status(&w->space, err);
 	}
 	lane->next = first + events;
-	return isc_writer_make_room(w, isc_writer_reserve(w), err);
+	isc_contents_note(&w->contents, h.sequence, &w->encoder.contents);
+	st = isc_writer_contents(w, false, err);
+	return st == ISC_OK ? isc_writer_make_room(w, isc_writer_reserve(w), err) : st;
 }
 
 static isc_status write_stream(isc_writer *w, isc_writer_stream *s, isc_error *err)
@@ -563,6 +566,7 @@ isc_status isc_writer_close(isc_writer *w, const isc_trace_end *end, isc_error *
 	/* No room for a definition does not keep the rest from being ended well. */
 	if (end != NULL && isc_space_status(&w->space, NULL) == ISC_OK) {
 		isc_snapshots_finish(w);
+		isc_writer_contents(w, true, NULL);
 		last = isc_writer_checkpoint(w, err);
 		if (last == ISC_OK || last == ISC_ERR_LIMIT)
 			last = isc_writer_finish(w, end, err);

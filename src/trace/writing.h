@@ -6,6 +6,7 @@
 
 #include "trace/file/chunk.h"
 #include "trace/file/columns.h"
+#include "trace/file/contents.h"
 #include "trace/definitions.h"
 #include "trace/kin.h"
 #include "trace/totals/snapshot.h"
@@ -24,7 +25,7 @@ typedef struct isc_writer_stream {
 	uint64_t last;	/* ticks; what is lost next was lost after that.  0: not known */
 	uint64_t told;	/* what is missing below this number is known as a loss */
 	uint32_t events, slots;
-	uint32_t room; /* slots */
+	uint32_t room;	 /* slots */
 	bool introduced; /* its process and thread are in the file */
 	isc_record *record;
 } isc_writer_stream;
@@ -53,6 +54,7 @@ struct isc_writer {
 	isc_kin kin;		/* of all that was defined */
 	isc_trace_switch *switches;
 	uint32_t switch_count;
+	isc_contents_notes contents;
 	isc_buffer payload; /* scratch */
 	isc_writer_stats stats;
 	uint64_t checkpoint;	      /* id of the last one */
@@ -78,6 +80,9 @@ isc_status isc_writer_append_spared(isc_writer *w, isc_chunk_header *h, const vo
 
 /* Into the segments of the checkpoint that is being written: they come out of the reserve. */
 isc_status isc_writer_append_reserved(isc_writer *w, isc_chunk_header *h, const void *raw, size_t len, isc_error *err);
+
+/* Notes on chunks of events go into the file, once there are enough of them; all: if any. */
+isc_status isc_writer_contents(isc_writer *w, bool all, isc_error *err);
 
 /* All state and totals into fresh segments; then the old ones are free. */
 isc_status isc_writer_checkpoint(isc_writer *w, isc_error *err);

@@ -160,10 +160,10 @@ static void cut_bounds(char *text)
 	}
 }
 
-/* Snapshots, units and gaps came later, beside what the first format says. */
+/* Snapshots, units, gaps and what is said of chunks came later, beside what the first format says. */
 static void cut_later(char *dump)
 {
-	static const char *const begins[] = {"\nsnapshot ", "\nunit ", "\ngap "};
+	static const char *const begins[] = {"\nsnapshot ", "\nunit ", "\ngap ", "\nchunk "};
 
 	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++) {
 		char *at = dump;
@@ -189,6 +189,7 @@ static void what_is_written_today_says_the_same(void **state)
 	cut_bounds(now);
 	cut_bounds(then);
 	assert_non_null(strstr(now, "\nsnapshot "));
+	assert_non_null(strstr(now, "\nchunk p1 t1 s0 events "));
 	cut_later(now);
 	assert_string_equal(now, then);
 	free(now);

@@ -48,7 +48,7 @@ static isc_trace *trace_of(const char *text)
 	return trace;
 }
 
-TEST(each_part_gets_its_groups_and_none_twice)
+TEST(each_part_gets_its_kinds_and_none_twice)
 {
 	struct heard marks = {.most = SIZE_MAX}, samples = marks, both = marks, all = marks;
 	isc_trace *trace = trace_of(BUSY);

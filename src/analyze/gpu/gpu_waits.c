@@ -70,8 +70,9 @@ static uint64_t call_key(uint32_t process, uint64_t correlation)
 }
 
 /* A copy into memory that can be paged out returns when it is done, whatever its name says of asynchronous. */
-static bool note_held(isc_build *b, const isc_event *ev)
+static bool note_held(void *self, const isc_event *ev)
 {
+	isc_build *b = self;
 	uint64_t *held;
 	isc_gpu_work w;
 
@@ -144,11 +145,6 @@ static bool note_call(struct wait_search *s, const isc_event *ev, const isc_gpu_
 	return true;
 }
 
-static bool take_held(void *self, const isc_event *ev)
-{
-	return ev->kind != ISC_KIND_GPU_WORK || note_held(self, ev);
-}
-
 /* Work is told of by another thread, and behind its call: what held its caller has to be known before. */
 static bool find_held(isc_build *b)
 {
@@ -158,7 +154,7 @@ static bool find_held(isc_build *b)
 	if (isc_recorded_begin(b->trace, &b->recorded, NULL) != ISC_OK)
 		return false;
 	isc_recorded_join(b->recorded, &walk);
-	isc_walk_join(&walk, ISC_WALK_GPU, take_held, b);
+	isc_walk_join(&walk, ISC_KIND_BIT(ISC_KIND_GPU_WORK), note_held, b);
 	return isc_walk_run(&walk, b->trace) &&
 	       isc_recorded_end(b->recorded, (int64_t)(margin_us * 1e3), NULL) == ISC_OK;
 }

@@ -60,7 +60,7 @@ static bool take_end(void *self, const isc_event *ev)
 	isc_span span;
 	uint64_t *end;
 
-	if (ev->kind != ISC_KIND_SPAN_EXIT || ev->arg != ISC_SPAN_MOVED || ev->extra_len < sizeof(span))
+	if (ev->arg != ISC_SPAN_MOVED || ev->extra_len < sizeof(span))
 		return true;
 	memcpy(&span, ev->extra, sizeof(span));
 	end = isc_hashmap_put(&s->moved, key_of(ev->process, span.instance), NULL);
@@ -72,7 +72,7 @@ static bool take_end(void *self, const isc_event *ev)
 void isc_memory_scopes_join(isc_memory_scopes *s, isc_build *b, isc_walk *walk)
 {
 	s->b = b;
-	isc_walk_join(walk, ISC_WALK_MARKS, take_end, s);
+	isc_walk_join(walk, ISC_KIND_BIT(ISC_KIND_SPAN_EXIT), take_end, s);
 }
 
 static lane *lane_of(isc_memory_scopes *s, isc_build *b, const isc_event *ev)

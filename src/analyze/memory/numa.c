@@ -226,7 +226,7 @@ static bool take_record(void *self, const isc_event *ev)
 		return true;
 	if (ev->kind == ISC_KIND_SAMPLE)
 		take_sample(&b->a->numa, ev);
-	else if (ev->kind == ISC_KIND_MEMORY_ALLOC)
+	else
 		take_memory(&b->a->numa, ev);
 	return true;
 }
@@ -234,7 +234,8 @@ static bool take_record(void *self, const isc_event *ev)
 void isc_numa_join(isc_build *b, isc_walk *walk)
 {
 	if (b->a->numa.nodes != NULL)
-		isc_walk_join(walk, ISC_WALK_SAMPLES | ISC_WALK_MEMORY, take_record, b);
+		isc_walk_join(walk, ISC_KIND_BIT(ISC_KIND_SAMPLE) | ISC_KIND_BIT(ISC_KIND_MEMORY_ALLOC), take_record,
+			      b);
 }
 
 /*

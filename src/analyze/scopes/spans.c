@@ -31,10 +31,16 @@ static bool is_span(const isc_event *ev, isc_span *span)
 
 bool isc_spans_named(isc_spans *s, isc_build *b, const isc_event *ev, bool *yes)
 {
-	uint64_t *known = isc_hashmap_put(&s->named, isc_hashmap_key(ev->process, ev->id), NULL);
+	uint64_t key = isc_hashmap_key(ev->process, ev->id), *known;
+	struct isc_span_name *recent = &s->recent[(ev->id ^ ev->process * 31u) % ISC_SPANS_NAMES];
 	uint32_t len = 0;
 	const char *name;
 
+	if (recent->key_plus_1 == key + 1) {
+		*yes = recent->named;
+		return true;
+	}
+	known = isc_hashmap_put(&s->named, key, NULL);
 	if (known == NULL)
 		return false;
 	if (*known == 0) {
@@ -42,6 +48,7 @@ bool isc_spans_named(isc_spans *s, isc_build *b, const isc_event *ev, bool *yes)
 		*known = len == b->only.len && memcmp(name, b->only.at, len) == 0 ? 1 : 2;
 	}
 	*yes = *known == 1;
+	*recent = (struct isc_span_name){key + 1, *yes};
 	return true;
 }
 
@@ -83,7 +90,7 @@ static bool take_span(void *self, const isc_event *ev)
 void isc_spans_join(isc_spans *s, isc_build *b, isc_walk *walk)
 {
 	s->b = b;
-	isc_walk_join(walk, ISC_WALK_MARKS, take_span, s);
+	isc_walk_join(walk, ISC_KIND_BIT(ISC_KIND_SPAN_ENTER) | ISC_KIND_BIT(ISC_KIND_SPAN_EXIT), take_span, s);
 }
 
 bool isc_spans_end(isc_spans *s)

@@ -9,6 +9,8 @@
 #include "analyze/time/crossing.h"
 #include "timeline/walk.h"
 
+#define ISC_SPANS_NAMES 256u /* names of scopes that are known without a search */
+
 typedef struct isc_spans {
 	isc_build *b;
 	struct isc_span_found *found; /* while events are read */
@@ -16,6 +18,10 @@ typedef struct isc_spans {
 	isc_hashmap inside; /* process and instance */
 	isc_hashmap moved;  /* the same -> when it was left on another thread */
 	isc_hashmap named;  /* process and id -> 1 the scope, 2 another name */
+	struct isc_span_name {
+		uint64_t key_plus_1; /* 0: empty */
+		bool named;
+	} recent[ISC_SPANS_NAMES];
 } isc_spans;
 
 /* A zeroed struct is empty. */

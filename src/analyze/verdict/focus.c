@@ -191,8 +191,6 @@ static bool take_scope(void *self, const isc_event *ev)
 	double ns;
 	bool yes;
 
-	if (ev->kind != ISC_KIND_SPAN_EXIT && ev->kind != ISC_KIND_SCOPE_ENTER && ev->kind != ISC_KIND_SCOPE_EXIT)
-		return true;
 	if (!is_named(s, ev, &yes))
 		return false;
 	l = yes ? lane_of(s, ev) : NULL;
@@ -354,7 +352,7 @@ static bool take_start_up(void *self, const isc_event *ev)
 	struct plain *p = &s->plain;
 	bool yes;
 
-	if (ev->kind != ISC_KIND_SAMPLE || ev->thread != p->thread || ev->time_ns < p->last_ns)
+	if (ev->time_ns < p->last_ns)
 		return true;
 	if (!imports(s, ev, &yes))
 		return false;
@@ -427,10 +425,13 @@ bool isc_focus_join(isc_build *b, isc_walk *walk)
 	s->b = b;
 	s->scope = choose_scope(b);
 	if (s->scope != NULL && b->tick_us > 0)
-		isc_walk_join(walk, ISC_WALK_MARKS, take_scope, s);
+		isc_walk_join(walk,
+			      ISC_KIND_BIT(ISC_KIND_SCOPE_ENTER) | ISC_KIND_BIT(ISC_KIND_SCOPE_EXIT) |
+				      ISC_KIND_BIT(ISC_KIND_SPAN_EXIT),
+			      take_scope, s);
 	choose_plain(s);
 	if (s->plain.thread != 0 && !isc_build_is_part(b))
-		isc_walk_join(walk, ISC_WALK_SAMPLES, take_start_up, s);
+		isc_walk_join_thread(walk, s->plain.thread, ISC_KIND_BIT(ISC_KIND_SAMPLE), take_start_up, s);
 	return true;
 }
 

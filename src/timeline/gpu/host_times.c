@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/hashmap.h"
+#include "timeline/walk.h"
 #include "trace/gpu.h"
 
 /* Calls that are kept: 40 MB at most.  The clock is compared as far as they reach. */
@@ -111,7 +112,7 @@ bool isc_host_times_note(isc_host_times *t, const isc_event *ev)
 {
 	if (ev->kind == ISC_KIND_GPU_CALL)
 		return note_call(t, ev);
-	return ev->kind != ISC_KIND_GPU_WORK || note_wait(t, ev);
+	return note_wait(t, ev);
 }
 
 /* Waits get the times of their calls; those without one go. */
@@ -158,26 +159,35 @@ static int64_t waited(const isc_host_times *t, uint64_t lane, int64_t after_ns)
 	return low < t->wait_count && t->waits[low].lane == lane ? t->waits[low].end_ns : ISC_CAUSALITY_NEVER;
 }
 
-static void compare(isc_host_times *t, const isc_event *ev, isc_host_times_device *device, void *self)
+struct host_comparison {
+	isc_host_times *times;
+	isc_host_times_device *device;
+	void *self;
+};
+
+static bool compare(void *self, const isc_event *ev)
 {
+	const struct host_comparison *by = self;
+	isc_host_times *t = by->times;
 	isc_causality *causality;
 	const struct host_call *c;
 	int64_t until, all;
 	isc_gpu_work w;
 
-	if (ISC_GPU_ARG_TIME(ev->arg) != ISC_GPU_TIME_MONOTONIC || ISC_GPU_ARG_WHAT(ev->arg) >= ISC_JOB_SYNC ||
-	    !isc_trace_gpu_work(ev, &w) || w.end < w.start || w.end == 0)
-		return;
-	causality = device(self, ev->process, w.device);
+	if (ev->kind != ISC_KIND_GPU_WORK || ISC_GPU_ARG_TIME(ev->arg) != ISC_GPU_TIME_MONOTONIC ||
+	    ISC_GPU_ARG_WHAT(ev->arg) >= ISC_JOB_SYNC || !isc_trace_gpu_work(ev, &w) || w.end < w.start || w.end == 0)
+		return true;
+	causality = by->device(by->self, ev->process, w.device);
 	c = causality != NULL ? find_call(t, ev->process, w.correlation) : NULL;
 	if (c == NULL)
-		return;
+		return true;
 	until = waited(t, lane_of(ev->process, w.context, w.stream), c->end_ns);
 	all = waited(t, lane_of(ev->process, w.context, ALL_STREAMS), c->end_ns);
 	until = all < until ? all : until;
 	if (c->holds && c->end_ns < until)
 		until = c->end_ns;
 	isc_causality_add(causality, c->start_ns, until, signed_ns(w.start), signed_ns(w.end));
+	return true;
 }
 
 isc_status isc_host_times_new(isc_trace *trace, isc_host_times **out, isc_error *err)
@@ -193,15 +203,14 @@ isc_status isc_host_times_new(isc_trace *trace, isc_host_times **out, isc_error 
 
 void isc_host_times_compare(isc_host_times *t, isc_host_times_device *device, void *self)
 {
-	isc_event ev;
+	struct host_comparison by = {t, device, self};
+	isc_walk walk = {0};
 
 	place_waits(t);
 	if (t->wait_count > 0)
 		qsort(t->waits, t->wait_count, sizeof(*t->waits), by_lane);
-	isc_trace_rewind(t->trace);
-	while (isc_trace_next(t->trace, &ev))
-		if (ev.kind == ISC_KIND_GPU_WORK)
-			compare(t, &ev, device, self);
+	isc_walk_join(&walk, ISC_KIND_BIT(ISC_KIND_GPU_WORK), compare, &by);
+	isc_walk_run(&walk, t->trace);
 }
 
 void isc_host_times_free(isc_host_times *t)

@@ -235,18 +235,19 @@ static bool compare(isc_recorded *r, const isc_event *ev, const isc_gpu_work *wo
 	       (c->end_ns == INT64_MAX || isc_clock_sync_waited(d->sync, c->end_ns, bound_ns(work->end)));
 }
 
-static isc_status compare_all(isc_recorded *r, isc_error *err)
+static bool compare_work(void *self, const isc_event *ev)
 {
 	isc_gpu_work work;
-	isc_event ev;
-	bool good = true;
 
-	isc_trace_rewind(r->trace);
-	while (good && isc_trace_next(r->trace, &ev)) {
-		if (isc_trace_gpu_work(&ev, &work))
-			good = compare(r, &ev, &work);
-	}
-	return good ? ISC_OK : no_memory(err);
+	return !isc_trace_gpu_work(ev, &work) || compare(self, ev, &work);
+}
+
+static isc_status compare_all(isc_recorded *r, isc_error *err)
+{
+	isc_walk walk = {0};
+
+	isc_walk_join(&walk, ISC_KIND_BIT(ISC_KIND_GPU_WORK), compare_work, r);
+	return isc_walk_run(&walk, r->trace) ? ISC_OK : no_memory(err);
 }
 
 /* ---- clocks that a library has turned into the host's ---- */
@@ -389,7 +390,7 @@ isc_status isc_recorded_begin(isc_trace *trace, isc_recorded **out, isc_error *e
 
 void isc_recorded_join(isc_recorded *r, isc_walk *walk)
 {
-	isc_walk_join(walk, ISC_WALK_MARKS | ISC_WALK_GPU, take_event, r);
+	isc_walk_join(walk, ISC_KIND_BIT(ISC_KIND_SPAN_EXIT) | ISC_WALK_GPU, take_event, r);
 }
 
 isc_status isc_recorded_end(isc_recorded *r, int64_t margin_ns, isc_error *err)

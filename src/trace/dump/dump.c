@@ -454,6 +454,8 @@ bool isc_dump_write(isc_trace *tr, const isc_dump_options *options, FILE *out, i
 		dump_thread(&d, t);
 	if (options->definitions)
 		dump_definitions(&d);
+	/* Before events are read: the reader learns from them. */
+	isc_dump_chunks(&d);
 	isc_trace_rewind(tr);
 	while (!ferror(out) && isc_trace_next(tr, &ev)) {
 		if (in_window(&d, ev.time_ns))

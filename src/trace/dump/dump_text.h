@@ -48,6 +48,9 @@ void isc_dump_syscalls(struct dump *d, const isc_totals *totals);
 void isc_dump_gpu(struct dump *d, const isc_event *ev);
 void isc_dump_gpu_device(struct dump *d, uint32_t process, uint32_t id);
 
+/* dump_chunks.c: what the file says of its chunks of events. */
+void isc_dump_chunks(struct dump *d);
+
 /* dump_over_time.c: rows over time and snapshots. */
 void isc_dump_over_time(struct dump *d);
 

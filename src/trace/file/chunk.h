@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "trace/file/contents.h"
 #include "trace/format.h"
 
 /* What a table of contents says of a chunk.  The chunk itself is checked again
@@ -25,6 +26,8 @@ typedef struct isc_chunk_ref {
 	uint32_t stored_size;
 	uint8_t type;
 	uint8_t stream;
+	bool opened;	       /* contents are what somebody found in it */
+	isc_contents contents; /* of events */
 } isc_chunk_ref;
 
 /* From header to the header of the next chunk. */

@@ -77,6 +77,7 @@ bool isc_columns_encode(isc_columns_encoder *e, const isc_record *slots, uint32_
 	uint32_t known = 0, last_size = 0, last_arg = 0, event = 0;
 	uint64_t before = slots[0].ticks >> tick_shift;
 	uint32_t guess[GUESSES] = {0}, top = 0;
+	uint64_t latest = before;
 
 	if (++e->stamp == 0) {
 		memset(places, 0, PLACES * sizeof(*places));
@@ -87,6 +88,7 @@ bool isc_columns_encode(isc_columns_encoder *e, const isc_record *slots, uint32_
 		uint64_t now = r->ticks >> tick_shift;
 
 		*kinds++ = r->kind;
+		latest = now > latest ? now : latest;
 		if (guess[top % GUESSES] == r->id && top > 0) {
 			*ids++ = 0;
 			top--;
@@ -117,6 +119,7 @@ bool isc_columns_encode(isc_columns_encoder *e, const isc_record *slots, uint32_
 	uint8_t *const stop[] = {dict, kinds, ids, ticks, sizes, args};
 	isc_buffer *out = &e->out;
 
+	e->contents = (isc_contents){isc_contents_kinds(start[1], events), slots[0].ticks >> tick_shift, latest};
 	isc_buffer_clear(out);
 	isc_varint_add(out, known);
 	for (int c = 0; c < 6; c++) {
@@ -274,4 +277,13 @@ int isc_columns_decode(isc_columns *c, const uint8_t *raw, size_t len, uint32_t 
 	c->extra = column[6].at;
 	free(table);
 	return good ? ISC_COLUMNS_OK : ISC_COLUMNS_BAD;
+}
+
+isc_contents isc_columns_contents(const isc_columns *c, uint32_t tick_shift)
+{
+	uint64_t latest = 0;
+
+	for (uint32_t i = 0; i < c->events; i++)
+		latest = c->ticks[i] > latest ? c->ticks[i] : latest;
+	return (isc_contents){isc_contents_kinds(c->kind, c->events), c->ticks[0] >> tick_shift, latest >> tick_shift};
 }

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "trace/file/contents.h"
 #include "trace/model.h"
 
 #define ISC_COLUMNS_SLOTS_MAX 16384u /* slots in one chunk, as written */
@@ -24,6 +25,7 @@ typedef struct isc_columns_encoder {
 	uint32_t stamp;
 	uint8_t *scratch;
 	isc_buffer out;
+	isc_contents contents; /* of what was encoded last */
 } isc_columns_encoder;
 
 bool isc_columns_encoder_init(isc_columns_encoder *e);
@@ -53,6 +55,9 @@ enum isc_columns_result { ISC_COLUMNS_OK, ISC_COLUMNS_BAD, ISC_COLUMNS_NOMEM };
 /* events, slots and time are those of the chunk header; nothing is believed. */
 int isc_columns_decode(isc_columns *c, const uint8_t *raw, size_t len, uint32_t events, uint32_t slots, uint64_t time,
 		       uint32_t tick_shift);
+
+/* Of a decoded chunk; times have the tick_shift that it was decoded with. */
+isc_contents isc_columns_contents(const isc_columns *c, uint32_t tick_shift);
 
 bool isc_switches_encode(isc_buffer *out, const isc_trace_switch *switches, uint32_t n);
 int isc_switches_decode(isc_trace_switch **out, size_t *room, const uint8_t *raw, size_t len, uint32_t n,

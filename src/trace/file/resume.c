@@ -38,7 +38,8 @@ static isc_status rebuild_space(isc_writer *w, const isc_trace *tr, isc_error *e
 		} else if (seg->use == 0) {
 			/* Its head is broken, so what is in it has to tell. */
 			seg->use = ref->type == ISC_CHUNK_DEFS || ref->type == ISC_CHUNK_UNITS ? ISC_SEGMENT_KEEP
-				   : ref->type == ISC_CHUNK_EVENTS || ref->type == ISC_CHUNK_SWITCHES
+				   : ref->type == ISC_CHUNK_EVENTS || ref->type == ISC_CHUNK_SWITCHES ||
+						   ref->type == ISC_CHUNK_CONTENTS
 					   ? ISC_SEGMENT_EVENTS
 					   : 0;
 		}

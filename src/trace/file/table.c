@@ -193,3 +193,38 @@ void isc_table_sort(isc_table *t)
 	if (t->count > 1)
 		qsort(t->ref, t->count, sizeof(*t->ref), by_sequence);
 }
+
+/* The chunk of events of this sequence number, or NULL. */
+static isc_chunk_ref *find_events(const isc_table *t, uint32_t sequence)
+{
+	size_t low = 0, high = t->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (t->ref[middle].sequence < sequence)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == t->count || t->ref[low].sequence != sequence || t->ref[low].type != ISC_CHUNK_EVENTS)
+		return NULL;
+	return &t->ref[low];
+}
+
+isc_status isc_table_take_contents(isc_table *t, const uint8_t *raw, size_t len)
+{
+	const uint8_t *at = raw, *end = raw + len;
+	isc_contents_entry entry = {0};
+
+	while (at < end) {
+		isc_chunk_ref *ref;
+
+		if (!isc_contents_get(&at, end, &entry))
+			return ISC_ERR_CORRUPT;
+		ref = find_events(t, entry.sequence);
+		if (ref != NULL)
+			ref->contents = entry.contents;
+	}
+	return ISC_OK;
+}

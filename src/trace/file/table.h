@@ -36,6 +36,10 @@ isc_status isc_table_read(isc_table *t, int fd, const isc_file_header *h, uint64
 
 void isc_table_sort(isc_table *t);
 
+/* Notes of a CONTENTS chunk go to the chunks of events that they are about, as far as these are in the sorted table.
+ * ISC_ERR_CORRUPT: some made no sense. */
+isc_status isc_table_take_contents(isc_table *t, const uint8_t *raw, size_t len);
+
 /* One segment alone, from the offset of its first chunk. */
 isc_status isc_table_walk(isc_table *t, int fd, const isc_file_header *h, uint64_t start);
 

@@ -86,18 +86,32 @@ static isc_total_scope *scope_find_or_add(isc_totals *t, uint32_t process, uint3
 }
 
 /* A place once found stays good until rows are folded, which forgets these. */
+static isc_totals_recent *recent_of(isc_totals *t, uint32_t process, uint32_t name)
+{
+	return &t->recent[(name ^ process * 61) % ISC_TOTALS_RECENT];
+}
+
+/* The row of a name that was used lately; NULL: it has none of its own, or was not. */
+static isc_total_scope *recent_scope(isc_totals *t, uint32_t process, uint32_t name)
+{
+	const isc_totals_recent *recent = recent_of(t, process, name);
+
+	return recent->at_plus_1 != 0 && recent->key == isc_hashmap_key(process, name)
+		       ? &t->scopes[recent->at_plus_1 - 1]
+		       : NULL;
+}
+
 static isc_total_scope *scope_of(isc_totals *t, uint32_t process, uint32_t name)
 {
-	isc_totals_recent *recent = &t->recent[(name ^ process * 61) % ISC_TOTALS_RECENT];
-	uint64_t key = isc_hashmap_key(process, name);
-	isc_total_scope *e;
+	isc_total_scope *e = recent_scope(t, process, name);
 
-	if (recent->at_plus_1 != 0 && recent->key == key)
-		return &t->scopes[recent->at_plus_1 - 1];
+	if (e != NULL)
+		return e;
 	e = scope_find_or_add(t, process, name);
 	/* One that has no row of its own may get it later. */
 	if (e != NULL && e->name == name)
-		*recent = (isc_totals_recent){key, (size_t)(e - t->scopes) + 1};
+		*recent_of(t, process, name) =
+			(isc_totals_recent){isc_hashmap_key(process, name), (size_t)(e - t->scopes) + 1};
 	return e;
 }
 
@@ -105,8 +119,12 @@ static isc_total_scope *scope_of(isc_totals *t, uint32_t process, uint32_t name)
 static isc_total_scope *scope_to_leave(isc_totals *t, uint32_t process, uint32_t name)
 {
 	const isc_hashmap *map = &t->by_name[ISC_BY_SCOPE];
-	const uint64_t *rest = isc_hashmap_find(map, isc_hashmap_key(process, ISC_TOTAL_REST));
+	isc_total_scope *e = recent_scope(t, process, name);
+	const uint64_t *rest;
 
+	if (e != NULL)
+		return e;
+	rest = isc_hashmap_find(map, isc_hashmap_key(process, ISC_TOTAL_REST));
 	if (rest != NULL && t->scopes[*rest].open > 0 && isc_hashmap_find(map, isc_hashmap_key(process, name)) == NULL)
 		return &t->scopes[*rest];
 	return scope_of(t, process, name);
@@ -174,11 +192,15 @@ isc_totals_lane *isc_totals_lane_find(const isc_totals *t, uint32_t process, uin
 
 isc_totals_lane *isc_totals_lane_of(isc_totals *t, uint32_t process, uint32_t thread, uint8_t stream)
 {
-	isc_totals_lane *lane = isc_totals_lane_find(t, process, thread, stream), **bigger;
+	isc_totals_lane *lane = t->lane_last, **bigger;
 	isc_total_thread *total;
 
-	if (lane != NULL)
+	/* Events come in runs of one thread. */
+	if (lane != NULL && lane->thread == thread && lane->process == process && lane->stream == stream)
 		return lane;
+	lane = isc_totals_lane_find(t, process, thread, stream);
+	if (lane != NULL)
+		return t->lane_last = lane;
 	if (!isc_totals_has_room_for_lane(t)) {
 		/* All further lanes share one, on which nothing is pushed. */
 		t->missed++;

@@ -190,7 +190,7 @@ struct isc_totals {
 	isc_total_wait *waits;
 	isc_total_syscall *syscalls;
 	struct isc_totals_process *processes;
-	isc_totals_lane **lanes;
+	isc_totals_lane **lanes, *lane_last; /* the last one used */
 	size_t scope_count, scope_room, mark_count, mark_room, counter_count, counter_room;
 	size_t function_count, function_room, process_count, process_room;
 	size_t thread_count, thread_room, lane_count, lane_room, stack_count, stack_room;

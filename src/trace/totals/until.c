@@ -38,6 +38,14 @@ static bool feed_chunk(isc_totals *t, const isc_chunk_header *h, const isc_colum
 	return true;
 }
 
+/* Does the file say that nothing in a chunk lies between these? */
+static bool lies_apart(const isc_chunk_ref *ref, uint64_t from_ticks, uint64_t to_ticks, uint32_t tick_shift)
+{
+	const isc_contents *c = &ref->contents;
+
+	return c->kinds != 0 && (c->last << tick_shift < from_ticks || c->first << tick_shift >= to_ticks);
+}
+
 int isc_totals_feed_between(isc_totals *t, const isc_table *table, uint32_t covered, uint64_t from_ticks,
 			    uint64_t to_ticks, uint32_t tick_shift, isc_chunk_source *source)
 {
@@ -48,7 +56,8 @@ int isc_totals_feed_between(isc_totals *t, const isc_table *table, uint32_t cove
 	for (size_t i = 0; i < table->count && result == ISC_SOURCE_OK; i++) {
 		int decoded;
 
-		if (table->ref[i].type != ISC_CHUNK_EVENTS || table->ref[i].sequence <= covered)
+		if (table->ref[i].type != ISC_CHUNK_EVENTS || table->ref[i].sequence <= covered ||
+		    lies_apart(&table->ref[i], from_ticks, to_ticks, tick_shift))
 			continue;
 		result = isc_chunk_source_read(source, &table->ref[i]);
 		if (result == ISC_SOURCE_BAD) {
