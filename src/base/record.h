@@ -43,6 +43,7 @@ enum isc_kind {
 	ISC_KIND_MISSED = 23,	/* the stack is nearly used up; arg 1: calls are missed from now on; 0: no more */
 	ISC_KIND_BURST = 24,	/* calls were counted; arg: isc_burst_flag; behind it: isc_burst, isc_burst_calls */
 	ISC_KIND_STARTUP = 25,	/* the process has started; arg: enum isc_startup_end; behind it: isc_startup */
+	ISC_KIND_LEAVING = 26,	/* the interpreter is about to take its modules apart */
 	ISC_KIND_SAMPLE =
 		32, /* id: stack; arg: steps it stands for; behind it: isc_sample, and maybe isc_sample_counts */
 	ISC_KIND_SAMPLE_RATE = 33,  /* id: ns of a step of the thread from now on; arg: enum isc_sample_rate */

@@ -25,6 +25,7 @@ const char *isc_kind_name(unsigned kind)
 					    [ISC_KIND_MISSED] = "missed",
 					    [ISC_KIND_BURST] = "burst",
 					    [ISC_KIND_STARTUP] = "startup",
+					    [ISC_KIND_LEAVING] = "leaving",
 					    [ISC_KIND_SAMPLE] = "sample",
 					    [ISC_KIND_SAMPLE_RATE] = "sample_rate",
 					    [ISC_KIND_WAIT_ENTER] = "wait_enter",
