@@ -7,6 +7,7 @@
 #include "analyze/verdict/observed.h"
 #include "analyze/picture/lanes.h"
 #include "analyze/memory/memory.h"
+#include "analyze/phases/phases.h"
 #include "import/import.h"
 
 /* Events between two looks at the clock: some milliseconds. */
@@ -111,7 +112,8 @@ static void take_overhead(isc_build *b)
 static bool survey(isc_build *b)
 {
 	isc_walk walk = {0};
-	bool good = isc_holders_join(b, &walk) && isc_focus_join(b, &walk) && isc_memory_survey(b, &walk);
+	bool good = isc_holders_join(b, &walk) && isc_focus_join(b, &walk) && isc_phases_join(b, &walk) &&
+		    isc_memory_survey(b, &walk);
 
 	/* The events of a part could not be counted without it. */
 	if (!b->cut)
@@ -153,6 +155,7 @@ static void drop(isc_build *b)
 {
 	isc_holders_free(b->holders);
 	isc_focus_drop(b);
+	isc_phases_drop(b);
 	isc_memory_drop(b);
 	isc_observed_drop(b);
 	isc_samples_drop(b);
@@ -189,6 +192,8 @@ static isc_status build(isc_build *b, isc_error *err)
 	if (st == ISC_OK && !survey(b))
 		st = isc_build_no_memory(err);
 	if (st == ISC_OK)
+		st = isc_build_phases(b, err);
+	if (st == ISC_OK)
 		st = isc_build_stacks_of_samples(b, err);
 	if (st == ISC_OK)
 		st = walk(b, err);
@@ -214,6 +219,8 @@ static isc_status build(isc_build *b, isc_error *err)
 	b->a->to_us = isc_build_us(b, b->to_ns);
 	take_overhead(b);
 	st = isc_build_verdict(b, err);
+	if (st == ISC_OK)
+		st = isc_build_startup(b, err);
 	if (st == ISC_OK)
 		st = isc_build_judged_columns(b, err);
 	if (st == ISC_OK)

@@ -102,6 +102,7 @@ typedef struct isc_build {
 	struct isc_gpu_wait_list *gpu_waits;
 	struct gpu_reading *gpu_reading;  /* while events are read */
 	struct isc_holders *holders;	  /* NULL: nobody waited for a thread that is known */
+	struct isc_phases *phases;	  /* NULL: nothing was read yet */
 	struct isc_focus_search *search;  /* NULL: nothing was read yet; so of the next ones */
 	struct isc_memory_gather *memory; /* or no memory was recorded */
 	struct isc_observed *observed;
