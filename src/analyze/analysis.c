@@ -7,6 +7,7 @@
 #include "analyze/verdict/observed.h"
 #include "analyze/picture/lanes.h"
 #include "analyze/memory/memory.h"
+#include "analyze/phases/phases.h"
 #include "import/import.h"
 
 /* Events between two looks at the clock: some milliseconds. */
@@ -148,7 +149,8 @@ static bool survey(isc_build *b)
 	bool good;
 
 	isc_states_init(&states, &b->waits, b->tick_us * 1e3);
-	good = join_intervals(b, &states, &walk) && isc_focus_join(b, &walk) && isc_memory_survey(b, &walk);
+	good = join_intervals(b, &states, &walk) && isc_focus_join(b, &walk) && isc_phases_join(b, &walk) &&
+	       isc_memory_survey(b, &walk);
 	/* The events of a part could not be counted without it. */
 	if (!b->cut)
 		isc_unseen_join(&b->unseen, b, &walk);
@@ -194,6 +196,7 @@ static void drop(isc_build *b)
 	isc_intervals_free(b->intervals);
 	isc_holders_free(b->holders);
 	isc_focus_drop(b);
+	isc_phases_drop(b);
 	isc_memory_drop(b);
 	isc_observed_drop(b);
 	isc_samples_drop(b);
@@ -230,6 +233,8 @@ static isc_status build(isc_build *b, isc_error *err)
 	if (st == ISC_OK && !survey(b))
 		st = isc_build_no_memory(err);
 	if (st == ISC_OK)
+		st = isc_build_phases(b, err);
+	if (st == ISC_OK)
 		st = isc_build_stacks_of_samples(b, err);
 	if (st == ISC_OK)
 		st = walk(b, err);
@@ -255,6 +260,8 @@ static isc_status build(isc_build *b, isc_error *err)
 	b->a->to_us = isc_build_us(b, b->to_ns);
 	take_overhead(b);
 	st = isc_build_verdict(b, err);
+	if (st == ISC_OK)
+		st = isc_build_startup(b, err);
 	if (st == ISC_OK)
 		st = isc_build_judged_columns(b, err);
 	if (st == ISC_OK)

@@ -379,6 +379,7 @@ typedef struct isc_analysis_window {
 	uint64_t warm_ups;
 } isc_analysis_window;
 
+#include "analyze/analysis_phases.h"
 #include "analyze/analysis_verdict.h"
 
 typedef struct isc_analysis_warning {
@@ -421,6 +422,9 @@ typedef struct isc_analysis {
 	isc_analysis_scope *scopes;
 	size_t scope_count;
 	isc_analysis_units units;
+	isc_analysis_phase *phases; /* by process, then time */
+	size_t phase_count;
+	isc_analysis_startup startup;
 	isc_analysis_mark *marks;
 	size_t mark_count;
 	isc_analysis_counter *counters;

@@ -63,6 +63,8 @@ _Static_assert(sizeof(isc_record) == 16, "record");
 	KIND(BURST, 24, "burst") \
 	/* the process has started; arg: enum isc_startup_end; behind it: isc_startup */ \
 	KIND(STARTUP, 25, "startup") \
+	/* the interpreter is about to take its modules apart */ \
+	KIND(LEAVING, 26, "leaving") \
 	/* id: stack; arg: steps it stands for; behind it: isc_sample, and maybe isc_sample_counts */ \
 	KIND(SAMPLE, 32, "sample") \
 	/* id: ns of a step of the thread from now on; arg: enum isc_sample_rate */ \

@@ -32,8 +32,11 @@ static bool fits(void)
 
 static PyObject *leaving(PyObject *self, PyObject *unused)
 {
+	isc_record r = {.ticks = isc_rt_ticks(), .kind = ISC_KIND_LEAVING, .slots = 1};
+
 	(void)self;
 	(void)unused;
+	isc_rt_write(&r, 1);
 	isc_rt_memory_leaving();
 	Py_RETURN_NONE;
 }
@@ -58,6 +61,19 @@ static void watch_leaving(void)
 	/* Before 3.10 what is registered lies in the module, which the interpreter calls at the end and does not hold. */
 	if (PY_VERSION_HEX >= 0x030a0000)
 		Py_XDECREF(atexit);
+}
+
+/* By the session: with a scratch trace the end of the interpreter is none of what the program asked for.  Of another
+ * interpreter it is not the end of the process. */
+static bool leaving_is_wanted(void)
+{
+	static bool watched;
+
+	if (watched || (isc_rt_control()->flags & ISC_CONTROL_SCRATCH) != 0 ||
+	    PyInterpreterState_Get() != PyInterpreterState_Main())
+		return false;
+	watched = true;
+	return true;
 }
 
 static bool allocated_for_session;
@@ -112,10 +128,10 @@ static PyObject *core_attach(PyObject *module, PyObject *args)
 			isc_calls_begin(module);
 			if (collections_are_wanted())
 				isc_collection_begin();
-			if (memory_is_wanted() && !allocated_for_session) {
+			if (leaving_is_wanted())
 				watch_leaving();
+			if (memory_is_wanted() && !allocated_for_session)
 				allocated_for_session = isc_allocator_begin();
-			}
 			isc_range_begin();
 			isc_rt_started(since);
 		}

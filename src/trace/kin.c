@@ -50,12 +50,36 @@ static uint64_t hash_file(uint32_t process, const char *at, size_t len)
 	return h ^ h >> 29;
 }
 
+static bool is_named(const char *name, uint32_t len, const char *word)
+{
+	return len == strlen(word) && memcmp(name, word, len) == 0;
+}
+
+static bool is_file(const char *file, uint32_t len, const char *end)
+{
+	size_t n = strlen(end);
+
+	return len >= n && memcmp(file + len - n, end, n) == 0;
+}
+
+/* What the interpreter uses it for. */
+static uint32_t role_of(const char *name, uint32_t name_len, const char *file, uint32_t file_len)
+{
+	if (is_named(name, name_len, "<module>"))
+		return ISC_KIN_MODULE;
+	if (is_named(name, name_len, "_shutdown") && is_file(file, file_len, "/threading.py"))
+		return ISC_KIN_SHUTDOWN;
+	if (is_named(name, name_len, "_run_code") && is_file(file, file_len, "/runpy.py"))
+		return ISC_KIN_RUNNER;
+	return 0;
+}
+
 static bool note_code(isc_kin *k, uint32_t process, uint32_t id, const char *data, uint32_t len)
 {
-	static const char module[] = "<module>";
 	isc_def_code head;
 	uint64_t *first;
-	bool fresh, is_module;
+	uint32_t role;
+	bool fresh;
 
 	if (len < sizeof(head))
 		return true;
@@ -64,13 +88,13 @@ static bool note_code(isc_kin *k, uint32_t process, uint32_t id, const char *dat
 	if (head.name_len > len || head.file_len > len - head.name_len)
 		return true;
 	data += sizeof(head);
-	is_module = head.name_len == sizeof(module) - 1 && memcmp(data, module, sizeof(module) - 1) == 0;
+	role = role_of(data, head.name_len, data + head.name_len, head.file_len);
 	first = isc_hashmap_put(&k->by_file, hash_file(process, data + head.name_len, head.file_len), &fresh);
 	if (first == NULL)
 		return false;
 	if (fresh)
 		*first = id;
-	return put(k, process, id, (uint32_t)*first | (is_module ? ISC_KIN_MODULE : 0));
+	return put(k, process, id, ((uint32_t)*first & ~ISC_KIN_ROLES) | role);
 }
 
 bool isc_kin_note(isc_kin *k, uint32_t process, uint32_t id, uint16_t type, const void *data, uint32_t len)

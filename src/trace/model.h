@@ -138,6 +138,14 @@ typedef struct isc_trace_unit {
 	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
 } isc_trace_unit;
 
+/* What else of a process outlives the events: its phases follow from it.  Sources of rows like those of units. */
+enum isc_milestone {
+	ISC_MILESTONE_IMPORT = 16,   /* the body of a module that another imports; its name is that code */
+	ISC_MILESTONE_MODULE = 17,   /* a module that no Python code imports: the program, and what is loaded before it */
+	ISC_MILESTONE_SHUTDOWN = 18, /* the interpreter waits for threads before it ends */
+	ISC_MILESTONE_LEAVING = 19   /* it is about to take its modules apart; begin and end are one moment */
+};
+
 /* Why some calls of a process are not in the trace. */
 enum isc_gap_kind {
 	ISC_GAP_THINNED = 1, /* calls of some functions were left out to stay inside the budget */

@@ -120,6 +120,10 @@ const isc_trace_period *isc_trace_period_at(const isc_trace *tr, size_t i); /* b
 isc_status isc_trace_units_each(isc_trace *tr, bool (*row)(void *self, const isc_trace_unit *u), void *self,
 				isc_error *err);
 
+/* The same of every milestone: source is an enum isc_milestone. */
+isc_status isc_trace_milestones_each(isc_trace *tr, bool (*row)(void *self, const isc_trace_unit *u), void *self,
+				     isc_error *err);
+
 /* Times in which calls of a process are missing, by process, then from_ns; NULL past the end.  They may overlap. */
 const isc_trace_gap *isc_trace_gap_at(const isc_trace *tr, size_t i);
 

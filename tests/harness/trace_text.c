@@ -377,7 +377,7 @@ static isc_status add_event(struct maker *m, uint32_t thread, uint64_t time_ns, 
 	isc_record slot[256] = {{.ticks = time_ns, .kind = (uint8_t)kind, .slots = 1}};
 	isc_status st = ISC_OK;
 
-	if (m->words < 4)
+	if (m->words < 4 && kind != ISC_KIND_LEAVING)
 		return bad(m, "an event has a name");
 	if (kind == ISC_KIND_GOVERNED && is(&m->word[3], "cost")) {
 		slot[0].id = (uint32_t)strtoul(m->word[4].at, NULL, 10);
@@ -392,6 +392,8 @@ static isc_status add_event(struct maker *m, uint32_t thread, uint64_t time_ns, 
 	} else if (kind == ISC_KIND_TASK) {
 		slot[0].id = is(&m->word[3], "0") ? 0 : define(m, t->process, &m->word[3], &st);
 		slot[0].arg = m->words > 4 ? (uint16_t)strtoul(m->word[4].at, NULL, 10) : 0;
+	} else if (kind == ISC_KIND_LEAVING) {
+		/* It is alone. */
 	} else if (kind == ISC_KIND_MISSED) {
 		slot[0].arg = (uint16_t)strtoul(m->word[3].at, NULL, 10);
 	} else if (kind == ISC_KIND_GOVERNED || (kind >= ISC_KIND_CALL_ENTER && kind <= ISC_KIND_CALL_EXIT)) {

@@ -20,6 +20,7 @@
  *	t1 5ms burst 0 1000 9000 320 50 40 run model.py 12	flags, CPU time, cost, calls, calls of run
  *	t1 5ms sample_rate 1 16000000		enum isc_sample_rate, ns of a step
  *	t1 5ms missed 1
+ *	t1 9ms leaving			the interpreter is about to end
  *	t1 5ms task fetch 7			its name, and what tells it from others of that name; 0: no task
  *	t1 5ms wait_enter sleep			by its name in docs/trace-format.md
  *	t1 9ms wait_exit sem 4ms 101 "get queue.py 3 9"	how long, who had it, frames

@@ -35,6 +35,8 @@ struct model {
 	isc_analysis_evidence evidence;
 	isc_analysis_suggestion suggestion;
 	isc_analysis_change change;
+	isc_analysis_phase phase;
+	isc_analysis_import import;
 	char sentence[128];
 };
 
@@ -72,6 +74,8 @@ static void fill(struct model *m, const char *at, size_t len)
 					.max_us = 16,
 					.bins = &m->bin,
 					.bin_count = 1};
+	m->phase = (isc_analysis_phase){.phase = ISC_PHASE_SERVING, .pid = 7, .to_us = 1e6, .why = m->text[0]};
+	m->import = (isc_analysis_import){m->text[0], m->text[0], 1e6};
 	m->evidence = (isc_analysis_evidence){"gil_contention", "gil_wait_pct", 41, 10, -1};
 	m->suggestion = (isc_analysis_suggestion){.claim = {.finding = "lock_wait_pct",
 							    .cause = "gil_contention",
@@ -170,6 +174,9 @@ static void fill(struct model *m, const char *at, size_t len)
 			      .complete = true,
 			      .warnings = m->warning,
 			      .warning_count = 2};
+	m->a.phases = &m->phase;
+	m->a.phase_count = 1;
+	m->a.startup = (isc_analysis_startup){true, 7, 2e6, 1e6, 1e6, &m->import, 1};
 }
 
 static void write_report(const isc_analysis *a, int format, isc_buffer *out)
@@ -292,7 +299,7 @@ static void payloads_reach_json_readers_as_data(void **state)
 		doc = yyjson_read(text.data, text.len, 0);
 		assert_non_null(doc);
 		root = yyjson_doc_get_root(doc);
-		assert_int_equal(yyjson_obj_size(root), 27);
+		assert_int_equal(yyjson_obj_size(root), 29);
 		scope = yyjson_ptr_get(root, "/scopes/0/name");
 		isc_buffer_clear(&name);
 		isc_text_utf8(&name, payloads[i].text, payloads[i].len);
@@ -391,7 +398,7 @@ static void the_summary_of_a_bad_day_has_twelve_lines_at_most(void **state)
 	for (size_t i = 0; i < text.len; i++)
 		lines += text.data[i] == '\n';
 	assert_int_equal(lines, 12);
-	assert_non_null(strstr(text.data, "inferscope: 37 more warnings are in the report"));
+	assert_non_null(strstr(text.data, "inferscope: 38 more warnings are in the report"));
 	isc_buffer_fini(&text);
 }
 

@@ -39,7 +39,7 @@ static bool in_library(const isc_text *file)
 	return (has(file, "/lib/python3") && !has(file, "-packages/")) || (file->len > 0 && file->at[0] == '<');
 }
 
-static bool is_installed(const isc_text *file)
+bool isc_stack_is_installed(const isc_text *file)
 {
 	return in_library(file) || has(file, "/site-packages/") || has(file, "/dist-packages/");
 }
@@ -93,7 +93,7 @@ static void follow(isc_stack_facts *s, const isc_build *b, uint32_t process, uin
 		if (out->own.code == 0)
 			out->own = (isc_stack_place){frame.code,
 						     isc_trace_frame_line(b->trace, process, &frame, &s->searched)};
-		if (!met && !is_installed(&frame.file)) {
+		if (!met && !isc_stack_is_installed(&frame.file)) {
 			met = true;
 			out->mine = (isc_stack_place){frame.code,
 						      isc_trace_frame_line(b->trace, process, &frame, &s->searched)};

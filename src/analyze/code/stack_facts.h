@@ -44,6 +44,9 @@ typedef struct isc_stack_facts {
 	isc_stack_fact nothing; /* of stack 0 */
 } isc_stack_facts;
 
+/* A file of Python itself, or of what was installed beside the program. */
+bool isc_stack_is_installed(const isc_text *file);
+
 /* A zeroed struct is empty. */
 void isc_stack_facts_fini(isc_stack_facts *s);
 

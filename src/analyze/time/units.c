@@ -12,15 +12,13 @@
 
 #include "analyze/build.h"
 #include "analyze/scopes/median.h"
+#include "analyze/time/unit_choice.h"
 #include "analyze/names.h"
 #include "trace/frame.h"
 
 #define FAMILIES_MAX 1024u /* with three histograms each: 8 MiB; units of later ones are only counted */
 #define LISTED_MAX 100u
-#define ENOUGH 3u      /* units of a family, that one may be typical of the others */
-#define LONG_SHARE 0.5 /* of the window: a task that takes more serves all others, and a thread that does is a worker */
-#define WORK_SHARE 0.1 /* of what the largest family takes: one that takes less is beside the work */
-#define EDGE_NS 2000.0 /* a moment is rounded differently in a row and in the window */
+#define EDGE_NS 2000.0	/* a moment is rounded differently in a row and in the window */
 #define EDGE_SHARE 0.01 /* of a unit, likewise, but no more than: */
 #define EDGE_MAX_NS 5e6
 #define MEASURED_UNITS 50u /* whole ones, and unrecorded ones: medians of fewer differ by chance */
@@ -254,35 +252,17 @@ static isc_status read_rows(struct unit_gathering *g, bool (*row)(void *, const 
 
 /* ---- the family that counts ---- */
 
-static bool may_count(const struct unit_gathering *g, const struct family *f)
-{
-	return f->out.count >= ENOUGH &&
-	       (f->source == ISC_UNIT_SCOPE || (double)f->all.max <= (g->to_ns - g->from_ns) * LONG_SHARE);
-}
-
-/* Or SIZE_MAX. */
+/* Or SIZE_MAX; also if there is no memory, which the arena remembers. */
 static size_t choose_family(const struct unit_gathering *g)
 {
-	size_t best[ISC_UNIT_LOOP + 1] = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX};
-	double most_ns = 0;
+	isc_unit_weight *w = isc_arena_array(g->b->arena, g->count + 1, sizeof(*w));
 
-	for (size_t i = 0; i < g->count; i++) {
-		size_t *of = &best[g->family[i].source];
+	for (size_t i = 0; w != NULL && i < g->count; i++) {
+		const struct family *f = &g->family[i];
 
-		if (!may_count(g, &g->family[i]))
-			continue;
-		most_ns = fmax(most_ns, g->family[i].total_ns);
-		if (*of == SIZE_MAX || g->family[i].total_ns > g->family[*of].total_ns)
-			*of = i;
+		w[i] = (isc_unit_weight){f->source, f->out.count, f->total_ns, (double)f->all.max};
 	}
-	for (uint32_t source = ISC_UNIT_SCOPE; source <= ISC_UNIT_LOOP; source++) {
-		size_t i = best[source];
-
-		/* Scopes are the program's own word for it. */
-		if (i != SIZE_MAX && (source == ISC_UNIT_SCOPE || g->family[i].total_ns >= most_ns * WORK_SHARE))
-			return i;
-	}
-	return SIZE_MAX;
+	return w != NULL ? isc_unit_choose(w, g->count, g->to_ns - g->from_ns) : SIZE_MAX;
 }
 
 /* ---- what recording calls costs ---- */
@@ -378,7 +358,7 @@ static const char *why_none(const struct unit_gathering *g)
 	if (g->count == 0)
 		return "none lies in the time that was judged";
 	for (size_t i = 0; i < g->count; i++) {
-		if (g->family[i].out.count < ENOUGH)
+		if (g->family[i].out.count < ISC_UNIT_ENOUGH)
 			continue;
 		return g->family[i].source == ISC_UNIT_TASK
 			       ? "the longest of the asyncio tasks takes more than half of the time that was judged, "

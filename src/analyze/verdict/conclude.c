@@ -325,6 +325,7 @@ static void tell(const isc_evidence *j, const isc_observed *d)
 					  isc_units_count(&u, j->scopes), j->scopes == 1 ? "time" : "times");
 	else
 		w->why = isc_build_is_part(b) ? b->a->why
+			 : f->serving	      ? "serving"
 			 : b->retained_ns > 0 ? "the last part, whose events are all in the trace"
 			 : j->start_up_us > 0 ? "the steady part, after the imports"
 					      : "the whole run";

@@ -3,15 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/frame.h"
+#include "analyze/phases/phases.h"
 
 #define INTERVALS_MAX (1u << 18) /* 4 MiB; then those that follow are one */
 #define FIRST_MAX 16u		 /* scopes that may be the warm-up */
 #define WARM_SLOWER 2.0		 /* than the median */
 #define WARM_SHARE 0.2		 /* of all, at most */
-#define IMPORT_SHARE 0.5	 /* of the start-up, at least */
-#define IMPORT_GAP_NS 200000000	 /* samples of imports that are further apart are two imports */
-#define MOST_OF_RUN 0.9
 #define WAITS_ONLY 0.1 /* of its time: a thread that does less leaves the work to others, and has no load (verdict.c) */
 
 /* A thread and the times that it was in the scope. */
@@ -26,14 +23,10 @@ struct focus_lane {
 	size_t first_count;
 };
 
-/* Without scopes: a thread from its first moment on, and how far its imports go. */
+/* Without scopes: a thread. */
 struct plain {
 	uint32_t thread, process; /* 0: there is none */
 	uint64_t start_ns, end_ns;
-	uint64_t until_ns; /* of the imports; 0: there are none */
-	uint64_t last_ns, importing_ns, base_ns;
-	bool was;	   /* the last sample was of an import */
-	isc_hashmap known; /* process and stack -> 1 imports, 2 does not */
 };
 
 struct isc_focus_search {
@@ -301,73 +294,6 @@ static uint32_t choose_tid(const isc_analysis *a)
 	return own->tid;
 }
 
-static bool is_import(const isc_frame *frame)
-{
-	return frame->kind == ISC_FRAME_PYTHON && frame->file.len > 17 &&
-	       memcmp(frame->file.at, "<frozen importlib", 17) == 0;
-}
-
-/* Is the interpreter importing something in this stack?  Every stack on the way to the answer gets it too: stacks
- * share their callers, and a trace of anybody's may have them very deep.  1: yes, 2: no. */
-static bool imports(search *s, const isc_event *ev, bool *yes)
-{
-	uint64_t *known = isc_hashmap_find(&s->plain.known, isc_hashmap_key(ev->process, ev->id)), answer = 0;
-	uint32_t id = ev->id, end;
-	isc_frame frame;
-
-	if (known != NULL) {
-		*yes = *known == 1;
-		return true;
-	}
-	while (answer == 0) {
-		known = isc_hashmap_find(&s->plain.known, isc_hashmap_key(ev->process, id));
-		if (known != NULL)
-			answer = *known;
-		else if (id == 0 || !isc_trace_frame(s->b->trace, ev->process, id, &frame))
-			answer = 2;
-		else if (is_import(&frame))
-			answer = 1;
-		else
-			id = frame.parent;
-	}
-	end = id;
-	for (id = ev->id;; id = frame.parent) {
-		uint64_t *place = isc_hashmap_put(&s->plain.known, isc_hashmap_key(ev->process, id), NULL);
-
-		if (place == NULL)
-			return false;
-		*place = answer;
-		if (id == end || !isc_trace_frame(s->b->trace, ev->process, id, &frame))
-			break;
-	}
-	*yes = answer == 1;
-	return true;
-}
-
-/* Up to where at least half of the time went to imports, and of each piece that is added to it: one that
- * comes later is no start-up. */
-static bool take_start_up(void *self, const isc_event *ev)
-{
-	search *s = self;
-	struct plain *p = &s->plain;
-	bool yes;
-
-	if (ev->time_ns < p->last_ns)
-		return true;
-	if (!imports(s, ev, &yes))
-		return false;
-	/* From one sample to the next, waits for a CPU and for files included. */
-	if (yes && p->was && ev->time_ns - p->last_ns < IMPORT_GAP_NS)
-		p->importing_ns += ev->time_ns - p->last_ns;
-	p->was = yes;
-	p->last_ns = ev->time_ns;
-	if (yes && (double)p->importing_ns >= (double)(ev->time_ns - p->base_ns) * IMPORT_SHARE) {
-		p->until_ns = p->base_ns = ev->time_ns;
-		p->importing_ns = 0;
-	}
-	return true;
-}
-
 static void choose_plain(search *s)
 {
 	const isc_total_thread *total;
@@ -392,26 +318,45 @@ static void choose_plain(search *s)
 	p->start_ns = b->retained_ns > p->start_ns ? b->retained_ns : p->start_ns;
 	p->end_ns = isc_build_thread_end_ns(b, p->thread);
 	p->end_ns = p->end_ns < b->to_ns ? p->end_ns : b->to_ns;
-	p->last_ns = p->base_ns = p->start_ns;
-	p->was = true;
+}
+
+static uint64_t earlier(uint64_t x, uint64_t y)
+{
+	return x < y ? x : y;
+}
+
+/* What the phases of its process leave of a thread's time; all of it where they leave nothing, and where somebody
+ * asks for a time. */
+static isc_interval plain_time(isc_focus *f, const search *s)
+{
+	const struct plain *p = &s->plain;
+	isc_interval all = {p->start_ns, p->end_ns}, at = all;
+	isc_phase_span judged;
+	bool serving;
+
+	if (isc_build_is_part(s->b) || !isc_phases_judged(s->b, p->process, &judged, &serving))
+		return all;
+	at.from_ns = judged.from_ns > at.from_ns ? judged.from_ns : at.from_ns;
+	at.to_ns = earlier(at.to_ns, judged.to_ns);
+	if (at.to_ns <= at.from_ns)
+		return all;
+	f->serving = serving;
+	return at;
 }
 
 static bool find_plain(isc_focus *f, const search *s)
 {
 	const struct plain *p = &s->plain;
-	uint64_t start = p->start_ns;
-	isc_interval *at;
+	isc_interval *at, time;
 
 	f->thread = p->thread;
 	f->process = p->process;
-	if (p->until_ns > start && p->end_ns > start &&
-	    (double)(p->until_ns - start) < (double)(p->end_ns - start) * MOST_OF_RUN)
-		start = p->until_ns;
-	if (p->thread == 0 || p->end_ns <= start)
+	if (p->thread == 0 || p->end_ns <= p->start_ns)
 		return true;
+	time = plain_time(f, s);
 	at = isc_arena_push(s->b->arena, &f->at, &f->count, &f->room, sizeof(*at));
 	if (at != NULL)
-		*at = (isc_interval){start, p->end_ns};
+		*at = time;
 	return at != NULL;
 }
 
@@ -430,8 +375,6 @@ bool isc_focus_join(isc_build *b, isc_walk *walk)
 				      ISC_KIND_BIT(ISC_KIND_SPAN_EXIT),
 			      take_scope, s);
 	choose_plain(s);
-	if (s->plain.thread != 0 && !isc_build_is_part(b))
-		isc_walk_join_thread(walk, s->plain.thread, ISC_KIND_BIT(ISC_KIND_SAMPLE), take_start_up, s);
 	return true;
 }
 
@@ -443,7 +386,6 @@ void isc_focus_drop(isc_build *b)
 		return;
 	isc_hashmap_fini(&s->lane_of);
 	isc_hashmap_fini(&s->named);
-	isc_hashmap_fini(&s->plain.known);
 	b->search = NULL;
 }
 

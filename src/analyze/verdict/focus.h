@@ -4,7 +4,7 @@
  * With scopes: the scope with the most time of those that were entered again and
  * again, and the thread that was in it longest; its times in it are the window.  The first few that took
  * far longer than the others are the warm-up, and apart.  Without scopes: the main
- * thread, or the busiest one if that only waits, from the end of the imports on.
+ * thread, or the busiest one if that only waits, while its process serves (phases.h).
  */
 #ifndef ISC_ANALYZE_VERDICT_FOCUS_H
 #define ISC_ANALYZE_VERDICT_FOCUS_H
@@ -26,6 +26,7 @@ typedef struct isc_focus {
 	double start_up_us; /* before the window and the warm-up */
 	double warm_up_us;  /* of scopes that were left out for it */
 	uint64_t warm_ups;
+	bool serving; /* of its process, without scopes */
 } isc_focus;
 
 /* Joins the walk, after threads and scopes are known; false: no memory. */

@@ -57,7 +57,8 @@ enum isc_field_names {
 	ISC_NAMES_CLAIMS,
 	ISC_NAMES_SUBJECTS,
 	ISC_NAMES_FIXES,
-	ISC_NAMES_CHANGES
+	ISC_NAMES_CHANGES,
+	ISC_NAMES_PHASES
 };
 
 /* Holds when a member is above 0, true, or a pointer other than NULL. */

@@ -20,6 +20,7 @@ static const struct {
 	[ISC_NAMES_SUBJECTS] = {ISC_CLAIM_SUBJECTS, ISC_CLAIM_OF_TIME},
 	[ISC_NAMES_FIXES] = {ISC_FIXES, ISC_FIX_NONE},
 	[ISC_NAMES_CHANGES] = {ISC_CHANGES, ISC_CHANGE_OTHER},
+	[ISC_NAMES_PHASES] = {ISC_PHASE_NAMES, ISC_PHASE_LOADING},
 };
 
 const char *isc_field_name(enum isc_field_names names, unsigned value)
@@ -43,6 +44,8 @@ const char *isc_field_name(enum isc_field_names names, unsigned value)
 		return isc_fix_words_of((enum isc_fix)value) != NULL ? isc_fix_words_of((enum isc_fix)value)->id : NULL;
 	case ISC_NAMES_CHANGES:
 		return isc_change_kind_name((enum isc_change_kind)value);
+	case ISC_NAMES_PHASES:
+		return isc_phase_name((enum isc_phase)value);
 	default:
 		return isc_cost_part[value];
 	}

@@ -13,6 +13,7 @@ extern const isc_field isc_looked_at_rows[];
 extern const isc_field isc_window_rows[];
 extern const isc_field isc_breakdown_rows[];
 extern const isc_field isc_unit_rows[];
+extern const isc_field isc_startup_rows[];
 extern const isc_field isc_samples_rows[];
 extern const isc_field isc_memory_rows[];
 extern const isc_field isc_usage_rows[]; /* part of "memory" */
@@ -24,6 +25,7 @@ extern const isc_field isc_clock_rows[];
 extern const isc_field isc_suggestion_rows[];
 extern const isc_field isc_change_rows[];
 extern const isc_field isc_scope_rows[];
+extern const isc_field isc_phase_rows[];
 extern const isc_field isc_mark_rows[];
 extern const isc_field isc_counter_rows[];
 extern const isc_field isc_function_rows[];

@@ -15,6 +15,7 @@
 #include "report/text/memory_words.h"
 #include "report/minor.h"
 #include "report/text/over_time_words.h"
+#include "report/text/phase_words.h"
 #include "report/text/scope_words.h"
 #include "report/text/syscall_words.h"
 #include "report/text/unit_words.h"
@@ -159,6 +160,27 @@ static void write_headline(const isc_analysis *a, isc_buffer *out)
 	}
 }
 
+/* What the process that is judged did when, and why it took long to start. */
+static void add_phases(const isc_analysis *a, isc_grid *t)
+{
+	isc_buffer words = {0};
+
+	isc_phase_words_phases(a, &words);
+	if (words.len > 0) {
+		isc_grid_cell(t, "phases");
+		isc_grid_cell(t, words.data);
+	}
+	if (isc_phase_words_is_long(a)) {
+		isc_buffer_clear(&words);
+		isc_phase_words_startup(&a->startup, &words);
+		isc_grid_cell(t, "start-up");
+		isc_text_prose(&t->text, words.data, words.len);
+		isc_grid_end(t);
+	}
+	t->text.failed |= words.failed;
+	isc_buffer_fini(&words);
+}
+
 static void write_facts(const isc_analysis *a, isc_buffer *out)
 {
 	static const char *const titles[] = {"session", "", NULL};
@@ -182,6 +204,7 @@ static void write_facts(const isc_analysis *a, isc_buffer *out)
 					  isc_units_time(&v, a->window.warm_up_us));
 		isc_grid_end(&t);
 	}
+	add_phases(a, &t);
 	if (a->host.len > 0) {
 		isc_grid_cell(&t, "host");
 		isc_grid_name(&t, a->host, NAME_MAX_LEN);

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "report/text/gpu_words.h"
 #include "report/text/memory_words.h"
+#include "report/text/phase_words.h"
 #include "report/report.h"
 #include "report/text/scope_words.h"
 #include "report/text/verdict_words.h"
@@ -17,6 +18,7 @@
 #define COMMAND_MAX 60u
 #define INPUT_MAX 160u /* of an imported trace's name and kind */
 #define NAME_MAX_LEN 40u
+#define START_MAX 160u
 /* Warnings that are shown in full; the rest is counted: twelve lines at most. */
 #define WARNINGS_MAX 3u
 #define FUNCTIONS_MAX 3u
@@ -56,6 +58,20 @@ static void write_program(const isc_analysis *a, isc_buffer *out)
 	isc_buffer_text(out, ", ");
 	isc_words_plural(out, a->thread_count, "thread", "threads");
 	isc_buffer_text(out, ")\n");
+}
+
+static void write_start(const isc_analysis *a, isc_buffer *out)
+{
+	isc_buffer words = {0};
+
+	if (!isc_phase_words_is_long(a))
+		return;
+	begin(out);
+	isc_phase_words_startup(&a->startup, &words);
+	out->failed |= words.failed;
+	isc_text_terminal(out, words.data, words.len, START_MAX);
+	isc_buffer_text(out, "\n");
+	isc_buffer_fini(&words);
 }
 
 static void write_time(const isc_analysis *a, isc_buffer *out)
@@ -187,9 +203,10 @@ static void write_remedies(const isc_analysis *a, size_t from, isc_buffer *out)
 
 static void write_warnings(const isc_analysis *a, isc_buffer *out)
 {
-	size_t shown = 0;
+	/* What is said of the start has the place of one. */
+	size_t most = WARNINGS_MAX - isc_phase_words_is_long(a), shown = 0;
 
-	for (size_t i = 0; i < a->warning_count && shown < WARNINGS_MAX && a->warnings[i].grave; i++, shown++) {
+	for (size_t i = 0; i < a->warning_count && shown < most && a->warnings[i].grave; i++, shown++) {
 		const isc_analysis_warning *w = &a->warnings[i];
 
 		begin(out);
@@ -216,6 +233,7 @@ isc_status isc_report_summary(const isc_analysis *a, const char *report, const c
 {
 	write_program(a, out);
 	isc_verdict_summary(a, PREFIX, out);
+	write_start(a, out);
 	isc_gpu_words_summary(a, PREFIX, out);
 	write_time(a, out);
 	if (a->samples.count >= ISC_SAMPLES_ENOUGH && a->samples.us > 0)

@@ -182,6 +182,7 @@ static void add_id(struct dump *d, const isc_event *ev)
 	case ISC_KIND_MISSED:
 	case ISC_KIND_BURST:
 	case ISC_KIND_STARTUP:
+	case ISC_KIND_LEAVING:
 	case ISC_KIND_SAMPLE:
 	case ISC_KIND_WAIT_ENTER:
 	case ISC_KIND_WAIT_EXIT:

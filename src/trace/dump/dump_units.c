@@ -5,8 +5,10 @@
 
 static const char *source_name(uint32_t source)
 {
-	static const char *const names[] = {
-		[ISC_UNIT_SCOPE] = "scope", [ISC_UNIT_TASK] = "task", [ISC_UNIT_LOOP] = "loop"};
+	static const char *const names[] = {[ISC_UNIT_SCOPE] = "scope",		[ISC_UNIT_TASK] = "task",
+					    [ISC_UNIT_LOOP] = "loop",		[ISC_MILESTONE_IMPORT] = "import",
+					    [ISC_MILESTONE_MODULE] = "module",	[ISC_MILESTONE_SHUTDOWN] = "shutdown",
+					    [ISC_MILESTONE_LEAVING] = "leaving"};
 
 	return names[source];
 }
@@ -50,6 +52,20 @@ static bool dump_unit(void *self, const isc_trace_unit *u)
 	return !ferror(d->out);
 }
 
+static bool dump_milestone(void *self, const isc_trace_unit *u)
+{
+	struct dump *d = self;
+
+	isc_buffer_format(&d->line, "milestone p%u t%u %s from ", u->process, u->thread, source_name(u->source));
+	isc_dump_time(d, u->begin_ns);
+	isc_buffer_text(&d->line, " to ");
+	isc_dump_time(d, u->end_ns);
+	if (u->name != 0)
+		add_code(d, u->process, u->name);
+	isc_dump_finish(d);
+	return !ferror(d->out);
+}
+
 bool isc_dump_units(struct dump *d, isc_error *err)
 {
 	const isc_trace_gap *g;
@@ -64,5 +80,6 @@ bool isc_dump_units(struct dump *d, isc_error *err)
 			isc_dump_time(d, g->to_ns);
 		isc_dump_finish(d);
 	}
-	return isc_trace_units_each(d->trace, dump_unit, d, err) == ISC_OK;
+	return isc_trace_milestones_each(d->trace, dump_milestone, d, err) == ISC_OK &&
+	       isc_trace_units_each(d->trace, dump_unit, d, err) == ISC_OK;
 }

@@ -449,7 +449,7 @@ bool isc_totals_lane_feed(isc_totals *t, isc_totals_lane *lane, const isc_record
 	if (__builtin_expect(lane->wait_call != 0, 0) && first->kind <= ISC_KIND_MISSED &&
 	    !isc_totals_wait_close(t, lane, first->ticks))
 		return false;
-	if (first->kind >= ISC_KIND_CALL_ENTER && first->kind <= ISC_KIND_STARTUP) {
+	if (first->kind >= ISC_KIND_CALL_ENTER && first->kind <= ISC_KIND_LEAVING) {
 		bool fed = isc_totals_calls_feed(t, lane, first, extra, extra_len);
 
 		lane->last = first->ticks;

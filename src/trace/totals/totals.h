@@ -87,6 +87,8 @@ typedef struct isc_total_function {
 	uint32_t process;
 	uint32_t code;	      /* definition id, or with ISC_TOTAL_REST those of its file */
 	bool module;	      /* it is the body of a module */
+	bool shutdown;	      /* it waits for threads before the interpreter ends */
+	bool runner;	      /* it runs a module as the program */
 	bool startup;	      /* imports alone called it, and briefly; first_ticks is not kept in a file */
 	uint64_t calls;	      /* entered or gone on with */
 	uint64_t resumes;     /* of these: gone on with */

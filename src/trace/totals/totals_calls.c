@@ -190,14 +190,24 @@ static __attribute__((noinline)) bool grow_row(isc_totals_calls *c)
 	return true;
 }
 
+/* The outermost is the program itself, and so is what runpy runs. */
+static bool is_import(const isc_totals *t, const isc_totals_calls *c)
+{
+	const isc_totals_call *caller = c->depth > 0 ? &c->open[c->depth - 1] : NULL;
+
+	return caller != NULL && (caller->id == ISC_CALL_GAP || !t->functions[caller->function].runner);
+}
+
 /* False: no memory. */
 static bool push(isc_totals *t, isc_totals_calls *c, uint32_t id, size_t function, isc_totals_slot *slot, uint64_t at,
 		 uint64_t begin, unsigned how)
 {
 	bool outermost = slot != NULL && slot->active == 0;
 
-	/* The outermost is the program itself. */
-	c->importing += t->functions[function].module && c->depth > 0;
+	if (UNLIKELY(t->functions[function].module) && is_import(t, c)) {
+		how |= ISC_CALL_IMPORT;
+		c->importing++;
+	}
 	if (UNLIKELY(slot == NULL || (c->gap != 0 && !outermost)))
 		outermost = !is_open(c, id);
 	if (UNLIKELY(c->depth == c->room) && !grow_row(c))
@@ -237,7 +247,7 @@ static void pop(isc_totals *t, isc_totals_calls *c, uint64_t at)
 		c->open[c->depth - 1].children += took;
 		c->open[c->depth - 1].waited += call->waited;
 	}
-	c->importing -= f->module && c->depth > 0;
+	c->importing -= (call->how & ISC_CALL_IMPORT) != 0;
 	if (call->slot != ISC_CALL_UNCACHED)
 		c->cache[call->slot].active--;
 	else
@@ -484,6 +494,9 @@ bool isc_totals_calls_feed(isc_totals *t, isc_totals_lane *lane, const isc_recor
 		return isc_totals_window(t, lane, r, extra, extra_len, false);
 	case ISC_KIND_STARTUP:
 		isc_totals_started(t, lane, r, extra, extra_len);
+		return true;
+	case ISC_KIND_LEAVING:
+		isc_unit_log_leaving(t, lane, r);
 		return true;
 	default:
 		t->processes[lane->calls->process].calls.missed += r->arg != 0;

@@ -109,7 +109,7 @@ static bool regroup_functions(isc_totals *t, const uint64_t *heat, uint64_t limi
 			if ((f.code & ISC_TOTAL_REST) == 0)
 				isc_totals_note_folded(t, ISC_FOLDED_FUNCTIONS, f.process, f.code);
 			f.code = isc_totals_rest_of(t, f.process, f.code);
-			f.startup = f.module = false;
+			f.startup = f.module = f.shutdown = f.runner = false;
 			f.window = 0;
 			f.rate = (isc_total_range){0};
 			f.total_ticks = f.self_ticks;

@@ -5,6 +5,7 @@
  * its imports its row is small, and only such rows make room for another: what
  * serves requests pushes imports out, never the reverse.
  */
+#include "trace/kin.h"
 #include "trace/totals/totals_lane.h"
 
 uint32_t isc_totals_kin_of(const isc_totals *t, uint32_t process, uint32_t id)
@@ -22,7 +23,16 @@ uint32_t isc_totals_rest_of(const isc_totals *t, uint32_t process, uint32_t code
 {
 	if (code & ISC_TOTAL_REST)
 		return ISC_TOTAL_REST;
-	return ISC_TOTAL_REST | isc_totals_kin_of(t, process, code);
+	return ISC_TOTAL_REST | (isc_totals_kin_of(t, process, code) & ~ISC_KIN_ROLES);
+}
+
+void isc_totals_function_identify(const isc_totals *t, isc_total_function *f)
+{
+	uint32_t kin = (f->code & ISC_TOTAL_REST) == 0 ? isc_totals_kin_of(t, f->process, f->code) : 0;
+
+	f->module = (kin & ISC_KIN_MODULE) != 0;
+	f->shutdown = (kin & ISC_KIN_SHUTDOWN) != 0;
+	f->runner = (kin & ISC_KIN_RUNNER) != 0;
 }
 
 isc_total_function *isc_totals_function_of(isc_totals *t, uint32_t process, uint32_t code, bool startup)
@@ -45,7 +55,7 @@ isc_total_function *isc_totals_function_of(isc_totals *t, uint32_t process, uint
 	if (f == NULL)
 		return NULL;
 	f->startup = startup;
-	f->module = (code & ISC_TOTAL_REST) == 0 && (isc_totals_kin_of(t, process, code) & ISC_TOTAL_REST) != 0;
+	isc_totals_function_identify(t, f);
 	isc_totals_weigh(t, ISC_PART_FUNCTIONS, (int64_t)isc_totals_function_weight(f) - ISC_WEIGHT_FUNCTION);
 	return f;
 }

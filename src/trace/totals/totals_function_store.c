@@ -75,7 +75,7 @@ isc_status isc_totals_function_read(isc_totals *t, const uint8_t **at, const uin
 	e = isc_totals_add_function(t, f.process, f.code);
 	if (e == NULL)
 		return ISC_ERR_NOMEM;
-	f.module = (f.code & ISC_TOTAL_REST) == 0 && (isc_totals_kin_of(t, f.process, f.code) & ISC_TOTAL_REST) != 0;
+	isc_totals_function_identify(t, &f);
 	*e = f;
 	isc_totals_weigh(t, ISC_PART_FUNCTIONS, (int64_t)isc_totals_function_weight(e) - ISC_WEIGHT_FUNCTION);
 	if (flags & COUNTED && !isc_totals_window_keep(t, (size_t)(e - t->functions)))
@@ -92,7 +92,7 @@ isc_status isc_totals_brief_read(isc_totals *t, const uint8_t **at, const uint8_
 	e = isc_totals_add_function(t, f.process, f.code);
 	if (e == NULL)
 		return ISC_ERR_NOMEM;
-	f.module = (isc_totals_kin_of(t, f.process, f.code) & ISC_TOTAL_REST) != 0;
+	isc_totals_function_identify(t, &f);
 	*e = f;
 	isc_totals_weigh(t, ISC_PART_FUNCTIONS, (int64_t)isc_totals_function_weight(e) - ISC_WEIGHT_FUNCTION);
 	return ISC_OK;

@@ -71,7 +71,8 @@ typedef struct isc_totals_call {
 enum isc_call_how {
 	ISC_CALL_OF_C = 1,
 	ISC_CALL_RESUMED = 2, /* a generator or coroutine that went on */
-	ISC_CALL_GATED = 4    /* begun while calls of little code were recorded: who made it is not known */
+	ISC_CALL_GATED = 4,   /* begun while calls of little code were recorded: who made it is not known */
+	ISC_CALL_IMPORT = 8   /* the body of a module, but for that of the program */
 };
 
 #define ISC_CALL_GAP UINT32_MAX /* id of a mark in the row of open calls: events were lost here */
@@ -90,7 +91,7 @@ typedef struct isc_totals_calls {
 	unsigned bits;		      /* it has 1 << bits slots */
 	uint32_t evicted;	      /* since it last grew */
 	uint32_t uncached;	      /* open calls without a slot */
-	uint32_t importing;	      /* open bodies of modules that are not the outermost call */
+	uint32_t importing;	      /* open calls with ISC_CALL_IMPORT */
 	size_t gap;		      /* place of the mark + 1; 0: none */
 	size_t process;		      /* index in processes */
 	struct isc_totals_lane *next; /* another lane of the process */
@@ -233,7 +234,9 @@ isc_total_stack *isc_totals_add_stack(isc_totals *t, uint32_t thread, uint32_t s
 struct isc_totals_process *isc_totals_add_process(isc_totals *t, uint32_t process);
 bool isc_totals_lane_push(isc_totals_lane *lane, isc_totals_open open);
 
-/* totals_function.c.  The function of an id, found or added, or the rest of its file; NULL: no memory. */
+/* totals_function.c.  What the interpreter uses a function for. */
+void isc_totals_function_identify(const isc_totals *t, isc_total_function *f);
+/* The function of an id, found or added, or the rest of its file; NULL: no memory. */
 isc_total_function *isc_totals_function_of(isc_totals *t, uint32_t process, uint32_t code, bool startup);
 
 /* totals_calls.c.  The calls of a lane; NULL: no memory. */

@@ -106,11 +106,14 @@ uint64_t isc_unit_log_counted(const isc_unit_log *u, uint32_t process)
 
 void isc_unit_log_add(isc_unit_log *u, isc_unit_process *p, const isc_unit_row *row)
 {
-	isc_unit_row *bigger;
+	if ((p->count++ & ((1u << u->shift) - 1)) == 0)
+		isc_unit_log_keep(u, row);
+}
 
-	if ((p->count++ & ((1u << u->shift) - 1)) != 0)
-		return;
-	bigger = isc_grow(u->rows, u->row_count, &u->row_room, sizeof(*row));
+void isc_unit_log_keep(isc_unit_log *u, const isc_unit_row *row)
+{
+	isc_unit_row *bigger = isc_grow(u->rows, u->row_count, &u->row_room, sizeof(*row));
+
 	if (bigger == NULL) {
 		u->refused++;
 		return;

@@ -77,6 +77,7 @@ typedef struct isc_unit_process {
 	uint32_t process;
 	uint32_t heard;	   /* the flush before it was asked for last */
 	uint64_t count;	   /* units, those without a row included */
+	uint32_t imports;  /* milestones of that kind */
 	isc_aging by_task; /* id and arg of its TASK record -> place */
 	isc_unit_task *tasks;
 	size_t task_room;
@@ -143,6 +144,8 @@ uint64_t isc_unit_log_counted(const isc_unit_log *u, uint32_t process);
 
 /* One more unit. */
 void isc_unit_log_add(isc_unit_log *u, isc_unit_process *p, const isc_unit_row *row);
+/* A row for the file, whatever else is left out. */
+void isc_unit_log_keep(isc_unit_log *u, const isc_unit_row *row);
 
 /* ---- what totals tell ---- */
 
@@ -158,6 +161,11 @@ void isc_unit_log_span_exit(struct isc_totals *t, const struct isc_totals_lane *
 void isc_unit_log_called(struct isc_totals *t, const struct isc_totals_lane *lane, const isc_record *r);
 /* The coroutine on top of a lane in a task is suspended, or ends after it was. */
 void isc_unit_log_awaited(struct isc_totals *t, const struct isc_totals_lane *lane, const isc_record *r);
+/* The same of a call that is a milestone, if it is one. */
+void isc_unit_log_passed(struct isc_totals *t, isc_unit_process *p, const struct isc_totals_lane *lane,
+			 const isc_record *r);
+/* A LEAVING record. */
+void isc_unit_log_leaving(struct isc_totals *t, const struct isc_totals_lane *lane, const isc_record *r);
 /* A TASK record, and the first call of a step. */
 void isc_unit_log_task(struct isc_totals *t, const struct isc_totals_lane *lane, const isc_record *r);
 void isc_unit_log_task_called(struct isc_totals *t, const struct isc_totals_lane *lane, const isc_record *r);

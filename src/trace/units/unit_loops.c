@@ -410,6 +410,7 @@ void isc_unit_log_called(isc_totals *t, const isc_totals_lane *lane, const isc_r
 
 	if (p == NULL || r->ticks <= call->begin)
 		return;
+	isc_unit_log_passed(t, p, lane, r);
 	if (p->loops == NULL && (p->loops = calloc(1, sizeof(*p->loops))) == NULL)
 		return;
 	end_caller(t, p, lane, call);

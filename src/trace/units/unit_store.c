@@ -353,14 +353,21 @@ isc_status isc_unit_log_write(isc_writer *w, bool all, isc_error *err)
 
 /* ---- out of it ---- */
 
-static bool is_known(const isc_trace *tr, const isc_unit_row *r)
+/* Who reads rows, and of which sources. */
+struct row_reader {
+	uint32_t first, last;
+	bool (*row)(void *self, const isc_trace_unit *u);
+	void *self;
+};
+
+static bool is_wanted(const isc_trace *tr, const struct row_reader *to, const isc_unit_row *r)
 {
-	return r->process != 0 && r->source >= ISC_UNIT_SCOPE && r->source <= ISC_UNIT_LOOP &&
+	return r->process != 0 && r->source >= to->first && r->source <= to->last &&
 	       isc_trace_process_find(tr, r->process) != NULL;
 }
 
 static bool give_rows(const isc_trace *tr, const isc_unit_row *rows, uint32_t n, size_t *hint,
-		      bool (*row)(void *self, const isc_trace_unit *u), void *self)
+		      const struct row_reader *to)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		const isc_unit_row *r = &rows[i];
@@ -370,18 +377,17 @@ static bool give_rows(const isc_trace *tr, const isc_unit_row *rows, uint32_t n,
 				    .name = r->name,
 				    .parent = r->parent};
 
-		if (!is_known(tr, r))
+		if (!is_wanted(tr, to, r))
 			continue;
 		u.begin_ns = isc_timebase_ns(&tr->timebase, r->begin, hint);
 		u.end_ns = isc_timebase_ns(&tr->timebase, r->end, hint);
-		if (!row(self, &u))
+		if (!to->row(to->self, &u))
 			return false;
 	}
 	return true;
 }
 
-isc_status isc_trace_units_each(isc_trace *tr, bool (*row)(void *self, const isc_trace_unit *u), void *self,
-				isc_error *err)
+static isc_status read_each(isc_trace *tr, const struct row_reader *to, isc_error *err)
 {
 	isc_chunk_source source = {.fd = tr->fd, .live = !tr->table.complete};
 	isc_unit_row *rows = NULL;
@@ -403,13 +409,25 @@ isc_status isc_trace_units_each(isc_trace *tr, bool (*row)(void *self, const isc
 		if (st == ISC_ERR_NOMEM)
 			break;
 		if (result == ISC_SOURCE_OK && st == ISC_OK)
-			on = give_rows(tr, rows, h->events, &hint, row, self);
+			on = give_rows(tr, rows, h->events, &hint, to);
 		else
 			isc_trace_note_bad(tr, i, st != ISC_OK ? ISC_SOURCE_BAD : result);
 	}
 	free(rows);
 	isc_chunk_source_fini(&source);
 	return st == ISC_ERR_NOMEM ? isc_fail(err, ISC_ERR_NOMEM, "no memory to read units") : ISC_OK;
+}
+
+isc_status isc_trace_units_each(isc_trace *tr, bool (*row)(void *self, const isc_trace_unit *u), void *self,
+				isc_error *err)
+{
+	return read_each(tr, &(struct row_reader){ISC_UNIT_SCOPE, ISC_UNIT_LOOP, row, self}, err);
+}
+
+isc_status isc_trace_milestones_each(isc_trace *tr, bool (*row)(void *self, const isc_trace_unit *u), void *self,
+				     isc_error *err)
+{
+	return read_each(tr, &(struct row_reader){ISC_MILESTONE_IMPORT, ISC_MILESTONE_LEAVING, row, self}, err);
 }
 
 static int by_place(const void *a, const void *b)

@@ -1,3 +1,5 @@
 /* start.js - the page of a report. */
 
-begin([drawHero, drawBars, drawGpus, drawLatency, drawUnits, drawTimeline, drawFlame, drawTables, makeKeys]);
+begin([
+	drawHero, drawBars, drawGpus, drawLatency, drawUnits, drawTimeline, drawPhases, drawFlame, drawTables, makeKeys
+]);
