@@ -140,8 +140,8 @@ typedef struct isc_trace_unit {
 
 /* What else of a process outlives the events: its phases follow from it.  Sources of rows like those of units. */
 enum isc_milestone {
-	ISC_MILESTONE_IMPORT = 16,   /* the body of a module that another imports; its name is that code */
-	ISC_MILESTONE_MODULE = 17,   /* a module that no Python code imports: the program, and what is loaded before it */
+	ISC_MILESTONE_IMPORT = 16, /* the body of a module that another imports; its name is that code */
+	ISC_MILESTONE_MODULE = 17, /* a module that no Python code imports: the program, and what is loaded before it */
 	ISC_MILESTONE_SHUTDOWN = 18, /* the interpreter waits for threads before it ends */
 	ISC_MILESTONE_LEAVING = 19   /* it is about to take its modules apart; begin and end are one moment */
 };
