@@ -5,17 +5,18 @@
 
 #include "timeline/spool.h"
 
-/* Of each of two spools: 300,000 intervals. */
+/* Of each of three spools: 300,000 intervals. */
 #define MEMORY_BYTES (16u << 20)
 
 struct isc_intervals {
 	const isc_trace *trace;
-	isc_spool *told;   /* states as they were told, by thread and beginning; NULL once they are laid side by side */
-	isc_spool *laid;   /* by thread, kind and end */
-	isc_status failed; /* nothing is added any more */
+	isc_spool *told; /* states as they were told, by thread and beginning; NULL once they are laid side by side */
+	isc_spool *laid; /* those, by thread and end, which is the order that they are laid in */
+	isc_spool *samples; /* by thread and end */
+	isc_status failed;  /* nothing is added any more */
 	isc_error error;
-	uint32_t tid; /* that was looked for */
-	uint8_t kind;
+	isc_spool *found; /* where the next one is, ... */
+	uint32_t tid;	  /* ... of this thread */
 };
 
 /* The first counts, as the contract of the report has it; what no thread tells of is left out. */
@@ -47,8 +48,6 @@ static int by_end(const void *a, const void *b)
 
 	if (x->tid != y->tid)
 		return compare_numbers(x->tid, y->tid);
-	if (x->kind != y->kind)
-		return compare_numbers(x->kind, y->kind);
 	return x->to_ns != y->to_ns ? compare_numbers(x->to_ns, y->to_ns) : compare_numbers(x->from_ns, y->from_ns);
 }
 
@@ -63,6 +62,8 @@ isc_status isc_intervals_new(const isc_trace *trace, isc_intervals **out, isc_er
 	st = isc_spool_new(sizeof(isc_thread_interval), by_beginning, MEMORY_BYTES, &in->told, err);
 	if (st == ISC_OK)
 		st = isc_spool_new(sizeof(isc_thread_interval), by_end, MEMORY_BYTES, &in->laid, err);
+	if (st == ISC_OK)
+		st = isc_spool_new(sizeof(isc_thread_interval), by_end, MEMORY_BYTES, &in->samples, err);
 	return st;
 }
 
@@ -72,6 +73,7 @@ void isc_intervals_free(isc_intervals *in)
 		return;
 	isc_spool_free(in->told);
 	isc_spool_free(in->laid);
+	isc_spool_free(in->samples);
 	free(in);
 }
 
@@ -127,7 +129,7 @@ static bool take_sample(void *self, const isc_event *ev)
 	ns = (uint64_t)ev->arg * body.period_ns;
 	i.from_ns = ns < ev->time_ns ? ev->time_ns - ns : 0;
 	i.tid = t->tid;
-	return add_to(in, in->laid, &i);
+	return add_to(in, in->samples, &i);
 }
 
 void isc_intervals_join(isc_intervals *in, isc_states *states, isc_walk *walk)
@@ -260,33 +262,38 @@ isc_status isc_intervals_end(isc_intervals *in, isc_error *err)
 
 	isc_spool_free(in->told);
 	in->told = NULL;
-	if (st == ISC_OK && in->failed == ISC_OK)
-		return isc_spool_rewind(in->laid, err);
-	if (st == ISC_OK && err != NULL)
-		*err = in->error;
-	return st == ISC_OK ? in->failed : st;
+	if (st == ISC_OK && in->failed != ISC_OK) {
+		if (err != NULL)
+			*err = in->error;
+		st = in->failed;
+	}
+	if (st == ISC_OK)
+		st = isc_spool_rewind(in->laid, err);
+	return st == ISC_OK ? isc_spool_rewind(in->samples, err) : st;
 }
 
 /* ---- reading ---- */
 
 const isc_thread_interval *isc_intervals_next(isc_intervals *in)
 {
-	const isc_thread_interval *i = isc_spool_next(in->laid);
+	const isc_thread_interval *i = isc_spool_next(in->found);
 
-	return i != NULL && i->tid == in->tid && i->kind == in->kind ? i : NULL;
+	return i != NULL && i->tid == in->tid ? i : NULL;
 }
 
 const isc_thread_interval *isc_intervals_find(isc_intervals *in, uint32_t tid, enum isc_interval_kind kind,
 					      uint64_t time_ns)
 {
-	isc_thread_interval wanted = {.tid = tid, .kind = (uint8_t)kind, .to_ns = time_ns};
+	isc_thread_interval wanted = {.tid = tid, .to_ns = time_ns};
 
 	in->tid = tid;
-	in->kind = (uint8_t)kind;
-	return isc_spool_seek(in->laid, &wanted, NULL) == ISC_OK ? isc_intervals_next(in) : NULL;
+	in->found = kind == ISC_INTERVAL_SAMPLE ? in->samples : in->laid;
+	return isc_spool_seek(in->found, &wanted, NULL) == ISC_OK ? isc_intervals_next(in) : NULL;
 }
 
 isc_status isc_intervals_failed(const isc_intervals *in, isc_error *err)
 {
-	return isc_spool_failed(in->laid, err);
+	isc_status st = isc_spool_failed(in->laid, err);
+
+	return st == ISC_OK ? isc_spool_failed(in->samples, err) : st;
 }
