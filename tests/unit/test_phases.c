@@ -101,6 +101,30 @@ TEST(a_first_unit_that_imports_is_warm_up_and_a_later_import_is_inside_its_unit)
 		     "shutdown 100 700..1000\n");
 }
 
+static void add_task(isc_buffer *out, const char *code, int number, int from_ms)
+{
+	isc_buffer_format(out, "t1 %dms task Task-%d\n", from_ms, number);
+	isc_buffer_format(out, "t1 %dms call_enter %s /a/run.py 20\n", from_ms, code);
+	isc_buffer_format(out, "t1 %dms call_exit %s /a/run.py 20 0\n", from_ms + 20, code);
+	isc_buffer_format(out, "t1 %dms task 0\n", from_ms + 20);
+}
+
+TEST(requests_of_several_kinds_are_served_together)
+{
+	isc_buffer scene = {0};
+
+	isc_buffer_text(&scene, RUN PROGRAM);
+	for (int i = 0; i < 12; i++)
+		add_task(&scene, i == 0 || i > 7 || i == 3 ? "put" : "get", i + 1, 100 + i * 40);
+	isc_buffer_text(&scene, "t1 700ms call_exit <module> /a/run.py 1\n"
+				"t1 700ms leaving\n" END);
+	check_phases(scene.data, "startup 100 0..10\n"
+				 "loading 100 10..100\n"
+				 "serving 100 100..560\n"
+				 "shutdown 100 700..1000\n");
+	isc_buffer_fini(&scene);
+}
+
 TEST(shutdown_begins_when_threads_were_waited_for)
 {
 	check_phases(RUN PROGRAM "t1 300ms call_exit <module> /a/run.py 1\n"

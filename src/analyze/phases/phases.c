@@ -29,24 +29,51 @@ static uint64_t later(uint64_t x, uint64_t y)
 
 /* ---- which units ---- */
 
+/* Is more of the shorter of two in the other than may be by chance? */
+static bool overlap(const isc_phase_job *job, const isc_phase_span *at)
+{
+	uint64_t from = later(job->first_ns, at->from_ns);
+	uint64_t to = job->last_ns < at->to_ns ? job->last_ns : at->to_ns;
+	double shorter = fmin((double)(job->last_ns - job->first_ns), (double)(at->to_ns - at->from_ns));
+
+	return to > from && (double)(to - from) > shorter * JOB_OVERLAP;
+}
+
 static bool is_apart(const isc_phase_process *p, const isc_phase_job *job)
 {
 	for (size_t i = 0; i < p->servings; i++) {
-		const isc_phase_job *other = p->serving[i].job;
-		uint64_t from = later(job->first_ns, other->first_ns);
-		uint64_t to = job->last_ns < other->last_ns ? job->last_ns : other->last_ns;
-		double shorter =
-			fmin((double)(job->last_ns - job->first_ns), (double)(other->last_ns - other->first_ns));
-
-		if (to > from && (double)(to - from) > shorter * JOB_OVERLAP)
+		if (overlap(job, &p->serving[i].at))
 			return false;
 	}
 	return true;
 }
 
-static void add_serving(isc_phase_process *p, const isc_phase_job *job)
+/* The same work: another request of the same server, or the same loop, of which an iteration may begin with another
+ * call at another time. */
+static bool goes_with(const isc_phase_job *job, const isc_phase_job *main)
 {
-	p->serving[p->servings++] = (isc_phase_serving){.at = {job->first_ns, job->last_ns, 0}, .job = job};
+	if (job->process != main->process || job->source != main->source)
+		return false;
+	return (main->source == ISC_UNIT_LOOP && job->parent == main->parent) ||
+	       (job->count >= ISC_UNIT_ENOUGH && job->total_ns >= main->total_ns * JOB_SHARE);
+}
+
+static void add_serving(const isc_phases *s, isc_phase_process *p, const isc_phase_job *main)
+{
+	isc_phase_span at = {main->first_ns, main->last_ns, 0}, before;
+
+	do {
+		before = at;
+		for (size_t i = 0; i < s->job_count; i++) {
+			const isc_phase_job *job = &s->job[i];
+
+			if (!goes_with(job, main) || !overlap(job, &at))
+				continue;
+			at.from_ns = job->first_ns < at.from_ns ? job->first_ns : at.from_ns;
+			at.to_ns = later(at.to_ns, job->last_ns);
+		}
+	} while (at.from_ns != before.from_ns || at.to_ns != before.to_ns);
+	p->serving[p->servings++] = (isc_phase_serving){.at = at, .job = main};
 }
 
 static double serving_ns(const isc_phase_process *p)
@@ -102,9 +129,9 @@ static bool choose_jobs(isc_phases *s, isc_phase_process *p)
 	best = isc_unit_choose(w, s->job_count, (double)(p->end_ns - p->start_ns));
 	if (best == SIZE_MAX)
 		return true;
-	add_serving(p, &s->job[best]);
+	add_serving(s, p, &s->job[best]);
 	while (p->servings < ISC_PHASE_JOBS && (job = next_job(s, p)) != NULL)
-		add_serving(p, job);
+		add_serving(s, p, job);
 	qsort(p->serving, p->servings, sizeof(*p->serving), by_begin);
 	return true;
 }
@@ -220,7 +247,8 @@ static bool find_edges(isc_phases *s, isc_phase_process *p)
 	for (size_t i = 0; i < p->servings; i++) {
 		isc_phase_serving *v = &p->serving[i];
 
-		if (v->job != NULL && !isc_phase_rows_warm_up(s, p, v))
+		/* Where other units come first, its own first ones are no warm-up. */
+		if (v->job != NULL && v->at.from_ns == v->job->first_ns && !isc_phase_rows_warm_up(s, p, v))
 			return false;
 		if (p->judged == NULL || length_of(v) > length_of(p->judged))
 			p->judged = v;

@@ -39,7 +39,7 @@ def of(run: Run, pid: int, name: str) -> list[Any]:
 
 
 def near(run: Run, found: float, told: float) -> bool:
-    return abs(found - told) <= max(LEAST_US, SHARE * run.report.program.wall_us)
+    return bool(abs(found - told) <= max(LEAST_US, SHARE * run.report.program.wall_us))
 
 
 def only(told: dict[int, dict[str, float]]) -> tuple[int, dict[str, float]]:
