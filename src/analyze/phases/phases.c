@@ -2,8 +2,10 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/time/unit_choice.h"
+#include "trace/frame.h"
 
 #define JOB_SHARE 0.2	  /* of the time of all jobs: less is a part of another one's work */
 #define JOB_OVERLAP 0.05  /* of the shorter of two that come one after the other */
@@ -85,6 +87,15 @@ static double serving_ns(const isc_phase_process *p)
 	return ns;
 }
 
+/* The event loop itself goes round from its first callback on, which may load what requests need. */
+static bool is_event_loop(const isc_phases *s, const isc_phase_job *job)
+{
+	isc_frame frame = {0};
+
+	return job->source == ISC_UNIT_LOOP && isc_trace_code(s->b->trace, job->process, job->parent, &frame) &&
+	       frame.file.len > 0 && memmem(frame.file.at, frame.file.len, "/asyncio/", strlen("/asyncio/")) != NULL;
+}
+
 /* The next largest that lies apart from those that were taken, and is no small matter beside them. */
 static const isc_phase_job *next_job(const isc_phases *s, const isc_phase_process *p)
 {
@@ -97,7 +108,7 @@ static const isc_phase_job *next_job(const isc_phases *s, const isc_phase_proces
 
 		if (job->process != p->process || (best != NULL && job->total_ns <= best->total_ns) ||
 		    !isc_unit_may_count(&w, (double)(p->end_ns - p->start_ns)) || !is_apart(p, job) ||
-		    ns < (serving_ns(p) + ns) * JOB_SHARE)
+		    ns < (serving_ns(p) + ns) * JOB_SHARE || is_event_loop(s, job))
 			continue;
 		best = job;
 	}
