@@ -125,6 +125,27 @@ TEST(requests_of_several_kinds_are_served_together)
 	isc_buffer_fini(&scene);
 }
 
+TEST(rounds_of_the_event_loop_before_the_first_request_are_no_work_of_their_own)
+{
+	isc_buffer scene = {0};
+
+	isc_buffer_text(&scene, RUN PROGRAM "t1 20ms call_enter _run_once /lib/python3.11/asyncio/base_events.py 1\n"
+					    "repeat 4 60ms\n"
+					    "t1 @30ms call_enter load /a/run.py 9\n"
+					    "t1 @85ms call_exit load /a/run.py 9\n"
+					    "again\n");
+	for (int i = 0; i < 10; i++)
+		add_task(&scene, "get", i + 1, 300 + i * 30);
+	isc_buffer_text(&scene, "t1 600ms call_exit _run_once /lib/python3.11/asyncio/base_events.py 1\n"
+				"t1 700ms call_exit <module> /a/run.py 1\n"
+				"t1 700ms leaving\n" END);
+	check_phases(scene.data, "startup 100 0..10\n"
+				 "loading 100 10..300\n"
+				 "serving 100 300..590\n"
+				 "shutdown 100 700..1000\n");
+	isc_buffer_fini(&scene);
+}
+
 TEST(shutdown_begins_when_threads_were_waited_for)
 {
 	check_phases(RUN PROGRAM "t1 300ms call_exit <module> /a/run.py 1\n"

@@ -9,7 +9,7 @@
 
 #define JOBS_MAX 1024u
 #define SPANS_MAX 65536u /* of a process, of each kind: a writer of ours writes far fewer */
-#define LEADING 256u	 /* units that may be the warm-up */
+#define LEADING 64u	 /* units that may be the warm-up */
 #define WARM_SLOWER 2.0	 /* than the median */
 #define WARM_SHARE 0.2	 /* of all, at most */
 #define WARM_IMPORT 0.1	 /* of a unit, in imports: without them it would have been faster */
@@ -52,7 +52,7 @@ static void add_span(isc_phases *s, const isc_trace_unit *u, isc_phase_span **sp
 	isc_phase_span *at = *count < SPANS_MAX ? isc_arena_push(s->b->arena, spans, count, room, sizeof(*at)) : NULL;
 
 	if (at != NULL)
-		*at = (isc_phase_span){u->begin_ns, u->end_ns, u->name};
+		*at = (isc_phase_span){u->begin_ns, u->end_ns > u->begin_ns ? u->end_ns : u->begin_ns, u->name};
 	s->no_memory |= s->b->arena->failed;
 }
 
@@ -175,14 +175,19 @@ bool isc_phase_rows_read(isc_phases *s)
 
 /* ---- warm-up ---- */
 
+/* The first units of one serving, and how long the later ones take. */
 struct warming {
-	isc_phases *s;
 	const isc_phase_process *p;
 	isc_phase_serving *at;
 	isc_phase_span leading[LEADING]; /* in their order */
 	size_t leading_count;
 	uint64_t seen;
-	isc_histogram late; /* how long units of the second half take */
+	isc_histogram late; /* of the second half */
+};
+
+struct warmings {
+	isc_phases *s;
+	struct warming **of; /* by the job */
 	bool failed;
 };
 
@@ -200,18 +205,18 @@ static void put_leading(struct warming *w, const isc_trace_unit *u)
 	w->leading_count += w->leading_count < LEADING;
 }
 
-static bool take_of_job(void *self, const isc_trace_unit *u)
+static bool take_leading(void *self, const isc_trace_unit *u)
 {
-	struct warming *w = self;
-	const isc_phase_job *job = w->at->job;
+	struct warmings *all = self;
+	size_t job = u->end_ns >= u->begin_ns ? job_of(all->s, u) : SIZE_MAX;
+	struct warming *w = job != SIZE_MAX ? all->of[job] : NULL;
 
-	if (u->process != job->process || u->source != job->source || u->name != job->name ||
-	    u->parent != job->parent || u->end_ns < u->begin_ns)
+	if (w == NULL)
 		return true;
 	put_leading(w, u);
-	if (w->seen++ >= job->count / 2)
-		w->failed |= !isc_histogram_add(&w->late, u->end_ns - u->begin_ns);
-	return !w->failed;
+	if (w->seen++ >= w->at->job->count / 2)
+		all->failed |= !isc_histogram_add(&w->late, u->end_ns - u->begin_ns);
+	return !all->failed;
 }
 
 static bool imports_in(const isc_phase_process *p, const isc_phase_span *unit)
@@ -228,15 +233,16 @@ static bool imports_in(const isc_phase_process *p, const isc_phase_span *unit)
 	return ns > (double)(unit->to_ns - unit->from_ns) * WARM_IMPORT;
 }
 
-static void count_warm_ups(const struct warming *w, double median_ns)
+static void count_warm_ups(const struct warming *w)
 {
+	double slow_ns = (double)isc_histogram_percentile(&w->late, 0.5) * WARM_SLOWER;
 	size_t most = (size_t)((double)w->at->job->count * WARM_SHARE), n = 0;
 
 	for (most = most > 0 ? most : 1; n < w->leading_count && n < most; n++) {
 		const isc_phase_span *unit = &w->leading[n];
 		bool imports = imports_in(w->p, unit);
 
-		if (!imports && (double)(unit->to_ns - unit->from_ns) <= median_ns * WARM_SLOWER)
+		if (!imports && (double)(unit->to_ns - unit->from_ns) <= slow_ns)
 			break;
 		w->at->import_units += imports;
 		w->at->warm_ns = unit->to_ns > w->at->warm_ns ? unit->to_ns : w->at->warm_ns;
@@ -244,13 +250,38 @@ static void count_warm_ups(const struct warming *w, double median_ns)
 	w->at->warm_units = n;
 }
 
-bool isc_phase_rows_warm_up(isc_phases *s, isc_phase_process *p, isc_phase_serving *at)
+static bool add_warming(struct warmings *all, const isc_phase_process *p, isc_phase_serving *at)
 {
-	struct warming w = {.s = s, .p = p, .at = at};
-	bool good = isc_trace_units_each(s->b->trace, take_of_job, &w, NULL) == ISC_OK && !w.failed;
+	struct warming *w;
 
-	if (good)
-		count_warm_ups(&w, (double)isc_histogram_percentile(&w.late, 0.5));
-	isc_histogram_fini(&w.late);
+	/* Where other units come first, its own first ones are no warm-up. */
+	if (at->job == NULL || at->at.from_ns != at->job->first_ns)
+		return true;
+	w = isc_arena_alloc(all->s->b->arena, sizeof(*w));
+	if (w == NULL)
+		return false;
+	w->p = p;
+	w->at = at;
+	all->of[at->job - all->s->job] = w;
+	return true;
+}
+
+bool isc_phase_rows_warm_up(isc_phases *s)
+{
+	struct warmings all = {.s = s, .of = isc_arena_array(s->b->arena, s->job_count + 1, sizeof(*all.of))};
+	bool good = all.of != NULL;
+
+	for (size_t i = 0; good && i < s->count; i++) {
+		for (size_t k = 0; good && k < s->process[i].servings; k++)
+			good = add_warming(&all, &s->process[i], &s->process[i].serving[k]);
+	}
+	good = good && isc_trace_units_each(s->b->trace, take_leading, &all, NULL) == ISC_OK && !all.failed;
+	for (size_t i = 0; all.of != NULL && i < s->job_count; i++) {
+		if (all.of[i] == NULL)
+			continue;
+		if (good)
+			count_warm_ups(all.of[i]);
+		isc_histogram_fini(&all.of[i]->late);
+	}
 	return good;
 }

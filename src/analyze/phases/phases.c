@@ -2,8 +2,10 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/time/unit_choice.h"
+#include "trace/frame.h"
 
 #define JOB_SHARE 0.2	  /* of the time of all jobs: less is a part of another one's work */
 #define JOB_OVERLAP 0.05  /* of the shorter of two that come one after the other */
@@ -85,6 +87,15 @@ static double serving_ns(const isc_phase_process *p)
 	return ns;
 }
 
+/* The event loop itself goes round from its first callback on, which may load what requests need. */
+static bool is_event_loop(const isc_phases *s, const isc_phase_job *job)
+{
+	isc_frame frame = {0};
+
+	return job->source == ISC_UNIT_LOOP && isc_trace_code(s->b->trace, job->process, job->parent, &frame) &&
+	       frame.file.len > 0 && memmem(frame.file.at, frame.file.len, "/asyncio/", strlen("/asyncio/")) != NULL;
+}
+
 /* The next largest that lies apart from those that were taken, and is no small matter beside them. */
 static const isc_phase_job *next_job(const isc_phases *s, const isc_phase_process *p)
 {
@@ -97,7 +108,7 @@ static const isc_phase_job *next_job(const isc_phases *s, const isc_phase_proces
 
 		if (job->process != p->process || (best != NULL && job->total_ns <= best->total_ns) ||
 		    !isc_unit_may_count(&w, (double)(p->end_ns - p->start_ns)) || !is_apart(p, job) ||
-		    ns < (serving_ns(p) + ns) * JOB_SHARE)
+		    ns < (serving_ns(p) + ns) * JOB_SHARE || is_event_loop(s, job))
 			continue;
 		best = job;
 	}
@@ -111,29 +122,24 @@ static int by_begin(const void *x, const void *y)
 	return (p->at.from_ns > q->at.from_ns) - (p->at.from_ns < q->at.from_ns);
 }
 
-/* False: no memory. */
-static bool choose_jobs(isc_phases *s, isc_phase_process *p)
+static void choose_jobs(const isc_phases *s, isc_phase_process *p)
 {
-	isc_unit_weight *w = isc_arena_array(s->b->arena, s->job_count + 1, sizeof(*w));
 	const isc_phase_job *job;
 	size_t best;
 
-	if (w == NULL)
-		return false;
 	for (size_t i = 0; i < s->job_count; i++) {
 		job = &s->job[i];
 		/* Those of others have none. */
-		w[i] = (isc_unit_weight){job->source, job->process == p->process ? job->count : 0, job->total_ns,
-					 (double)job->longest_ns};
+		s->weight[i] = (isc_unit_weight){job->source, job->process == p->process ? job->count : 0,
+						 job->total_ns, (double)job->longest_ns};
 	}
-	best = isc_unit_choose(w, s->job_count, (double)(p->end_ns - p->start_ns));
+	best = isc_unit_choose(s->weight, s->job_count, (double)(p->end_ns - p->start_ns));
 	if (best == SIZE_MAX)
-		return true;
+		return;
 	add_serving(s, p, &s->job[best]);
 	while (p->servings < ISC_PHASE_JOBS && (job = next_job(s, p)) != NULL)
 		add_serving(s, p, job);
 	qsort(p->serving, p->servings, sizeof(*p->serving), by_begin);
-	return true;
 }
 
 /* ---- the edges ---- */
@@ -230,8 +236,7 @@ static bool find_edges(isc_phases *s, isc_phase_process *p)
 
 	if (!p->called && !p->forked && !isc_phase_load_imports(s, p))
 		return false;
-	if (!choose_jobs(s, p))
-		return false;
+	choose_jobs(s, p);
 	if (p->servings > 0) {
 		if (p->first_ns > p->serving[0].at.from_ns)
 			p->first_ns = p->serving[0].at.from_ns;
@@ -244,16 +249,17 @@ static bool find_edges(isc_phases *s, isc_phase_process *p)
 		p->until_ns = start_up_until(p);
 		serve_the_rest(s, p);
 	}
-	for (size_t i = 0; i < p->servings; i++) {
-		isc_phase_serving *v = &p->serving[i];
+	return true;
+}
 
-		/* Where other units come first, its own first ones are no warm-up. */
-		if (v->job != NULL && v->at.from_ns == v->job->first_ns && !isc_phase_rows_warm_up(s, p, v))
-			return false;
+static void choose_judged(isc_phase_process *p)
+{
+	for (size_t i = 0; i < p->servings; i++) {
+		const isc_phase_serving *v = &p->serving[i];
+
 		if (p->judged == NULL || length_of(v) > length_of(p->judged))
 			p->judged = v;
 	}
-	return true;
 }
 
 /* ---- for others ---- */
@@ -300,8 +306,13 @@ isc_status isc_build_phases(isc_build *b, isc_error *err)
 	isc_phases *s = b->phases;
 	bool good = !s->no_memory;
 
+	s->weight = isc_arena_array(b->arena, s->job_count + 1, sizeof(*s->weight));
+	good = good && s->weight != NULL;
 	for (size_t i = 0; good && i < s->count; i++)
 		good = find_edges(s, &s->process[i]);
+	good = good && isc_phase_rows_warm_up(s);
+	for (size_t i = 0; good && i < s->count; i++)
+		choose_judged(&s->process[i]);
 	return good && isc_phase_list(s) && !b->arena->failed ? ISC_OK : isc_build_no_memory(err);
 }
 

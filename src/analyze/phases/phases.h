@@ -76,8 +76,9 @@ typedef struct isc_phases {
 	isc_hashmap by_process; /* rank + 1 */
 	isc_phase_job *job;
 	size_t job_count, job_room;
-	isc_hashmap named, job_of; /* process and name -> rank + 1; that, source and parent -> job + 1 */
-	uint64_t last_key;	   /* of the job that was found last */
+	isc_hashmap named, job_of;	/* process and name -> rank + 1; that, source and parent -> job + 1 */
+	struct isc_unit_weight *weight; /* of each job, for one process after the other */
+	uint64_t last_key;		/* of the job that was found last */
 	size_t last_job;
 	isc_hashmap stack_of; /* process and stack -> what phase_load.c knows of it */
 	uint64_t slice_ns;
@@ -100,8 +101,8 @@ bool isc_phases_judged(const isc_build *b, uint32_t process, isc_phase_span *out
 
 /* phase_rows.c; false: no memory. */
 bool isc_phase_rows_read(isc_phases *s);
-/* Units at the begin of a job that warm up. */
-bool isc_phase_rows_warm_up(isc_phases *s, isc_phase_process *p, isc_phase_serving *at);
+/* Units at the begin of every serving that warm up. */
+bool isc_phase_rows_warm_up(isc_phases *s);
 /* A process, made when there is none; NULL: the trace has no such process, or no memory, which is noted. */
 isc_phase_process *isc_phase_process_of(isc_phases *s, uint32_t process);
 

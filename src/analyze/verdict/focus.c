@@ -340,7 +340,8 @@ static isc_interval plain_time(isc_focus *f, const search *s)
 	at.to_ns = earlier(at.to_ns, judged.to_ns);
 	if (at.to_ns <= at.from_ns)
 		return all;
-	f->serving = serving;
+	/* Of what was dropped before it nothing was judged. */
+	f->serving = serving && s->b->retained_ns <= judged.from_ns;
 	return at;
 }
 
