@@ -45,6 +45,13 @@ truth:			## programs that know what is wrong with them against the verdict on th
 	@$(PY) tests/truth/truth.py build/stage/usr/local/bin/inferscope --cuda build/tests/double/libcuda_double.so \
 		--publish docs/verdict.md --python "$$($(PY) tools/pythons.py 3.11)"
 
+field:			## programs that others wrote, with their fault and repaired, against the verdict on them; NAMES=some of them
+	@tools/setup test
+	@$(PY) tools/tree.py build
+	@.venv/bin/meson install -C build --no-rebuild --quiet --destdir "$(CURDIR)/build/stage"
+	@$(PY) tests/field/field.py build/stage/usr/local/bin/inferscope --python "$$($(PY) tools/environments.py field)" \
+		$(if $(NAMES),$(NAMES),--publish docs/field.md)
+
 truth-options:		## ten programs under eight sets of options: does the report say the same?  half an hour
 	@tools/setup test
 	@$(PY) tools/tree.py build
@@ -116,5 +123,5 @@ format: setup		## put every file into shape
 clean:			## remove what was built; .venv and the fetched sources stay
 	@rm -rf build build-asan build-tsan build-fuzz build-release build-coverage build-static dist
 
-.PHONY: help setup all demo e2e-demo examples test unit golden full truth truth-options soak asan tsan fuzz-smoke bench matrix integration compat wheel release docs coverage lint format clean
+.PHONY: help setup all demo e2e-demo examples test unit golden full truth field truth-options soak asan tsan fuzz-smoke bench matrix integration compat wheel release docs coverage lint format clean
 .NOTPARALLEL:
