@@ -4,6 +4,7 @@
 
 #include "analyze/build.h"
 #include "analyze/time/holders.h"
+#include "analyze/verdict/limiter.h"
 #include "analyze/verdict/observed.h"
 #include "analyze/picture/lanes.h"
 #include "analyze/memory/memory.h"
@@ -117,7 +118,6 @@ static bool join_intervals(isc_build *b, isc_states *states, isc_walk *walk)
 		return false;
 	if (b->holders == NULL)
 		return true;
-	isc_states_join(states, walk);
 	if (isc_intervals_new(b->trace, &b->intervals, NULL) != ISC_OK)
 		return false;
 	isc_intervals_join(b->intervals, states, walk);
@@ -129,10 +129,10 @@ static bool end_intervals(isc_build *b, isc_states *states)
 {
 	isc_status st;
 
-	if (b->intervals == NULL)
-		return true;
 	if (!isc_states_end(states, b->end_ns))
 		return false;
+	if (b->intervals == NULL)
+		return true;
 	st = isc_intervals_end(b->intervals, NULL);
 	if (st == ISC_ERR_NOMEM || (st == ISC_OK && !isc_holders_end(b)))
 		return false;
@@ -149,8 +149,10 @@ static bool survey(isc_build *b)
 	bool good;
 
 	isc_states_init(&states, &b->waits, b->tick_us * 1e3);
-	good = join_intervals(b, &states, &walk) && isc_focus_join(b, &walk) && isc_phases_join(b, &walk) &&
-	       isc_memory_survey(b, &walk);
+	if (isc_totals_wait_at(b->totals, 0) != NULL)
+		isc_states_join(&states, &walk);
+	good = join_intervals(b, &states, &walk) && isc_limiter_join(b, &states, &walk) && isc_focus_join(b, &walk) &&
+	       isc_phases_join(b, &walk) && isc_memory_survey(b, &walk);
 	/* The events of a part could not be counted without it. */
 	if (!b->cut)
 		isc_unseen_join(&b->unseen, b, &walk);
@@ -195,6 +197,7 @@ static void drop(isc_build *b)
 {
 	isc_intervals_free(b->intervals);
 	isc_holders_free(b->holders);
+	isc_limiter_drop(b);
 	isc_focus_drop(b);
 	isc_phases_drop(b);
 	isc_memory_drop(b);

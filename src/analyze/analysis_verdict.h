@@ -49,6 +49,7 @@ enum isc_fix {
 	ISC_FIX_RAISE_CPU_LIMIT,
 	ISC_FIX_SLEEPING_WAITS,
 	ISC_FIX_CHEAPER_FUNCTION,
+	ISC_FIX_MAKE_ONCE,
 	ISC_FIX_MOVE_STAGE,
 	ISC_FIX_LEAVE_EVENT_LOOP,
 	ISC_FIX_MORE_WORKERS,
@@ -76,6 +77,7 @@ enum isc_fix {
 /* What else a claim of some metric says; claim.c has their names. */
 enum isc_detail {
 	ISC_DETAIL_STAGE,	    /* text: the scope inside the judged one */
+	ISC_DETAIL_MAKES,	    /* text: the function that makes again what a program makes once */
 	ISC_DETAIL_LOOP_WAIT_PCT,   /* of a scope, in which it waits for its event loop */
 	ISC_DETAIL_WORKERS,	    /* of the pool */
 	ISC_DETAIL_WANTING_THREADS, /* that want a CPU at once */

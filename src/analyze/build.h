@@ -105,6 +105,7 @@ typedef struct isc_build {
 	struct isc_intervals *intervals;  /* NULL: nobody asks across threads; so of the next one */
 	struct isc_holders *holders;	  /* nobody waited for a thread that is known */
 	struct isc_phases *phases;	  /* NULL: nothing was read yet */
+	struct isc_limiter *limiter;	  /* NULL: nothing was read yet; so of the next ones */
 	struct isc_focus_search *search;  /* NULL: nothing was read yet; so of the next ones */
 	struct isc_memory_gather *memory; /* or no memory was recorded */
 	struct isc_observed *observed;

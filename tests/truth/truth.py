@@ -71,6 +71,8 @@ class Outcome:
         """The top cause; of a healthy one: that nothing is made up."""
         if self.truth["cause"] == "no_load":
             return self.verdict["cause"] is None and "no load" in (self.verdict["withheld"] or "")
+        if self.healthy:
+            return bool(self.verdict["kind"] != "fault")
         return bool(self.verdict["cause"] == self.truth["cause"])
 
     @property
@@ -260,7 +262,7 @@ def describe(outcomes: list[Outcome]) -> tuple[list[str], bool]:
     sick = [o for o in seen if not o.healthy and not o.pretended]
     well = [o for o in seen if o.healthy]
     right = [o for o in sick if o.cause_right]
-    made_up = [o.name for o in well if o.verdict["cause"] is not None]
+    made_up = [o.name for o in well if o.verdict["kind"] == "fault"]
     lines = [
         f"causes right: {len(right)} of {len(sick)}; "
         f"healthy ones left alone: {len(well) - len(made_up)} of {len(well)}",

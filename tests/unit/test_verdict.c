@@ -33,7 +33,7 @@ static void states_fire_above_their_threshold_and_not_at_it(void **state)
 		double threshold;
 		const char *id;
 	} rows[] = {
-		{ISC_STATE_GIL_WAIT, 10, "gil_contention"},
+		{ISC_STATE_GIL_WAIT, 15, "gil_contention"},
 		{ISC_STATE_LOCK_WAIT, 10, "lock_contention"},
 		{ISC_STATE_IO_WAIT, 15, "io_wait"},
 		{ISC_STATE_SLEEP, 10, "sleeping"},
@@ -70,7 +70,7 @@ static void places_fire_above_their_threshold_and_not_at_it(void **state)
 		double threshold;
 		const char *id;
 	} rows[] = {
-		{offsetof(isc_evidence, hot), 30, "hot_function"},
+		{offsetof(isc_evidence, hot), 40, "hot_function"},
 		{offsetof(isc_evidence, stage), 40, "slow_stage"},
 		{offsetof(isc_evidence, logged), 10, "logging"},
 		{offsetof(isc_evidence, loop), 10, "event_loop_blocked"},
@@ -140,10 +140,7 @@ static void fresh_pages_fire_above_their_threshold(void **state)
 		s->a.user_us = 1e6 - rows[i].system_us;
 		s->j.stretch = 1;
 		set(s, ISC_STATE_NATIVE, 100);
-		if (rows[i].fires)
-			assert_string_equal(reach(s)->claim.cause, "memory_churn");
-		else
-			assert_null(reach(s)->claim.cause);
+		assert_string_equal(reach(s)->claim.cause, rows[i].fires ? "memory_churn" : "native_compute");
 		drop(s);
 	}
 }
@@ -237,10 +234,7 @@ static void far_memory_fires_above_its_threshold(void **state)
 		s->j.stretch = 1;
 		s->a.numa = (isc_analysis_numa){.count = 2, .nodes = nodes, .remote_pct = rows[i].remote};
 		set(s, ISC_STATE_NATIVE, 100);
-		if (rows[i].fires)
-			assert_string_equal(reach(s)->claim.cause, "remote_memory");
-		else
-			assert_null(reach(s)->claim.cause);
+		assert_string_equal(reach(s)->claim.cause, rows[i].fires ? "remote_memory" : "native_compute");
 		drop(s);
 	}
 }
@@ -250,7 +244,65 @@ static void idle_is_never_a_cause(void **state)
 	(void)state;
 	assert_null(cause_at(ISC_STATE_IDLE, 99));
 	assert_null(cause_at(ISC_STATE_OTHER, 40));
-	assert_null(cause_at(ISC_STATE_NATIVE, 100));
+	assert_null(cause_at(ISC_STATE_PYTHON, 100));
+}
+
+/* The work itself is no fault, and there is nothing to suggest. */
+static void native_work_and_answers_from_outside_are_limits(void **state)
+{
+	struct scene *s = scene();
+
+	(void)state;
+	set(s, ISC_STATE_NATIVE, 25);
+	assert_null(reach(s)->claim.cause);
+	set(s, ISC_STATE_NATIVE, 60);
+	assert_string_equal(reach(s)->claim.cause, "native_compute");
+	assert_int_equal(s->a.verdict.claim.kind, ISC_CLAIM_LIMIT);
+	assert_int_equal(s->a.suggestion_count, 0);
+	set(s, ISC_STATE_IO_WAIT, 70);
+	s->j.net = (isc_place){.name = {"fetch", 5}, .us = 699e3};
+	assert_string_equal(reach(s)->claim.cause, "downstream");
+	/* A fault that saves a tenth comes first, a smaller one behind. */
+	isc_rules_find(&s->rules, "gil_contention")->threshold = 5;
+	set(s, ISC_STATE_GIL_WAIT, 10.1);
+	assert_string_equal(reach(s)->claim.cause, "gil_contention");
+	set(s, ISC_STATE_GIL_WAIT, 9.9);
+	assert_string_equal(reach(s)->claim.cause, "downstream");
+	assert_int_equal(s->a.suggestion_count, 1);
+	drop(s);
+}
+
+/* A GPU that works for most of the time limits, whatever its host does meanwhile. */
+static void the_host_of_a_busy_gpu_is_no_limit(void **state)
+{
+	struct scene *s = scene();
+
+	(void)state;
+	with_gpu(s);
+	s->gpu.busy_ns = 950000000;
+	s->thread.busy_ns = 940000000;
+	set(s, ISC_STATE_NATIVE, 90);
+	assert_null(reach(s)->claim.cause);
+	drop(s);
+}
+
+/* What a function takes with it, such as its wait for a CPU, may be a cause of its own, and the larger one. */
+static void a_function_is_ranked_by_what_it_has_for_itself(void **state)
+{
+	struct scene *s = scene();
+
+	(void)state;
+	set(s, ISC_STATE_PYTHON, 40);
+	set(s, ISC_STATE_RUN_QUEUE, 60);
+	s->j.cpus = 1;
+	s->j.demand = 3;
+	s->j.hot = (isc_place){.name = {"f", 1}, .us = 1e6};
+	s->j.hot_cpu_us = 400e3;
+	assert_string_equal(reach(s)->claim.cause, "oversubscription");
+	set(s, ISC_STATE_RUN_QUEUE, 30);
+	s->j.hot_cpu_us = 700e3;
+	assert_string_equal(reach(s)->claim.cause, "hot_function");
+	drop(s);
 }
 
 static void devices_fire_above_their_threshold_and_not_at_it(void **state)
@@ -277,10 +329,10 @@ static void devices_fire_above_their_threshold_and_not_at_it(void **state)
 	assert_string_equal(reach(s)->claim.cause, "gpu_bound");
 	assert_string_equal(s->a.verdict.bottleneck, "gpu_bound");
 	s->thread = (isc_facts_thread){.asked = 1000, .busy_ns = 1000000};
-	/* The host does next to nothing: that counts as a fifth, and (5 - 2) / 2 is (25 - 10) / 10. */
-	s->gpu.busy_ns = 750000001;
+	/* That it is idle for a tenth is worth more than that it works for long. */
+	s->gpu.busy_ns = 900000000;
 	assert_string_equal(reach(s)->claim.cause, "gpu_bound");
-	s->gpu.busy_ns = 749999999;
+	s->gpu.busy_ns = 899999999;
 	assert_string_equal(reach(s)->claim.cause, "gpu_idle");
 	isc_rules_find(&s->rules, "gpu_idle")->off = true;
 	s->gpu.busy_ns = 500000000;
@@ -352,35 +404,38 @@ static void a_bound_by_samples_has_their_error(void **state)
 	drop(s);
 }
 
-static void the_largest_excess_wins_and_all_are_shown(void **state)
+static void what_saves_most_wins_and_all_are_shown(void **state)
 {
 	struct scene *s = scene();
 	const isc_analysis_verdict *v;
 
 	(void)state;
-	set(s, ISC_STATE_GIL_WAIT, 40);	 /* (40 - 10) / 10 = 3 */
-	set(s, ISC_STATE_IO_WAIT, 45);	 /* (45 - 15) / 15 = 2 */
+	set(s, ISC_STATE_GIL_WAIT, 30); /* (30 - 10) / 10 = 2, with the threshold below */
+	isc_rules_find(&s->rules, "gil_contention")->threshold = 10;
+	set(s, ISC_STATE_IO_WAIT, 40);	 /* (40 - 15) / 15 = 1.7 */
 	set(s, ISC_STATE_LOCK_WAIT, 11); /* 0.1 */
 	v = reach(s);
-	assert_string_equal(v->claim.cause, "gil_contention");
+	assert_string_equal(v->claim.cause, "io_wait");
 	assert_int_equal(v->evidence_count, 3);
-	assert_string_equal(v->evidence[1].rule, "io_wait");
+	assert_string_equal(v->evidence[1].rule, "gil_contention");
 	assert_string_equal(v->evidence[2].rule, "lock_contention");
-	assert_true(v->evidence[0].value == 40 && v->evidence[0].threshold == 10);
-	/* Suggestions begin with the verdict's own; the others are by what they save. */
+	assert_true(v->evidence[0].value == 40 && v->evidence[0].threshold == 15);
 	assert_int_equal(s->a.suggestion_count, 3);
-	assert_string_equal(s->a.suggestions[0].claim.cause, "gil_contention");
-	assert_string_equal(s->a.suggestions[1].claim.cause, "io_wait");
-	assert_true(fabs(s->a.suggestions[1].saves_at_most_us - 450e3) < 1e-6);
+	assert_string_equal(s->a.suggestions[0].claim.cause, "io_wait");
+	assert_string_equal(s->a.suggestions[1].claim.cause, "gil_contention");
+	assert_true(fabs(s->a.suggestions[1].saves_at_most_us - 300e3) < 1e-6);
 	assert_string_equal(s->a.suggestions[2].claim.cause, "lock_contention");
 	/* At 30% the next one would win. */
 	assert_true(change_says(v, "30.0%"));
-	assert_true(change_says(v, "io_wait"));
+	assert_true(change_says(v, "gil_contention"));
+	/* What saves about as much is told apart by how far it is above its threshold. */
+	set(s, ISC_STATE_GIL_WAIT, 37);
+	assert_string_equal(reach(s)->claim.cause, "gil_contention");
 	isc_rules_find(&s->rules, "io_wait")->weight = 2;
 	assert_string_equal(reach(s)->claim.cause, "io_wait");
 	isc_rules_find(&s->rules, "io_wait")->off = true;
 	assert_string_equal(reach(s)->claim.cause, "gil_contention");
-	isc_rules_find(&s->rules, "gil_contention")->threshold = 39;
+	isc_rules_find(&s->rules, "gil_contention")->off = true;
 	assert_string_equal(reach(s)->claim.cause, "lock_contention");
 	drop(s);
 }
@@ -465,7 +520,7 @@ static void nothing_that_stands_out_is_balanced(void **state)
 	const isc_analysis_verdict *v;
 
 	(void)state;
-	set(s, ISC_STATE_NATIVE, 91);
+	set(s, ISC_STATE_PYTHON, 91);
 	set(s, ISC_STATE_GIL_WAIT, 9);
 	v = reach(s);
 	assert_string_equal(v->bottleneck, "balanced");
@@ -562,8 +617,11 @@ int main(void)
 		cmocka_unit_test(waits_launches_and_the_bus_fire_above_their_threshold),
 		cmocka_unit_test(a_bound_by_samples_has_their_error),
 		cmocka_unit_test(idle_is_never_a_cause),
+		cmocka_unit_test(native_work_and_answers_from_outside_are_limits),
+		cmocka_unit_test(the_host_of_a_busy_gpu_is_no_limit),
+		cmocka_unit_test(a_function_is_ranked_by_what_it_has_for_itself),
 		cmocka_unit_test(devices_fire_above_their_threshold_and_not_at_it),
-		cmocka_unit_test(the_largest_excess_wins_and_all_are_shown),
+		cmocka_unit_test(what_saves_most_wins_and_all_are_shown),
 		cmocka_unit_test(confidence_falls_with_every_reason_to_doubt),
 		cmocka_unit_test(a_verdict_is_withheld_when_too_little_was_seen),
 		cmocka_unit_test(a_verdict_is_withheld_when_most_of_the_time_is_not_known),

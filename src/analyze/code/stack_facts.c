@@ -87,6 +87,9 @@ static void follow(isc_stack_facts *s, const isc_build *b, uint32_t process, uin
 			out->flags |= ISC_STACK_MAPPING;
 		newest = false;
 		id = frame.parent;
+		/* A loop that is written in C has no frame of Python. */
+		if (frame.kind == ISC_FRAME_NATIVE && has(&frame.module, "/uvloop/"))
+			out->flags |= ISC_STACK_LOOP;
 		if (frame.kind != ISC_FRAME_PYTHON || frame.code == 0)
 			continue;
 		out->flags |= flags_of(&frame);
@@ -155,6 +158,7 @@ isc_stack_fact *isc_stack_facts_of(isc_stack_facts *s, const isc_build *b, uint3
 		if (fact == NULL)
 			return NULL;
 		*rank = s->count;
+		fact->stack = stack;
 		follow(s, b, process, stack, fact);
 	}
 	if (near != NULL)

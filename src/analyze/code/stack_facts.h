@@ -7,6 +7,7 @@
 
 #include "analyze/time/attribution.h"
 #include "analyze/build.h"
+#include "trace/frame.h"
 
 enum {
 	ISC_STACK_LOGGING = 1, /* in Python's logging */
@@ -23,10 +24,13 @@ typedef struct isc_stack_place {
 } isc_stack_place;
 
 typedef struct isc_stack_fact {
+	uint32_t stack;
 	uint32_t flags;
 	isc_attribution what; /* of samples with this stack */
 	/* Time of samples, as judged.c sums it up: of the focus thread, of that in the interpreter, of other threads. */
 	double ran_ns, hot_ns, others_ns;
+	double waited_ns;     /* by the focus thread, not for work */
+	uint64_t when;	      /* in which 64ths of the judged time it was seen, a bit for each */
 	isc_stack_place own;  /* the newest Python function */
 	isc_stack_place user; /* the newest outside of Python's own library, else that */
 	isc_stack_place mine; /* the newest outside of what was installed too, else that */

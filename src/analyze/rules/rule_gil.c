@@ -18,6 +18,7 @@ static bool measure(const isc_evidence *j, size_t gpu, isc_finding *out)
 	out->us += fmax(j->state_us[ISC_STATE_RUN_QUEUE], 0) +
 		   (j->merged ? isc_evidence_ran(j) : fmax(j->state_us[ISC_STATE_PYTHON], 0)) * COLD_PART;
 	out->us = fmin(out->us, j->window_us);
+	out->alone = j->state_us[ISC_STATE_GIL_WAIT];
 	isc_evidence_holder(j, ISC_STATE_GIL_WAIT, out);
 	return true;
 }

@@ -10,6 +10,7 @@ static bool measure(const isc_evidence *j, size_t gpu, isc_finding *out)
 	if (j->merged || !isc_evidence_place(j, &j->hot, out))
 		return false;
 	out->solid = isc_evidence_solid(j, ISC_STATE_PYTHON);
+	out->alone = j->hot_cpu_us;
 	isc_evidence_sampled(j, out);
 	isc_evidence_at_least(
 		j,

@@ -3,15 +3,12 @@
  */
 #include "analyze/rules/rule.h"
 
-/* Threads that want a CPU, for each one there is: below, others on the machine took it. */
-#define OWN_DEMAND 1.25
-
 static bool measure(const isc_evidence *j, size_t gpu, isc_finding *out)
 {
 	(void)gpu;
 	if (!isc_evidence_state(j, ISC_STATE_RUN_QUEUE, out) || j->cpus == 0)
 		return false;
-	if (j->demand <= OWN_DEMAND * j->cpus)
+	if (!isc_evidence_own_queue(j))
 		isc_evidence_takes(j, 0, out);
 	isc_claim_number(&out->claim, ISC_DETAIL_WANTING_THREADS, j->demand);
 	isc_claim_number(&out->claim, ISC_DETAIL_CPUS, j->cpus);

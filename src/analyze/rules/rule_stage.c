@@ -10,6 +10,7 @@ static bool measure(const isc_evidence *j, size_t gpu, isc_finding *out)
 	if (j->merged || !isc_evidence_place(j, &j->stage, out))
 		return false;
 	out->solid = isc_evidence_solid(j, ISC_STATE_PYTHON);
+	out->alone = j->stage_cpu_us;
 	isc_evidence_sampled(j, out);
 	/* Without it, its waits and its native code are gone too. */
 	isc_evidence_at_least(j, isc_whatif_nested(j->a, &j->scope, &j->stage.name), out);

@@ -20,7 +20,8 @@ static const isc_metric *const metrics[] = {
 	&isc_metric_stage,     &isc_metric_logging,  &isc_metric_loop,	     &isc_metric_pool,
 	&isc_metric_gpu_idle,  &isc_metric_gpu_sync, &isc_metric_gpu_launch, &isc_metric_gpu_ratio,
 	&isc_metric_copy,      &isc_metric_pcie,     &isc_metric_pressure,   &isc_metric_remote,
-	&isc_metric_swap,      &isc_metric_limit,
+	&isc_metric_swap,      &isc_metric_limit,    &isc_metric_path,	     &isc_metric_downstream,
+	&isc_metric_native,
 };
 
 const isc_metric *isc_metric_at(size_t i)
@@ -45,17 +46,28 @@ const isc_metric *isc_metric_named(const char *name)
 	 .bound = ISC_BOUND_##class, \
 	 .kind = ISC_CLAIM_##is, \
 	 .fix = ISC_FIX_##todo}
+/* One that names who takes the time; others that say why go before it. */
+#define GENERAL(name, of, above, times, class, is, todo) \
+	{.id = (name), \
+	 .metric = &isc_metric_##of, \
+	 .threshold = (above), \
+	 .weight = (times), \
+	 .bound = ISC_BOUND_##class, \
+	 .kind = ISC_CLAIM_##is, \
+	 .fix = ISC_FIX_##todo, \
+	 .general = true}
 
 /* Shares are of time that the program itself can win back, so 10% is worth a word; a weight above
  * 1 lets a special cause win over a general one that it is part of. */
 static const isc_rule built_in[] = {
-	RULE("gil_contention", gil, 10, 1, CPU, FAULT, MOVE_PYTHON_WORK),
+	RULE("gil_contention", gil, 15, 1, CPU, FAULT, MOVE_PYTHON_WORK),
 	RULE("lock_contention", lock, 10, 1, CPU, FAULT, SHORTEN_LOCK),
 	RULE("oversubscription", run_queue, 10, 1, CPU, FAULT, FEWER_THREADS),
 	RULE("cpu_throttled", throttled, 5, 1, CPU, FAULT, RAISE_CPU_LIMIT),
 	RULE("spinning", spin, 10, 1, CPU, FAULT, SLEEPING_WAITS),
-	RULE("hot_function", hot, 30, 1, CPU, FAULT, CHEAPER_FUNCTION),
-	RULE("slow_stage", stage, 40, 1, CPU, FAULT, MOVE_STAGE),
+	GENERAL("hot_function", hot, 40, 1, CPU, FAULT, CHEAPER_FUNCTION),
+	GENERAL("hot_path", path, 20, 0.25, CPU, FAULT, CHEAPER_FUNCTION),
+	GENERAL("slow_stage", stage, 40, 1, CPU, FAULT, MOVE_STAGE),
 	RULE("event_loop_blocked", loop, 10, 1.5, CPU, FAULT, LEAVE_EVENT_LOOP),
 	RULE("pool_saturated", pool, 20, 1, CPU, FAULT, MORE_WORKERS),
 	RULE("logging", logging, 10, 1.5, CPU, FAULT, LOG_LESS),
@@ -69,6 +81,8 @@ static const isc_rule built_in[] = {
 	RULE("remote_memory", remote, 25, 0.5, MEMORY, FAULT, STAY_ON_NODE),
 	RULE("memory_pressure", pressure, 10, 1, MEMORY, FAULT, MORE_MEMORY),
 	RULE("memory_near_limit", limit, 90, 1, MEMORY, FAULT, RAISE_MEMORY_LIMIT),
+	RULE("downstream", downstream, 25, 1, CPU, LIMIT, NONE),
+	RULE("native_compute", native, 25, 1, CPU, LIMIT, NONE),
 	RULE("gpu_idle", gpu_idle, 10, 1, CPU, FAULT, FEED_GPU),
 	RULE("gpu_sync", gpu_sync, 10, 1.5, CPU, FAULT, FEWER_GPU_WAITS),
 	RULE("launch_bound", gpu_launch, 10, 1.5, CPU, FAULT, FEWER_LAUNCHES),
@@ -77,6 +91,7 @@ static const isc_rule built_in[] = {
 	RULE("pcie_saturated", pcie, 10, 2, MEMORY, FAULT, SEND_LESS),
 };
 #undef RULE
+#undef GENERAL
 _Static_assert(sizeof(built_in) / sizeof(built_in[0]) <= ISC_RULES_MAX, "room for rules");
 
 void isc_rules_init(isc_rules *rules)

@@ -27,6 +27,7 @@ const char *isc_detail_name(enum isc_detail what)
 {
 	static const char *const names[ISC_DETAILS] = {
 		[ISC_DETAIL_STAGE] = "stage",
+		[ISC_DETAIL_MAKES] = "makes",
 		[ISC_DETAIL_LOOP_WAIT_PCT] = "loop_wait_pct",
 		[ISC_DETAIL_WORKERS] = "workers",
 		[ISC_DETAIL_WANTING_THREADS] = "wanting_threads",

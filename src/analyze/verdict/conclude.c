@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyze/verdict/hot_path.h"
 #include "analyze/verdict/observed.h"
 #include "analyze/time/thread_states.h"
 #include "analyze/verdict/verdict.h"
@@ -55,7 +56,7 @@ static bool choose_places(const isc_observed *d, struct best *best)
 	return true;
 }
 
-static isc_place place_of(const isc_observed *d, uint32_t code, uint32_t line)
+isc_place isc_observed_place(const isc_observed *d, uint32_t code, uint32_t line)
 {
 	isc_place place = {.line = line};
 	isc_frame frame = {0};
@@ -97,11 +98,11 @@ static bool take_holder(isc_evidence *j, isc_observed *d, enum isc_state state, 
 		fact = isc_stack_facts_of(&d->stacks, d->b, d->focus.process, (uint32_t)found);
 		if (fact == NULL)
 			return false;
-		j->holder[state] = place_of(d, fact->user.code, fact->user.line);
+		j->holder[state] = isc_observed_place(d, fact->user.code, fact->user.line);
 	}
 	/* Whoever runs Python has it. */
 	if (state == ISC_STATE_GIL_WAIT && j->holder[state].name.len == 0)
-		j->holder[state] = place_of(d, others->code, others->line);
+		j->holder[state] = isc_observed_place(d, others->code, others->line);
 	return true;
 }
 
@@ -127,7 +128,7 @@ static isc_place hot_in(const isc_observed *d, uint32_t name)
 		line_ns = ns;
 		line = its;
 	}
-	return place_of(d, code, line);
+	return isc_observed_place(d, code, line);
 }
 
 static void take_stage(isc_evidence *j, const isc_observed *d, double scale)
@@ -148,6 +149,7 @@ static void take_stage(isc_evidence *j, const isc_observed *d, double scale)
 				       .us = (double)ns / 1e3 * scale};
 		found = (uint32_t)key;
 	}
+	j->stage_cpu_us = scale > 0 ? j->stage.us / scale : 0;
 	if (j->stage.us > 0)
 		j->in_stage = hot_in(d, found);
 }
@@ -164,7 +166,7 @@ static void take_pool(isc_evidence *j, const isc_observed *d, const struct best 
 	j->workers = (uint32_t)d->worker_of.count;
 	if (j->workers == 0 || busy / j->workers < POOL_BUSY)
 		return;
-	j->pool = place_of(d, best->code, best->line);
+	j->pool = isc_observed_place(d, best->code, best->line);
 	/* An event loop waits for its pool as it waits for everything. */
 	j->pool.us = d->loop ? fmax(j->state_us[ISC_STATE_IDLE], 0) : d->pool_ns / 1e3;
 	j->awaits_pool = !d->loop && j->pool.us > j->state_us[ISC_STATE_IDLE] / 2;
@@ -266,21 +268,26 @@ static bool fill(isc_evidence *j, isc_observed *d)
 	scale = stretch(j, d);
 	j->stretch = stretch_states(j);
 	for (int s = 0; s < ISC_STATES; s++)
-		j->at[s] = place_of(d, best[s].code, best[s].line);
+		j->at[s] = isc_observed_place(d, best[s].code, best[s].line);
 	j->mapping_us = d->mapping_ns / 1e3;
 	j->faults = d->faults;
 	if (best[ISC_OBSERVED_FILLED].ns * 2 > (uint64_t)d->fault_ns)
-		j->filled_for = place_of(d, best[ISC_OBSERVED_FILLED].code, best[ISC_OBSERVED_FILLED].line);
-	j->hot = place_of(d, best[ISC_OBSERVED_HOT].code, best[ISC_OBSERVED_HOT].line);
-	j->hot.us = (double)best[ISC_OBSERVED_HOT].ns / 1e3 * scale;
-	j->logged = place_of(d, best[ISC_OBSERVED_LOGGED].code, best[ISC_OBSERVED_LOGGED].line);
+		j->filled_for = isc_observed_place(d, best[ISC_OBSERVED_FILLED].code, best[ISC_OBSERVED_FILLED].line);
+	j->hot = isc_observed_place(d, best[ISC_OBSERVED_HOT].code, best[ISC_OBSERVED_HOT].line);
+	j->hot_cpu_us = (double)best[ISC_OBSERVED_HOT].ns / 1e3;
+	j->hot.us = j->hot_cpu_us * scale;
+	j->net = isc_observed_place(d, best[ISC_OBSERVED_NET].code, best[ISC_OBSERVED_NET].line);
+	j->net.us = fmin(d->net_ns / 1e3, fmax(j->state_us[ISC_STATE_IO_WAIT], 0));
+	j->logged = isc_observed_place(d, best[ISC_OBSERVED_LOGGED].code, best[ISC_OBSERVED_LOGGED].line);
 	j->logged.us = fmin(d->logged_ns / 1e3 * scale, j->window_us);
 	if (d->loop) {
-		j->loop = place_of(d, best[ISC_OBSERVED_LOOP].code, best[ISC_OBSERVED_LOOP].line);
+		j->loop = isc_observed_place(d, best[ISC_OBSERVED_LOOP].code, best[ISC_OBSERVED_LOOP].line);
 		j->loop.us = d->blocked_ns / 1e3;
 	}
 	take_stage(j, d, scale);
 	take_pool(j, d, &best[ISC_OBSERVED_POOL]);
+	if (!isc_hot_path_find(j, d, scale))
+		return false;
 	/* Threads that take turns may all be on one of several. */
 	j->cpus = count_cpus(d);
 	j->cpus = d->b->a->cpus > j->cpus ? d->b->a->cpus : j->cpus;

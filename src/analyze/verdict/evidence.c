@@ -20,6 +20,14 @@ double isc_evidence_ran(const isc_evidence *j)
 	       fmax(j->state_us[ISC_STATE_ON_CPU], 0);
 }
 
+/* Threads that want a CPU, for each one there is: below, others on the machine took it. */
+#define OWN_DEMAND 1.25
+
+bool isc_evidence_own_queue(const isc_evidence *j)
+{
+	return j->cpus > 0 && j->demand > OWN_DEMAND * j->cpus;
+}
+
 double isc_evidence_solid(const isc_evidence *j, enum isc_state state)
 {
 	switch (j->source[state]) {

@@ -39,8 +39,14 @@ typedef struct isc_evidence {
 	isc_place holder[ISC_STATES];
 	isc_text holder_thread[ISC_STATES];
 	isc_place hot;	      /* the Python function with the most time of its own in the interpreter */
+	double hot_cpu_us;    /* of it, on a CPU */
+	isc_place path;	      /* a function that with all it calls is a cause by hot_path.h; us: its time */
+	isc_place made;	      /* what it makes again and again; no name: it runs the user's own Python code */
+	double path_us;	      /* of it, the time that makes it a cause, on a CPU or in waits of its own */
 	isc_place stage;      /* the scope inside the judged one with the most of it; its name is the place's */
+	double stage_cpu_us;  /* of it, on a CPU */
 	isc_place in_stage;   /* the Python function with the most time of its own in that scope */
+	isc_place net;	      /* who waits for the other end of a connection, and for how long */
 	isc_place logged;     /* who calls for logging, and all time that goes to it */
 	isc_place loop;	      /* what keeps an event loop from its other tasks, and for how long */
 	isc_place pool;	      /* what the workers of a pool do while the thread waits for them, and for how long */
@@ -63,6 +69,9 @@ typedef struct isc_evidence {
 typedef struct isc_finding {
 	double value; /* in the metric's unit */
 	double us;    /* the most that its absence can save; negative: not known */
+	double alone; /* of us, the part that this cause has for itself: by it causes are ranked; 0: all of it.  A function
+		       * that is gone takes with it what it waited for a CPU, its garbage and its page faults, which may be
+		       * causes of their own */
 	double solid; /* 0 to 1: how well it was seen */
 	isc_claim claim;
 } isc_finding;
@@ -72,6 +81,9 @@ double isc_evidence_pct(const isc_evidence *j, enum isc_state state);
 
 /* What it ran, in Python or native code. */
 double isc_evidence_ran(const isc_evidence *j);
+
+/* Do its own threads want more CPUs than there are?  Else others on the machine took them. */
+bool isc_evidence_own_queue(const isc_evidence *j);
 
 /* How well a state was seen: its source and, where it is sampled, the number of samples. */
 double isc_evidence_solid(const isc_evidence *j, enum isc_state state);

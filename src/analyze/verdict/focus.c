@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/phases/phases.h"
+#include "analyze/verdict/limiter.h"
 
 #define INTERVALS_MAX (1u << 18) /* 4 MiB; then those that follow are one */
 #define FIRST_MAX 16u		 /* scopes that may be the warm-up */
@@ -294,26 +295,50 @@ static uint32_t choose_tid(const isc_analysis *a)
 	return own->tid;
 }
 
-static void choose_plain(search *s)
+/* The index of a thread of a tid that told of most; 0: none told of anything. */
+static uint32_t index_of(const isc_build *b, uint32_t tid)
 {
 	const isc_total_thread *total;
-	struct plain *p = &s->plain;
 	uint64_t events = 0;
-	isc_build *b = s->b;
-	uint32_t tid = choose_tid(b->a);
-	const isc_trace_thread *t;
+	uint32_t found = 0;
 
 	for (size_t i = 0; tid != 0 && (total = isc_totals_thread_at(b->totals, i)) != NULL; i++) {
-		t = isc_trace_thread_find(b->trace, total->thread);
-		if (t == NULL || t->tid != tid || (p->thread != 0 && total->events <= events))
+		const isc_trace_thread *t = isc_trace_thread_find(b->trace, total->thread);
+
+		if (t == NULL || t->tid != tid || (found != 0 && total->events <= events))
 			continue;
-		p->thread = total->thread;
-		p->process = total->process;
+		found = total->thread;
 		events = total->events;
 	}
-	if (p->thread == 0)
+	return found;
+}
+
+/* What is to be judged of a process, whichever thread it is of. */
+static bool judged_span(const isc_build *b, uint32_t process, uint64_t *from_ns, uint64_t *to_ns)
+{
+	isc_phase_span judged;
+	bool serving;
+
+	*from_ns = b->from_ns;
+	*to_ns = b->to_ns;
+	if (!isc_build_is_part(b) && isc_phases_judged(b, process, &judged, &serving)) {
+		*from_ns = judged.from_ns;
+		*to_ns = judged.to_ns;
+	}
+	return true;
+}
+
+static void choose_plain(search *s)
+{
+	struct plain *p = &s->plain;
+	isc_build *b = s->b;
+	uint32_t given = index_of(b, choose_tid(b->a)), found = isc_limiter_choose(b, given, judged_span);
+	const isc_trace_thread *t = isc_trace_thread_find(b->trace, found != 0 ? found : given);
+
+	if (t == NULL)
 		return;
-	t = isc_trace_thread_find(b->trace, p->thread);
+	p->thread = t->thread;
+	p->process = t->process;
 	p->start_ns = t->start_ns > b->from_ns ? t->start_ns : b->from_ns;
 	p->start_ns = b->retained_ns > p->start_ns ? b->retained_ns : p->start_ns;
 	p->end_ns = isc_build_thread_end_ns(b, p->thread);
@@ -375,7 +400,6 @@ bool isc_focus_join(isc_build *b, isc_walk *walk)
 			      ISC_KIND_BIT(ISC_KIND_SCOPE_ENTER) | ISC_KIND_BIT(ISC_KIND_SCOPE_EXIT) |
 				      ISC_KIND_BIT(ISC_KIND_SPAN_EXIT),
 			      take_scope, s);
-	choose_plain(s);
 	return true;
 }
 
@@ -399,6 +423,7 @@ bool isc_focus_find(isc_focus *f, isc_build *b)
 	find_scoped(f, b->search);
 	if (f->count == 0) {
 		*f = (isc_focus){0};
+		choose_plain(b->search);
 		good = find_plain(f, b->search);
 	}
 	if (!good || f->count == 0)

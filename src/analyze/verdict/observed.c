@@ -14,6 +14,9 @@
 #define STEP_NS 10e6
 #define STAGES_DEEP 64u
 
+/* Calls that wait for the other end of a connection. */
+#define CONNECTED (1u << ISC_WAIT_RECV | 1u << ISC_WAIT_SEND | 1u << ISC_WAIT_CONNECT)
+
 void isc_observed_drop(isc_build *b)
 {
 	isc_observed *d = b->observed;
@@ -79,6 +82,15 @@ static double own_ns(const isc_observed *d, uint64_t from_ns, uint64_t to_ns)
 	return inside < ns ? (double)(ns - inside) : 0;
 }
 
+/* Which 64th of the judged time a moment lies in, as a bit. */
+static uint64_t moment_of(const isc_observed *d, uint64_t time_ns)
+{
+	uint64_t from = d->focus.at[0].from_ns, to = d->focus.at[d->focus.count - 1].to_ns;
+	double part = to > from && time_ns > from ? (double)(time_ns - from) / (double)(to - from) : 0;
+
+	return 1ull << (part < 1 ? (unsigned)(part * 64) : 63);
+}
+
 /* A step of an event loop ends: was it too long for the others? */
 static void end_step(isc_observed *d, uint64_t from_ns, uint64_t to_ns)
 {
@@ -88,15 +100,15 @@ static void end_step(isc_observed *d, uint64_t from_ns, uint64_t to_ns)
 
 static bool take_time(isc_observed *d, enum isc_state state, const isc_stack_fact *fact, double ns)
 {
-	bool good = isc_observed_put(d, state, fact->user, ns);
+	bool good = isc_observed_put(d, state, fact->mine, ns);
 
 	if (good && fact->flags & ISC_STACK_LOGGING) {
 		d->logged_ns += state != ISC_STATE_IDLE ? ns : 0;
-		good = isc_observed_put(d, ISC_OBSERVED_LOGGED, fact->user, ns);
+		good = isc_observed_put(d, ISC_OBSERVED_LOGGED, fact->mine, ns);
 	}
 	d->loop |= (fact->flags & ISC_STACK_LOOP) != 0;
 	if (good && fact->flags & ISC_STACK_LOOP && state != ISC_STATE_IDLE)
-		good = isc_observed_put(d, ISC_OBSERVED_LOOP, fact->user, ns);
+		good = isc_observed_put(d, ISC_OBSERVED_LOOP, fact->mine, ns);
 	if (state == ISC_STATE_IDLE && fact->flags & ISC_STACK_POOL)
 		d->pool_ns += ns;
 	return good;
@@ -105,7 +117,7 @@ static bool take_time(isc_observed *d, enum isc_state state, const isc_stack_fac
 static bool take_wait(isc_observed *d, const isc_thread_interval *i)
 {
 	double ns = own_ns(d, i->from_ns, i->to_ns);
-	const isc_stack_fact *fact;
+	isc_stack_fact *fact;
 
 	if (i->state == ISC_STATE_IDLE) {
 		end_step(d, d->step_ns, i->from_ns);
@@ -115,7 +127,18 @@ static bool take_wait(isc_observed *d, const isc_thread_interval *i)
 		return true;
 	d->account.told[i->state] += ns / 1e3;
 	fact = isc_stack_facts_of(&d->stacks, d->b, i->process, i->stack);
-	return fact != NULL && take_time(d, i->state, fact, ns) && put_blame(d, i, ns);
+	if (fact == NULL)
+		return false;
+	if (i->state != ISC_STATE_IDLE) {
+		fact->waited_ns += ns;
+		fact->when |= moment_of(d, i->to_ns);
+	}
+	if (i->state == ISC_STATE_IO_WAIT && (CONNECTED >> i->call & 1) != 0) {
+		d->net_ns += ns;
+		if (!isc_observed_put(d, ISC_OBSERVED_NET, fact->mine, ns))
+			return false;
+	}
+	return take_time(d, i->state, fact, ns) && put_blame(d, i, ns);
 }
 
 /* Many short waits, told as a sum: where it was told. */
@@ -185,7 +208,10 @@ static bool take_sample(isc_observed *d, const isc_event *ev)
 		return false;
 	ns -= filled_ns;
 	isc_account_sample(&d->account, &fact->what, ns / 1e3);
+	d->recent[d->recent_count++ % ISC_OBSERVED_RECENT] =
+		(struct isc_observed_sample){ev->time_ns, ns + filled_ns, fact->mine};
 	fact->ran_ns += ns + filled_ns;
+	fact->when |= moment_of(d, ev->time_ns);
 	/* More than it stands for was told: that is less of others. */
 	ns = ns > 0 ? ns : 0;
 	fact->hot_ns += state == ISC_STATE_PYTHON || state == ISC_STATE_ON_CPU ? ns : 0;
@@ -297,6 +323,22 @@ static bool take_others_wait(isc_observed *d, const isc_thread_interval *i)
 	return true;
 }
 
+/* A collection begins wherever the program takes memory: the samples inside it tell where. */
+static bool take_collection(isc_observed *d, const isc_thread_interval *i)
+{
+	unsigned kept = d->recent_count < ISC_OBSERVED_RECENT ? d->recent_count : ISC_OBSERVED_RECENT;
+
+	d->account.told[ISC_STATE_GC] += (double)isc_focus_overlap(&d->focus, i->from_ns, i->to_ns) / 1e3;
+	for (unsigned n = 0; n < kept; n++) {
+		const struct isc_observed_sample *s = &d->recent[n];
+
+		if (s->time_ns >= i->from_ns && s->time_ns <= i->to_ns &&
+		    !isc_observed_put(d, ISC_STATE_GC, s->at, s->ns))
+			return false;
+	}
+	return true;
+}
+
 static bool take_interval(void *self, const isc_thread_interval *i)
 {
 	isc_observed *d = self;
@@ -306,7 +348,7 @@ static bool take_interval(void *self, const isc_thread_interval *i)
 	if (i->kind == ISC_INTERVAL_BRIEF)
 		take_brief(d, i);
 	else if (i->state == ISC_STATE_GC)
-		d->account.told[ISC_STATE_GC] += (double)isc_focus_overlap(&d->focus, i->from_ns, i->to_ns) / 1e3;
+		return take_collection(d, i);
 	else
 		return take_wait(d, i);
 	return true;

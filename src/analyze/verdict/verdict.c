@@ -12,11 +12,19 @@
 #define IDLE_PCT 90
 /* Nor does one that is ready for so long and has no CPU, when it is not its own threads that have them. */
 #define STARVED_PCT 50
+/* From here on it is doubted. */
+#define STARVED_DOUBT_PCT 10
 /* Above it, what nobody told of may be the cause; from the first on it may be. */
 #define OTHER_DOUBT_PCT 10
 #define OTHER_PCT 50
 /* Where nothing stands out: less of another state than that is not worth a word. */
 #define SECOND_PCT 1
+/* A fault that saves less of what is judged is no verdict where a limit is known. */
+#define WORTH_PCT 10
+/* Of what another saves: that is as good as the same. */
+#define ABOUT 0.9
+/* Of what a general cause saves: a special one that does so explains it. */
+#define EXPLAINS 0.5
 /* The same of time on a CPU that no stack explains; from the first on it is doubted. */
 #define UNATTRIBUTED_DOUBT_PCT 5
 #define UNATTRIBUTED_PCT 30
@@ -27,6 +35,8 @@ struct fired {
 	isc_finding f;
 	size_t gpu;
 	double excess;
+	double saves; /* percent of what it is about; negative: no bound is known */
+	bool worth;   /* a fault that is worth a verdict; one without a bound always is */
 };
 
 struct reaching {
@@ -55,6 +65,15 @@ double isc_rule_confidence(const isc_rule *rule, double value, double solid)
 	return (0.5 + 0.5 * above / (above + 0.5)) * solid;
 }
 
+/* The part of the time in which the thread was ready and other programs had the CPUs: whatever else it did may be their
+ * doing too. */
+static double starved(const isc_evidence *j)
+{
+	double queue = isc_evidence_pct(j, ISC_STATE_RUN_QUEUE);
+
+	return queue > STARVED_DOUBT_PCT && !isc_evidence_own_queue(j) ? fmin(queue / 100, 1) : 0;
+}
+
 /* What every conclusion of this trace suffers from. */
 static double trust(const isc_analysis *a, const isc_evidence *j)
 {
@@ -69,9 +88,50 @@ static double trust(const isc_analysis *a, const isc_evidence *j)
 	if (blind > UNATTRIBUTED_DOUBT_PCT)
 		trust *= 1 -
 			 0.5 * fmin(1, (blind - UNATTRIBUTED_DOUBT_PCT) / (UNATTRIBUTED_PCT - UNATTRIBUTED_DOUBT_PCT));
+	trust *= 1 - starved(j);
 	if (!a->lost_known)
 		trust *= 0.9;
 	return a->damaged ? trust * 0.8 : trust;
+}
+
+/* What a finding is of: all that was judged, or a device's span. */
+static double judged_us(const struct reaching *r, const struct fired *f)
+{
+	const isc_facts_gpu *g;
+
+	if (isc_claim_device(&f->f.claim) < 0)
+		return r->j->window_us;
+	g = &r->a->timeline->gpus[f->gpu];
+	return (double)(g->last_ns - g->first_ns) / 1e3;
+}
+
+/* What the host can save at most, in percent: a GPU that works needs its time all the same. */
+static double host_at_most(const struct reaching *r)
+{
+	const isc_timeline_facts *t = r->a->timeline;
+	double most = 100;
+
+	for (size_t i = 0; t != NULL && r->j->window_us > 0 && i < t->gpu_count; i++) {
+		if (t->gpus[i].seen)
+			most = fmin(most, 100 - (double)t->gpus[i].busy_ns / 1e3 / r->j->window_us * 100);
+	}
+	return fmax(most, 0);
+}
+
+/* By what causes are ranked. */
+static double share_saved(const struct reaching *r, const struct fired *f)
+{
+	double whole = judged_us(r, f), us = f->f.alone > 0 ? fmin(f->f.alone, f->f.us) : f->f.us;
+
+	if (us < 0 || whole <= 0)
+		return -1;
+	return isc_claim_device(&f->f.claim) < 0 ? fmin(us / whole * 100, host_at_most(r)) : us / whole * 100;
+}
+
+/* The work of a thread is no limit while a GPU leaves it less than that. */
+static bool hides_behind_gpu(const struct reaching *r, const isc_rule *rule, const isc_finding *f)
+{
+	return rule->kind == ISC_CLAIM_LIMIT && !rule->metric->device && host_at_most(r) < f->value;
 }
 
 static bool note(struct reaching *r, const isc_rule *rule, size_t gpu)
@@ -82,7 +142,7 @@ static bool note(struct reaching *r, const isc_rule *rule, size_t gpu)
 
 	if (!rule->metric->measure(r->j, gpu, &f) || !isfinite(f.value))
 		return true;
-	if (!isc_rule_fires(rule, f.value)) {
+	if (!isc_rule_fires(rule, f.value) || hides_behind_gpu(r, rule, &f)) {
 		part = rule->threshold > 0 ? f.value / rule->threshold : 0;
 		if (part > r->nearest_part) {
 			r->nearest = rule;
@@ -94,7 +154,9 @@ static bool note(struct reaching *r, const isc_rule *rule, size_t gpu)
 	fired = isc_arena_push(r->arena, &r->fired, &r->count, &r->room, sizeof(*fired));
 	if (fired == NULL)
 		return false;
-	*fired = (struct fired){rule, f, gpu, isc_rule_excess(rule, f.value)};
+	*fired = (struct fired){.rule = rule, .f = f, .gpu = gpu, .excess = isc_rule_excess(rule, f.value)};
+	fired->saves = share_saved(r, fired);
+	fired->worth = fired->saves < 0 || fired->saves >= WORTH_PCT;
 	return true;
 }
 
@@ -117,15 +179,60 @@ static bool measure_all(struct reaching *r, const isc_rules *rules)
 	return true;
 }
 
-static int by_excess(const void *x, const void *y)
+/* Faults that are worth it, then limits, then the rest. */
+static int class_of(const struct fired *f)
 {
-	const struct fired *f = x, *g = y;
+	if (f->rule->kind == ISC_CLAIM_LIMIT)
+		return 1;
+	return f->worth ? 0 : 2;
+}
 
+static int by_excess(const struct fired *f, const struct fired *g)
+{
 	if (f->excess != g->excess)
 		return f->excess < g->excess ? 1 : -1;
 	if (f->gpu != g->gpu)
 		return f->gpu > g->gpu ? 1 : -1;
 	return strcmp(f->rule->id, g->rule->id);
+}
+
+static int by_saving(const void *x, const void *y)
+{
+	const struct fired *f = x, *g = y;
+
+	if (class_of(f) != class_of(g))
+		return class_of(f) - class_of(g);
+	if (f->saves != g->saves)
+		return f->saves < g->saves ? 1 : -1;
+	return by_excess(f, g);
+}
+
+/* Bounds are estimates: what saves about as much as the first is as good, and so is what explains it. */
+static bool rivals_first(const struct reaching *r, size_t i)
+{
+	const struct fired *first = &r->fired[0], *f = &r->fired[i];
+	bool explains = first->rule->general && !f->rule->general;
+
+	return class_of(f) == class_of(first) && f->saves >= first->saves * (explains ? EXPLAINS : ABOUT);
+}
+
+/* Of these the one furthest above its threshold wins; one that explains goes before one that is to be explained. */
+static void settle_ties(struct reaching *r)
+{
+	size_t best = 0;
+	struct fired won;
+
+	for (size_t i = 1; i < r->count; i++) {
+		const struct fired *f = &r->fired[i], *b = &r->fired[best];
+
+		if (!rivals_first(r, i))
+			continue;
+		if (f->rule->general != b->rule->general ? b->rule->general : by_excess(f, b) < 0)
+			best = i;
+	}
+	won = r->fired[best];
+	memmove(&r->fired[1], &r->fired[0], best * sizeof(won));
+	r->fired[0] = won;
 }
 
 /* The same, by what it can save. */
@@ -156,22 +263,11 @@ static isc_text keep_own(const struct reaching *r, const char *own)
 	return text_of(isc_arena_copy(r->arena, own, strlen(own)));
 }
 
-/* What it is of: one scope, the window, or a device's span. */
-static double whole_us(const struct reaching *r, const struct fired *f)
-{
-	const isc_facts_gpu *g;
-
-	if (isc_claim_device(&f->f.claim) < 0)
-		return isc_evidence_whole(r->j);
-	g = &r->a->timeline->gpus[f->gpu];
-	return (double)(g->last_ns - g->first_ns) / 1e3;
-}
-
 /* What a rule adds to what its metric says: whose cause it is, what that is worth and what to do. */
 static void complete(const struct reaching *r, struct fired *f)
 {
 	isc_claim *c = &f->f.claim;
-	double whole = whole_us(r, f);
+	double whole = isc_claim_device(c) < 0 ? isc_evidence_whole(r->j) : judged_us(r, f);
 
 	/* Where it happens is a place of the judged thread. */
 	if (c->place.function.len > 0 && isc_claim_device(c) < 0)
@@ -183,7 +279,7 @@ static void complete(const struct reaching *r, struct fired *f)
 	c->saving_us = f->f.us;
 	if (f->f.us > 0 && isc_claim_device(c) < 0 && r->j->window_us > 0)
 		c->saving_us *= whole / r->j->window_us;
-	c->fix = f->rule->fix;
+	c->fix = c->fix != ISC_FIX_NONE ? c->fix : f->rule->fix;
 	c->own_title = keep_own(r, f->rule->own_title);
 	c->own_fix = keep_own(r, f->rule->own_fix);
 	c->own_check = keep_own(r, f->rule->own_check);
@@ -227,21 +323,29 @@ static bool fires_again(const struct reaching *r)
 	return n > 1;
 }
 
+/* Of its metric, below which it saves too little to win; what it saves falls with its metric. */
+static double least_to_win(const struct fired *top, const struct fired *rival)
+{
+	double enough = WORTH_PCT;
+
+	if (rival == NULL || class_of(rival) != class_of(top))
+		return top->saves > enough && class_of(top) == 0 && rival != NULL ? top->f.value * enough / top->saves
+										  : 0;
+	enough = rival->saves;
+	return top->saves > enough && enough > 0 ? top->f.value * enough / top->saves : 0;
+}
+
 /* Down to where the next one wins. */
 static bool change_by_fall(struct reaching *r)
 {
 	const struct fired *top = &r->fired[0], *rival = rival_of(r);
-	double next = rival != NULL ? rival->excess : 0;
-	double scale = top->rule->threshold > 0 ? top->rule->threshold : 1;
 	isc_analysis_change *change = add_change(r, ISC_CHANGE_FALLS, top->f.value);
 
 	if (change == NULL)
 		return false;
 	change->metric = top->rule->metric->name;
 	change->every_gpu = fires_again(r);
-	change->limit = top->rule->threshold;
-	if (next > 0 && top->rule->weight > 0)
-		change->limit += next / top->rule->weight * scale;
+	change->limit = fmax(top->rule->threshold, least_to_win(top, rival));
 	change->then = rival != NULL ? rival->f.claim.cause : NULL;
 	return true;
 }
@@ -289,7 +393,11 @@ static void suggest_all(struct reaching *r, bool of_cause)
 	size_t first = r->a->suggestion_count;
 
 	for (size_t i = 0; i < r->count; i++) {
-		if ((r->fired[i].rule == r->fired[0].rule) == of_cause)
+		const isc_rule *rule = r->fired[i].rule;
+		bool remedy = rule->fix != ISC_FIX_NONE || rule->own_fix != NULL || rule->own_title != NULL;
+
+		/* A limit without a remedy is nothing to do. */
+		if ((rule == r->fired[0].rule) == of_cause && (remedy || rule->kind != ISC_CLAIM_LIMIT))
 			suggest(r, &r->fired[i]);
 	}
 	if (r->a->suggestion_count > first + 1)
@@ -532,8 +640,10 @@ isc_status isc_verdict_reach(const isc_evidence *j, const isc_rules *rules, isc_
 	}
 	if (!measure_all(&r, rules))
 		return isc_build_no_memory(err);
-	if (r.count > 1)
-		qsort(r.fired, r.count, sizeof(*r.fired), by_excess);
+	if (r.count > 1) {
+		qsort(r.fired, r.count, sizeof(*r.fired), by_saving);
+		settle_ties(&r);
+	}
 	complete_all(&r);
 	if (r.arena->failed)
 		return isc_build_no_memory(err);

@@ -8,7 +8,9 @@
 static const isc_html_metric metrics[] = {
 	{"gil_wait_pct", "GIL wait", "gil_wait"},
 	{"lock_wait_pct", "Lock wait", "lock_wait"},
-	{"io_wait_pct", "Waiting for files or the network", "io_wait"},
+	{"io_wait_pct", "Waiting for files", "io_wait"},
+	{"downstream_pct", "Waiting for answers from outside", "io_wait"},
+	{"native_pct", "Native code", "native"},
 	{"sleep_pct", "Sleeping", "sleep"},
 	{"gc_pct", "Garbage collection", "gc"},
 	{"syscall_pct", "Short system calls", "syscall"},
@@ -17,6 +19,7 @@ static const isc_html_metric metrics[] = {
 	{"throttled_pct", "Throttled by the control group", "throttled"},
 	{"oversubscribed_pct", "Waiting for a CPU", "run_queue"},
 	{"hot_function_pct", "One Python function", "python"},
+	{"hot_path_pct", "One function and what it calls", "python"},
 	{"stage_python_pct", "Python in one stage", "python"},
 	{"logging_pct", "Logging", "python"},
 	{"loop_blocked_pct", "Event loop blocked", "python"},

@@ -26,6 +26,9 @@ static const isc_fix_words fixes[ISC_FIXES] = {
 		{"cheaper_function", "Make this function cheaper, or call it less",
 		 "doing less in it, keeping its results, or moving it into native code (numpy, a C extension)",
 		 "let it return a result that is prepared beforehand, and measure again"},
+	[ISC_FIX_MAKE_ONCE] = {"make_once", "Make it once, and keep it",
+			       "making it once, before the first request, and keeping it",
+			       "run with one that is made beforehand: the time must be gone"},
 	[ISC_FIX_MOVE_STAGE] = {"move_stage", "Move this stage out of the way, or into native code",
 				"a native implementation of this stage (such as a fast tokeniser), or doing it "
 				"beforehand or in another process",

@@ -26,7 +26,12 @@ static void write_lock(isc_phrase *p, const isc_claim *c)
 
 static void write_io(isc_phrase *p, const isc_claim *c)
 {
-	share_is(p, c, " waits for files or the network");
+	share_is(p, c, " waits for files");
+}
+
+static void write_downstream(isc_phrase *p, const isc_claim *c)
+{
+	share_is(p, c, " waits for answers from outside the program");
 }
 
 static void write_sleep(isc_phrase *p, const isc_claim *c)
@@ -103,6 +108,7 @@ const isc_phrase_kind isc_phrase_waits[] = {
 	{"gil_wait_pct", write_gil, true},
 	{"lock_wait_pct", write_lock, true},
 	{"io_wait_pct", write_io, false},
+	{"downstream_pct", write_downstream, false},
 	{"sleep_pct", write_sleep, false},
 	{"gc_pct", write_gc, false},
 	{"throttled_pct", write_throttled, false},
