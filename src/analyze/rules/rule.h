@@ -61,8 +61,9 @@ const isc_metric *isc_metric_named(const char *name);
 /* One for each cause: rule_<cause>.c. */
 extern const isc_metric isc_metric_gil, isc_metric_lock, isc_metric_io, isc_metric_sleep, isc_metric_gc,
 	isc_metric_syscall, isc_metric_spin, isc_metric_page_fault, isc_metric_throttled, isc_metric_run_queue,
-	isc_metric_hot, isc_metric_path, isc_metric_stage, isc_metric_logging, isc_metric_loop, isc_metric_pool, isc_metric_memory,
-	isc_metric_pressure, isc_metric_downstream, isc_metric_native, isc_metric_limit, isc_metric_remote, isc_metric_swap;
+	isc_metric_hot, isc_metric_path, isc_metric_stage, isc_metric_logging, isc_metric_loop, isc_metric_pool,
+	isc_metric_memory, isc_metric_pressure, isc_metric_downstream, isc_metric_native, isc_metric_limit,
+	isc_metric_remote, isc_metric_swap;
 extern const isc_metric isc_metric_gpu_idle, isc_metric_gpu_sync, isc_metric_gpu_launch, isc_metric_gpu_ratio,
 	isc_metric_copy, isc_metric_pcie;
 
