@@ -177,6 +177,7 @@ typedef struct isc_analysis_verdict {
 	isc_claim claim;	/* of the rule that won; the cause NULL: balanced, or withheld */
 	isc_text told;		/* the headline of a report without such a claim; empty: made of the claim */
 	double confidence;	/* 0 to 1 */
+	uint32_t pid, tid;	/* whose time was judged; 0: nobody's */
 	isc_analysis_evidence *evidence;
 	size_t evidence_count; /* the one that won first */
 	isc_analysis_change *would_change;

@@ -374,10 +374,15 @@ isc_status isc_build_verdict(isc_build *b, isc_error *err)
 		tell_start_up(d);
 	if (!good || b->arena->failed)
 		return isc_build_no_memory(err);
-	if (b->options != NULL && b->options->rules != NULL)
-		return isc_verdict_reach(&j, b->options->rules, b->a, err);
 	isc_rules_init(&own);
-	st = isc_verdict_reach(&j, &own, b->a, err);
+	st = isc_verdict_reach(&j, b->options != NULL && b->options->rules != NULL ? b->options->rules : &own, b->a,
+			       err);
 	isc_rules_fini(&own);
+	if (j.known) {
+		const isc_trace_process *process = isc_trace_process_find(b->trace, d->focus.process);
+
+		b->a->verdict.pid = process != NULL ? process->pid : 0;
+		b->a->verdict.tid = d->focus.tid;
+	}
 	return st;
 }

@@ -98,6 +98,8 @@ const isc_field isc_verdict_rows[] = {
 	{"share", VERDICT(US, claim.share)},
 	{"device_id", .value = device},
 	{"confidence", VERDICT(US_0, confidence)},
+	{"process_id", VERDICT(ID, pid)},
+	{"thread_id", VERDICT(ID, tid)},
 	{"headline", .value = headline, .read = read_headline},
 	{"evidence", ISC_LIST(isc_analysis_verdict, evidence, evidence_count, evidence_rows)},
 	{"would_change", .value = change_words},
