@@ -2,8 +2,8 @@
  * rule.h - rules are data: a metric, a threshold, a weight, and what to do about it.
  *
  * A rule fires when its metric is above its threshold.  Of those that fire the
- * one with the largest weight x (value - threshold) / threshold wins.  Metrics are
- * code, one file for each cause; a file of rules can change, add and switch
+ * fault that saves most wins, else the largest limit (verdict.c); weight x (value - threshold) / threshold
+ * settles ties.  Metrics are code, one file for each cause; a file of rules can change, add and switch
  * off rules over the metrics that there are.
  */
 #ifndef ISC_ANALYZE_RULES_RULE_H

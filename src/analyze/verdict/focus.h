@@ -3,8 +3,8 @@
  *
  * With scopes: the scope with the most time of those that were entered again and
  * again, and the thread that was in it longest; its times in it are the window.  The first few that took
- * far longer than the others are the warm-up, and apart.  Without scopes: the main
- * thread, or the busiest one if that only waits, while its process serves (phases.h).
+ * far longer than the others are the warm-up, and apart.  Without scopes: the thread that
+ * limits (limiter.h), while its process serves (phases.h).
  */
 #ifndef ISC_ANALYZE_VERDICT_FOCUS_H
 #define ISC_ANALYZE_VERDICT_FOCUS_H
