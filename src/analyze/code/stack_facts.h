@@ -27,7 +27,7 @@ typedef struct isc_stack_fact {
 	uint32_t stack;
 	uint32_t flags;
 	isc_attribution what; /* of samples with this stack */
-	/* Time of samples, as judged.c sums it up: of the focus thread, of that in the interpreter, of other threads. */
+	/* Time of samples, as observed.c sums it up: of the focus thread, of that in the interpreter, of other threads. */
 	double ran_ns, hot_ns, others_ns;
 	double waited_ns;     /* by the focus thread, not for work */
 	uint64_t when;	      /* in which 64ths of the judged time it was seen, a bit for each */

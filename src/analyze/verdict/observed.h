@@ -78,13 +78,13 @@ bool isc_observed_end(isc_build *b);
 /* Nothing is fine. */
 void isc_observed_drop(isc_build *b);
 
-/* judged_gpu.c: the times that the focus thread waited for GPUs, and where.  False: no memory. */
+/* observed_gpu.c: the times that the focus thread waited for GPUs, and where.  False: no memory. */
 bool isc_observed_gpu_read(isc_observed *d);
 
 /* conclude.c: a function and a line of the judged process, with texts that outlive the trace; code 0: none. */
 isc_place isc_observed_place(const isc_observed *d, uint32_t code, uint32_t line);
 
-/* judged.c: so much time of a kind was at a place; false: no memory. */
+/* observed.c: so much time of a kind was at a place; false: no memory. */
 bool isc_observed_put(isc_observed *d, unsigned what, isc_stack_place at, double ns);
 
 #endif

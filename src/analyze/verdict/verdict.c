@@ -326,13 +326,12 @@ static bool fires_again(const struct reaching *r)
 /* Of its metric, below which it saves too little to win; what it saves falls with its metric. */
 static double least_to_win(const struct fired *top, const struct fired *rival)
 {
-	double enough = WORTH_PCT;
+	bool equals = rival != NULL && class_of(rival) == class_of(top);
+	double enough = equals ? rival->saves : WORTH_PCT;
 
-	if (rival == NULL || class_of(rival) != class_of(top))
-		return top->saves > enough && class_of(top) == 0 && rival != NULL ? top->f.value * enough / top->saves
-										  : 0;
-	enough = rival->saves;
-	return top->saves > enough && enough > 0 ? top->f.value * enough / top->saves : 0;
+	if (rival == NULL || (!equals && class_of(top) != 0) || enough <= 0 || top->saves <= enough)
+		return 0;
+	return top->f.value * enough / top->saves;
 }
 
 /* Down to where the next one wins. */
