@@ -31,6 +31,8 @@ const char *isc_kind_name(unsigned kind)
 					    [ISC_KIND_WAIT_EXIT] = "wait_exit",
 					    [ISC_KIND_WAIT_BRIEF] = "wait_brief",
 					    [ISC_KIND_GC] = "gc",
+					    [ISC_KIND_SENT] = "sent",
+					    [ISC_KIND_GOT] = "got",
 					    [ISC_KIND_MEMORY_ALLOC] = "memory_alloc",
 					    [ISC_KIND_MEMORY_FREE] = "memory_free",
 					    [ISC_KIND_MEMORY_TOTAL] = "memory_total",
