@@ -1,7 +1,6 @@
 #include "collect/hooks/channel.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "collect/hooks/blocked.h"
@@ -46,19 +45,28 @@ static channel *find_channel(unsigned fd)
 	return part != NULL ? &part[fd % PART] : NULL;
 }
 
-static channel *make_channel(unsigned fd)
+static __attribute__((noinline)) channel *make_part(unsigned fd)
 {
-	channel *c = find_channel(fd), *none = NULL, *part;
+	channel *none = NULL, *part;
+	int error = errno;
 
-	if (c != NULL || fd >= ISC_CHANNEL_FDS || atomic_load_explicit(&part_refused, memory_order_relaxed))
-		return c;
+	if (fd >= ISC_CHANNEL_FDS || atomic_load_explicit(&part_refused, memory_order_relaxed))
+		return NULL;
 	part = isc_kernel_map(NULL, sizeof(first_part), PROT_READ | PROT_WRITE,
 			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 	if ((void *)part == MAP_FAILED)
 		atomic_store_explicit(&part_refused, true, memory_order_relaxed);
 	else if (!atomic_compare_exchange_strong(&parts[fd / PART], &none, part))
 		isc_kernel_unmap(part, sizeof(first_part));
+	errno = error;
 	return find_channel(fd);
+}
+
+static inline channel *make_channel(unsigned fd)
+{
+	channel *c = find_channel(fd);
+
+	return __builtin_expect(c != NULL, 1) ? c : make_part(fd);
 }
 
 /* ---- what a descriptor leads to ------------------------------------------ */
@@ -105,13 +113,13 @@ static uint32_t define_endpoint(isc_endpoint *e)
 	id = isc_defs_find(ISC_DEF_CHANNEL, e, isc_endpoint_size(e), &hash);
 	if (id != 0)
 		return id;
-	/* The rest of the room is for what happens once, and those that share one have few. */
+	/* The rest of the room is for calls and marks.  Shared definitions are few: they still get in. */
 	if (!isc_defs_roomy() || !take_place_apart())
 		isc_endpoint_fold(e);
 	return isc_rt_intern(ISC_DEF_CHANNEL, e, isc_endpoint_size(e));
 }
 
-/* The word as it was, from which a look begins: one that nobody has looked at yet counts no forgetting. */
+/* The word from which a look begins.  0, where nobody ever looked, is left first: forgetting passes it over. */
 static uint64_t begin_look(channel *c)
 {
 	uint64_t word = 0;
@@ -177,19 +185,20 @@ static __attribute__((noinline)) uint32_t look(channel *c, int fd)
 }
 
 /* A use of it; is a look due? */
-static inline bool is_due(channel *c)
+static inline bool is_due(channel *c, uint64_t word)
 {
 	uint32_t uses = atomic_load_explicit(&c->uses, memory_order_relaxed) + 1;
+	uint32_t every = word >> ID_SHIFT != 0 ? ISC_CHANNEL_CHECK : ISC_CHANNEL_CHECK_FILE;
 
 	atomic_store_explicit(&c->uses, uses, memory_order_relaxed);
-	return uses % ISC_CHANNEL_CHECK == 0;
+	return uses % every == 0;
 }
 
 static inline uint32_t id_of(channel *c, int fd)
 {
 	uint64_t word = atomic_load_explicit(&c->word, memory_order_acquire);
 
-	if (__builtin_expect(!is_known(word) || is_due(c), 0))
+	if (__builtin_expect(!is_known(word) || is_due(c, word), 0))
 		return look(c, fd);
 	return (uint32_t)(word >> ID_SHIFT);
 }
@@ -203,18 +212,19 @@ uint32_t isc_channel_of(int fd)
 
 void isc_channel_pair(const int fds[2])
 {
+	bool found = isc_blocked_wanted() && is_ours();
+	int error = errno;
 	isc_endpoint e[2];
-	channel *c;
 
-	if (!isc_blocked_wanted() || !is_ours() || !isc_endpoint_look(fds[0], &e[0]) ||
-	    !isc_endpoint_look(fds[1], &e[1]))
-		return;
-	for (int i = 0; i < 2; i++) {
+	found = found && isc_endpoint_look(fds[0], &e[0]) && isc_endpoint_look(fds[1], &e[1]);
+	for (int i = 0; found && i < 2; i++) {
+		channel *c = make_channel((unsigned)fds[i]);
+
 		e[i].head.peer_inode = e[1 - i].head.inode;
-		c = make_channel((unsigned)fds[i]);
 		if (c != NULL)
 			end_look(c, begin_look(c), isc_endpoint_file(fds[i]), define_endpoint(&e[i]));
 	}
+	errno = error;
 }
 
 /* ---- what goes over it ---------------------------------------------------- */
@@ -223,11 +233,12 @@ void isc_channel_moved(int fd, enum isc_channel_way way, uint64_t since, uint64_
 {
 	channel *c = make_channel((unsigned)fd);
 	uint32_t id = c != NULL ? id_of(c, fd) : 0;
-	uint16_t moved = isc_moved(bytes, now - since);
+	uint16_t moved;
 	uint64_t last;
 
-	if (id == 0)
+	if (__builtin_expect(id == 0, 1))
 		return;
+	moved = isc_moved(bytes, now - since);
 	last = atomic_load_explicit(&c->last[way], memory_order_relaxed);
 	atomic_store_explicit(&c->last[way], now, memory_order_relaxed);
 	if (now - last < (uint64_t)ISC_CHANNEL_SILENCE_US * isc_image_self.ticks_per_us && !isc_blocked_worth(0)) {

@@ -3,7 +3,7 @@
  *
  * Who sent what a thread waited for is the question that these records answer.  A descriptor is looked at when it is
  * first used, and what it leads to becomes a definition.  That is forgotten when the descriptor is closed or replaced;
- * one that is closed behind our back is noticed by its inode, which is asked for again once in ISC_CHANNEL_CHECK uses.
+ * one that is closed behind our back is noticed by its inode, which is asked for again every ISC_CHANNEL_CHECK uses.
  *
  * Every call that moved bytes is told by one record while the budget allows.  While it does not, only the first after
  * some silence is, for that is the one which wakes whoever waits; the others are counted, and the next record on the
@@ -20,10 +20,11 @@
 
 #include "base/record.h"
 
-#define ISC_CHANNEL_CHECK 64u	   /* uses between two looks at the inode: a system call costs 64 times a record */
-#define ISC_CHANNEL_SILENCE_US 50u /* what comes after less did not wake anybody: it takes longer to fall asleep */
-#define ISC_CHANNELS_APART 16384u  /* of a process, with an own definition: 1.5 MB; later ones share some */
-#define ISC_CHANNEL_FDS (1u << 20) /* descriptors above are none: the kernel gives no more, if not told otherwise */
+#define ISC_CHANNEL_CHECK 64u	     /* uses between two looks at the inode, which cost as much as some 20 records */
+#define ISC_CHANNEL_CHECK_FILE 1024u /* the same of what is no channel: files are to cost next to nothing */
+#define ISC_CHANNEL_SILENCE_US 50u   /* what comes after less did not wake anybody: it takes longer to fall asleep */
+#define ISC_CHANNELS_APART 16384u    /* of a process, with an own definition: 1.5 MB; later ones share some */
+#define ISC_CHANNEL_FDS (1u << 20)   /* descriptors above are none: the kernel gives no more, if not told otherwise */
 
 enum isc_channel_way { ISC_CHANNEL_SENT, ISC_CHANNEL_GOT, ISC_CHANNEL_WAYS };
 

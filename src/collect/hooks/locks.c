@@ -53,8 +53,8 @@ extern __typeof__(sem_getvalue) sem_getvalue __attribute__((weak, visibility("de
 		return result_; \
 	} while (0)
 
-/* A call for a condition.  The global lock has a holder, who tells more than the thread that gave it up; and only
- * the wait for that with a time is one for it, so that alone tells where it is. */
+/* A call for a condition.  A wait for the global lock names its holder, so nobody asks who posted it.  Only the wait
+ * with a time is one for that lock: it alone passes the condition on, by which samples know it. */
 #define TAKE_COND(gil_, call) \
 	do { \
 		isc_blocked_cause cause_ = {0}; \
@@ -239,8 +239,8 @@ ISC_HOOK int sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *u
 	TAKE_SEM(ISC_REAL(sem_clockwait)(sem, clock, until));
 }
 
-/* How many wait for it stands behind its value, in glibc since 2.21 and in musl.  It is not said in any header, so
- * nothing but who woke whom may come of it. */
+/* The number of waiters stands behind the value, in glibc since 2.21 and in musl.  No header promises that, so it
+ * decides nothing but whether a post is noted. */
 static bool sem_waited(const sem_t *sem)
 {
 	typedef uint32_t __attribute__((may_alias)) word;
