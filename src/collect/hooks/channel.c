@@ -168,16 +168,19 @@ static void tell_all_unseen(channel *c, uint32_t id)
 
 static __attribute__((noinline)) uint32_t look(channel *c, int fd)
 {
-	uint64_t word = begin_look(c), file, now = isc_ticks();
+	uint64_t word = begin_look(c), now = isc_ticks();
 	uint32_t id = is_known(word) ? (uint32_t)(word >> ID_SHIFT) : 0;
 	int error = errno;
 	isc_endpoint e;
+	bool found;
 
-	if (is_ours() && (file = isc_endpoint_file(fd)) != 0 &&
-	    (!is_known(word) || file != atomic_load_explicit(&c->file, memory_order_relaxed))) {
+	if (is_ours() &&
+	    !(is_known(word) && isc_endpoint_file(fd) == atomic_load_explicit(&c->file, memory_order_relaxed))) {
+		found = isc_endpoint_look(fd, &e);
 		if (id != 0)
 			tell_all_unseen(c, id);
-		id = end_look(c, word, file, isc_endpoint_look(fd, &e) ? define_endpoint(&e) : 0);
+		if (e.file != 0)
+			id = end_look(c, word, e.file, found ? define_endpoint(&e) : 0);
 	}
 	isc_blocked_cost(now);
 	errno = error;
@@ -222,7 +225,7 @@ void isc_channel_pair(const int fds[2])
 
 		e[i].head.peer_inode = e[1 - i].head.inode;
 		if (c != NULL)
-			end_look(c, begin_look(c), isc_endpoint_file(fds[i]), define_endpoint(&e[i]));
+			end_look(c, begin_look(c), e[i].file, define_endpoint(&e[i]));
 	}
 	errno = error;
 }

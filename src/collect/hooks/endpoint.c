@@ -6,12 +6,17 @@
 
 _Static_assert(offsetof(isc_endpoint, text) == sizeof(isc_def_channel), "texts behind it");
 
+/* Inodes of sockets, pipes and files are counted up, devices are few and small. */
+static uint64_t file_of(const struct stat *sb)
+{
+	return ((uint64_t)sb->st_dev << 48 ^ (uint64_t)sb->st_ino << 4) | 1;
+}
+
 uint64_t isc_endpoint_file(int fd)
 {
 	struct stat sb;
 
-	/* Inodes of sockets, pipes and files are counted up, devices are few and small. */
-	return isc_kernel_stat(fd, &sb) ? ((uint64_t)sb.st_dev << 48 ^ (uint64_t)sb.st_ino << 4) | 1 : 0;
+	return isc_kernel_stat(fd, &sb) ? file_of(&sb) : 0;
 }
 
 static bool is_eventfd(int fd)
@@ -90,8 +95,10 @@ bool isc_endpoint_look(int fd, isc_endpoint *out)
 {
 	struct stat sb;
 
+	out->file = 0;
 	if (!isc_kernel_stat(fd, &sb))
 		return false;
+	out->file = file_of(&sb);
 	if ((sb.st_mode & S_IFMT) == 0)
 		return look_at_eventfd(fd, &out->head);
 	out->head = (isc_def_channel){.kind = ISC_CHANNEL_PIPE, .device = sb.st_dev, .inode = sb.st_ino};

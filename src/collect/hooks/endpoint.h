@@ -17,12 +17,13 @@
 typedef struct isc_endpoint {
 	isc_def_channel head;
 	char text[2 * ISC_ADDRESS_TEXT]; /* local address, peer's */
+	uint64_t file;			 /* isc_endpoint_file() */
 } isc_endpoint;
 
 /* A number that tells open files apart, as far as device and inode do; 0: the descriptor is not open. */
 uint64_t isc_endpoint_file(int fd);
 
-/* false: a file, a terminal, a timer ... nobody is at the other end. */
+/* false: a file, a terminal, a timer ... nobody is at the other end, and only out->file is said. */
 bool isc_endpoint_look(int fd, isc_endpoint *out);
 
 /* One of many: leaves what they have in common. */
