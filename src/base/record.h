@@ -23,7 +23,7 @@ _Static_assert(sizeof(isc_record) == 16, "record");
 	((uint64_t)(uint32_t)(id) | (uint64_t)(kind) << 32 | 1ull << 40 | (uint64_t)(uint16_t)(arg) << 48)
 
 /* Kinds 1 to 15 are marks; 16 to 31 calls; 32 to 47 samples; 48 to 63 waits;
- * 64 to 71 memory; 72 to 79 system calls; 80 to 95 GPU.  Readers skip kinds they do not know.  With each: its number in
+ * of these 56 and 57 channels; 64 to 71 memory; 72 to 79 system calls; 80 to 95 GPU.  Readers skip kinds they do not know.  With each: its number in
  * traces, and its name in a dump. */
 /* clang-format off */
 #define ISC_KINDS(KIND) \
@@ -71,12 +71,16 @@ _Static_assert(sizeof(isc_record) == 16, "record");
 	KIND(SAMPLE_RATE, 33, "sample_rate") \
 	/* id: stack; arg: enum isc_wait_call; a wait begins that may be long */ \
 	KIND(WAIT_ENTER, 48, "wait_enter") \
-	/* id: stack; arg: enum isc_wait_call; behind it: isc_wait.  Needs no enter */ \
+	/* id: stack; arg: enum isc_wait_call; behind it: isc_wait, and maybe isc_waker */ \
 	KIND(WAIT_EXIT, 49, "wait_exit") \
 	/* arg: enum isc_wait_call; behind it: isc_wait_brief.  Waits told as a sum */ \
 	KIND(WAIT_BRIEF, 50, "wait_brief") \
 	/* arg: generation; behind it: isc_gc.  A collection has ended */ \
 	KIND(GC, 51, "gc") \
+	/* id: ISC_DEF_CHANNEL; arg: ISC_MOVED; maybe behind it: isc_left_out.  Bytes went in */ \
+	KIND(SENT, 56, "sent") \
+	/* the same of bytes that came out of it */ \
+	KIND(GOT, 57, "got") \
 	/* id: stack; arg: enum isc_memory_call; behind it: isc_memory.  Memory was taken */ \
 	KIND(MEMORY_ALLOC, 64, "memory_alloc") \
 	/* id: stack that took it; arg and behind it: likewise.  It was given back */ \
@@ -273,13 +277,56 @@ enum isc_wait_call {
 	ISC_WAIT_GC = ISC_WAIT_CALLS /* in totals only */
 };
 
-/* Behind the end of a wait. */
+/* Behind the end of a wait; it needs no record of its begin. */
 typedef struct isc_wait {
 	uint64_t ticks;	       /* how long it took */
 	uint32_t holder;       /* tid of the thread that had what was waited for; 0: not known */
 	uint32_t holder_stack; /* where that was when it was last seen; 0: not known */
 } isc_wait;
 _Static_assert(sizeof(isc_wait) == 16, "wait");
+
+/* Behind that, where it is known what ended the wait. */
+typedef struct isc_waker {
+	uint32_t channel; /* that was waited on; 0: none */
+	uint32_t poster; /* tid of the thread that last posted the semaphore or signalled the condition; 0: not known */
+	uint64_t posted_ticks; /* how long before the end that was */
+} isc_waker;
+_Static_assert(sizeof(isc_waker) == 16, "waker");
+
+/*
+ * What a call moved over a channel, in 16 bits: the length in bits of the number of bytes, and how long before the
+ * record the call began, in ticks.  Those are rounded up, by a sixteenth at most: whoever was woken by these bytes was
+ * woken behind that moment.
+ */
+#define ISC_MOVED_LENGTH_BITS 6u
+#define ISC_MOVED_LENGTH(arg) ((uint32_t)(arg) & ((1u << ISC_MOVED_LENGTH_BITS) - 1)) /* 0: nothing was moved */
+
+static inline uint16_t isc_moved(uint64_t bytes, uint64_t ticks)
+{
+	uint32_t length = bytes != 0 ? 64u - (uint32_t)__builtin_clzll(bytes) : 0;
+	uint32_t shift = ticks >= 16 ? 59u - (uint32_t)__builtin_clzll(ticks) : 0;
+	/* Sixteen steps in each power of two; one more than 31 of them is the next power. */
+	uint32_t steps = (uint32_t)(ticks >> shift) + ((ticks & ((1ull << shift) - 1)) != 0);
+
+	length = length < 63 ? length : 63;
+	return (uint16_t)(length | (steps + 16 * shift) << ISC_MOVED_LENGTH_BITS);
+}
+
+static inline uint64_t isc_moved_ticks(uint16_t arg)
+{
+	uint32_t code = (uint32_t)arg >> ISC_MOVED_LENGTH_BITS;
+
+	if (code >= 32 + 16 * 59) /* nothing takes as long */
+		return UINT64_MAX;
+	return code < 32 ? code : (uint64_t)(code % 16 + 16) << (code / 16 - 1);
+}
+
+/* Behind it, if calls on this channel and in this direction were left out since the last such record. */
+typedef struct isc_left_out {
+	uint64_t calls;
+	uint64_t zero;
+} isc_left_out;
+_Static_assert(sizeof(isc_left_out) == 16, "calls left out");
 
 /* Waits since the last such record of the thread and call: too short to be told each, or
  * while the budget was used up. */
@@ -462,6 +509,7 @@ enum isc_def_type {
 	/* up to 8 are of samples */
 	ISC_DEF_PYTHON = 9,	     /* the interpreter of this process: its version, a NUL, the path of its program */
 	ISC_DEF_SUBINTERPRETER = 10, /* one more interpreter in this process, whose calls are not traced: its number */
+	ISC_DEF_CHANNEL = 12,	     /* isc_def_channel, then the two addresses */
 	ISC_DEF_MEMORY = 24,	     /* whose malloc() this process has: the name of a file */
 	ISC_DEF_FOLDED = 11,	     /* isc_def_folded: names that are counted as one, for there are many */
 	ISC_DEF_GPU = 16,	     /* isc_def_gpu, then the name of the device */
@@ -483,6 +531,31 @@ typedef struct isc_def_gpu {
 	uint32_t name_len;
 } isc_def_gpu;
 _Static_assert(sizeof(isc_def_gpu) == 16, "device");
+
+enum isc_channel_kind {
+	ISC_CHANNEL_PIPE = 1, /* FIFOs included */
+	ISC_CHANNEL_UNIX = 2,
+	ISC_CHANNEL_TCP = 3,
+	ISC_CHANNEL_UDP = 4,
+	ISC_CHANNEL_EVENTFD = 5,
+	ISC_CHANNEL_SOCKET = 6 /* of another family */
+};
+
+/*
+ * What a process reads from and writes to: a pipe, one end of a socket, or an eventfd.  Both ends of a pipe have its
+ * inode.  An end of TCP or UDP has the addresses of the other one, exchanged.  Ends of a unix socket have an inode
+ * each; that of the other one is known of a pair, otherwise its process and the address that it was connected to.
+ */
+typedef struct isc_def_channel {
+	uint32_t kind;	 /* enum isc_channel_kind */
+	uint32_t folded; /* 1: it stands for all of which no more is known, as there are many */
+	uint64_t device;
+	uint64_t inode;		      /* of an eventfd, which has none: the number of the descriptor */
+	uint64_t peer_inode;	      /* of the other end of a pair; 0: not known */
+	uint32_t peer_pid;	      /* of whoever made the other end of a unix socket; 0: not known */
+	uint16_t local_len, peer_len; /* of the addresses, as text */
+} isc_def_channel;
+_Static_assert(sizeof(isc_def_channel) == 40, "channel");
 
 /* A Python frame and, through its parents, those that called it. */
 typedef struct isc_def_stack {

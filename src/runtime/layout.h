@@ -21,7 +21,7 @@
 
 /* Raised with every change of this file, of record.h or of an exported
  * function: parts of two installs that meet in one program stay inert. */
-#define ISC_RT_ABI 24u
+#define ISC_RT_ABI 25u
 
 #define ISC_SESSION_VARIABLE "INFERSCOPE_SESSION" /* the session folder's path */
 

@@ -76,6 +76,7 @@ typedef struct isc_producer {
 	isc_syscall_failed failed[ISC_SYSCALL_FAILED];
 	isc_syscall_sum calls[ISC_SYSCALL_COUNT];
 	uint64_t in_calls; /* ticks that all of them took, so far */
+	uint32_t moved;	   /* records of channels whose cost was not taken yet */
 } isc_producer;
 
 /* One event on its way: the first slot, then body bytes, after their length if asked. */

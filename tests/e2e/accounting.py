@@ -1,4 +1,4 @@
-"""Counting what a program made itself, beside the samples, waits, memory and system calls that are recorded of all."""
+"""Counting what a program made itself, beside the samples, waits, memory, system calls and bytes over channels of all."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import Iterable
 # program comes to no harm is tested with everything on.
 QUIET = ("--no-sample", "--no-syscalls", "--no-memory")
 
-BESIDE = re.compile(r"^[+-]\S+ p\d+ t\d+ (?:nested )?#\d+ (?:sample|wait|memory|syscall)")
+BESIDE = re.compile(r"^[+-]\S+ p\d+ t\d+ (?:nested )?#\d+ (?:sample|wait|memory|syscall|sent|got)")
 
 
 def beside(dump: Iterable[str]) -> int:
-    """How many of the events in this dump are samples, waits, memory and system calls."""
+    """How many of the events in this dump are samples, waits, memory, system calls and bytes over channels."""
     return sum(BESIDE.match(line) is not None for line in dump)

@@ -34,19 +34,40 @@ static void write_name(isc_writer *w, const struct step *s)
 	isc_writer_define(w, s->process % 4, s->small % 16, ISC_DEF_STRING, &s->time, s->kind % 17, NULL);
 }
 
-/* Calls, tasks, waits and collections, in any order. */
+/* Calls, tasks, waits, collections and channels, in any order. */
 static uint8_t kind_of(const struct step *s)
 {
 	static const uint8_t more[] = {ISC_KIND_CALL_ENTER, ISC_KIND_CALL_RESUME, ISC_KIND_CALL_EXIT,  ISC_KIND_TASK,
 				       ISC_KIND_WAIT_ENTER, ISC_KIND_WAIT_EXIT,	  ISC_KIND_WAIT_BRIEF, ISC_KIND_GC};
 
+	if ((s->kind & 0xc0) == 0x40)
+		return s->kind % 2 ? ISC_KIND_SENT : ISC_KIND_GOT;
 	return s->kind & 0x80 ? more[s->kind % sizeof(more)] : s->kind % 9;
+}
+
+/* Under any id, cut anywhere; a record of it may say what was left out. */
+static void write_channel(isc_writer *w, const struct step *s, isc_record *slot, isc_trace_run *run)
+{
+	struct {
+		isc_def_channel head;
+		uint64_t text;
+	} def = {{.kind = s->thread,
+		  .inode = s->wide,
+		  .local_len = (uint16_t)s->time,
+		  .peer_len = (uint16_t)(s->time >> 16)},
+		 s->wide};
+
+	isc_writer_define(w, s->process % 4, s->small % 16, ISC_DEF_CHANNEL, &def, s->small % (sizeof(def) + 1), NULL);
+	slot[0].arg = (uint16_t)s->wide;
+	memcpy(&slot[1], &s->time, sizeof(s->time));
+	slot[0].slots = s->kind & 2 ? 2 : 1;
+	run->slots = slot[0].slots;
 }
 
 static void write_event(isc_writer *w, const struct step *s, uint64_t *next)
 {
 	isc_trace_run run = {.process = s->process % 4, .thread = s->thread % THREADS, .events = 1, .slots = 1};
-	isc_record slot[2] = {
+	isc_record slot[3] = {
 		{.ticks = START_NS + s->time % 1000000, .id = s->small % 16, .kind = kind_of(s), .slots = 1}};
 
 	if (slot[0].kind == ISC_KIND_COUNTER) {
@@ -59,9 +80,13 @@ static void write_event(isc_writer *w, const struct step *s, uint64_t *next)
 
 		memcpy(&slot[1], &wait, sizeof(wait));
 		slot[0].arg = (uint16_t)(s->wide % 24);
-		slot[0].slots = 2;
-		run.slots = 2;
+		/* With a channel and a thread that posted, or without. */
+		memcpy(&slot[2], &s->time, sizeof(s->time));
+		slot[0].slots = s->kind & 0x20 ? 3 : 2;
+		run.slots = slot[0].slots;
 	}
+	if (slot[0].kind == ISC_KIND_SENT || slot[0].kind == ISC_KIND_GOT)
+		write_channel(w, s, slot, &run);
 	if (slot[0].kind == ISC_KIND_SPAN_ENTER || slot[0].kind == ISC_KIND_SPAN_EXIT) {
 		isc_span span = {s->small % 8, s->wide % 3 == 0 ? s->wide : s->wide % 8};
 

@@ -8,6 +8,7 @@
 
 #include "trace/kinds.h"
 #include "trace/writer.h"
+#include "trace_channel_words.h"
 #include "trace_gpu_words.h"
 #include "trace_memory_words.h"
 #include "trace_repeat.h"
@@ -309,6 +310,25 @@ static isc_status add_switch(struct maker *m, uint64_t time_ns, uint32_t thread,
 	return isc_writer_switches(m->writer, &sw, 1, m->err);
 }
 
+static uint32_t define_for_words(void *self, uint32_t process, uint16_t type, const void *at, size_t len)
+{
+	isc_status st = ISC_OK;
+
+	return define_bytes(self, process, type, at, len, &st);
+}
+
+static uint32_t frame_for_words(void *self, uint32_t process, uint32_t parent, const struct word *w)
+{
+	isc_status st = ISC_OK;
+
+	return define_frame(self, process, parent, w, &st);
+}
+
+static struct gpu_maker words_maker(struct maker *m, uint32_t process)
+{
+	return (struct gpu_maker){m, process, define_for_words, frame_for_words, START_NS};
+}
+
 /* Waits and collections: call or generation, how long, a number, frames from the root on. */
 static isc_status fill_wait(struct maker *m, uint32_t process, isc_record *slot)
 {
@@ -316,6 +336,8 @@ static isc_status fill_wait(struct maker *m, uint32_t process, isc_record *slot)
 	/* All three have ticks first; then a count of 64 bits, a thread, or in the last 32 what was not seen. */
 	isc_wait wait = {START_NS, slot->kind == ISC_KIND_GC ? 0 : number, slot->kind == ISC_KIND_GC ? number : 0};
 	size_t first = slot->kind == ISC_KIND_WAIT_ENTER ? 4 : 6;
+	struct gpu_maker words = words_maker(m, process);
+	isc_waker waker = {0};
 	bool at = slot->kind == ISC_KIND_WAIT_EXIT && m->words > first && is(&m->word[first], "at");
 	isc_status st = ISC_OK;
 
@@ -328,8 +350,14 @@ static isc_status fill_wait(struct maker *m, uint32_t process, isc_record *slot)
 	if (at && m->words > first + 1)
 		wait.holder_stack = define_frame(m, process, 0, &m->word[first + 1], &st);
 	memcpy(&slot[1], &wait, sizeof(wait));
-	for (size_t i = at ? first + 2 : first; i < m->words && st == ISC_OK; i++)
-		slot->id = define_frame(m, process, slot->id, &m->word[i], &st);
+	slot->slots = slot->kind == ISC_KIND_WAIT_ENTER ? 1 : 2;
+	for (size_t i = at ? first + 2 : first; i < m->words && st == ISC_OK; i++) {
+		if (slot->kind == ISC_KIND_WAIT_EXIT && waker_word(&words, &m->word[i], &waker))
+			slot->slots = 3;
+		else
+			slot->id = define_frame(m, process, slot->id, &m->word[i], &st);
+	}
+	memcpy(&slot[2], &waker, sizeof(waker));
 	return st;
 }
 
@@ -356,25 +384,12 @@ static uint32_t put_burst(struct maker *m, uint32_t process, isc_record *slot, i
 	return 4;
 }
 
-static uint32_t define_of_gpu(void *self, uint32_t process, uint16_t type, const void *at, size_t len)
-{
-	isc_status st = ISC_OK;
-
-	return define_bytes(self, process, type, at, len, &st);
-}
-
-static uint32_t frame_of_gpu(void *self, uint32_t process, uint32_t parent, const struct word *w)
-{
-	isc_status st = ISC_OK;
-
-	return define_frame(self, process, parent, w, &st);
-}
-
 static isc_status add_event(struct maker *m, uint32_t thread, uint64_t time_ns, int kind)
 {
 	struct thread *t = &m->thread[thread];
 	isc_trace_run run = {.process = t->process, .thread = thread, .first = t->next, .events = 1, .slots = 1};
 	isc_record slot[256] = {{.ticks = time_ns, .kind = (uint8_t)kind, .slots = 1}};
+	struct gpu_maker words = words_maker(m, t->process);
 	isc_status st = ISC_OK;
 
 	if (m->words < 4 && kind != ISC_KIND_LEAVING)
@@ -404,18 +419,18 @@ static isc_status add_event(struct maker *m, uint32_t thread, uint64_t time_ns, 
 		run.slots = slot[0].slots;
 	} else if (kind >= ISC_KIND_WAIT_ENTER && kind <= ISC_KIND_GC) {
 		st = fill_wait(m, t->process, slot);
-		run.slots = kind == ISC_KIND_WAIT_ENTER ? 1 : 2;
+		run.slots = slot[0].slots;
+	} else if (kind == ISC_KIND_SENT || kind == ISC_KIND_GOT) {
+		run.slots = channel_words(&words, m->word, m->words, slot);
+		st = run.slots == 0 ? bad(m, "a record of a channel?") : ISC_OK;
 	} else if (kind >= ISC_KIND_MEMORY_ALLOC && kind <= ISC_KIND_MEMORY_SOURCE) {
-		run.slots = memory_words(&(struct gpu_maker){m, t->process, define_of_gpu, frame_of_gpu, START_NS},
-					 m->word, m->words, slot);
+		run.slots = memory_words(&words, m->word, m->words, slot);
 		st = run.slots == 0 ? bad(m, "a record of memory?") : ISC_OK;
 	} else if (kind >= ISC_KIND_SYSCALLS && kind <= ISC_KIND_SYSCALL_SAMPLE) {
-		run.slots = syscall_words(&(struct gpu_maker){m, t->process, define_of_gpu, frame_of_gpu, START_NS},
-					  m->word, m->words, slot);
+		run.slots = syscall_words(&words, m->word, m->words, slot);
 		st = run.slots == 0 ? bad(m, "a record of system calls?") : ISC_OK;
 	} else if (kind >= ISC_KIND_GPU_CALL) {
-		run.slots = gpu_words(&(struct gpu_maker){m, t->process, define_of_gpu, frame_of_gpu, START_NS},
-				      m->word, m->words, slot);
+		run.slots = gpu_words(&words, m->word, m->words, slot);
 		st = run.slots == 0 ? bad(m, "a record of a GPU?") : ISC_OK;
 	} else {
 		slot[0].id = define(m, t->process, &m->word[3], &st);

@@ -27,6 +27,8 @@
  *	t1 9ms wait_exit sem 4ms 101 at "run m.py 1 2" "get queue.py 3 9"	and where that one was
  *	t1 9ms wait_brief read 200us 100	how long in all, and how many
  *	t1 9ms gc 2 3ms 1			generation, how long, unseen before it
+ *	t1 9ms wait_exit recv 4ms 0 "on=tcp 10.0.0.1:80 10.0.0.2:4000"	and what ended it: trace_channel_words.h
+ *	t1 9ms sent "pipe 55" 100		and got: trace_channel_words.h
  *	t1 5ms sample 2 5ms "main m.py 1 9" "run m.py 12 14"	steps and their length, then frames, root
  *					first: name, file, first line and line; "?": of an unknown kind; "native gemm /lib/libmkl.so"
  *	t1 5ms sample 1 5ms faults=900 kernel_us=4000 "run m.py 12 14"	page faults of it, and its time in the kernel

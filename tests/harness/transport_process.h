@@ -40,7 +40,7 @@ static isc_control usual(void)
 	return wish;
 }
 
-static int make_session(void **state)
+static inline int make_session(void **state)
 {
 	isc_control wish = usual();
 
@@ -74,7 +74,7 @@ static void join(void)
 	HOLDS(isc_rt_attach(session.folder) == 0);
 }
 
-static void event(void)
+static inline void event(void)
 {
 	isc_write1(isc_ticks(), ISC_RECORD_WORD(7, ISC_KIND_INSTANT, 0));
 }

@@ -17,6 +17,10 @@
 
 #include "hooks.h"
 
+#ifndef CLOSE_RANGE_CLOEXEC
+#define CLOSE_RANGE_CLOEXEC 4
+#endif
+
 /* What FORTIFY calls; only its headers declare them. */
 int __open_2(const char *, int);
 int __open64_2(const char *, int);
@@ -130,6 +134,37 @@ static void c_close(void)
 
 	TRY(close(fd));
 	TRY(close(fd));
+}
+
+static void c_dup(void)
+{
+	int fd = dup(1), other = dup(1);
+
+	TRY(dup2(1, fd) == fd);
+	TRY(dup2(fd, fd) == fd);
+	TRY(dup2(-1, fd));
+	TRY(dup3(1, other, O_CLOEXEC) == other);
+	say(" %d", fcntl(other, F_GETFD));
+	TRY(dup3(fd, fd, 0));
+	/* Both, and what lies between: nothing else is open there. */
+	TRY(close_range((unsigned)fd, (unsigned)other, CLOSE_RANGE_CLOEXEC));
+	say(" %d", fcntl(fd, F_GETFD));
+	TRY(close_range((unsigned)fd, (unsigned)other, 0));
+	TRY(close_range((unsigned)other, (unsigned)fd - 1, 0));
+	TRY(close(fd));
+}
+
+static void c_socketpair(void)
+{
+	int fds[2] = {-1, -1};
+
+	TRY(socketpair(AF_UNIX, SOCK_STREAM, 0, fds));
+	TRY(write(fds[0], "pair", 4));
+	READS(read(fds[1], buf, 9));
+	close(fds[0]);
+	close(fds[1]);
+	TRY(socketpair(AF_INET, SOCK_STREAM, 0, fds));
+	TRY(socketpair(AF_UNIX, SOCK_STREAM, 0, nowhere));
 }
 
 static void c_read(void)
@@ -334,6 +369,8 @@ int main(int argc, char **argv)
 		{"__open_2", c_open_2, NULL},	{"__open64_2", c_open_2, NULL},
 		{"__openat_2", c_open_2, NULL}, {"__openat64_2", c_open_2, NULL},
 		{"close", c_close, NULL},	{"read", c_read, NULL},
+		{"close_range", c_dup, NULL},	{"socketpair", c_socketpair, NULL},
+		{"dup2", c_dup, NULL},		{"dup3", c_dup, NULL},
 		{"readv", c_read, NULL},	{"__read_chk", c_read, NULL},
 		{"pread", c_pread, NULL},	{"pread64", c_pread, NULL},
 		{"__pread_chk", c_pread, NULL}, {"__pread64_chk", c_pread, NULL},

@@ -1,5 +1,6 @@
 /* hooks_memory.c - the hooked functions of allocation and of locks; see hooks.h.
  * flags: -fno-builtin -Wno-deprecated-declarations -Wno-use-after-free */
+#include <limits.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -265,6 +266,14 @@ static void c_cond_wait(void)
 	say(" told");
 }
 
+/* A signal that came too soon is none: nobody is told, and nothing waits. */
+static void c_cond_signal(void)
+{
+	TRY(pthread_cond_signal(&cond));
+	TRY(pthread_cond_broadcast(&cond));
+	c_cond_wait();
+}
+
 static void c_cond_timedwait(void)
 {
 	struct timespec until = soon(CLOCK_REALTIME);
@@ -342,6 +351,18 @@ static void c_sem_trywait(void)
 	TRY(sem_trywait(&sem));
 }
 
+static void c_sem_post(void)
+{
+	int value;
+
+	sem_init(&sem, 0, 0);
+	TRY(sem_post(&sem));
+	TRY(sem_getvalue(&sem, &value));
+	say(" %d", value);
+	sem_init(&sem, 0, SEM_VALUE_MAX);
+	TRY(sem_post(&sem));
+}
+
 static void c_sem_timedwait(void)
 {
 	struct timespec until = soon(CLOCK_REALTIME);
@@ -389,10 +410,13 @@ int main(int argc, char **argv)
 		{"pthread_rwlock_clockwrlock", c_timed_rwlock, NULL},
 		{"pthread_cond_wait", c_cond_wait, NULL},
 		{"pthread_cond_timedwait", c_cond_timedwait, NULL},
+		{"pthread_cond_signal", c_cond_signal, NULL},
+		{"pthread_cond_broadcast", c_cond_signal, NULL},
 		{"pthread_cond_clockwait", c_cond_clockwait, NULL},
 		{"pthread_barrier_wait", c_barrier, NULL},
 		{"pthread_join", c_join, NULL},
 		{"sem_wait", c_sem_wait, NULL},
+		{"sem_post", c_sem_post, NULL},
 		{"sem_trywait", c_sem_trywait, NULL},
 		{"sem_timedwait", c_sem_timedwait, NULL},
 		{"sem_clockwait", c_sem_clockwait, NULL},

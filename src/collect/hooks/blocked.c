@@ -11,6 +11,7 @@
 #include <errno.h>
 
 #include "collect/sample/sample.h"
+#include "collect/hooks/post.h"
 #include "collect/hooks/syscall.h"
 #include "runtime/budget.h"
 #include "runtime/kernel.h"
@@ -136,7 +137,21 @@ void isc_blocked_cost(uint64_t since)
 	spend_once(isc_ticks() - since);
 }
 
-bool isc_blocked_ended(enum isc_wait_call call, uint64_t begin, uint64_t now, uintptr_t object, uint32_t holder,
+bool isc_blocked_tells(uint64_t begin, uint64_t now)
+{
+	return (begin & 1) != 0 || now - begin >= BRIEF;
+}
+
+/* What is behind the end of a wait; its slots. */
+static uint32_t put_waker(isc_waker *waker, const isc_blocked_cause *cause, uint64_t since, uint64_t now)
+{
+	*waker = (isc_waker){.channel = cause->channel};
+	if (cause->posted != NULL)
+		isc_post_find(cause->posted, since, now, waker);
+	return waker->channel != 0 || waker->poster != 0 ? 3 : 2;
+}
+
+bool isc_blocked_ended(enum isc_wait_call call, uint64_t begin, uint64_t now, const isc_blocked_cause *cause,
 		       uint32_t *stack)
 {
 	uint64_t since = begin & ~1ull, ticks = now > since ? now - since : 0;
@@ -153,12 +168,15 @@ bool isc_blocked_ended(enum isc_wait_call call, uint64_t begin, uint64_t now, ui
 		struct {
 			isc_record head;
 			isc_wait body;
-		} record = {{.ticks = now, .kind = ISC_KIND_WAIT_EXIT, .slots = 2, .arg = (uint16_t)call},
-			    {.ticks = ticks, .holder = holder}};
+			isc_waker waker;
+		} record = {{.ticks = now, .kind = ISC_KIND_WAIT_EXIT, .arg = (uint16_t)call},
+			    {.ticks = ticks, .holder = cause->holder},
+			    {0}};
 
+		record.head.slots = (uint8_t)put_waker(&record.waker, cause, since, now);
 		if (detail)
-			record.head.id = isc_sample_here(call == ISC_WAIT_GIL ? object : 0, &record.body);
-		isc_write((const isc_record *)&record, 2);
+			record.head.id = isc_sample_here(cause->gil, &record.body);
+		isc_write((const isc_record *)&record, record.head.slots);
 		spend_once(isc_ticks() - now);
 		*stack = record.head.id;
 	}
@@ -166,11 +184,11 @@ bool isc_blocked_ended(enum isc_wait_call call, uint64_t begin, uint64_t now, ui
 	return detail;
 }
 
-void isc_blocked_spent(enum isc_wait_call call, uint64_t begin, uintptr_t object, uint32_t holder)
+void isc_blocked_spent(enum isc_wait_call call, uint64_t begin, const isc_blocked_cause *cause)
 {
 	uint32_t stack;
 
-	isc_blocked_ended(call, begin, isc_ticks(), object, holder, &stack);
+	isc_blocked_ended(call, begin, isc_ticks(), cause, &stack);
 }
 
 void isc_blocked_yield(void)
@@ -199,8 +217,7 @@ static _Atomic uint64_t *taker_of(const void *object)
 }
 _Static_assert(TAKERS == 1u << (64 - 54), "places for locks");
 
-/* The calling thread, also before its first event. */
-static uint32_t self_tid(void)
+uint32_t isc_blocked_self(void)
 {
 	const isc_producer *t = producer();
 
@@ -212,7 +229,7 @@ static uint32_t self_tid(void)
 
 void isc_blocked_took(const void *object)
 {
-	uint64_t tid = self_tid();
+	uint64_t tid = isc_blocked_self();
 
 	if (tid != 0)
 		atomic_store_explicit(taker_of(object), (uintptr_t)object << TAKER_SHIFT | tid, memory_order_relaxed);
@@ -232,9 +249,9 @@ uint32_t isc_blocked_taker(const void *object)
 
 	/* Never taken, and in a frame of the thread's own: it is there to be woken by, as Python parks threads. */
 	if (!is_of(entry, object) && (uintptr_t)object - (uintptr_t)&here < NEAR)
-		return self_tid();
+		return isc_blocked_self();
 	/* Whoever waits for what it took itself waits to be woken, and so do all that wait with it. */
-	if (tid != 0 && tid == self_tid())
+	if (tid != 0 && tid == isc_blocked_self())
 		atomic_store_explicit(place, (uintptr_t)object << TAKER_SHIFT, memory_order_relaxed);
 	return tid;
 }
@@ -243,5 +260,5 @@ uint32_t isc_blocked_waker(const void *object, uint32_t holder)
 {
 	uint64_t entry = atomic_load_explicit(taker_of(object), memory_order_relaxed);
 
-	return is_of(entry, object) && (entry & ((1u << TAKER_SHIFT) - 1)) == 0 ? self_tid() : holder;
+	return is_of(entry, object) && (entry & ((1u << TAKER_SHIFT) - 1)) == 0 ? isc_blocked_self() : holder;
 }

@@ -41,12 +41,23 @@ static inline bool isc_blocked_wanted(void)
 /* Says that a wait begins, for one that may not end. */
 void isc_blocked_tell(enum isc_wait_call call, uint64_t begin);
 
-/* It has ended.  object: what was waited for, or 0; holder: tid of who had it, or 0. */
-void isc_blocked_spent(enum isc_wait_call call, uint64_t begin, uintptr_t object, uint32_t holder);
+/* What is known of why a thread waited; zero, each of them: it is not known. */
+typedef struct isc_blocked_cause {
+	uintptr_t gil;	    /* the condition variable of Python's global lock */
+	uint32_t holder;    /* tid of who had what was waited for */
+	uint32_t channel;   /* that was waited on */
+	const void *posted; /* the semaphore or condition that somebody has posted */
+} isc_blocked_cause;
+
+/* It has ended. */
+void isc_blocked_spent(enum isc_wait_call call, uint64_t begin, const isc_blocked_cause *cause);
 
 /* The same at a moment that is known; true: it was told by itself, and *stack is what led to it. */
-bool isc_blocked_ended(enum isc_wait_call call, uint64_t begin, uint64_t now, uintptr_t object, uint32_t holder,
+bool isc_blocked_ended(enum isc_wait_call call, uint64_t begin, uint64_t now, const isc_blocked_cause *cause,
 		       uint32_t *stack);
+
+/* Will it be told by itself, or may it be? */
+bool isc_blocked_tells(uint64_t begin, uint64_t now);
 
 /* May something that took so long be told by itself, with its stack?  In ticks. */
 bool isc_blocked_worth(uint64_t ticks);
@@ -59,6 +70,9 @@ void isc_blocked_flush(void);
 
 /* The thread yields; yields that follow each other closely are a loop that waits. */
 void isc_blocked_yield(void);
+
+/* The calling thread, also before its first event. */
+uint32_t isc_blocked_self(void);
 
 /* Is this condition variable or mutex the interpreter's own? */
 bool isc_blocked_is_gil(const void *object);
@@ -98,7 +112,7 @@ static inline uint64_t isc_blocked_enter(enum isc_wait_call call)
 static inline void isc_blocked_leave(enum isc_wait_call call, uint64_t begin)
 {
 	if (begin != 0)
-		isc_blocked_spent(call, begin, 0, 0);
+		isc_blocked_spent(call, begin, &(isc_blocked_cause){0});
 }
 
 /* Hands the result of a call through, and tells how long the thread was in it. */

@@ -1,5 +1,5 @@
 /*
- * files.c - hooks on opening, reading, writing, syncing and locking files.
+ * files.c - hooks on opening, reading, writing, syncing and locking files; descriptors.c has the end of them.
  *
  * The names with _chk and _2 are what a program built with FORTIFY calls; they
  * are forwarded under the same name, so their checks stay.  On 64-bit Linux a
@@ -16,6 +16,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "collect/hooks/channel.h"
 #include "collect/hooks/syscall.h"
 
 /* Only with these flags is there a mode behind them. */
@@ -84,11 +85,6 @@ ISC_HOOK int __openat_2(int dir, const char *path, int flags)
 ISC_HOOK int __openat64_2(int dir, const char *path, int flags)
 {
 	ISC_SYSCALL(openat, ISC_SYSCALL_NO_WAIT, int, ISC_REAL(__openat64_2)(dir, path, flags), ISC_OF_PATH(path));
-}
-
-ISC_HOOK int close(int fd)
-{
-	ISC_SYSCALL(close, ISC_SYSCALL_NO_WAIT, int, ISC_REAL(close)(fd), ISC_OF_NONE);
 }
 
 ISC_HOOK ssize_t read(int fd, void *buf, size_t len)
@@ -196,9 +192,20 @@ ISC_HOOK ssize_t sendfile64(int out, int in, off64_t *at, size_t len)
 	ISC_SYSCALL_MOVES(sendfile, ISC_WAIT_WRITE, ssize_t, ISC_REAL(sendfile64)(out, in, at, len), out);
 }
 
-ISC_HOOK ssize_t splice(int in, off64_t *in_at, int out, off64_t *out_at, size_t len, unsigned int flags)
+static inline ssize_t move(int in, off64_t *in_at, int out, off64_t *out_at, size_t len, unsigned int flags)
 {
 	ISC_SYSCALL_MOVES(splice, ISC_WAIT_WRITE, ssize_t, ISC_REAL(splice)(in, in_at, out, out_at, len, flags), in);
+}
+
+/* Of two descriptors: what came out of the one went into the other. */
+ISC_HOOK ssize_t splice(int in, off64_t *in_at, int out, off64_t *out_at, size_t len, unsigned int flags)
+{
+	uint64_t begin = isc_syscall_enter(ISC_SYSCALL_NO_WAIT);
+	ssize_t moved = move(in, in_at, out, out_at, len, flags);
+
+	if (begin != 0 && moved > 0)
+		isc_channel_moved(out, ISC_CHANNEL_SENT, begin, isc_ticks(), (uint64_t)moved);
+	return moved;
 }
 
 ISC_HOOK int fsync(int fd)

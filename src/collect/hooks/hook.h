@@ -66,17 +66,23 @@
 	HOOK(LOCK, CODE, pthread_cond_wait, "GLIBC_2.3.2") \
 	HOOK(LOCK, CODE, pthread_cond_timedwait, "GLIBC_2.3.2") \
 	HOOK(LOCK, CODE, pthread_cond_clockwait, NULL) \
+	HOOK(LOCK, CODE, pthread_cond_signal, "GLIBC_2.3.2") \
+	HOOK(LOCK, CODE, pthread_cond_broadcast, "GLIBC_2.3.2") \
 	HOOK(LOCK, CODE, pthread_barrier_wait, NULL) \
 	HOOK(LOCK, CODE, pthread_join, NULL) \
 	HOOK(LOCK, ERRNO, sem_wait, NULL) \
 	HOOK(LOCK, ERRNO, sem_trywait, NULL) \
 	HOOK(LOCK, ERRNO, sem_timedwait, NULL) \
 	HOOK(LOCK, ERRNO, sem_clockwait, NULL) \
+	HOOK(LOCK, ERRNO, sem_post, NULL) \
 	HOOK(TRANSFER, ERRNO, open, NULL) \
 	HOOK(TRANSFER, ERRNO, open64, NULL) \
 	HOOK(TRANSFER, ERRNO, openat, NULL) \
 	HOOK(TRANSFER, ERRNO, openat64, NULL) \
 	HOOK(TRANSFER, ERRNO, close, NULL) \
+	HOOK(TRANSFER, ERRNO, close_range, NULL) \
+	HOOK(TRANSFER, ERRNO, dup2, NULL) \
+	HOOK(TRANSFER, ERRNO, dup3, NULL) \
 	HOOK(TRANSFER, ERRNO, read, NULL) \
 	HOOK(TRANSFER, ERRNO, readv, NULL) \
 	HOOK(TRANSFER, ERRNO, pread, NULL) \
@@ -110,6 +116,7 @@
 	HOOK(TRANSFER, ERRNO, accept, NULL) \
 	HOOK(TRANSFER, ERRNO, accept4, NULL) \
 	HOOK(TRANSFER, ERRNO, connect, NULL) \
+	HOOK(TRANSFER, ERRNO, socketpair, NULL) \
 	HOOK(TRANSFER, ERRNO, __open_2, NULL) \
 	HOOK(TRANSFER, ERRNO, __open64_2, NULL) \
 	HOOK(TRANSFER, ERRNO, __openat_2, NULL) \
@@ -226,6 +233,9 @@ ssize_t __pread64_chk(int fd, void *buf, size_t len, off64_t at, size_t room);
 ssize_t __recv_chk(int fd, void *buf, size_t len, size_t room, int flags);
 ssize_t __recvfrom_chk(int fd, void *__restrict buf, size_t len, size_t room, int flags, __SOCKADDR_ARG from,
 		       socklen_t *__restrict from_len);
+int close_range(unsigned int first, unsigned int last, int flags);
+int dup2(int from, int to);
+int dup3(int from, int to, int flags);
 int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t room);
 int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask, size_t room);
 int epoll_pwait2(int ep, struct epoll_event *events, int max, const struct timespec *timeout, const sigset_t *mask);

@@ -3,9 +3,9 @@
  *
  * Taking a free lock is hooked with the rest, because whether it is free shows
  * only in the call.  A look at the lock beforehand tells: one that is free is taken
- * as if we were not there, and only one that is not is a wait.  Unlocking, signalling
- * and trying wait for nothing and are left alone, but for semaphores: nothing else
- * tells who has them.
+ * as if we were not there, and only one that is not is a wait.  Unlocking and trying
+ * wait for nothing and are left alone, but for semaphores: nothing else tells who has
+ * them.  Posting and signalling wait for nothing either: they tell who wakes whoever waits.
  */
 #include "collect/hooks/hook.h"
 
@@ -14,6 +14,7 @@
 #include <semaphore.h>
 
 #include "collect/hooks/blocked.h"
+#include "collect/hooks/post.h"
 
 /* Before glibc 2.34 another library has it; a program without that library has no semaphore either. */
 extern __typeof__(sem_getvalue) sem_getvalue __attribute__((weak, visibility("default")));
@@ -25,39 +26,53 @@ extern __typeof__(sem_getvalue) sem_getvalue __attribute__((weak, visibility("de
 #define MUTEX_HOLDER(mutex) ((uint32_t)__atomic_load_n(&(mutex)->__data.__owner, __ATOMIC_RELAXED))
 #define RWLOCK_HOLDER(lock) ((uint32_t)__atomic_load_n(&(lock)->__data.__cur_writer, __ATOMIC_RELAXED))
 #define RWLOCK_READ(lock) (__atomic_load_n(&(lock)->__data.__readers, __ATOMIC_RELAXED) >> 3 != 0)
+#define COND_WAITED(cond) (__atomic_load_n(&(cond)->__data.__wrefs, __ATOMIC_RELAXED) >> 3 != 0)
 #else
 #define MUTEX_TAKEN(mutex) true
 #define MUTEX_HOLDER(mutex) 0u
 #define RWLOCK_HOLDER(lock) 0u
 #define RWLOCK_READ(lock) true
+#define COND_WAITED(cond) true
 #endif
 
 /* A call for a lock that another thread has. */
-#define TAKE(taken, kind, holder_, object, call) \
+#define TAKE(taken, kind, holder_, call) \
 	do { \
+		isc_blocked_cause cause_ = {0}; \
 		enum isc_wait_call kind_; \
 		uint64_t begin_; \
-		uint32_t holder; \
 		int result_; \
 		if (__builtin_expect(!(taken), 1) || !isc_blocked_wanted()) \
 			return (call); \
 		kind_ = (kind); \
-		holder = (holder_); \
+		cause_.holder = (holder_); \
 		begin_ = isc_blocked_enter(kind_); \
 		result_ = (call); \
 		if (begin_ != 0) \
-			isc_blocked_spent(kind_, begin_, (uintptr_t)(object), holder); \
+			isc_blocked_spent(kind_, begin_, &cause_); \
+		return result_; \
+	} while (0)
+
+/* A call for a condition.  A wait for the global lock names its holder, so nobody asks who posted it.  Only the wait
+ * with a time is one for that lock: it alone passes the condition on, by which samples know it. */
+#define TAKE_COND(gil_, call) \
+	do { \
+		isc_blocked_cause cause_ = {0}; \
+		bool is_gil_ = isc_blocked_is_gil(cond); \
+		enum isc_wait_call kind_ = is_gil_ ? ISC_WAIT_GIL : ISC_WAIT_COND; \
+		uint64_t begin_ = isc_blocked_enter(kind_); \
+		int result_ = (call); \
+		if (begin_ != 0) { \
+			cause_.gil = is_gil_ ? (uintptr_t)(gil_) : 0; \
+			cause_.posted = result_ == 0 && !is_gil_ ? cond : NULL; \
+			isc_blocked_spent(kind_, begin_, &cause_); \
+		} \
 		return result_; \
 	} while (0)
 
 static enum isc_wait_call mutex_kind(const pthread_mutex_t *mutex)
 {
 	return isc_blocked_is_gil(mutex) ? ISC_WAIT_GIL : ISC_WAIT_MUTEX;
-}
-
-static enum isc_wait_call cond_kind(const pthread_cond_t *cond)
-{
-	return isc_blocked_is_gil(cond) ? ISC_WAIT_GIL : ISC_WAIT_COND;
 }
 
 /* Locks are taken so often, and are free so often, that this way keeps nothing over the call: `waiting` has the rest. */
@@ -69,12 +84,9 @@ static enum isc_wait_call cond_kind(const pthread_cond_t *cond)
 		return waiting(lock); \
 	} while (0)
 
-#define TAKE_MUTEX(call) TAKE(MUTEX_TAKEN(mutex), mutex_kind(mutex), MUTEX_HOLDER(mutex), 0, call)
-#define TAKE_READ(call) TAKE(RWLOCK_HOLDER(lock) != 0, ISC_WAIT_RWLOCK, RWLOCK_HOLDER(lock), 0, call)
-#define TAKE_WRITE(call) \
-	TAKE(RWLOCK_HOLDER(lock) != 0 || RWLOCK_READ(lock), ISC_WAIT_RWLOCK, RWLOCK_HOLDER(lock), 0, call)
-/* Only the wait for the global lock itself tells where that is. */
-#define TAKE_COND(call) TAKE(true, cond_kind(cond), 0, cond, call)
+#define TAKE_MUTEX(call) TAKE(MUTEX_TAKEN(mutex), mutex_kind(mutex), MUTEX_HOLDER(mutex), call)
+#define TAKE_READ(call) TAKE(RWLOCK_HOLDER(lock) != 0, ISC_WAIT_RWLOCK, RWLOCK_HOLDER(lock), call)
+#define TAKE_WRITE(call) TAKE(RWLOCK_HOLDER(lock) != 0 || RWLOCK_READ(lock), ISC_WAIT_RWLOCK, RWLOCK_HOLDER(lock), call)
 
 static __attribute__((noinline)) int wait_for_mutex(pthread_mutex_t *mutex)
 {
@@ -138,19 +150,33 @@ ISC_HOOK int pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock,
 
 ISC_HOOK int pthread_cond_wait(pthread_cond_t *__restrict cond, pthread_mutex_t *__restrict mutex)
 {
-	TAKE(true, cond_kind(cond), 0, 0, ISC_REAL(pthread_cond_wait)(cond, mutex));
+	TAKE_COND(NULL, ISC_REAL(pthread_cond_wait)(cond, mutex));
 }
 
 ISC_HOOK int pthread_cond_timedwait(pthread_cond_t *__restrict cond, pthread_mutex_t *__restrict mutex,
 				    const struct timespec *__restrict until)
 {
-	TAKE_COND(ISC_REAL(pthread_cond_timedwait)(cond, mutex, until));
+	TAKE_COND(cond, ISC_REAL(pthread_cond_timedwait)(cond, mutex, until));
 }
 
 ISC_HOOK int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
 				    const struct timespec *until)
 {
-	TAKE_COND(ISC_REAL(pthread_cond_clockwait)(cond, mutex, clock, until));
+	TAKE_COND(cond, ISC_REAL(pthread_cond_clockwait)(cond, mutex, clock, until));
+}
+
+ISC_HOOK int pthread_cond_signal(pthread_cond_t *cond)
+{
+	if (COND_WAITED(cond))
+		isc_post_note(cond);
+	return ISC_REAL(pthread_cond_signal)(cond);
+}
+
+ISC_HOOK int pthread_cond_broadcast(pthread_cond_t *cond)
+{
+	if (COND_WAITED(cond))
+		isc_post_note(cond);
+	return ISC_REAL(pthread_cond_broadcast)(cond);
 }
 
 ISC_HOOK int pthread_barrier_wait(pthread_barrier_t *barrier)
@@ -182,7 +208,9 @@ static bool sem_taken(sem_t *sem)
 		if (result_ == 0 && isc_blocked_wanted()) \
 			isc_blocked_took(sem); \
 		if (begin_ != 0) \
-			isc_blocked_spent(ISC_WAIT_SEM, begin_, 0, holder_); \
+			isc_blocked_spent( \
+				ISC_WAIT_SEM, begin_, \
+				&(isc_blocked_cause){.holder = holder_, .posted = result_ == 0 ? sem : NULL}); \
 		return result_; \
 	} while (0)
 
@@ -209,4 +237,20 @@ ISC_HOOK int sem_timedwait(sem_t *__restrict sem, const struct timespec *__restr
 ISC_HOOK int sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *until)
 {
 	TAKE_SEM(ISC_REAL(sem_clockwait)(sem, clock, until));
+}
+
+/* The number of waiters stands behind the value, in glibc since 2.21 and in musl.  No header promises that, so it
+ * decides nothing but whether a post is noted. */
+static bool sem_waited(const sem_t *sem)
+{
+	typedef uint32_t __attribute__((may_alias)) word;
+
+	return __atomic_load_n((const word *)(const void *)sem + 1, __ATOMIC_RELAXED) != 0;
+}
+
+ISC_HOOK int sem_post(sem_t *sem)
+{
+	if (sem_waited(sem))
+		isc_post_note(sem);
+	return ISC_REAL(sem_post)(sem);
 }

@@ -1,5 +1,5 @@
 /*
- * sockets.c - hooks on sockets: connecting, accepting, sending, receiving.
+ * sockets.c - hooks on sockets: pairs, connecting, accepting, sending, receiving.
  */
 #include "collect/hooks/hook.h"
 
@@ -7,12 +7,13 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "collect/hooks/channel.h"
 #include "collect/hooks/syscall.h"
 
 /* glibc's headers make the type of the address a union for C. */
-static isc_syscall_about about_address(__CONST_SOCKADDR_ARG to)
+static isc_syscall_about about_address(int fd, __CONST_SOCKADDR_ARG to)
 {
-	isc_syscall_about about = {ISC_ABOUT_ADDRESS, 0};
+	isc_syscall_about about = {ISC_ABOUT_ADDRESS, fd, 0};
 
 	memcpy(&about.value, &to, sizeof(about.value));
 	return about;
@@ -28,9 +29,27 @@ static uint64_t bytes_of(const struct mmsghdr *messages, int n)
 	return bytes;
 }
 
+/* From now on it has another end. */
+static int connect_anew(int fd, __CONST_SOCKADDR_ARG to, socklen_t len)
+{
+	int result = ISC_REAL(connect)(fd, to, len);
+
+	isc_channel_forget(fd);
+	return result;
+}
+
 ISC_HOOK int connect(int fd, __CONST_SOCKADDR_ARG to, socklen_t len)
 {
-	ISC_SYSCALL(connect, ISC_WAIT_CONNECT, int, ISC_REAL(connect)(fd, to, len), about_address(to));
+	ISC_SYSCALL(connect, ISC_WAIT_CONNECT, int, connect_anew(fd, to, len), about_address(fd, to));
+}
+
+ISC_HOOK int socketpair(int family, int type, int protocol, int fds[2])
+{
+	int result = ISC_REAL(socketpair)(family, type, protocol, fds);
+
+	if (result == 0)
+		isc_channel_pair(fds);
+	return result;
 }
 
 ISC_HOOK int accept(int fd, __SOCKADDR_ARG from, socklen_t *__restrict len)

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "collect/sample/sample.h"
+#include "collect/hooks/channel.h"
 #include "collect/hooks/syscall_about.h"
 #include "runtime/budget.h"
 #include "runtime/kernel.h"
@@ -14,7 +15,7 @@
 #define US isc_image_self.ticks_per_us
 #define SLOW (ISC_SYSCALL_SLOW_US * US)
 #define TOLD_EVERY (10000u * US) /* a program that is killed loses the sums of so long at most */
-#define COST 40			 /* ticks that counting takes */
+#define COST 40			 /* ticks that counting takes, and again telling what was moved over a channel */
 #define VAIN_TICKS US		 /* a call that failed took less: it did nothing at all */
 
 #define ONE_OF 1024u		/* calls on average one is looked at, with its stack: 1% of the time of the cheapest */
@@ -103,6 +104,7 @@ static void tell(isc_producer *t, uint64_t now)
 		if (count > 0)
 			tell_errors(key, now, count);
 	}
+	told += __atomic_exchange_n(&t->moved, 0, __ATOMIC_RELAXED);
 	isc_budget_take((int64_t)(told * COST));
 	isc_sample_cost_add(told * COST);
 }
@@ -251,18 +253,38 @@ static void tell_slow(enum isc_syscall call, uint64_t now, uint32_t stack, const
 	isc_write((const isc_record *)&record, 3);
 }
 
+/* Of calls that move bytes over a channel; splice() has two of them. */
+static const uint8_t ways[ISC_SYSCALL_COUNT] = {
+#define SENDS(call) [ISC_SYSCALL_##call] = 1 + ISC_CHANNEL_SENT
+#define GETS(call) [ISC_SYSCALL_##call] = 1 + ISC_CHANNEL_GOT
+	SENDS(write), SENDS(writev), SENDS(sendfile), SENDS(sendto),  SENDS(sendmsg), SENDS(sendmmsg),
+	GETS(read),   GETS(readv),   GETS(splice),    GETS(recvfrom), GETS(recvmsg),  GETS(recvmmsg)};
+
+#define ON_CHANNELS \
+	(1u << ISC_WAIT_READ | 1u << ISC_WAIT_WRITE | 1u << ISC_WAIT_RECV | 1u << ISC_WAIT_SEND | \
+	 1u << ISC_WAIT_CONNECT | 1u << ISC_WAIT_ACCEPT)
+
+static isc_blocked_cause cause_of(enum isc_wait_call wait, uint64_t begin, uint64_t now, int fd)
+{
+	bool asked = (ON_CHANNELS >> wait & 1) != 0 && isc_blocked_tells(begin, now);
+
+	return (isc_blocked_cause){.channel = asked ? isc_channel_of(fd) : 0};
+}
+
 void isc_syscall_ended(enum isc_syscall call, enum isc_wait_call wait, uint64_t begin, int error, uint64_t bytes,
 		       isc_syscall_about about)
 {
 	uint64_t now = isc_ticks(), since = begin & ~1ull, ticks = now > since ? now - since : 0;
 	isc_syscall_sum one = {.count = 1, .ticks = ticks, .bytes = bytes, .errors = error != 0, .slow = ticks > SLOW};
+	isc_blocked_cause cause;
 	int saved = errno;
 	uint32_t stack = 0;
 	isc_producer *t;
 	bool told;
 
 	if (wait != ISC_SYSCALL_NO_WAIT) {
-		told = isc_blocked_ended(wait, begin, now, 0, 0, &stack);
+		cause = cause_of(wait, begin, now, about.fd);
+		told = isc_blocked_ended(wait, begin, now, &cause, &stack);
 	} else {
 		told = one.slow != 0 && isc_blocked_worth(ticks);
 		if (told)
@@ -283,6 +305,9 @@ void isc_syscall_ended(enum isc_syscall call, enum isc_wait_call wait, uint64_t 
 		if (t != NULL && __builtin_expect(is_looked_at(t), 0))
 			look_at(t, call, now, stack, (isc_syscall_sample){.ticks = ticks, .bytes = bytes});
 	}
+	/* Behind all that is told of the wait. */
+	if (bytes != 0 && ways[call] != 0)
+		isc_channel_moved(about.fd, (enum isc_channel_way)(ways[call] - 1), since, now, bytes);
 	errno = saved;
 }
 
@@ -296,6 +321,7 @@ void isc_syscall_departs(enum isc_syscall call)
 	add(call, isc_ticks(), &one, 0);
 	isc_blocked_flush();
 	isc_syscall_flush();
+	isc_channel_flush();
 	errno = saved;
 }
 
@@ -345,5 +371,6 @@ void isc_syscall_flush_all(void)
 		if (t != NULL && t->gen == self->gen)
 			tell(t, now);
 	}
+	isc_channel_flush();
 	errno = saved;
 }

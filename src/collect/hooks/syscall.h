@@ -18,11 +18,13 @@
 /* Calls that never wait for anybody. */
 #define ISC_SYSCALL_NO_WAIT ((enum isc_wait_call)0)
 
-/* What says which file a call is about; it is looked at only where that is wanted. */
+/* What says which file a call is about; its name is looked at only where that is wanted. */
 typedef struct isc_syscall_about {
 	enum isc_syscall_kind { ISC_ABOUT_NOTHING, ISC_ABOUT_FD, ISC_ABOUT_PATH, ISC_ABOUT_ADDRESS } kind;
-	uintptr_t value;
+	int fd;		 /* -1: none */
+	uintptr_t value; /* of a path or an address: where it is */
 } isc_syscall_about;
+_Static_assert(sizeof(isc_syscall_about) == 16, "two registers");
 
 /* It has ended.  begin: of isc_syscall_enter(), not 0; error: errno of it, 0: none. */
 void isc_syscall_ended(enum isc_syscall call, enum isc_wait_call wait, uint64_t begin, int error, uint64_t bytes,
@@ -84,9 +86,9 @@ static inline void isc_syscall_end(enum isc_syscall call, enum isc_wait_call wai
 		isc_syscall_ended(call, wait, begin, error, bytes, about);
 }
 
-#define ISC_OF_FD(fd_) ((isc_syscall_about){ISC_ABOUT_FD, (uintptr_t)(unsigned)(fd_)})
-#define ISC_OF_PATH(path_) ((isc_syscall_about){ISC_ABOUT_PATH, (uintptr_t)(path_)})
-#define ISC_OF_NONE ((isc_syscall_about){ISC_ABOUT_NOTHING, 0})
+#define ISC_OF_FD(fd_) ((isc_syscall_about){ISC_ABOUT_FD, (fd_), 0})
+#define ISC_OF_PATH(path_) ((isc_syscall_about){ISC_ABOUT_PATH, -1, (uintptr_t)(path_)})
+#define ISC_OF_NONE ((isc_syscall_about){ISC_ABOUT_NOTHING, -1, 0})
 
 /*
  * Hands the result of a call through, and tells of it.  bytes_of: an expression of result_,

@@ -146,6 +146,11 @@ static void dump_definitions(struct dump *d)
 				isc_dump_module(d, e->data, e->len);
 			isc_dump_finish(d);
 			continue;
+		} else if (e->type == ISC_DEF_CHANNEL) {
+			isc_buffer_format(&d->line, "define p%u %u channel", e->process, e->id);
+			isc_dump_channel_definition(d, e->data, e->len);
+			isc_dump_finish(d);
+			continue;
 		} else if (e->type == ISC_DEF_GPU) {
 			isc_buffer_format(&d->line, "define p%u %u gpu", e->process, e->id);
 			isc_dump_gpu_device(d, e->process, e->id);
@@ -188,6 +193,8 @@ static void add_id(struct dump *d, const isc_event *ev)
 	case ISC_KIND_WAIT_EXIT:
 	case ISC_KIND_WAIT_BRIEF:
 	case ISC_KIND_GC:
+	case ISC_KIND_SENT:
+	case ISC_KIND_GOT:
 	case ISC_KIND_MEMORY_ALLOC:
 	case ISC_KIND_MEMORY_FREE:
 	case ISC_KIND_MEMORY_TOTAL:
@@ -301,6 +308,11 @@ static bool is_wait(unsigned kind)
 	return kind >= ISC_KIND_WAIT_ENTER && kind <= ISC_KIND_WAIT_BRIEF;
 }
 
+static bool is_moved(unsigned kind)
+{
+	return kind == ISC_KIND_SENT || kind == ISC_KIND_GOT;
+}
+
 static bool is_memory(unsigned kind)
 {
 	return kind >= ISC_KIND_MEMORY_ALLOC && kind <= ISC_KIND_MEMORY_SOURCE;
@@ -335,6 +347,10 @@ static void add_extra(struct dump *d, const isc_event *ev)
 	}
 	if (ev->kind >= ISC_KIND_WAIT_ENTER && ev->kind <= ISC_KIND_GC) {
 		isc_dump_wait(d, ev);
+		return;
+	}
+	if (is_moved(ev->kind)) {
+		isc_dump_moved(d, ev);
 		return;
 	}
 	if (is_memory(ev->kind)) {
@@ -377,7 +393,7 @@ static void dump_event(struct dump *d, const isc_event *ev)
 			  ev->number);
 	add_kind(d, ev->kind);
 	add_id(d, ev);
-	if ((ev->arg != 0 && !is_wait(ev->kind) && !is_memory(ev->kind) && !is_gpu(ev->kind)) ||
+	if ((ev->arg != 0 && !is_wait(ev->kind) && !is_moved(ev->kind) && !is_memory(ev->kind) && !is_gpu(ev->kind)) ||
 	    ev->kind == ISC_KIND_CPU)
 		isc_buffer_format(&d->line, " arg %u", ev->arg);
 	add_extra(d, ev);

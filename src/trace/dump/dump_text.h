@@ -35,6 +35,11 @@ void isc_dump_time(struct dump *d, uint64_t ns); /* seconds since the start, to 
 void isc_dump_wait(struct dump *d, const isc_event *ev);
 void isc_dump_waits(struct dump *d, const isc_totals *totals);
 
+/* dump_channels.c: what a channel is, by its id with that, or by the bytes of its definition; and a record of one. */
+void isc_dump_channel(struct dump *d, uint32_t process, uint32_t id);
+void isc_dump_channel_definition(struct dump *d, const void *data, uint32_t len);
+void isc_dump_moved(struct dump *d, const isc_event *ev);
+
 /* dump_totals.c: the running totals; false: they cannot be read. */
 bool isc_dump_totals(struct dump *d, isc_error *err);
 

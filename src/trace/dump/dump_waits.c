@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "trace/channel.h"
 #include "trace/dump/dump_text.h"
 #include "trace/kinds.h"
 
@@ -26,6 +27,20 @@ static void add_holder(struct dump *d, uint32_t process, uint32_t holder, uint32
 	}
 }
 
+static void add_waker(struct dump *d, const isc_event *ev)
+{
+	isc_waker waker;
+
+	if (!isc_trace_waker(ev, &waker))
+		return;
+	if (waker.channel != 0) {
+		isc_buffer_text(&d->line, " on");
+		isc_dump_channel(d, ev->process, waker.channel);
+	}
+	if (waker.poster != 0)
+		isc_buffer_format(&d->line, " poster %u before %" PRIu64, waker.poster, waker.posted_ticks);
+}
+
 void isc_dump_wait(struct dump *d, const isc_event *ev)
 {
 	union {
@@ -47,6 +62,7 @@ void isc_dump_wait(struct dump *d, const isc_event *ev)
 		isc_buffer_format(&d->line, " count %" PRIu64, body.brief.count);
 	if (told && ev->kind == ISC_KIND_WAIT_EXIT)
 		add_holder(d, ev->process, body.wait.holder, body.wait.holder_stack);
+	add_waker(d, ev);
 	if (ev->kind == ISC_KIND_WAIT_ENTER || ev->kind == ISC_KIND_WAIT_EXIT)
 		isc_dump_stack(d, ev->process, ev->id);
 }
