@@ -1,4 +1,4 @@
-"""Counting what a program made itself, beside the samples, waits, memory, system calls and bytes over channels of all."""
+"""Counting what a program made itself, beside the samples, waits, memory, system calls and bytes of all."""
 
 from __future__ import annotations
 
