@@ -59,7 +59,7 @@ def test_the_headline_is_short_and_the_rest_of_its_sentence_stands_below(
         head, below = first("<h1[^>]*>(.*?)</h1>", page), first('<p class="dek">(.*?)</p>', page)
         assert 10 < len(head) <= 125, f"{name}: {head}"
         assert "can be saved" not in head
-        # A limit leaves nothing to save, and what cannot be told in time, such as memory that is nearly used up, has no bound.
+        # A limit leaves nothing to save; of what is no time, such as memory that is nearly used up, there is no bound.
         unbounded = report["verdict"]["kind"] == "limit" or report["verdict"]["cause"] == "memory_near_limit"
         assert below.endswith(told.split(" can be saved by ")[-1]) or unbounded, name
         assert '<span class="lit u-' in page.split("</h1>")[0], f"{name}: no number stands out"
