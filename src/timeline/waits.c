@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/python_name.h"
 #include "trace/stack.h"
 
 /* Functions that say what a wait is for are near the call. */
@@ -98,36 +99,18 @@ static const enum isc_state plain[] = {[ISC_WAIT_GIL] = ISC_STATE_GIL_WAIT,	[ISC
 				       [ISC_WAIT_SIGNAL] = ISC_STATE_IDLE,	[ISC_WAIT_CHILD] = ISC_STATE_IDLE,
 				       [ISC_WAIT_YIELD] = ISC_STATE_SPIN,	[ISC_WAIT_GC] = ISC_STATE_GC};
 
-static bool file_is(const isc_text *file, const char *wanted)
-{
-	size_t len = strlen(wanted);
-
-	if (wanted[len - 1] == '/')
-		return file->len > 0 && memmem(file->at, file->len, wanted, len) != NULL;
-	return file->len >= len && memcmp(file->at + file->len - len, wanted, len) == 0;
-}
-
-/* Qualified names have the class in front, those of older Pythons have not. */
-static bool name_is(const isc_text *name, const char *wanted)
-{
-	size_t len = strlen(wanted);
-
-	return name->len >= len && memcmp(name->at + name->len - len, wanted, len) == 0 &&
-	       (name->len == len || name->at[name->len - len - 1] == '.');
-}
-
 /* How many of the nearest functions wait for their callers. */
 static size_t helping(const isc_waits_frame *frames, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		size_t h = 0;
 
-		while (h < sizeof(helpers) / sizeof(helpers[0]) && !file_is(&frames[i].file, helpers[h]))
+		while (h < sizeof(helpers) / sizeof(helpers[0]) && !isc_python_file_is(&frames[i].file, helpers[h]))
 			h++;
 		if (h == sizeof(helpers) / sizeof(helpers[0]))
 			return i;
 		for (size_t r = 0; r < sizeof(runners) / sizeof(runners[0]); r++) {
-			if (name_is(&frames[i].name, runners[r]))
+			if (isc_python_function_is(&frames[i].name, runners[r]))
 				return i;
 		}
 	}
@@ -144,8 +127,8 @@ enum isc_state isc_waits_state(uint32_t call, const isc_waits_frame *frames, siz
 		if ((rules[r].calls >> call & 1) == 0)
 			continue;
 		for (size_t i = 0; i < near; i++) {
-			if (file_is(&frames[i].file, rules[r].file) &&
-			    (rules[r].name == NULL || name_is(&frames[i].name, rules[r].name)))
+			if (isc_python_file_is(&frames[i].file, rules[r].file) &&
+			    (rules[r].name == NULL || isc_python_function_is(&frames[i].name, rules[r].name)))
 				return rules[r].state;
 		}
 	}

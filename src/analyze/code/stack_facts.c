@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/python_name.h"
+
 #define NEAR_FIRST 4096u
 #define NEAR_MAX (1u << 22) /* ids */
 
@@ -17,21 +19,6 @@ void isc_stack_facts_fini(isc_stack_facts *s)
 static bool has(const isc_text *text, const char *word)
 {
 	return text->len > 0 && memmem(text->at, text->len, word, strlen(word)) != NULL;
-}
-
-static bool ends(const isc_text *text, const char *word)
-{
-	size_t len = strlen(word);
-
-	return text->len >= len && memcmp(text->at + text->len - len, word, len) == 0;
-}
-
-/* Names of functions have their class in front from 3.11 on. */
-static bool is_called(const isc_text *name, const char *word)
-{
-	size_t len = strlen(word);
-
-	return ends(name, word) && (name->len == len || name->at[name->len - len - 1] == '.');
 }
 
 static bool in_library(const isc_text *file)
@@ -65,11 +52,13 @@ static uint32_t flags_of(const isc_frame *f)
 {
 	uint32_t flags = 0;
 
-	if (ends(&f->file, "/logging/__init__.py"))
+	if (isc_python_file_is(&f->file, "/logging/__init__.py"))
 		flags |= ISC_STACK_LOGGING;
-	if (has(&f->file, "/asyncio/") && (is_called(&f->name, "_run") || is_called(&f->name, "_run_once")))
+	if (has(&f->file, "/asyncio/") &&
+	    (isc_python_function_is(&f->name, "_run") || isc_python_function_is(&f->name, "_run_once")))
 		flags |= ISC_STACK_LOOP;
-	if (ends(&f->file, "/concurrent/futures/thread.py") && is_called(&f->name, "_worker"))
+	if (isc_python_file_is(&f->file, "/concurrent/futures/thread.py") &&
+	    isc_python_function_is(&f->name, "_worker"))
 		flags |= ISC_STACK_WORKER;
 	else if (has(&f->file, "/concurrent/futures/"))
 		flags |= ISC_STACK_POOL;

@@ -38,16 +38,8 @@ const isc_metric *isc_metric_named(const char *name)
 	return NULL;
 }
 
-#define RULE(name, of, above, times, class, is, todo) \
-	{.id = (name), \
-	 .metric = &isc_metric_##of, \
-	 .threshold = (above), \
-	 .weight = (times), \
-	 .bound = ISC_BOUND_##class, \
-	 .kind = ISC_CLAIM_##is, \
-	 .fix = ISC_FIX_##todo}
-/* One that names who takes the time; others that say why go before it. */
-#define GENERAL(name, of, above, times, class, is, todo) \
+/* What follows is set too: one that is general says who takes the time, and others that say why go before it. */
+#define RULE(name, of, above, times, class, is, todo, ...) \
 	{.id = (name), \
 	 .metric = &isc_metric_##of, \
 	 .threshold = (above), \
@@ -55,7 +47,7 @@ const isc_metric *isc_metric_named(const char *name)
 	 .bound = ISC_BOUND_##class, \
 	 .kind = ISC_CLAIM_##is, \
 	 .fix = ISC_FIX_##todo, \
-	 .general = true}
+	 __VA_ARGS__}
 
 /* Shares are of time that the program itself can win back, so 10% is worth a word; a weight above
  * 1 lets a special cause win over a general one that it is part of. */
@@ -65,9 +57,9 @@ static const isc_rule built_in[] = {
 	RULE("oversubscription", run_queue, 10, 1, CPU, FAULT, FEWER_THREADS),
 	RULE("cpu_throttled", throttled, 5, 1, CPU, FAULT, RAISE_CPU_LIMIT),
 	RULE("spinning", spin, 10, 1, CPU, FAULT, SLEEPING_WAITS),
-	GENERAL("hot_function", hot, 40, 1, CPU, FAULT, CHEAPER_FUNCTION),
-	GENERAL("hot_path", path, 20, 0.25, CPU, FAULT, CHEAPER_FUNCTION),
-	GENERAL("slow_stage", stage, 40, 1, CPU, FAULT, MOVE_STAGE),
+	RULE("hot_function", hot, 40, 1, CPU, FAULT, CHEAPER_FUNCTION, .general = true),
+	RULE("hot_path", path, 20, 0.25, CPU, FAULT, CHEAPER_FUNCTION, .general = true),
+	RULE("slow_stage", stage, 40, 1, CPU, FAULT, MOVE_STAGE, .general = true),
 	RULE("event_loop_blocked", loop, 10, 1.5, CPU, FAULT, LEAVE_EVENT_LOOP),
 	RULE("pool_saturated", pool, 20, 1, CPU, FAULT, MORE_WORKERS),
 	RULE("logging", logging, 10, 1.5, CPU, FAULT, LOG_LESS),
@@ -91,7 +83,6 @@ static const isc_rule built_in[] = {
 	RULE("pcie_saturated", pcie, 10, 2, MEMORY, FAULT, SEND_LESS),
 };
 #undef RULE
-#undef GENERAL
 _Static_assert(sizeof(built_in) / sizeof(built_in[0]) <= ISC_RULES_MAX, "room for rules");
 
 void isc_rules_init(isc_rules *rules)

@@ -1,6 +1,6 @@
 #include "analyze/verdict/setup_calls.h"
 
-#include <string.h>
+#include "base/python_name.h"
 
 /* A file ends like this, or has such a folder in it; name is the function without its class. */
 static const struct setup_call {
@@ -73,30 +73,13 @@ static const struct setup_call {
 	{"/numba/core/dispatcher.py", "compile", ISC_SETUP_CODE},
 };
 
-static bool file_is(const isc_text *file, const char *wanted)
-{
-	size_t len = strlen(wanted);
-
-	if (wanted[len - 1] == '/')
-		return file->len > 0 && memmem(file->at, file->len, wanted, len) != NULL;
-	return file->len >= len && memcmp(file->at + file->len - len, wanted, len) == 0;
-}
-
-/* Names of functions have their class in front from 3.11 on. */
-static bool name_is(const isc_text *name, const char *wanted)
-{
-	size_t len = strlen(wanted);
-
-	return name->len >= len && memcmp(name->at + name->len - len, wanted, len) == 0 &&
-	       (name->len == len || name->at[name->len - len - 1] == '.');
-}
-
 enum isc_setup isc_setup_of(const isc_frame *frame)
 {
 	if (frame->kind != ISC_FRAME_PYTHON)
 		return ISC_SETUP_NONE;
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-		if (name_is(&frame->name, calls[i].name) && file_is(&frame->file, calls[i].file))
+		if (isc_python_function_is(&frame->name, calls[i].name) &&
+		    isc_python_file_is(&frame->file, calls[i].file))
 			return calls[i].what;
 	}
 	return ISC_SETUP_NONE;
