@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			const isc_rule *rule = &rules.rule[i];
 
 			must(rule->metric != NULL && rule->kind != ISC_CLAIM_NONE && rule->fix < ISC_FIXES);
-			must(rule->fix != ISC_FIX_NONE || rule->own_title != NULL);
+			must(rule->fix != ISC_FIX_NONE || rule->own_title != NULL || rule->kind == ISC_CLAIM_LIMIT);
 			must(isfinite(rule->threshold) && rule->threshold >= 0 && isfinite(rule->weight) &&
 			     rule->weight >= 0);
 			must(strlen(rule->id) < ISC_RULE_ID_MAX);

@@ -146,7 +146,11 @@ static void begin_thread(isc_sampled *t, uint32_t tid)
 	atomic_store_explicit(&t->lately_ns, 0, memory_order_relaxed);
 	t->perf_wait_ns = 0;
 	t->clock_ticks = 0;
-	isc_sample_arm(t, isc_sample_first_ns(t, t->random, &end_ns), now);
+	/* One that has lived for longer is no short thread, and begins with what we do in it. */
+	isc_sample_arm(t,
+		       now < period ? isc_sample_first_ns(t, t->random, &end_ns)
+				    : isc_sample_next_ns(t, t->random, &end_ns),
+		       now);
 	if (t->perf < 0)
 		t->end_ns = end_ns;
 }
