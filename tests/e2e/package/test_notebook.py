@@ -58,7 +58,10 @@ say(report=shown[0], x=shell.names["x"], restored=before == shell.run_code)
     assert said["x"] == 46
     for place in ("`cell [3]:1`", "`cell [3]:4`", "`cell [9]:1`"):
         assert place in report
-    assert "around" not in report and "ipykernel" not in report and "run_traced" not in report
+    assert "around" not in report and "ipykernel" not in report
+    # A sample may meet what runs the cell, for samples leave nothing out; its calls are not recorded.
+    rows = [line for line in report.splitlines() if line.startswith("| `") and "run_traced" in line.split("|")[1]]
+    assert all("| sampled |" in row for row in rows)
 
 
 def test_wrong_words_cells_and_failures_are_told(program: Program, python: str) -> None:
