@@ -164,7 +164,9 @@ def last_line(output: str) -> Json:
 
 class Runner:
     def __init__(self, command: Path, python: str, folder: Path):
-        self.command, self.python, self.folder = command.resolve(), python, folder
+        self.command, self.folder = command.resolve(), folder
+        # A link in an environment must stay one: it says which environment.
+        self.python = str(Path(python).absolute()) if os.sep in python else python
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("INFERSCOPE_", "LD_", "PYTHON"))}
         self.environment = dict(kept, PYTHONDONTWRITEBYTECODE="1", TOKENIZERS_PARALLELISM="false")
         package = next(self.command.parents[1].glob("lib/**/inferscope/__init__.py"), None)
