@@ -76,8 +76,8 @@ static void follow(isc_stack_facts *s, const isc_build *b, uint32_t process, uin
 			out->flags |= ISC_STACK_MAPPING;
 		newest = false;
 		id = frame.parent;
-		/* A loop that is written in C has no frame of Python. */
-		if (frame.kind == ISC_FRAME_NATIVE && has(&frame.module, "/uvloop/"))
+		/* A loop that is written in C has no frame of Python; other threads only call into it. */
+		if (frame.kind == ISC_FRAME_NATIVE && has(&frame.module, "/uvloop/") && has(&frame.name, "uv_run"))
 			out->flags |= ISC_STACK_LOOP;
 		if (frame.kind != ISC_FRAME_PYTHON || frame.code == 0)
 			continue;

@@ -2,7 +2,8 @@
 
 #include "base/python_name.h"
 
-/* A file ends like this, or has such a folder in it; name is the function without its class. */
+/* A file ends like this, or has such a folder in it; name is the function without its class.  Not multiprocessing: what a
+ * forked child does all lies below the call that started it. */
 static const struct setup_call {
 	const char *file, *name;
 	enum isc_setup what;
@@ -56,10 +57,6 @@ static const struct setup_call {
 	{"/psycopg2/__init__.py", "connect", ISC_SETUP_CONNECTION},
 	{"/pymysql/connections.py", "connect", ISC_SETUP_CONNECTION},
 	{"/subprocess.py", "__init__", ISC_SETUP_PROCESS},
-	{"/multiprocessing/process.py", "start", ISC_SETUP_PROCESS},
-	{"/multiprocessing/pool.py", "__init__", ISC_SETUP_PROCESS},
-	{"/concurrent/futures/process.py", "__init__", ISC_SETUP_PROCESS},
-	{"/concurrent/futures/process.py", "_spawn_process", ISC_SETUP_PROCESS},
 	{"<frozen importlib._bootstrap>", "_find_and_load", ISC_SETUP_CODE},
 	{"/importlib/__init__.py", "reload", ISC_SETUP_CODE},
 	{"/re/_compiler.py", "compile", ISC_SETUP_CODE},
